@@ -1,0 +1,2 @@
+//! The `ratchet` binary.
+fn main() {}

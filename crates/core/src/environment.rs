@@ -1,0 +1,79 @@
+use std::fmt;
+
+/// Where an agent ran: `beta`, `prod` … Invariant: 1 to 40 of `a-z 0-9 - _`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Environment(Box<str>);
+
+/// What a run without an environment belongs to.
+pub const DEFAULT_ENVIRONMENT: &str = "default";
+
+const MAX_CHARS: usize = 40;
+/// Environments that evaluators of ours and of Langfuse write to; only these keep the prefix.
+const INTERNAL: [&str; 3] =
+    ["langfuse-llm-as-a-judge", "langfuse-prompt-experiment", "langfuse-code-eval"];
+
+impl Environment {
+    /// Makes the best of what a client sent: lowercased, without the reserved prefix, cut to
+    /// 40 characters, and `default` when even then it is not a valid name.
+    pub fn normalise(text: &str) -> Self {
+        let lower = text.to_lowercase();
+        if INTERNAL.contains(&lower.as_str()) {
+            return Self(lower.into());
+        }
+        let bare = ["langfuse-", "langfuse_"].iter().find_map(|prefix| lower.strip_prefix(prefix));
+        let name: String = bare.unwrap_or(&lower).chars().take(MAX_CHARS).collect();
+        let is_valid = !name.is_empty() && name.chars().all(is_environment_char);
+        if is_valid { Self(name.into()) } else { Self::default() }
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+fn is_environment_char(c: char) -> bool {
+    matches!(c, 'a'..='z' | '0'..='9' | '-' | '_')
+}
+
+impl Default for Environment {
+    fn default() -> Self {
+        Self(DEFAULT_ENVIRONMENT.into())
+    }
+}
+
+impl fmt::Display for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(sent: &str, expected: &str) {
+        assert_eq!(Environment::normalise(sent).as_str(), expected);
+    }
+
+    #[test]
+    fn names_are_tidied() {
+        check("Production", "production");
+        check("langfuse-eu", "eu");
+        check("langfuse_eu", "eu");
+        check(&"x".repeat(50), &"x".repeat(40));
+    }
+
+    #[test]
+    fn internal_environments_keep_their_prefix() {
+        check("langfuse-llm-as-a-judge", "langfuse-llm-as-a-judge");
+    }
+
+    #[test]
+    fn invalid_names_fall_back() {
+        for sent in ["", "eu west", "prod!", "langfuse-", "日本"] {
+            check(sent, "default");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+use crate::time::Timestamp;
+
+/// Who speaks for a trace's field, weakest first.
+///
+/// Every span may know its trace's environment or user, the root span knows better, and an
+/// explicit statement about the trace beats both, whatever order they arrive in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Authority {
+    /// Said in passing by a span inside the trace.
+    Child,
+    /// Said by the span the trace began with.
+    Root,
+    /// Said of the record itself.
+    Stated,
+}
+
+/// Whether a record was being created or updated. At the same time, the update is the later word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Act {
+    /// A create event, or a whole span.
+    Create,
+    /// An update event.
+    Update,
+}
+
+/// How much a statement weighs against another on the same field; the greater wins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Stamp {
+    /// Who says it.
+    pub authority: Authority,
+    /// When it happened at the client.
+    pub at: Timestamp,
+    /// Create before update.
+    pub act: Act,
+}
+
+impl Stamp {
+    /// The stamp of a statement about the record itself.
+    pub const fn stated(at: Timestamp, act: Act) -> Self {
+        Self { authority: Authority::Stated, at, act }
+    }
+}
+
+/// A value and its stamp. No value is a tombstone: the client said "null".
+///
+/// The order is by stamp, then by value, so that the greater of two statements is the same
+/// whichever comes first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Said<T> {
+    /// Weighs first.
+    pub stamp: Stamp,
+    /// `None` clears the field.
+    pub value: Option<T>,
+}
+
+/// What has been said about one field: nothing yet, or the weightiest word so far.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Field<T>(Option<Said<T>>);
+
+impl<T> Field<T> {
+    /// A field nobody has spoken of.
+    pub const fn unsaid() -> Self {
+        Self(None)
+    }
+
+    /// A field with a value.
+    pub const fn said(value: T, stamp: Stamp) -> Self {
+        Self(Some(Said { stamp, value: Some(value) }))
+    }
+
+    /// A field that was cleared.
+    pub const fn cleared(stamp: Stamp) -> Self {
+        Self(Some(Said { stamp, value: None }))
+    }
+
+    /// A field that is said if there is a value, and unsaid if not.
+    pub fn if_some(value: Option<T>, stamp: Stamp) -> Self {
+        value.map_or(Self::unsaid(), |value| Self::said(value, stamp))
+    }
+
+    /// The value, unless unsaid or cleared.
+    pub fn value(&self) -> Option<&T> {
+        self.0.as_ref().and_then(|said| said.value.as_ref())
+    }
+
+    /// The value, given away.
+    pub fn into_value(self) -> Option<T> {
+        self.0.and_then(|said| said.value)
+    }
+
+    /// The stamp, if anything was said.
+    pub fn stamp(&self) -> Option<Stamp> {
+        self.0.as_ref().map(|said| said.stamp)
+    }
+
+    /// The word itself.
+    pub fn word(&self) -> Option<&Said<T>> {
+        self.0.as_ref()
+    }
+
+    /// A field from what was kept of it.
+    pub const fn from_word(word: Option<Said<T>>) -> Self {
+        Self(word)
+    }
+}
+
+impl<T> Default for Field<T> {
+    fn default() -> Self {
+        Self::unsaid()
+    }
+}

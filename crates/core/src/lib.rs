@@ -1,0 +1,37 @@
+//! The product's words and every pure decision.
+//!
+//! Nothing here does IO, waits, reads a clock or rolls dice: time and chance come in as arguments.
+//! Modules stand in reading order.
+
+/// When something happened.
+pub mod time;
+/// What things are called: ids as clients send them.
+pub mod id;
+/// Beta, prod, and the rest.
+pub mod environment;
+/// What went in and what came out, kept as bytes.
+pub mod payload;
+/// Exact money.
+pub mod money;
+/// Tokens and other units, by kind.
+pub mod usage;
+/// What was said about a field, when, and with what authority.
+pub mod field;
+/// Patches into records, in any order.
+pub mod merge;
+/// One agent run.
+pub mod trace;
+/// One step of a run.
+pub mod observation;
+/// A judgement on a run, a step or a session.
+pub mod score;
+/// Runs that belong together.
+pub mod session;
+/// A span as OpenTelemetry tells it, before anyone interprets it.
+pub mod span;
+/// What span attributes mean.
+pub mod convention;
+/// What model calls cost.
+pub mod price;
+/// Texts that must not be shown.
+pub mod secret;

@@ -1,0 +1,117 @@
+use std::fmt;
+
+use jiff::fmt::temporal::DateTimePrinter;
+
+/// A point in time, in nanoseconds since 1970-01-01 UTC, as OTLP sends it.
+///
+/// Nothing is rounded at the door. The range is 1677 to 2262.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+/// Why a text is not a timestamp.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TimeError {
+    /// The text is not an RFC 3339 date and time.
+    #[error("not an ISO 8601 date and time with an offset, such as 2026-01-31T12:00:00Z")]
+    Malformed,
+    /// The date is real but outside what a timestamp holds.
+    #[error("outside the years 1678 to 2261")]
+    OutOfRange,
+}
+
+const MILLI: i64 = 1_000_000;
+const MICRO: i64 = 1_000;
+
+impl Timestamp {
+    /// The timestamp that many nanoseconds after the epoch.
+    pub const fn from_nanos(nanos: i64) -> Self {
+        Self(nanos)
+    }
+
+    /// The timestamp that many milliseconds after the epoch, at the edge of the range if beyond it.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis.saturating_mul(MILLI))
+    }
+
+    /// Nanoseconds since the epoch.
+    pub const fn nanos(self) -> i64 {
+        self.0
+    }
+
+    /// Whole milliseconds since the epoch.
+    pub const fn millis(self) -> i64 {
+        self.0.div_euclid(MILLI)
+    }
+
+    /// Reads an ISO 8601 date and time with an offset; a missing offset means UTC.
+    ///
+    /// # Errors
+    /// Says whether the text is malformed or the date cannot be held.
+    pub fn parse(text: &str) -> Result<Self, TimeError> {
+        let parsed = text.parse::<jiff::Timestamp>().or_else(|_| {
+            let civil = text.parse::<jiff::civil::DateTime>()?;
+            jiff::tz::TimeZone::UTC.to_timestamp(civil)
+        });
+        let nanos = parsed.map_err(|_| TimeError::Malformed)?.as_nanosecond();
+        i64::try_from(nanos).map(Self).map_err(|_| TimeError::OutOfRange)
+    }
+
+    /// Nanoseconds from `earlier` to this, negative if it is later.
+    pub const fn since(self, earlier: Self) -> i64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    /// This moment moved by some nanoseconds.
+    #[must_use]
+    pub const fn plus_nanos(self, nanos: i64) -> Self {
+        Self(self.0.saturating_add(nanos))
+    }
+}
+
+/// Prints RFC 3339 in UTC: milliseconds, or microseconds when there are any.
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = if self.0.rem_euclid(MILLI) < MICRO { 3 } else { 6 };
+        let moment =
+            jiff::Timestamp::from_nanosecond(i128::from(self.0)).map_err(|_| fmt::Error)?;
+        let printer = DateTimePrinter::new().precision(Some(digits));
+        printer.print_timestamp(&moment, jiff::fmt::StdFmtWrite(f)).map_err(|_| fmt::Error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        assert_eq!(Timestamp::parse(text).unwrap().to_string(), expected);
+    }
+
+    #[test]
+    fn offsets_become_utc() {
+        check("2026-11-15T10:00:00+02:00", "2026-11-15T08:00:00.000Z");
+        check("2026-11-15T10:00:00Z", "2026-11-15T10:00:00.000Z");
+    }
+
+    #[test]
+    fn no_offset_means_utc() {
+        check("2026-11-15T10:00:00.5", "2026-11-15T10:00:00.500Z");
+    }
+
+    #[test]
+    fn microseconds_are_kept_and_shown() {
+        check("2026-11-15T10:00:00.123456Z", "2026-11-15T10:00:00.123456Z");
+    }
+
+    #[test]
+    fn times_before_the_epoch_print() {
+        assert_eq!(Timestamp::from_nanos(-1).to_string(), "1969-12-31T23:59:59.999999Z");
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        assert_eq!(Timestamp::parse("yesterday"), Err(TimeError::Malformed));
+        assert_eq!(Timestamp::parse("9000-01-01T00:00:00Z"), Err(TimeError::OutOfRange));
+    }
+}

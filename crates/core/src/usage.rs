@@ -1,0 +1,102 @@
+use std::collections::BTreeMap;
+
+use crate::money::Money;
+
+/// The key under which a usage or a cost keeps its total.
+pub const TOTAL: &str = "total";
+
+/// Units used by one model call, by kind: `input`, `output`, `input_cached_tokens`, `total` …
+///
+/// Kinds are disjoint except `total`: `input` does not include the cached tokens beside it, so
+/// that no token is priced or counted twice.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Usage(BTreeMap<String, u64>);
+
+impl Usage {
+    /// Takes the units by kind and adds the total when it is not among them.
+    pub fn new(mut kinds: BTreeMap<String, u64>) -> Self {
+        if !kinds.is_empty() && !kinds.contains_key(TOTAL) {
+            let total = kinds.values().fold(0u64, |sum, units| sum.saturating_add(*units));
+            kinds.insert(TOTAL.to_owned(), total);
+        }
+        Self(kinds)
+    }
+
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Units by kind, the total among them.
+    pub fn kinds(&self) -> &BTreeMap<String, u64> {
+        &self.0
+    }
+
+    /// Everything that went in: fresh, cached and written to the cache.
+    pub fn input(&self) -> u64 {
+        self.side("input")
+    }
+
+    /// Everything that came out, reasoning included.
+    pub fn output(&self) -> u64 {
+        self.side("output")
+    }
+
+    /// The total, as provided or summed.
+    pub fn total(&self) -> u64 {
+        self.0.get(TOTAL).copied().unwrap_or(0)
+    }
+
+    fn side(&self, side: &str) -> u64 {
+        let on_side = self.0.iter().filter(|(kind, _)| kind.contains(side));
+        on_side.fold(0u64, |sum, (_, units)| sum.saturating_add(*units))
+    }
+}
+
+/// What one model call cost, by the same kinds as its usage.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cost {
+    kinds: BTreeMap<String, Money>,
+    total: Money,
+}
+
+impl Cost {
+    /// Takes the amounts by kind; a `total` among them wins over their sum.
+    pub fn new(mut kinds: BTreeMap<String, Money>) -> Self {
+        let summed = kinds.values().copied().sum();
+        let total = kinds.remove(TOTAL).unwrap_or(summed);
+        Self { kinds, total }
+    }
+
+    /// Amounts by kind, without the total.
+    pub fn kinds(&self) -> &BTreeMap<String, Money> {
+        &self.kinds
+    }
+
+    /// The whole cost.
+    pub fn total(&self) -> Money {
+        self.total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(kinds: &[(&str, u64)]) -> Usage {
+        Usage::new(kinds.iter().map(|(kind, units)| ((*kind).to_owned(), *units)).collect())
+    }
+
+    #[test]
+    fn the_total_is_added_when_missing() {
+        assert_eq!(usage(&[("input", 3), ("output", 4)]).total(), 7);
+        assert_eq!(usage(&[("input", 3), ("total", 10)]).total(), 10);
+        assert_eq!(usage(&[]).kinds().len(), 0);
+    }
+
+    #[test]
+    fn sides_count_each_kind_once() {
+        let usage = usage(&[("input", 3), ("input_cached_tokens", 90), ("output", 4)]);
+        assert_eq!((usage.input(), usage.output(), usage.total()), (93, 4, 97));
+    }
+}

@@ -1,0 +1,101 @@
+//! Sums by hour and by dimension: what dashboards ask.
+
+use ratchet_core::money::Money;
+use ratchet_core::time::Timestamp;
+
+use crate::project::ProjectId;
+use crate::query::{Condition, ObservationColumn, TimeRange};
+
+/// What observations can be grouped by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "each is the field of the same name in core::observation")]
+pub enum Dimension {
+    Environment,
+    Kind,
+    Name,
+    Model,
+    Level,
+    Version,
+    Agent,
+    TraceName,
+    User,
+}
+
+/// How wide the steps on the time axis are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Step {
+    /// One step: the whole range.
+    #[default]
+    Whole,
+    /// An hour.
+    Hour,
+    /// A day, in UTC.
+    Day,
+}
+
+/// A question for sums over observations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AggregateQuery {
+    /// Of which project.
+    pub project: ProjectId,
+    /// Begun when. Rollups answer by the hour: the range is widened to whole hours.
+    pub range: TimeRange,
+    /// One group for each combination of these.
+    pub by: Vec<Dimension>,
+    /// And for each step of time.
+    pub step: Step,
+    /// Over observations that pass all of these.
+    pub conditions: Vec<Condition<ObservationColumn>>,
+}
+
+/// The answer, and what it took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Aggregate {
+    /// The groups, by time and then by dimension.
+    pub groups: Vec<Group>,
+    /// Where the numbers come from.
+    pub source: AggregateSource,
+    /// How many rows were read for it.
+    pub rows_read: u64,
+}
+
+/// Where the numbers of an aggregate come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AggregateSource {
+    /// Hourly sums kept up to date by recording.
+    Rollup,
+    /// A scan of the observations in the range.
+    Scan,
+}
+
+/// One group of observations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// The start of its step of time; `None` for the whole range.
+    pub at: Option<Timestamp>,
+    /// Its value for each dimension asked for, in that order.
+    pub key: Vec<Option<String>>,
+    /// Its sums.
+    pub sums: Sums,
+}
+
+/// Sums over observations. Each can be subtracted again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// How many.
+    pub count: i64,
+    /// How many failed.
+    pub errors: i64,
+    /// Tokens in.
+    pub input_tokens: i64,
+    /// Tokens out.
+    pub output_tokens: i64,
+    /// All tokens.
+    pub total_tokens: i64,
+    /// The known costs together.
+    pub cost: Money,
+    /// How many used tokens but have no known cost.
+    pub cost_unknown: i64,
+    /// How long they took.
+    pub latency: crate::embedded::rollup::Histogram,
+}

@@ -1,0 +1,70 @@
+use std::path::PathBuf;
+
+/// The result of asking the store.
+pub type StoreResult<T> = Result<T, StoreError>;
+
+/// What can go wrong in the store. Callers match on the kind to know what to tell the client.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Too much is waiting to be written; the client should come back.
+    #[error("the recording queue is full")]
+    QueueFull,
+    /// The store is closing and takes no more work.
+    #[error("the store is shutting down")]
+    Closing,
+    /// The disk has no room; nothing of this commit was kept.
+    #[error("the disk is full")]
+    DiskFull,
+    /// The folder or file cannot be written.
+    #[error("{} cannot be written", .0.display())]
+    ReadOnly(PathBuf),
+    /// Another process holds the data folder.
+    #[error("{} is in use by {holder}; stop it or choose another folder with --data", folder.display())]
+    Locked {
+        /// The data folder.
+        folder: PathBuf,
+        /// Who holds it, as that process wrote it into the lock file.
+        holder: String,
+    },
+    /// The database was written by a newer Ratchet.
+    #[error("{} has schema version {found}, newer than the {known} this ratchet knows; upgrade ratchet", file.display())]
+    TooNew {
+        /// The database file.
+        file: PathBuf,
+        /// Its schema version.
+        found: u32,
+        /// The newest this binary knows.
+        known: u32,
+    },
+    /// A database file is damaged.
+    #[error("{} is damaged: {what}; restore a backup with `ratchet restore`", file.display())]
+    Corrupt {
+        /// The database file.
+        file: PathBuf,
+        /// What SQLite says.
+        what: String,
+    },
+    /// The question makes no sense: an unknown cursor, a filter on the wrong type.
+    #[error("{0}")]
+    BadQuery(String),
+    /// What was to be made is there already.
+    #[error("{0} exists already")]
+    Exists(String),
+    /// What was asked for is not there.
+    #[error("{0} not found")]
+    NotFound(String),
+    /// Any other failure of the database.
+    #[error("the database failed")]
+    Database(#[source] rusqlite::Error),
+    /// Any other failure of a file.
+    #[error("cannot {what} {}", path.display())]
+    File {
+        /// What was being done.
+        what: &'static str,
+        /// To which file.
+        path: PathBuf,
+        /// Why it failed.
+        #[source]
+        source: std::io::Error,
+    },
+}

@@ -1,0 +1,22 @@
+//! Durable truth. The only crate that knows SQL and files.
+//!
+//! Two small interfaces, because two kinds of data scale differently: [`telemetry::Telemetry`] is
+//! huge, append-mostly and merged by id; [`catalog::Catalog`] is small, relational and
+//! transactional.
+
+/// What can go wrong, and whose fault it is.
+pub mod error;
+/// Which project: the border no query crosses.
+pub mod project;
+/// Questions to the store, as types.
+pub mod query;
+/// Sums by hour and by dimension.
+pub mod aggregate;
+/// Traces, observations, sessions and scores.
+pub mod telemetry;
+/// Projects, keys and people.
+pub mod catalog;
+/// SQLite in one folder.
+pub mod embedded;
+
+pub use error::{StoreError, StoreResult};

@@ -1,0 +1,335 @@
+//! Questions to the store, as types: never SQL, so that every engine can answer them.
+
+use std::time::Duration;
+
+use ratchet_core::id::{ObservationId, SessionId, TraceId};
+use ratchet_core::time::Timestamp;
+
+use crate::project::ProjectId;
+
+/// From a moment (included) to a moment (excluded); open where nothing is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimeRange {
+    /// The first moment inside.
+    pub from: Option<Timestamp>,
+    /// The first moment outside.
+    pub to: Option<Timestamp>,
+}
+
+/// A test on one column of a record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition<Column> {
+    /// Which column.
+    pub column: Column,
+    /// What must hold.
+    pub test: Test,
+}
+
+/// What must hold of a column. A missing value passes no test but `IsNull`, `NoneOf` and `Not…`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Test {
+    /// A text equals, contains, or starts or ends with another.
+    Text(TextTest, String),
+    /// A number compares so.
+    Number(Compare, f64),
+    /// A time compares so.
+    Time(Compare, Timestamp),
+    /// A truth.
+    Is(bool),
+    /// One of these; for tags, any of these is there.
+    AnyOf(Vec<String>),
+    /// None of these; for tags, none of these is there.
+    NoneOf(Vec<String>),
+    /// All of these tags are there.
+    AllOf(Vec<String>),
+    /// There is no value.
+    IsNull,
+    /// There is a value.
+    IsNotNull,
+    /// The value at a key of the metadata passes a test.
+    Key(String, Box<Test>),
+}
+
+/// How texts compare. Case matters, as in Langfuse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextTest {
+    /// The same.
+    Equals,
+    /// Not the same.
+    Differs,
+    /// Somewhere inside.
+    Contains,
+    /// Nowhere inside.
+    Lacks,
+    /// At the start.
+    StartsWith,
+    /// At the end.
+    EndsWith,
+}
+
+/// How numbers and times compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compare {
+    /// The same.
+    Equal,
+    /// Not the same.
+    Unequal,
+    /// Above.
+    Greater,
+    /// Above or the same.
+    AtLeast,
+    /// Below.
+    Less,
+    /// Below or the same.
+    AtMost,
+}
+
+/// The columns of a trace that can be tested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the field of the same name in core::trace")]
+pub enum TraceColumn {
+    Id,
+    Timestamp,
+    Name,
+    User,
+    Session,
+    Release,
+    Version,
+    Environment,
+    Agent,
+    Tags,
+    Public,
+    Bookmarked,
+    Metadata,
+    Input,
+    Output,
+    Level,
+    DebugCount,
+    DefaultCount,
+    WarningCount,
+    ErrorCount,
+    /// In seconds.
+    Latency,
+    InputTokens,
+    OutputTokens,
+    TotalTokens,
+    /// In dollars.
+    Cost,
+}
+
+/// The columns of an observation that can be tested, its trace's among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the field of the same name in core::observation")]
+pub enum ObservationColumn {
+    Id,
+    Trace,
+    Kind,
+    Name,
+    Parent,
+    Start,
+    End,
+    Level,
+    StatusMessage,
+    Version,
+    Environment,
+    Agent,
+    Model,
+    PromptName,
+    PromptVersion,
+    Metadata,
+    Input,
+    Output,
+    /// In seconds.
+    Latency,
+    /// In seconds.
+    TimeToFirstToken,
+    /// Output tokens a second.
+    TokensPerSecond,
+    InputTokens,
+    OutputTokens,
+    TotalTokens,
+    /// In dollars.
+    Cost,
+    TraceName,
+    TraceUser,
+    TraceSession,
+    TraceTags,
+    TraceEnvironment,
+}
+
+/// What to order traces by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the field of the same name in core::trace")]
+pub enum TraceOrder {
+    #[default]
+    Timestamp,
+    Id,
+    Name,
+    User,
+    Session,
+    Release,
+    Version,
+    Public,
+    Bookmarked,
+    Latency,
+    Cost,
+    TotalTokens,
+}
+
+/// Up or down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Direction {
+    /// From the least.
+    Ascending,
+    /// From the greatest: newest first.
+    #[default]
+    Descending,
+}
+
+/// Which slice of the answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Paging {
+    /// Page by number, from 1; the answer says how many there are in all.
+    Numbered {
+        /// The page's number, from 1.
+        page: u64,
+        /// Rows on a page.
+        limit: u64,
+    },
+    /// The rows after a cursor; cheap at any depth.
+    After {
+        /// Where the last answer stopped; from the start when `None`.
+        cursor: Option<String>,
+        /// Rows at most.
+        limit: u64,
+    },
+}
+
+/// How much of each record to fetch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// The narrow row only.
+    #[default]
+    Row,
+    /// Inputs, outputs and metadata too.
+    Content,
+}
+
+/// A question for traces.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TraceQuery {
+    /// Of which project.
+    pub project: ProjectId,
+    /// Begun when.
+    pub range: TimeRange,
+    /// Passing all of these.
+    pub conditions: Vec<Condition<TraceColumn>>,
+    /// In which order.
+    pub order: (TraceOrder, Direction),
+    /// Which slice.
+    pub paging: Paging,
+    /// How much of each.
+    pub detail: Detail,
+}
+
+/// A question for observations, ordered by their start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObservationQuery {
+    /// Of which project.
+    pub project: ProjectId,
+    /// Begun when.
+    pub range: TimeRange,
+    /// Of this trace only: spares the scan.
+    pub trace: Option<TraceId>,
+    /// Passing all of these.
+    pub conditions: Vec<Condition<ObservationColumn>>,
+    /// Oldest or newest first.
+    pub direction: Direction,
+    /// Which slice.
+    pub paging: Paging,
+    /// How much of each.
+    pub detail: Detail,
+}
+
+/// A question for sessions, newest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionQuery {
+    /// Of which project.
+    pub project: ProjectId,
+    /// Begun when.
+    pub range: TimeRange,
+    /// In one of these environments; in any when empty.
+    pub environments: Vec<String>,
+    /// Which slice.
+    pub paging: Paging,
+}
+
+/// A question for scores, newest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScoreQuery {
+    /// Of which project.
+    pub project: ProjectId,
+    /// Given when.
+    pub range: TimeRange,
+    /// On what.
+    pub on: ScoresOn,
+    /// With this name.
+    pub name: Option<String>,
+    /// Which slice.
+    pub paging: Paging,
+}
+
+/// What the scores asked for judge.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ScoresOn {
+    /// Whatever.
+    #[default]
+    Anything,
+    /// This trace or its observations.
+    Trace(TraceId),
+    /// This observation.
+    Observation(TraceId, ObservationId),
+    /// This session.
+    Session(SessionId),
+}
+
+/// A search for a text in names, inputs, outputs and metadata of observations, newest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TextQuery {
+    /// Of which project.
+    pub project: ProjectId,
+    /// Begun when.
+    pub range: TimeRange,
+    /// The text, in any case.
+    pub text: String,
+    /// Where the last answer stopped.
+    pub cursor: Option<String>,
+    /// Hits at most.
+    pub limit: u64,
+    /// How long to look before answering with what was found so far.
+    pub budget: Duration,
+}
+
+/// What a text search found, and how far it came.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TextHits<T> {
+    /// What was found, newest first.
+    pub rows: Vec<T>,
+    /// Where to go on; `None` when everything was searched.
+    pub cursor: Option<String>,
+    /// The start of the oldest observation looked at.
+    pub searched_back_to: Option<Timestamp>,
+    /// How many observations were looked at.
+    pub rows_read: u64,
+}
+
+/// A slice of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page<T> {
+    /// The rows.
+    pub rows: Vec<T>,
+    /// How many there are in all; for numbered pages only.
+    pub total: Option<u64>,
+    /// Where to go on; for cursor paging only, `None` at the end.
+    pub cursor: Option<String>,
+}

@@ -1,0 +1,171 @@
+use ratchet_core::id::{ObservationId, SessionId, TraceId};
+use ratchet_core::observation::{Observation, ObservationPatch};
+use ratchet_core::score::{Score, ScorePatch};
+use ratchet_core::session::Session;
+use ratchet_core::time::Timestamp;
+use ratchet_core::trace::{Trace, TracePatch};
+
+use crate::StoreResult;
+use crate::aggregate::{Aggregate, AggregateQuery};
+use crate::embedded::{self, Prepared};
+use crate::project::ProjectId;
+use crate::query::{
+    ObservationQuery, Page, ScoreQuery, SessionQuery, TextHits, TextQuery, TraceQuery,
+};
+
+/// What one request records: all of it or nothing.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// Where it belongs.
+    pub project: ProjectId,
+    /// What it says about traces.
+    pub traces: Vec<TracePatch>,
+    /// What it says about observations.
+    pub observations: Vec<ObservationPatch>,
+    /// What it says about scores.
+    pub scores: Vec<ScorePatch>,
+    /// When it came in, by the server's clock.
+    pub received_at: Timestamp,
+}
+
+/// The telemetry interface: one behaviour, whichever engine keeps the data.
+#[derive(Clone, Debug)]
+pub enum Telemetry {
+    /// SQLite in one folder.
+    Embedded(embedded::Engine),
+}
+
+impl Telemetry {
+    /// Works a batch out as far as possible without the database: merges what repeats, prices
+    /// model calls, compresses payloads. Takes real CPU time: keep it off the async runtime.
+    pub fn prepare(&self, batch: Batch) -> Prepared {
+        match self {
+            Self::Embedded(engine) => engine.prepare(batch),
+        }
+    }
+
+    /// Writes a prepared batch and returns once it is on disk. All of it is readable then.
+    ///
+    /// # Errors
+    /// On any error nothing of the batch was kept.
+    pub async fn commit(&self, prepared: Prepared) -> StoreResult<()> {
+        match self {
+            Self::Embedded(engine) => engine.commit(prepared).await,
+        }
+    }
+
+    /// Records a batch and returns once it is on disk. All of it is readable then.
+    ///
+    /// # Errors
+    /// On any error nothing of the batch was kept.
+    pub async fn record(&self, batch: Batch) -> StoreResult<()> {
+        match self {
+            Self::Embedded(engine) => engine.record(batch).await,
+        }
+    }
+
+    /// Returns the traces that match.
+    ///
+    /// # Errors
+    /// Fails on a cursor that is not ours or on a test that does not fit its column.
+    pub async fn traces(&self, query: TraceQuery) -> StoreResult<Page<Trace>> {
+        match self {
+            Self::Embedded(engine) => engine.traces(query).await,
+        }
+    }
+
+    /// Returns one trace with its content.
+    ///
+    /// # Errors
+    /// Fails only when the database does; a trace that is not there is `None`.
+    pub async fn trace(&self, project: ProjectId, id: TraceId) -> StoreResult<Option<Trace>> {
+        match self {
+            Self::Embedded(engine) => engine.trace(project, id).await,
+        }
+    }
+
+    /// Returns the observations that match, by start.
+    ///
+    /// # Errors
+    /// Fails on a cursor that is not ours or on a test that does not fit its column.
+    pub async fn observations(&self, query: ObservationQuery) -> StoreResult<Page<Observation>> {
+        match self {
+            Self::Embedded(engine) => engine.observations(query).await,
+        }
+    }
+
+    /// Returns one observation with its content, found by its id alone.
+    ///
+    /// # Errors
+    /// Fails only when the database does; an observation that is not there is `None`.
+    pub async fn observation(
+        &self,
+        project: ProjectId,
+        id: ObservationId,
+    ) -> StoreResult<Option<Observation>> {
+        match self {
+            Self::Embedded(engine) => engine.observation(project, id).await,
+        }
+    }
+
+    /// Returns the sessions that match, newest first.
+    ///
+    /// # Errors
+    /// Fails on a cursor that is not ours.
+    pub async fn sessions(&self, query: SessionQuery) -> StoreResult<Page<Session>> {
+        match self {
+            Self::Embedded(engine) => engine.sessions(query).await,
+        }
+    }
+
+    /// Returns one session.
+    ///
+    /// # Errors
+    /// Fails only when the database does; a session that is not there is `None`.
+    pub async fn session(&self, project: ProjectId, id: SessionId) -> StoreResult<Option<Session>> {
+        match self {
+            Self::Embedded(engine) => engine.session(project, id).await,
+        }
+    }
+
+    /// Returns the scores that match, newest first.
+    ///
+    /// # Errors
+    /// Fails on a cursor that is not ours.
+    pub async fn scores(&self, query: ScoreQuery) -> StoreResult<Page<Score>> {
+        match self {
+            Self::Embedded(engine) => engine.scores(query).await,
+        }
+    }
+
+    /// Searches for a text, newest first, within a time budget.
+    ///
+    /// # Errors
+    /// Fails on a cursor that is not ours.
+    pub async fn search(&self, query: TextQuery) -> StoreResult<TextHits<Observation>> {
+        match self {
+            Self::Embedded(engine) => engine.search(query).await,
+        }
+    }
+
+    /// Sums observations by time and dimension.
+    ///
+    /// # Errors
+    /// Fails on a test that does not fit its column.
+    pub async fn aggregate(&self, query: AggregateQuery) -> StoreResult<Aggregate> {
+        match self {
+            Self::Embedded(engine) => engine.aggregate(query).await,
+        }
+    }
+
+    /// Deletes one slice of the traces that began before a moment and whatever hangs on them.
+    /// Returns how many went; zero means there are none left.
+    ///
+    /// # Errors
+    /// On any error the slice is untouched.
+    pub async fn delete_before(&self, project: ProjectId, before: Timestamp) -> StoreResult<u64> {
+        match self {
+            Self::Embedded(engine) => engine.delete_before(project, before).await,
+        }
+    }
+}
