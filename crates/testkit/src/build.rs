@@ -1,0 +1,149 @@
+//! Patches and batches that read like prose.
+//!
+//! ```
+//! use ratchet_testkit::build::{batch, generation, project, trace};
+//!
+//! let recorded = batch(&project("shop"))
+//!     .with(trace("t").named("checkout").in_session("monday"))
+//!     .with(generation("g").of("t").lasting(0, 250).calling("gpt-5").tokens(12, 30));
+//! ```
+//!
+//! Times are milliseconds after [`START`]. A builder speaks with one [`Stamp`] at a time; `said_at`,
+//! `as_update` and `by` change the stamp of what is said after them.
+
+mod observation;
+mod score;
+mod trace;
+
+pub use observation::{ObservationBuilder, event, generation, observation, span, tool};
+pub use score::{ScoreBuilder, score};
+pub use trace::{TraceBuilder, trace};
+
+use ratchet_core::field::{Act, Authority, Said, Stamp};
+use ratchet_core::observation::ObservationPatch;
+use ratchet_core::payload::{Json, Payload};
+use ratchet_core::score::ScorePatch;
+use ratchet_core::time::Timestamp;
+use ratchet_core::trace::TracePatch;
+use ratchet_store::project::ProjectId;
+use ratchet_store::telemetry::Batch;
+
+/// When every story begins: 2026-03-02T08:00:00Z, a Monday morning.
+pub const START: Timestamp = Timestamp::from_millis(1_772_438_400_000);
+
+/// The moment so many milliseconds after the start of the story.
+pub const fn at(millis: i64) -> Timestamp {
+    START.plus_nanos(millis * 1_000_000)
+}
+
+/// A project, by an id that is one.
+pub fn project(id: &str) -> ProjectId {
+    ProjectId::parse(id).unwrap()
+}
+
+/// A JSON text that is one.
+pub fn json(text: &str) -> Json {
+    Json::parse(text).unwrap()
+}
+
+/// A payload as a span attribute gives it: a text.
+pub fn text(text: &str) -> Payload {
+    Payload::Text(text.into())
+}
+
+/// A batch that says nothing yet, received at the start.
+pub fn batch(project: &ProjectId) -> BatchBuilder {
+    BatchBuilder(Batch {
+        project: project.clone(),
+        traces: Vec::new(),
+        observations: Vec::new(),
+        scores: Vec::new(),
+        received_at: START,
+    })
+}
+
+/// A batch in the making.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct BatchBuilder(Batch);
+
+impl BatchBuilder {
+    /// Adds what one builder says.
+    pub fn with(mut self, patch: impl Into<Patch>) -> Self {
+        match patch.into() {
+            Patch::Trace(patch) => self.0.traces.push(*patch),
+            Patch::Observation(patch) => self.0.observations.push(*patch),
+            Patch::Score(patch) => self.0.scores.push(*patch),
+        }
+        self
+    }
+
+    /// Adds what several builders say.
+    pub fn with_all<P: Into<Patch>>(self, patches: impl IntoIterator<Item = P>) -> Self {
+        patches.into_iter().fold(self, BatchBuilder::with)
+    }
+
+    /// Says when the server got it.
+    pub fn received(mut self, millis: i64) -> Self {
+        self.0.received_at = at(millis);
+        self
+    }
+
+    /// The batch.
+    pub fn build(self) -> Batch {
+        self.0
+    }
+}
+
+/// Anything a batch can say.
+#[derive(Clone, Debug)]
+pub enum Patch {
+    /// About a trace.
+    Trace(Box<TracePatch>),
+    /// About an observation.
+    Observation(Box<ObservationPatch>),
+    /// About a score.
+    Score(Box<ScorePatch>),
+}
+
+impl From<TracePatch> for Patch {
+    fn from(patch: TracePatch) -> Self {
+        Self::Trace(Box::new(patch))
+    }
+}
+
+impl From<ObservationPatch> for Patch {
+    fn from(patch: ObservationPatch) -> Self {
+        Self::Observation(Box::new(patch))
+    }
+}
+
+impl From<ScorePatch> for Patch {
+    fn from(patch: ScorePatch) -> Self {
+        Self::Score(Box::new(patch))
+    }
+}
+
+/// The stamp builders begin with: a create event at the start, about the record itself.
+const FIRST_WORD: Stamp = Stamp::stated(START, Act::Create);
+
+/// One word on a metadata key: a JSON text, or null to remove it.
+fn word(value: &str, stamp: Stamp) -> Said<Json> {
+    let value = Some(json(value)).filter(|json| json.as_str() != "null");
+    Said { stamp, value }
+}
+
+/// The same stamp at another time.
+fn restamped(stamp: Stamp, millis: i64) -> Stamp {
+    Stamp { at: at(millis), ..stamp }
+}
+
+/// The same stamp as an update's.
+fn updating(stamp: Stamp) -> Stamp {
+    Stamp { act: Act::Update, ..stamp }
+}
+
+/// The same stamp with another authority.
+fn spoken_by(stamp: Stamp, authority: Authority) -> Stamp {
+    Stamp { authority, ..stamp }
+}

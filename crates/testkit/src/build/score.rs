@@ -1,0 +1,121 @@
+use ratchet_core::environment::Environment;
+use ratchet_core::field::{Field, Stamp};
+use ratchet_core::id::{ObservationId, ScoreId, SessionId, TraceId};
+use ratchet_core::merge::{Earliest, Merge as _, Metadata};
+use ratchet_core::score::{ScorePatch, ScoreSource, ScoreTarget, ScoreValue};
+
+use super::{FIRST_WORD, Patch, at, restamped, updating, word};
+
+/// A patch of a score that says nothing yet.
+pub fn score(id: &str) -> ScoreBuilder {
+    ScoreBuilder { patch: ScorePatch::new(ScoreId::parse(id).unwrap()), stamp: FIRST_WORD }
+}
+
+/// A patch of a score in the making.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ScoreBuilder {
+    patch: ScorePatch,
+    stamp: Stamp,
+}
+
+impl ScoreBuilder {
+    /// Says the rest at this time.
+    pub fn said_at(mut self, millis: i64) -> Self {
+        self.stamp = restamped(self.stamp, millis);
+        self
+    }
+
+    /// Says the rest as an update.
+    pub fn as_update(mut self) -> Self {
+        self.stamp = updating(self.stamp);
+        self
+    }
+
+    /// Says when it was given.
+    pub fn given(mut self, millis: i64) -> Self {
+        self.patch.timestamp = Earliest(Some(at(millis)));
+        self
+    }
+
+    /// Says what is judged: `quality` …
+    pub fn on(mut self, name: &str) -> Self {
+        self.patch.name = Field::said(name.to_owned(), self.stamp);
+        self
+    }
+
+    /// Says which trace it judges.
+    pub fn of_trace(mut self, trace: &str) -> Self {
+        let target = ScoreTarget::Trace(TraceId::parse(trace).unwrap());
+        self.patch.target = Field::said(target, self.stamp);
+        self
+    }
+
+    /// Says which observation it judges.
+    pub fn of_observation(mut self, trace: &str, observation: &str) -> Self {
+        let trace = TraceId::parse(trace).unwrap();
+        let observation = ObservationId::parse(observation).unwrap();
+        self.patch.target = Field::said(ScoreTarget::Observation(trace, observation), self.stamp);
+        self
+    }
+
+    /// Says which session it judges.
+    pub fn of_session(mut self, session: &str) -> Self {
+        let target = ScoreTarget::Session(SessionId::parse(session).unwrap());
+        self.patch.target = Field::said(target, self.stamp);
+        self
+    }
+
+    /// Says the verdict as a number.
+    pub fn number(self, number: f64) -> Self {
+        self.value(ScoreValue::Numeric(number))
+    }
+
+    /// Says the verdict.
+    pub fn value(mut self, value: ScoreValue) -> Self {
+        self.patch.value = Field::said(value, self.stamp);
+        self
+    }
+
+    /// Says who judged.
+    pub fn from(mut self, source: ScoreSource) -> Self {
+        self.patch.source = Field::said(source, self.stamp);
+        self
+    }
+
+    /// Says where the judged run ran.
+    pub fn in_environment(mut self, name: &str) -> Self {
+        self.patch.environment = Field::said(Environment::normalise(name), self.stamp);
+        self
+    }
+
+    /// Says why.
+    pub fn comment(mut self, comment: &str) -> Self {
+        self.patch.comment = Field::said(comment.to_owned(), self.stamp);
+        self
+    }
+
+    /// Clears why.
+    pub fn without_comment(mut self) -> Self {
+        self.patch.comment = Field::cleared(self.stamp);
+        self
+    }
+
+    /// Says a key of its metadata, a JSON text; `null` removes it.
+    pub fn metadata(mut self, key: &str, value: &str) -> Self {
+        let said = Metadata::new([(key.to_owned(), word(value, self.stamp))]);
+        self.patch.metadata = self.patch.metadata.merge(said);
+        self
+    }
+
+    /// The patch.
+    pub fn build(self) -> ScorePatch {
+        self.patch
+    }
+}
+
+impl From<ScoreBuilder> for Patch {
+    fn from(builder: ScoreBuilder) -> Self {
+        builder.build().into()
+    }
+}

@@ -1,0 +1,167 @@
+use ratchet_core::environment::Environment;
+use ratchet_core::field::{Authority, Field, Stamp};
+use ratchet_core::id::{ObservationId, SessionId, TraceId};
+use ratchet_core::merge::{Earliest, Merge as _, Metadata};
+use ratchet_core::payload::Payload;
+use ratchet_core::trace::TracePatch;
+
+use super::{FIRST_WORD, Patch, at, restamped, spoken_by, updating, word};
+
+/// A patch of a trace that says nothing yet.
+pub fn trace(id: &str) -> TraceBuilder {
+    TraceBuilder { patch: TracePatch::new(TraceId::parse(id).unwrap()), stamp: FIRST_WORD }
+}
+
+/// A patch of a trace in the making.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct TraceBuilder {
+    patch: TracePatch,
+    stamp: Stamp,
+}
+
+impl TraceBuilder {
+    /// Says the rest at this time.
+    pub fn said_at(mut self, millis: i64) -> Self {
+        self.stamp = restamped(self.stamp, millis);
+        self
+    }
+
+    /// Says the rest as an update.
+    pub fn as_update(mut self) -> Self {
+        self.stamp = updating(self.stamp);
+        self
+    }
+
+    /// Says the rest with this authority.
+    pub fn by(mut self, authority: Authority) -> Self {
+        self.stamp = spoken_by(self.stamp, authority);
+        self
+    }
+
+    /// Says when it began.
+    pub fn beginning(mut self, millis: i64) -> Self {
+        self.patch.timestamp = Earliest(Some(at(millis)));
+        self
+    }
+
+    /// Says its name.
+    pub fn named(mut self, name: &str) -> Self {
+        self.patch.name = Field::said(name.to_owned(), self.stamp);
+        self
+    }
+
+    /// Clears its name.
+    pub fn without_name(mut self) -> Self {
+        self.patch.name = Field::cleared(self.stamp);
+        self
+    }
+
+    /// Says whom it served.
+    pub fn for_user(mut self, user: &str) -> Self {
+        self.patch.user = Field::said(user.to_owned(), self.stamp);
+        self
+    }
+
+    /// Clears whom it served.
+    pub fn without_user(mut self) -> Self {
+        self.patch.user = Field::cleared(self.stamp);
+        self
+    }
+
+    /// Says its session.
+    pub fn in_session(mut self, session: &str) -> Self {
+        self.patch.session = Field::said(SessionId::parse(session).unwrap(), self.stamp);
+        self
+    }
+
+    /// Clears its session.
+    pub fn without_session(mut self) -> Self {
+        self.patch.session = Field::cleared(self.stamp);
+        self
+    }
+
+    /// Says its release.
+    pub fn release(mut self, release: &str) -> Self {
+        self.patch.release = Field::said(release.to_owned(), self.stamp);
+        self
+    }
+
+    /// Says its version.
+    pub fn version(mut self, version: &str) -> Self {
+        self.patch.version = Field::said(version.to_owned(), self.stamp);
+        self
+    }
+
+    /// Says where it ran.
+    pub fn in_environment(mut self, name: &str) -> Self {
+        self.patch.environment = Field::said(Environment::normalise(name), self.stamp);
+        self
+    }
+
+    /// Says which agent ran.
+    pub fn agent(mut self, agent: &str) -> Self {
+        self.patch.agent = Field::said(agent.to_owned(), self.stamp);
+        self
+    }
+
+    /// Adds a tag.
+    pub fn tagged(mut self, tag: &str) -> Self {
+        self.patch.tags.insert(tag.to_owned());
+        self
+    }
+
+    /// Says that anyone may look, or not.
+    pub fn public(mut self, is_public: bool) -> Self {
+        self.patch.public = Field::said(is_public, self.stamp);
+        self
+    }
+
+    /// Says that someone marked it, or not.
+    pub fn bookmarked(mut self, is_bookmarked: bool) -> Self {
+        self.patch.bookmarked = Field::said(is_bookmarked, self.stamp);
+        self
+    }
+
+    /// Says a key of its metadata, a JSON text; `null` removes it.
+    pub fn metadata(mut self, key: &str, value: &str) -> Self {
+        let said = Metadata::new([(key.to_owned(), word(value, self.stamp))]);
+        self.patch.metadata = self.patch.metadata.merge(said);
+        self
+    }
+
+    /// Says what went in.
+    pub fn input(mut self, input: Payload) -> Self {
+        self.patch.input = Field::said(input, self.stamp);
+        self
+    }
+
+    /// Says what came out.
+    pub fn output(mut self, output: Payload) -> Self {
+        self.patch.output = Field::said(output, self.stamp);
+        self
+    }
+
+    /// Clears what came out.
+    pub fn without_output(mut self) -> Self {
+        self.patch.output = Field::cleared(self.stamp);
+        self
+    }
+
+    /// Says which observation it began with.
+    pub fn rooted_in(mut self, observation: &str) -> Self {
+        self.patch.root = Field::said(ObservationId::parse(observation).unwrap(), self.stamp);
+        self
+    }
+
+    /// The patch.
+    pub fn build(self) -> TracePatch {
+        self.patch
+    }
+}
+
+impl From<TraceBuilder> for Patch {
+    fn from(builder: TraceBuilder) -> Self {
+        builder.build().into()
+    }
+}

@@ -1,0 +1,68 @@
+use std::path::Path;
+use std::sync::Arc;
+
+use ratchet_store::catalog::Catalog;
+use ratchet_store::embedded::{Folder, Options};
+use ratchet_store::telemetry::Telemetry;
+use tempfile::TempDir;
+
+/// How tests open a data folder: no prices, so that only provided costs are known.
+pub fn options() -> Options {
+    Options { prices: Arc::default(), queue_len: 256, readers: 2, holder: "a test".to_owned() }
+}
+
+/// A data folder that goes away with the value.
+#[derive(Debug)]
+pub struct DataFolder {
+    folder: Folder,
+    dir: TempDir,
+}
+
+impl DataFolder {
+    /// Makes an empty data folder and opens it.
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder::open(dir.path(), options()).unwrap();
+        Self { folder, dir }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The open folder itself.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// The telemetry in it.
+    pub fn telemetry(&self) -> &Telemetry {
+        &self.folder.telemetry
+    }
+
+    /// The catalog in it.
+    pub fn catalog(&self) -> &Catalog {
+        &self.folder.catalog
+    }
+
+    /// Closes the folder properly and opens it again.
+    pub async fn reopened(self) -> Self {
+        let Self { folder, dir } = self;
+        folder.close().await.unwrap();
+        let folder = Folder::open(dir.path(), options()).unwrap();
+        Self { folder, dir }
+    }
+
+    /// Closes the folder properly and leaves its files for the caller.
+    pub async fn closed(self) -> TempDir {
+        self.folder.close().await.unwrap();
+        self.dir
+    }
+}
+
+impl Default for DataFolder {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,149 @@
+use std::collections::BTreeMap;
+
+use super::{LineRule, Offence, SourceFile, crate_of, is_product, is_rust, report, repository};
+
+const MAX_TRAIT_METHODS: usize = 7;
+
+fn is_pure(path: &str) -> bool {
+    is_product(path) && ["core", "stages"].contains(&crate_of(path).unwrap_or_default())
+}
+
+#[test]
+fn sql_stays_in_the_store() {
+    LineRule {
+        advice: "only store speaks SQL: add a typed question there",
+        covers: |path| is_product(path) && crate_of(path) != Some("store"),
+        is_broken_by: |line| {
+            let statements = ["SELECT ", "INSERT INTO ", "UPDATE ", "DELETE FROM "];
+            statements.iter().any(|statement| line.contains(&format!("\"{statement}")))
+        },
+    }
+    .check("crates/server/src/a.rs", &[r#"db.run("SELECT 1")"#], &[r#""UPDATED at""#]);
+}
+
+#[test]
+fn pure_code_reaches_for_no_clock_and_no_dice() {
+    LineRule {
+        advice: "time and chance are arguments in core and stages: take them from the caller",
+        covers: is_pure,
+        is_broken_by: |line| {
+            let reached = ["Time::now(", "Instant::now(", "Utc::now(", "Timestamp::now("];
+            let rolled = ["rand::", "getrandom", "thread_rng", "Zoned::now("];
+            reached.into_iter().chain(rolled).any(|call| line.contains(call))
+        },
+    }
+    .check(
+        "crates/core/src/a.rs",
+        &["let now = SystemTime::now();", "let id = rand::random();", "let t = Instant::now();"],
+        &["let elapsed = now.since(start);"],
+    );
+}
+
+#[test]
+fn macros_are_not_ours_to_write() {
+    LineRule {
+        advice: "write a function, a table or a trait instead of a macro",
+        covers: is_rust,
+        is_broken_by: |line| line.contains("macro_rules!"),
+    }
+    .check("crates/core/src/a.rs", &["macro_rules! m {"], &["println!()"]);
+}
+
+fn is_loose_promise(line: &str) -> bool {
+    let words = line.split(|c: char| !c.is_alphanumeric());
+    let promises = words.filter(|word| ["TODO", "FIXME", "XXX"].contains(word)).count() > 0;
+    let names_an_issue = line.split('#').skip(1).any(|rest| rest.starts_with(char::is_numeric));
+    promises && !names_an_issue
+}
+
+#[test]
+fn every_promise_names_its_issue() {
+    LineRule {
+        advice: "do it now, or open an issue and write its number: TODO #12",
+        covers: |path| path.starts_with("crates/"),
+        is_broken_by: is_loose_promise,
+    }
+    .check("crates/core/src/a.rs", &["// TODO later", "// FIXME(me)"], &["// TODO #12 later"]);
+}
+
+fn sleeps(file: &SourceFile) -> Vec<Offence> {
+    let is_test_file = file.path.contains("/tests/") || crate_of(&file.path) == Some("testkit");
+    let is_ours = is_rust(&file.path) && !file.path.starts_with("crates/testkit/src/tidy");
+    let start = file.lines().find(|(_, line)| *line == "mod tests {").map(|(number, _)| number);
+    let first_test_line = if is_test_file { 1 } else { start.unwrap_or(usize::MAX) };
+    let asleep =
+        |line: &str| line.split("sleep(").next().is_some_and(|before| before.len() < line.len());
+    file.lines()
+        .filter(|(number, line)| is_ours && *number >= first_test_line && asleep(line))
+        .map(|(number, line)| file.offence(number, line.trim()))
+        .collect()
+}
+
+#[test]
+fn no_test_sleeps() {
+    let sample = |path: &str| SourceFile {
+        path: path.to_owned(),
+        text: "fn a() {}\nmod tests {\n    thread::sleep(SECOND);".to_owned(),
+    };
+    assert_eq!(sleeps(&sample("crates/core/src/a.rs")).len(), 1);
+    assert_eq!(sleeps(&sample("crates/core/tests/a.rs")).len(), 1);
+    let offences = repository().iter().flat_map(sleeps).collect();
+    report(offences, "wait for the event itself, or pause the clock, instead of sleeping");
+}
+
+/// The name of the struct a line declares for others to see.
+fn declared_struct(line: &str) -> Option<&str> {
+    let shown = line.trim_start().strip_prefix("pub")?;
+    let (_, rest) = shown.split_once("struct ")?;
+    let is_declaration = shown.starts_with(' ') || shown.starts_with('(');
+    let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
+    (is_declaration && !name.is_empty()).then_some(name)
+}
+
+#[test]
+fn no_type_is_declared_twice() {
+    assert_eq!(declared_struct("    pub(crate) struct Score<'a> {"), Some("Score"));
+    assert_eq!(declared_struct("pub fn structure()"), None);
+    let files = repository();
+    let mut places: BTreeMap<&str, Vec<Offence>> = BTreeMap::new();
+    for file in files.iter().filter(|file| is_product(&file.path)) {
+        for (number, line) in file.lines() {
+            // A command's arguments are always called so: the module says whose they are.
+            let Some(name) = declared_struct(line).filter(|name| *name != "Args") else { continue };
+            places.entry(name).or_default().push(file.offence(number, name));
+        }
+    }
+    let twice = places.into_values().filter(|places| places.len() > 1).flatten().collect();
+    report(twice, "one word per idea: use the type that exists, or find this one its own name");
+}
+
+fn fat_traits(file: &SourceFile) -> Vec<Offence> {
+    let mut offences = Vec::new();
+    let mut current: Option<(usize, &str, usize)> = None;
+    for (number, line) in file.lines() {
+        let unqualified = line.trim_start_matches("pub(crate) ").trim_start_matches("pub ");
+        if unqualified.starts_with("trait ") {
+            current = Some((number, line, 0));
+        }
+        let Some((start, header, methods)) = &mut current else { continue };
+        let is_method = line.starts_with("    fn ") || line.starts_with("    async fn ");
+        *methods += usize::from(is_method);
+        if line.starts_with('}') {
+            if *methods > MAX_TRAIT_METHODS {
+                offences.push(file.offence(*start, format!("{header} has {methods} methods")));
+            }
+            current = None;
+        }
+    }
+    offences
+}
+
+#[test]
+fn no_trait_is_fat() {
+    let text = format!("pub trait Fat {{\n{}}}\n", "    fn method(&self);\n".repeat(8));
+    let sample = SourceFile { path: "crates/core/src/a.rs".to_owned(), text };
+    assert_eq!(fat_traits(&sample).len(), 1);
+    let files = repository();
+    let offences = files.iter().filter(|file| is_rust(&file.path)).flat_map(fat_traits).collect();
+    report(offences, "a trait has at most seven methods: write a struct, or split the idea");
+}
