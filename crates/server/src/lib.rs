@@ -1,1 +1,34 @@
-//! Placeholder.
+//! Every API: Langfuse's, OpenTelemetry's over HTTP and gRPC, and Ratchet's own.
+//!
+//! Knows neither SQL nor HTML. Modules stand in reading order: [`router`] shows every route,
+//! [`run`] serves them, and the rest is what handlers are made of.
+
+/// What every handler can reach, and the limits it keeps to.
+pub mod app;
+/// The one place that reads the system clock.
+pub mod clock;
+/// Every route.
+pub mod router;
+/// Listeners, connections and background work, until told to stop.
+pub mod run;
+/// How to tell a server to stop.
+pub mod stop;
+/// Errors as clients see them.
+pub mod error;
+/// Who is calling and what they may do.
+pub mod auth;
+/// How often a key may call.
+pub mod rate;
+/// Request bodies, within limits.
+pub mod body;
+/// Figures for Prometheus.
+pub mod metrics;
+/// Whether the server is alive and ready.
+pub mod health;
+/// Langfuse's public API.
+pub mod langfuse;
+/// Ratchet's own API.
+pub mod api;
+
+mod connection;
+mod guard;

@@ -1,0 +1,143 @@
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ratchet_core::price::PriceTable;
+use ratchet_store::embedded::Folder;
+use ratchet_store::project::ProjectId;
+
+use crate::clock::Clock;
+use crate::metrics::Metrics;
+use crate::rate::{Rate, RateLimiter};
+
+/// What every handler can reach. A clone is one more pointer to the same parts.
+#[derive(Clone, Debug)]
+pub struct App(Arc<Parts>);
+
+/// The parts of an [`App`].
+#[derive(Debug)]
+pub struct Parts {
+    /// Durable truth: `store.telemetry` and `store.catalog`.
+    pub store: Folder,
+    /// Limits and timeouts.
+    pub settings: Settings,
+    /// The time.
+    pub clock: Clock,
+    /// What models cost.
+    pub prices: Arc<PriceTable>,
+    /// Figures for Prometheus.
+    pub metrics: Metrics,
+    /// How often each key has called lately.
+    pub rates: RateLimiter,
+    is_closing: AtomicBool,
+}
+
+impl App {
+    /// Puts the parts together.
+    pub fn new(store: Folder, settings: Settings, clock: Clock, prices: Arc<PriceTable>) -> Self {
+        let rates = RateLimiter::new(settings.limits.rate);
+        let metrics = Metrics::default();
+        let is_closing = AtomicBool::new(false);
+        Self(Arc::new(Parts { store, settings, clock, prices, metrics, rates, is_closing }))
+    }
+
+    /// Lets the readiness check say that the server is on its way out.
+    pub fn begin_closing(&self) {
+        self.is_closing.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the server is on its way out.
+    pub fn is_closing(&self) -> bool {
+        self.is_closing.load(Ordering::SeqCst)
+    }
+}
+
+impl Deref for App {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+/// How a server behaves. The default suits one machine.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Who may call.
+    pub access: Access,
+    /// How much a client may send.
+    pub limits: Limits,
+    /// How long a client may take.
+    pub timeouts: Timeouts,
+}
+
+/// Who may call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Access {
+    /// Whoever has a key.
+    #[default]
+    Keys,
+    /// Anyone, as an owner of this project: only for a server nobody else can reach.
+    Open(ProjectId),
+}
+
+/// How much a client may send.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Bytes of a request body as it comes over the wire.
+    pub body_bytes: usize,
+    /// Bytes of a request body once decompressed.
+    pub decompressed_bytes: usize,
+    /// Spans or events in one request.
+    pub batch_len: usize,
+    /// Bytes of one text; the middle of a longer one is elided, and its length kept.
+    pub text_bytes: usize,
+    /// How deep lists and maps may nest.
+    pub depth: usize,
+    /// Attributes of one span.
+    pub attributes: usize,
+    /// How often one key may call; as often as it likes when `None`.
+    pub rate: Option<Rate>,
+    /// Open connections, all listeners together. Stays under the usual 1,024 open files.
+    pub connections: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 20_000_000,
+            decompressed_bytes: 100_000_000,
+            batch_len: 10_000,
+            text_bytes: 8_000_000,
+            depth: 64,
+            attributes: 1_000,
+            rate: None,
+            connections: 900,
+        }
+    }
+}
+
+/// How long a client may take.
+#[derive(Clone, Debug)]
+pub struct Timeouts {
+    /// From connecting, or from the last answer, to the end of the next request's headers.
+    pub headers: Duration,
+    /// Between two pieces of a body.
+    pub body_gap: Duration,
+    /// For a whole body.
+    pub body: Duration,
+    /// For requests under way when the server is told to stop.
+    pub drain: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            headers: Duration::from_secs(75),
+            body_gap: Duration::from_secs(15),
+            body: Duration::from_secs(300),
+            drain: Duration::from_secs(10),
+        }
+    }
+}

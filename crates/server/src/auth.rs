@@ -1,0 +1,300 @@
+//! Who is calling and what they may do.
+//!
+//! A handler names what it needs by the extractor it takes: [`Caller`] for anyone with a key,
+//! [`Reader`], [`Recorder`], [`Member`] or [`Owner`] for a role, [`Scorer`] for feedback, which
+//! also takes a public key alone.
+
+use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ratchet_core::secret::Secret;
+use ratchet_store::catalog::{ApiKey, Role};
+use ratchet_store::project::ProjectId;
+
+use crate::app::{Access, App};
+use crate::error::{ApiError, ApiResult};
+
+/// Someone with a valid key, public and secret half.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// Which project the key opens.
+    pub project: ProjectId,
+    /// The key's id, for logs and limits.
+    pub key: String,
+    /// What the key may do.
+    pub role: Role,
+}
+
+/// A caller who may look.
+#[derive(Clone, Debug)]
+pub struct Reader(pub Caller);
+
+/// A caller who may write telemetry.
+#[derive(Clone, Debug)]
+pub struct Recorder(pub Caller);
+
+/// A caller who may write scores: a recorder, or a browser that has the public key only.
+#[derive(Clone, Debug)]
+pub struct Scorer(pub Caller);
+
+/// A caller who may change what the project holds.
+#[derive(Clone, Debug)]
+pub struct Member(pub Caller);
+
+/// A caller who may do everything, keys and projects included.
+#[derive(Clone, Debug)]
+pub struct Owner(pub Caller);
+
+impl Caller {
+    /// Works out who sent these headers, and counts the call against the key's rate.
+    ///
+    /// # Errors
+    /// 401 without valid keys, 403 with a public key alone, 429 beyond the rate.
+    pub async fn identify(app: &App, headers: &HeaderMap) -> ApiResult<Self> {
+        match identify(app, headers).await? {
+            Identity::Full(caller) => Ok(caller),
+            Identity::PublicOnly(_) => Err(ApiError::Forbidden(
+                "a public key alone may only write scores; use Basic auth with public and secret \
+                 key"
+                .to_owned(),
+            )),
+        }
+    }
+
+    /// Whether the caller may look.
+    ///
+    /// # Errors
+    /// 403 for an ingest-only key.
+    pub fn may_read(self) -> ApiResult<Reader> {
+        match self.role {
+            Role::Viewer | Role::Member | Role::Owner => Ok(Reader(self)),
+            Role::IngestOnly => Err(self.refused("read; use a viewer, member or owner key")),
+        }
+    }
+
+    /// Whether the caller may write telemetry.
+    ///
+    /// # Errors
+    /// 403 for a viewer's key.
+    pub fn may_record(self) -> ApiResult<Recorder> {
+        match self.role {
+            Role::IngestOnly | Role::Member | Role::Owner => Ok(Recorder(self)),
+            Role::Viewer => Err(self.refused("record; use an ingest-only, member or owner key")),
+        }
+    }
+
+    /// Whether the caller may change what the project holds.
+    ///
+    /// # Errors
+    /// 403 for a viewer's or an ingest-only key.
+    pub fn may_edit(self) -> ApiResult<Member> {
+        match self.role {
+            Role::Member | Role::Owner => Ok(Member(self)),
+            Role::Viewer | Role::IngestOnly => {
+                Err(self.refused("change this; use a member or owner key"))
+            }
+        }
+    }
+
+    /// Whether the caller may do everything.
+    ///
+    /// # Errors
+    /// 403 for any key but an owner's.
+    pub fn may_administer(self) -> ApiResult<Owner> {
+        match self.role {
+            Role::Owner => Ok(Owner(self)),
+            Role::Member | Role::Viewer | Role::IngestOnly => {
+                Err(self.refused("administer; use an owner key"))
+            }
+        }
+    }
+
+    fn refused(&self, what: &str) -> ApiError {
+        ApiError::Forbidden(format!("a key with the role {} may not {what}", self.role.as_str()))
+    }
+}
+
+impl From<ApiKey> for Caller {
+    fn from(key: ApiKey) -> Self {
+        Self { project: key.project, key: key.id, role: key.role }
+    }
+}
+
+enum Identity {
+    Full(Caller),
+    PublicOnly(Caller),
+}
+
+async fn identify(app: &App, headers: &HeaderMap) -> ApiResult<Identity> {
+    if let Access::Open(project) = &app.settings.access {
+        let (project, key) = (project.clone(), "open".to_owned());
+        return Ok(Identity::Full(Caller { project, key, role: Role::Owner }));
+    }
+    let identity = match Credentials::from_headers(headers)? {
+        Credentials::Pair { public, secret } => {
+            let key = app.store.catalog.authenticate(&public, secret.expose()).await?;
+            Identity::Full(key.ok_or_else(|| unauthorized("unknown or revoked key"))?.into())
+        }
+        Credentials::Public(public) => {
+            let key = app.store.catalog.public_key(&public).await?;
+            Identity::PublicOnly(key.ok_or_else(|| unauthorized("unknown public key"))?.into())
+        }
+    };
+    let (Identity::Full(caller) | Identity::PublicOnly(caller)) = &identity;
+    app.rates
+        .take(&caller.key, app.clock.monotonic())
+        .map_err(|retry_after| ApiError::TooManyRequests { retry_after })?;
+    Ok(identity)
+}
+
+/// What an Authorization header holds.
+#[derive(Debug, PartialEq, Eq)]
+enum Credentials {
+    Pair { public: String, secret: Secret },
+    Public(String),
+}
+
+impl Credentials {
+    fn from_headers(headers: &HeaderMap) -> ApiResult<Self> {
+        let header =
+            headers.get(AUTHORIZATION).ok_or_else(|| unauthorized("no Authorization header"))?;
+        let text = header.to_str().map_err(|_| unauthorized("Authorization is not plain text"))?;
+        Self::parse(text)
+    }
+
+    fn parse(header: &str) -> ApiResult<Self> {
+        let (scheme, rest) = header.trim().split_once(' ').unwrap_or((header.trim(), ""));
+        let rest = rest.trim();
+        if scheme.eq_ignore_ascii_case("bearer") && !rest.is_empty() {
+            return Ok(Self::Public(rest.to_owned()));
+        }
+        if !scheme.eq_ignore_ascii_case("basic") {
+            return Err(unauthorized("Authorization is neither Basic nor Bearer"));
+        }
+        let pair = STANDARD
+            .decode(rest)
+            .ok()
+            .and_then(|bytes| String::from_utf8(bytes).ok())
+            .ok_or_else(|| unauthorized("Authorization is not base64 of public:secret"))?;
+        let (public, secret) = pair
+            .split_once(':')
+            .ok_or_else(|| unauthorized("Authorization has no colon between public and secret"))?;
+        Ok(Self::Pair { public: public.to_owned(), secret: Secret::new(secret) })
+    }
+}
+
+fn unauthorized(why: &str) -> ApiError {
+    ApiError::Unauthorized(format!(
+        "{why}; send HTTP Basic auth with your public key as user and your secret key as password"
+    ))
+}
+
+impl FromRequestParts<App> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        Self::identify(app, &parts.headers).await
+    }
+}
+
+impl FromRequestParts<App> for Reader {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        Caller::identify(app, &parts.headers).await?.may_read()
+    }
+}
+
+impl FromRequestParts<App> for Recorder {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        Caller::identify(app, &parts.headers).await?.may_record()
+    }
+}
+
+impl FromRequestParts<App> for Scorer {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        match identify(app, &parts.headers).await? {
+            Identity::Full(caller) => Ok(Self(caller.may_record()?.0)),
+            Identity::PublicOnly(caller) => Ok(Self(caller)),
+        }
+    }
+}
+
+impl FromRequestParts<App> for Member {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        Caller::identify(app, &parts.headers).await?.may_edit()
+    }
+}
+
+impl FromRequestParts<App> for Owner {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        Caller::identify(app, &parts.headers).await?.may_administer()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(header: &str, expected: impl Into<Option<Credentials>>) {
+        assert_eq!(Credentials::parse(header).ok(), expected.into());
+    }
+
+    fn pair(public: &str, secret: &str) -> Option<Credentials> {
+        Some(Credentials::Pair { public: public.to_owned(), secret: Secret::new(secret) })
+    }
+
+    #[test]
+    fn basic_holds_both_halves() {
+        check("Basic cGs6c2s=", pair("pk", "sk"));
+        check("basic   cGs6c2s=", pair("pk", "sk"));
+        check("Basic cGs6czpr", pair("pk", "s:k"));
+        check("Basic Og==", pair("", ""));
+    }
+
+    #[test]
+    fn bearer_holds_the_public_half() {
+        check("Bearer pk-lf-1", Some(Credentials::Public("pk-lf-1".to_owned())));
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for header in
+            ["", "Basic", "Basic ???", "Basic cGtzaw==", "Bearer ", "Digest x", "Basic /w=="]
+        {
+            check(header, None);
+        }
+    }
+
+    fn caller(role: Role) -> Caller {
+        Caller { project: ProjectId::parse("p").unwrap(), key: "k".to_owned(), role }
+    }
+
+    #[test]
+    fn roles_do_what_they_say() {
+        let may = |role| {
+            [
+                caller(role).may_read().is_ok(),
+                caller(role).may_record().is_ok(),
+                caller(role).may_edit().is_ok(),
+                caller(role).may_administer().is_ok(),
+            ]
+        };
+        assert_eq!(may(Role::IngestOnly), [false, true, false, false]);
+        assert_eq!(may(Role::Viewer), [true, false, false, false]);
+        assert_eq!(may(Role::Member), [true, true, true, false]);
+        assert_eq!(may(Role::Owner), [true, true, true, true]);
+    }
+}

@@ -1,0 +1,83 @@
+//! One client's connection: HTTP/1.1 or HTTP/2 without TLS, with a bound on everything.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use hyper::body::Incoming;
+use hyper::rt::Executor;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::Watcher;
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tower::ServiceExt;
+
+use crate::app::Timeouts;
+
+/// HTTP/2 requests one client may have under way.
+const STREAMS: u32 = 128;
+
+/// Serves a connection until the client leaves, goes silent, or the watcher says to finish.
+pub(crate) async fn serve(stream: TcpStream, routes: Router, timeouts: Timeouts, watcher: Watcher) {
+    // Small answers should not wait for more; failing to say so costs only latency.
+    drop(stream.set_nodelay(true));
+    let first_request = Arc::new(Notify::new());
+    let seen = Arc::clone(&first_request);
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        seen.notify_one();
+        answer(routes.clone(), request)
+    });
+    let builder = builder(timeouts.headers);
+    let serving =
+        watcher.watch(builder.serve_connection(TokioIo::new(stream), service).into_owned());
+    // The library waits without end for the first bytes, which decide between HTTP/1.1 and
+    // HTTP/2. Later silence is found by the header timeout or by HTTP/2 pings.
+    let silence = async {
+        if tokio::time::timeout(timeouts.headers, first_request.notified()).await.is_ok() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        ended = serving => if let Err(error) = ended {
+            tracing::debug!(error.cause = %error, "connection ended early");
+        },
+        () = silence => tracing::debug!("connection closed: no request came"),
+    }
+}
+
+async fn answer(
+    routes: Router,
+    request: hyper::Request<Incoming>,
+) -> Result<axum::response::Response, Infallible> {
+    routes.oneshot(request.map(Body::new)).await
+}
+
+fn builder(headers: Duration) -> Builder<Streams> {
+    let mut builder = Builder::new(Streams::default());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(headers);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(headers)
+        .keep_alive_timeout(headers)
+        .max_concurrent_streams(STREAMS);
+    builder
+}
+
+/// Runs the requests of one HTTP/2 connection; they end with it.
+#[derive(Clone, Debug, Default)]
+struct Streams(Arc<Mutex<JoinSet<()>>>);
+
+impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
+    fn execute(&self, request: F) {
+        let Ok(mut running) = self.0.lock() else { return };
+        while running.try_join_next().is_some() {}
+        running.spawn(request);
+    }
+}

@@ -1,0 +1,237 @@
+//! Every failure a client can see, and the one place that says how it looks.
+//!
+//! Bodies are Langfuse's: `{"message": …, "error": "<class name>"}`. Its SDKs tell some errors
+//! apart by the class name, so those names are part of the promise.
+//!
+//! A full disk or a read-only folder answers 503, not 507: OpenTelemetry exporters keep and resend
+//! on 503 and throw the spans away on any status they do not know.
+
+use axum::Json;
+use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use ratchet_store::StoreError;
+use serde::Serialize;
+use std::time::Duration;
+
+/// The result of a handler.
+pub type ApiResult<T> = Result<T, ApiError>;
+
+/// What can go wrong between a request and its answer. Messages say what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    /// Nobody we know. 401.
+    #[error("{0}")]
+    Unauthorized(String),
+    /// Known, but may not do this. 403.
+    #[error("{0}")]
+    Forbidden(String),
+    /// The request makes no sense; the message names the field. 400.
+    #[error("{0}")]
+    Invalid(String),
+    /// What was asked for is not there. 404.
+    #[error("{0}")]
+    NotFound(String),
+    /// The path is there, but not for this method. 405.
+    #[error("{0}")]
+    MethodNotAllowed(String),
+    /// The client stopped sending. 408.
+    #[error("{0}")]
+    TooSlow(String),
+    /// What was to be made is there already. 409.
+    #[error("{0}")]
+    Conflict(String),
+    /// Beyond a limit. 413.
+    #[error("{0}")]
+    TooLarge(String),
+    /// A content type or encoding we do not read. 415.
+    #[error("{0}")]
+    UnsupportedMediaType(String),
+    /// This key calls too often. 429.
+    #[error("this key calls too often; come back in {} s", seconds(*.retry_after))]
+    TooManyRequests {
+        /// When the next call will pass.
+        retry_after: Duration,
+    },
+    /// Not now, but later. 503.
+    #[error("{why}; nothing was recorded, send the same request again later")]
+    Unavailable {
+        /// What is in the way.
+        why: String,
+        /// When to try again.
+        retry_after: Duration,
+    },
+    /// Our fault. 500; the client sees an id only, the log has the rest.
+    #[error("internal error")]
+    Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl ApiError {
+    /// A failure of ours, told in words for the log.
+    pub fn internal(what: impl Into<String>) -> Self {
+        Self::Internal(what.into().into())
+    }
+
+    /// The status code.
+    pub fn status(&self) -> StatusCode {
+        self.status_and_class().0
+    }
+
+    fn status_and_class(&self) -> (StatusCode, &'static str) {
+        match self {
+            Self::Unauthorized(_) => (StatusCode::UNAUTHORIZED, "UnauthorizedError"),
+            Self::Forbidden(_) => (StatusCode::FORBIDDEN, "ForbiddenError"),
+            Self::Invalid(_) => (StatusCode::BAD_REQUEST, "InvalidRequestError"),
+            Self::NotFound(_) => (StatusCode::NOT_FOUND, "LangfuseNotFoundError"),
+            Self::MethodNotAllowed(_) => (StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowedError"),
+            Self::TooSlow(_) => (StatusCode::REQUEST_TIMEOUT, "RequestTimeoutError"),
+            Self::Conflict(_) => (StatusCode::CONFLICT, "LangfuseConflictError"),
+            Self::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "PayloadTooLargeError"),
+            Self::UnsupportedMediaType(_) => {
+                (StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaTypeError")
+            }
+            Self::TooManyRequests { .. } => (StatusCode::TOO_MANY_REQUESTS, "TooManyRequestsError"),
+            Self::Unavailable { .. } => {
+                (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailableError")
+            }
+            Self::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError"),
+        }
+    }
+
+    /// The message for the client. An internal failure is logged here, once, under the id it shows.
+    pub fn client_message(&self) -> String {
+        let Self::Internal(cause) = self else {
+            return self.to_string();
+        };
+        let id = uuid::Uuid::new_v4();
+        tracing::error!(error.id = %id, error.cause = %chain(cause.as_ref()), "request failed");
+        format!("the server failed; its log says why under the id {id}")
+    }
+
+    /// After how long to send the request again, where that makes sense.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::TooManyRequests { retry_after } | Self::Unavailable { retry_after, .. } => {
+                Some(*retry_after)
+            }
+            _ => None,
+        }
+    }
+
+    /// The headers that go with the status.
+    pub fn headers(&self) -> Vec<(axum::http::HeaderName, HeaderValue)> {
+        let challenge = matches!(self, Self::Unauthorized(_))
+            .then(|| (WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"ratchet\"")));
+        let retry = self.retry_after().map(|wait| (RETRY_AFTER, HeaderValue::from(seconds(wait))));
+        challenge.into_iter().chain(retry).collect()
+    }
+}
+
+/// Whole seconds, rounded up: coming back early would be refused again.
+fn seconds(wait: Duration) -> u64 {
+    wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0)).max(1)
+}
+
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    text
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        let later = |seconds| Self::Unavailable {
+            why: error.to_string(),
+            retry_after: Duration::from_secs(seconds),
+        };
+        match error {
+            StoreError::QueueFull => later(1),
+            StoreError::Closing => later(5),
+            StoreError::DiskFull => later(30),
+            // The path is ours to know; the client needs to know only that it may come back.
+            StoreError::ReadOnly(_) => {
+                tracing::error!(error.cause = %error, "cannot write");
+                Self::Unavailable {
+                    why: "the data folder cannot be written".to_owned(),
+                    retry_after: Duration::from_secs(30),
+                }
+            }
+            StoreError::BadQuery(what) => Self::Invalid(what),
+            StoreError::Exists(_) => Self::Conflict(error.to_string()),
+            StoreError::NotFound(_) => Self::NotFound(error.to_string()),
+            StoreError::Locked { .. }
+            | StoreError::TooNew { .. }
+            | StoreError::Corrupt { .. }
+            | StoreError::Database(_)
+            | StoreError::File { .. } => Self::Internal(Box::new(error)),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ErrorView<'a> {
+    message: &'a str,
+    error: &'a str,
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let (status, class) = self.status_and_class();
+        let message = self.client_message();
+        let mut response =
+            (status, Json(ErrorView { message: &message, error: class })).into_response();
+        response.headers_mut().extend(self.headers());
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(error: StoreError, status: u16, retry_after: Option<u64>) {
+        let error = ApiError::from(error);
+        assert_eq!(error.status().as_u16(), status);
+        assert_eq!(error.retry_after().map(|wait| wait.as_secs()), retry_after);
+    }
+
+    #[test]
+    fn what_passes_by_itself_asks_to_come_back() {
+        check(StoreError::QueueFull, 503, Some(1));
+        check(StoreError::Closing, 503, Some(5));
+        check(StoreError::DiskFull, 503, Some(30));
+        check(StoreError::ReadOnly("/srv/ratchet".into()), 503, Some(30));
+    }
+
+    #[test]
+    fn the_rest_says_whose_fault_it_is() {
+        check(StoreError::BadQuery("cursor: not ours".into()), 400, None);
+        check(StoreError::Exists("project a".into()), 409, None);
+        check(StoreError::NotFound("key b".into()), 404, None);
+    }
+
+    #[test]
+    fn internals_stay_inside() {
+        let message = ApiError::internal("/srv/secret is broken").client_message();
+        assert!(!message.contains("secret"), "{message}");
+    }
+
+    #[test]
+    fn paths_of_the_server_stay_inside() {
+        let message = ApiError::from(StoreError::ReadOnly("/srv/ratchet".into())).client_message();
+        assert!(!message.contains("/srv"), "{message}");
+    }
+
+    #[test]
+    fn waits_are_rounded_up() {
+        assert_eq!(seconds(Duration::from_millis(1)), 1);
+        assert_eq!(seconds(Duration::from_millis(1_500)), 2);
+        assert_eq!(seconds(Duration::ZERO), 1);
+    }
+}

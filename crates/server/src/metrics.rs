@@ -1,0 +1,151 @@
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+use ratchet_store::embedded::StoreStats;
+
+use crate::app::App;
+use crate::error::{ApiError, ApiResult};
+
+/// Figures for Prometheus, counted since the server began.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    requests: Family<RequestLabels, Counter>,
+    spans_received: Counter,
+    spans_rejected: Counter,
+    bytes_received: Counter,
+    commit_seconds: Histogram,
+    queue_depth: Gauge,
+    store_bytes: Gauge,
+    store_commits: Gauge,
+    store_observations: Gauge,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    method: String,
+    route: String,
+    status: u16,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut metrics = Self {
+            registry: Registry::with_prefix("ratchet"),
+            requests: Family::default(),
+            spans_received: Counter::default(),
+            spans_rejected: Counter::default(),
+            bytes_received: Counter::default(),
+            // A quarter of a millisecond to four seconds.
+            commit_seconds: Histogram::new(exponential_buckets(0.000_25, 2.0, 15)),
+            queue_depth: Gauge::default(),
+            store_bytes: Gauge::default(),
+            store_commits: Gauge::default(),
+            store_observations: Gauge::default(),
+        };
+        metrics.register();
+        metrics
+    }
+}
+
+impl Metrics {
+    fn register(&mut self) {
+        let build = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
+        let to = &mut self.registry;
+        to.register("build", "Which ratchet this is", build);
+        to.register("requests", "Requests by route and status", self.requests.clone());
+        to.register("spans_received", "Spans accepted", self.spans_received.clone());
+        to.register("spans_rejected", "Spans refused", self.spans_rejected.clone());
+        to.register("received_bytes", "Bytes of bodies received", self.bytes_received.clone());
+        to.register(
+            "commit_seconds",
+            "Seconds from a prepared batch to its being on disk",
+            self.commit_seconds.clone(),
+        );
+        to.register("queue_depth", "Batches waiting to be written", self.queue_depth.clone());
+        to.register("store_bytes", "Bytes of the telemetry database", self.store_bytes.clone());
+        to.register("store_commits", "Transactions since start", self.store_commits.clone());
+        to.register(
+            "store_observations",
+            "Observations written since start",
+            self.store_observations.clone(),
+        );
+    }
+
+    /// Counts a request. The route is its template, so that ids do not become labels.
+    pub fn count_request(&self, method: &str, route: &str, status: StatusCode) {
+        let labels = RequestLabels {
+            method: method.to_owned(),
+            route: route.to_owned(),
+            status: status.as_u16(),
+        };
+        self.requests.get_or_create(&labels).inc();
+    }
+
+    /// Counts the spans of a request.
+    pub fn count_spans(&self, accepted: u64, rejected: u64) {
+        self.spans_received.inc_by(accepted);
+        self.spans_rejected.inc_by(rejected);
+    }
+
+    /// Counts the bytes of a body as they came over the wire.
+    pub fn count_bytes(&self, bytes: usize) {
+        self.bytes_received.inc_by(bytes as u64);
+    }
+
+    /// Notes how long a commit took.
+    pub fn observe_commit(&self, took: Duration) {
+        self.commit_seconds.observe(took.as_secs_f64());
+    }
+
+    fn text(&self, store: StoreStats) -> Result<String, std::fmt::Error> {
+        let figure = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        self.queue_depth.set(figure(store.queue_depth));
+        self.store_bytes.set(figure(store.telemetry_bytes));
+        self.store_commits.set(figure(store.commits));
+        self.store_observations.set(figure(store.observations));
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}
+
+/// `GET /metrics`
+pub(crate) async fn show(State(app): State<App>) -> ApiResult<Response> {
+    let text =
+        app.metrics.text(app.store.stats()).map_err(|error| ApiError::Internal(Box::new(error)))?;
+    let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(CONTENT_TYPE, content_type)], text).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_come_out_as_counted() {
+        let metrics = Metrics::default();
+        metrics.count_request("GET", "/api/public/traces/{id}", StatusCode::OK);
+        metrics.count_spans(3, 1);
+        let text = metrics.text(StoreStats { queue_depth: 7, ..StoreStats::default() }).unwrap();
+        for line in [
+            r#"ratchet_requests_total{method="GET",route="/api/public/traces/{id}",status="200"} 1"#,
+            "ratchet_spans_received_total 3",
+            "ratchet_spans_rejected_total 1",
+            "ratchet_queue_depth 7",
+        ] {
+            assert!(text.lines().any(|shown| shown == line), "{line} not in {text}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+use axum::Router;
+use axum::http::{Method, Uri};
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{any, get};
+
+use crate::app::App;
+use crate::error::ApiError;
+use crate::{api, guard, health, langfuse, metrics};
+
+/// Every route of the server.
+///
+/// A path under `/api` that is not there answers 404 with a JSON body; other unknown paths are
+/// left to the pages this router is merged with.
+pub fn router(app: App) -> Router {
+    Router::new()
+        .route("/metrics", get(metrics::show))
+        .route("/api/public/health", get(health::health))
+        .route("/api/public/ready", get(health::ready))
+        .merge(langfuse::routes())
+        .merge(api::routes())
+        .route("/api", any(not_found))
+        .route("/api/", any(not_found))
+        .route("/api/{*rest}", any(not_found))
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(from_fn(guard::catch_panic))
+        .layer(from_fn_with_state(app.clone(), guard::count))
+        .with_state(app)
+}
+
+async fn not_found(uri: Uri) -> ApiError {
+    ApiError::NotFound(format!("there is no {}; the APIs are /api/public and /api/v1", uri.path()))
+}
+
+async fn method_not_allowed(method: Method, uri: Uri) -> ApiError {
+    ApiError::MethodNotAllowed(format!("{} does not take {method}", uri.path()))
+}

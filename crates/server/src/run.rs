@@ -1,0 +1,147 @@
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper_util::server::graceful::GracefulShutdown;
+use ratchet_stages::record::retention;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::{JoinError, JoinSet};
+
+use crate::app::App;
+use crate::connection;
+use crate::router::router;
+use crate::stop::Stop;
+
+/// How long to wait after the system refused a connection: out of files, most likely.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How often to look for what is too old.
+const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
+
+/// Where the server listens. The caller has bound the addresses and dealt with busy ones.
+#[derive(Debug)]
+pub struct Listeners {
+    /// Web pages, all APIs, and OTLP/HTTP.
+    pub web: TcpListener,
+    /// The same routes for exporters that use OTLP/HTTP's own port.
+    pub otlp_http: Option<TcpListener>,
+    /// OTLP/gRPC.
+    pub otlp_grpc: Option<TcpListener>,
+}
+
+/// Why a server ended before it was told to.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A part of the server broke.
+    #[error("a part of the server broke")]
+    Task(#[from] JoinError),
+}
+
+/// Serves until told to stop, then lets requests under way finish within the deadline.
+///
+/// The store stays open: close it after this returns.
+///
+/// # Errors
+/// Fails only if a part of the server panicked; a failed request is not that.
+pub async fn run(
+    app: App,
+    listeners: Listeners,
+    pages: Router,
+    stop: Stop,
+) -> Result<(), RunError> {
+    let slots = Arc::new(Semaphore::new(app.settings.limits.connections));
+    let routes = router(app.clone()).merge(pages);
+    let mut tasks = JoinSet::new();
+    let mut listen = |listener, routes| {
+        let door = Door { listener, routes, slots: Arc::clone(&slots), app: app.clone() };
+        tasks.spawn(door.serve(stop.clone()));
+    };
+    listen(listeners.web, routes.clone());
+    if let Some(listener) = listeners.otlp_http {
+        listen(listener, routes);
+    }
+    tasks.spawn(note_closing(app.clone(), stop.clone()));
+    tasks.spawn(sweep_hourly(app, stop));
+    while let Some(ended) = tasks.join_next().await {
+        ended?;
+    }
+    Ok(())
+}
+
+async fn note_closing(app: App, stop: Stop) {
+    stop.requested().await;
+    app.begin_closing();
+}
+
+async fn sweep_hourly(app: App, stop: Stop) {
+    let mut hours = tokio::time::interval(SWEEP_EVERY);
+    loop {
+        tokio::select! {
+            () = stop.requested() => return,
+            _tick = hours.tick() => {}
+        }
+        let sweeping = retention::sweep(&app.store, app.clock.now());
+        let swept = tokio::select! {
+            () = stop.requested() => return,
+            swept = sweeping => swept,
+        };
+        match swept {
+            Ok(0) => {}
+            Ok(traces) => tracing::info!(traces, "deleted what was too old"),
+            Err(error) => tracing::warn!(error.cause = %error, "cannot delete what is too old"),
+        }
+    }
+}
+
+/// A listener and what it leads to.
+struct Door {
+    listener: TcpListener,
+    routes: Router,
+    slots: Arc<Semaphore>,
+    app: App,
+}
+
+impl Door {
+    async fn serve(self, stop: Stop) {
+        let graceful = GracefulShutdown::new();
+        let mut connections = JoinSet::new();
+        loop {
+            let accepted = tokio::select! {
+                () = stop.requested() => break,
+                Some(_ended) = connections.join_next() => continue,
+                accepted = self.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, slot)) => {
+                    let (routes, watcher) = (self.routes.clone(), graceful.watcher());
+                    let timeouts = self.app.settings.timeouts.clone();
+                    connections.spawn(async move {
+                        connection::serve(stream, routes, timeouts, watcher).await;
+                        drop(slot);
+                    });
+                }
+                Err(error) => {
+                    tracing::warn!(error.cause = %error, "cannot accept a connection");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+        drop(self.listener);
+        if tokio::time::timeout(self.app.settings.timeouts.drain, graceful.shutdown())
+            .await
+            .is_err()
+        {
+            tracing::warn!(connections = connections.len(), "cutting connections that did not end");
+        }
+        connections.shutdown().await;
+    }
+
+    /// Takes a free slot first: beyond the cap, clients wait in the system's own queue.
+    async fn accept(&self) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+        let slot = Arc::clone(&self.slots).acquire_owned().await.map_err(io::Error::other)?;
+        let (stream, _address) = self.listener.accept().await?;
+        Ok((stream, slot))
+    }
+}

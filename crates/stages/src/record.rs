@@ -1,0 +1,77 @@
+//! An agent's work becomes a trace: spans and events into the store.
+
+use std::collections::HashMap;
+
+use ratchet_core::convention::{Interpreter, Sender};
+use ratchet_core::id::TraceId;
+use ratchet_core::merge::Merge;
+use ratchet_core::span::{Origin, Span};
+use ratchet_core::time::Timestamp;
+use ratchet_core::trace::TracePatch;
+use ratchet_store::embedded::Prepared;
+use ratchet_store::project::ProjectId;
+use ratchet_store::telemetry::{Batch, Telemetry};
+
+/// What is too old goes.
+pub mod retention;
+
+/// Where a request came from and when.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// Where its records belong.
+    pub project: ProjectId,
+    /// The SDK that sent it.
+    pub sender: Sender,
+    /// When it came in, by the server's clock.
+    pub received_at: Timestamp,
+}
+
+/// Spans that share an origin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpanGroup {
+    /// The process and the library.
+    pub origin: Origin,
+    /// What they sent.
+    pub spans: Vec<Span>,
+}
+
+/// Works out what spans say, ready for `Telemetry::commit`, which makes it durable.
+///
+/// Takes real CPU time and does no IO: large requests belong on a blocking thread.
+pub fn spans(telemetry: &Telemetry, arrival: Arrival, groups: Vec<SpanGroup>) -> Prepared {
+    let mut observations = Vec::with_capacity(groups.iter().map(|group| group.spans.len()).sum());
+    let mut traces = TracePatches::default();
+    for group in groups {
+        let interpreter = Interpreter::new(group.origin, arrival.sender.clone());
+        for span in group.spans {
+            let said = interpreter.interpret(span);
+            observations.push(said.observation);
+            traces.join(said.trace);
+        }
+    }
+    telemetry.prepare(Batch {
+        project: arrival.project,
+        traces: traces.into_patches(),
+        observations,
+        scores: Vec::new(),
+        received_at: arrival.received_at,
+    })
+}
+
+/// What one request says about its traces, one patch for each: spans of a trace come together.
+#[derive(Debug, Default)]
+struct TracePatches(HashMap<TraceId, TracePatch>);
+
+impl TracePatches {
+    fn join(&mut self, patch: TracePatch) {
+        let joined = match self.0.remove(&patch.id) {
+            Some(earlier) => earlier.merge(patch),
+            None => patch,
+        };
+        self.0.insert(joined.id.clone(), joined);
+    }
+
+    fn into_patches(self) -> Vec<TracePatch> {
+        self.0.into_values().collect()
+    }
+}
