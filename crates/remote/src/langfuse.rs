@@ -1,0 +1,2 @@
+/// What goes over the wire, the same types in both directions.
+pub mod wire;

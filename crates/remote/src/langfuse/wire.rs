@@ -1,0 +1,35 @@
+//! The wire types of Langfuse's public API.
+//!
+//! Our server answers with them and a client of ours can read them back. Payloads are raw JSON
+//! throughout: they pass through untouched, digit for digit. Views are made from the product's
+//! records here, once, and nowhere else.
+
+/// Raw JSON in and out of records.
+pub mod json;
+/// Times as text.
+pub mod time;
+/// Enums as words.
+pub mod word;
+/// Absent, null, or there.
+pub mod maybe;
+/// Reading JSON with errors that name the field.
+pub mod read;
+/// What is answered when something is wrong.
+pub mod error;
+/// Lists in numbered pages.
+pub mod page;
+/// Projects.
+pub mod project;
+/// Traces, from narrow to full.
+pub mod trace;
+/// Observations.
+pub mod observation;
+/// Sessions.
+pub mod session;
+/// Scores, as read.
+pub mod score;
+/// Batches of events, as sent.
+pub mod ingestion;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,66 @@
+use ratchet_core::field::Act;
+use ratchet_core::observation::ObservationKind;
+
+use crate::langfuse::wire::word::Spelled;
+
+/// What kind of event: what it is about, and whether it creates or updates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventType {
+    /// About a trace; sent again, it updates.
+    Trace,
+    /// About a score; sent again, it updates.
+    Score,
+    /// About an observation of this kind; of the kind its body names when `None`.
+    Observation(Option<ObservationKind>, Act),
+    /// A note from an SDK to its authors.
+    SdkLog,
+}
+
+const WORDS: [(&str, EventType); 24] = [
+    ("trace-create", EventType::Trace),
+    ("score-create", EventType::Score),
+    ("event-create", create(ObservationKind::Event)),
+    ("span-create", create(ObservationKind::Span)),
+    ("span-update", update(ObservationKind::Span)),
+    ("generation-create", create(ObservationKind::Generation)),
+    ("generation-update", update(ObservationKind::Generation)),
+    ("agent-create", create(ObservationKind::Agent)),
+    ("agent-update", update(ObservationKind::Agent)),
+    ("tool-create", create(ObservationKind::Tool)),
+    ("tool-update", update(ObservationKind::Tool)),
+    ("chain-create", create(ObservationKind::Chain)),
+    ("chain-update", update(ObservationKind::Chain)),
+    ("retriever-create", create(ObservationKind::Retriever)),
+    ("retriever-update", update(ObservationKind::Retriever)),
+    ("evaluator-create", create(ObservationKind::Evaluator)),
+    ("evaluator-update", update(ObservationKind::Evaluator)),
+    ("embedding-create", create(ObservationKind::Embedding)),
+    ("embedding-update", update(ObservationKind::Embedding)),
+    ("guardrail-create", create(ObservationKind::Guardrail)),
+    ("guardrail-update", update(ObservationKind::Guardrail)),
+    ("observation-create", EventType::Observation(None, Act::Create)),
+    ("observation-update", EventType::Observation(None, Act::Update)),
+    ("sdk-log", EventType::SdkLog),
+];
+
+const fn create(kind: ObservationKind) -> EventType {
+    EventType::Observation(Some(kind), Act::Create)
+}
+
+const fn update(kind: ObservationKind) -> EventType {
+    EventType::Observation(Some(kind), Act::Update)
+}
+
+impl Spelled for EventType {
+    const WHAT: &'static str = "event type";
+
+    fn all() -> Vec<Self> {
+        WORDS.iter().map(|(_, kind)| *kind).collect()
+    }
+
+    fn word(self) -> &'static str {
+        let known = WORDS.iter().find(|(_, kind)| *kind == self);
+        // Nobody sends updates of events; the word that says so is still the natural one.
+        known.map_or("event-update", |(word, _)| word)
+    }
+}

@@ -1,0 +1,145 @@
+use std::fmt;
+
+use ratchet_core::score::ScoreSource;
+use serde::de::Visitor;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::langfuse::wire::json::Raw;
+use crate::langfuse::wire::maybe::Maybe;
+use crate::langfuse::wire::time::Time;
+use crate::langfuse::wire::word::{Spelled, Word};
+
+/// What an event says about a score. `POST /api/public/scores` takes the same.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ScoreBody {
+    /// Which score.
+    #[serde(skip_serializing_if = "Maybe::is_absent")]
+    pub id: Maybe<String>,
+    /// The trace it judges, or whose observation it judges.
+    #[serde(skip_serializing_if = "Maybe::is_absent")]
+    pub trace_id: Maybe<String>,
+    /// The observation it judges.
+    #[serde(skip_serializing_if = "Maybe::is_absent")]
+    pub observation_id: Maybe<String>,
+    /// The session it judges.
+    #[serde(skip_serializing_if = "Maybe::is_absent")]
+    pub session_id: Maybe<String>,
+    /// The dataset run it judges.
+    #[serde(skip_serializing_if = "Maybe::is_absent")]
+    pub dataset_run_id: Maybe<String>,
+    /// What is judged.
+    #[serde(skip_serializing_if = "Maybe::is_absent")]
+    pub name: Maybe<String>,
+    /// The verdict.
+    #[serde(skip_serializing_if = "Maybe::is_absent")]
+    pub value: Maybe<ScoreInput>,
+    /// How to read the verdict; by the value when not said.
+    #[serde(skip_serializing_if = "Maybe::is_absent")]
+    pub data_type: Maybe<Word<DataType>>,
+    /// Who says so.
+    #[serde(skip_serializing_if = "Maybe::is_absent")]
+    pub source: Maybe<Word<ScoreSource>>,
+    /// When it was given.
+    #[serde(skip_serializing_if = "Maybe::is_absent")]
+    pub timestamp: Maybe<Time>,
+    /// Where the judged run ran.
+    #[serde(skip_serializing_if = "Maybe::is_absent")]
+    pub environment: Maybe<String>,
+    /// Why.
+    #[serde(skip_serializing_if = "Maybe::is_absent")]
+    pub comment: Maybe<String>,
+    /// The score config it follows.
+    #[serde(skip_serializing_if = "Maybe::is_absent")]
+    pub config_id: Maybe<String>,
+    /// The annotation queue it was given in.
+    #[serde(skip_serializing_if = "Maybe::is_absent")]
+    pub queue_id: Maybe<String>,
+    /// Keys and values of the client's own.
+    #[serde(skip_serializing_if = "Maybe::is_absent")]
+    pub metadata: Maybe<Raw>,
+}
+
+/// How the value of a score is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataType {
+    /// As a number.
+    Numeric,
+    /// As yes or no.
+    Boolean,
+    /// As one of several labels.
+    Categorical,
+    /// As free text.
+    Text,
+    /// As what the output should have been.
+    Correction,
+}
+
+impl Spelled for DataType {
+    const WHAT: &'static str = "score data type";
+
+    fn all() -> Vec<Self> {
+        vec![Self::Numeric, Self::Boolean, Self::Categorical, Self::Text, Self::Correction]
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Numeric => "NUMERIC",
+            Self::Boolean => "BOOLEAN",
+            Self::Categorical => "CATEGORICAL",
+            Self::Text => "TEXT",
+            Self::Correction => "CORRECTION",
+        }
+    }
+}
+
+/// The value of a score as it is sent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum ScoreInput {
+    /// A number; 0 or 1 for yes and no.
+    Number(f64),
+    /// A text.
+    Text(String),
+    /// Yes or no.
+    Bool(bool),
+}
+
+impl<'de> Deserialize<'de> for ScoreInput {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(InputVisitor)
+    }
+}
+
+/// Written out so that the message says what a value may be.
+struct InputVisitor;
+
+impl Visitor<'_> for InputVisitor {
+    type Value = ScoreInput;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number, a text or a boolean")
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(ScoreInput::Number(number))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "scores are floats, as in every client")]
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(ScoreInput::Number(number as f64))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "scores are floats, as in every client")]
+    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(ScoreInput::Number(number as f64))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(ScoreInput::Text(text.to_owned()))
+    }
+
+    fn visit_bool<E>(self, yes: bool) -> Result<Self::Value, E> {
+        Ok(ScoreInput::Bool(yes))
+    }
+}

@@ -1,0 +1,51 @@
+use std::collections::BTreeMap;
+
+use ratchet_core::payload::{Json, Payload};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::{RawValue, to_raw_value};
+
+/// Any JSON, kept as the text it came in.
+pub type Raw = Box<RawValue>;
+
+/// A JSON text as it is.
+pub fn raw(json: &Json) -> Raw {
+    // A `Json` parses by its invariant; should it ever not, a null beats a broken answer.
+    RawValue::from_string(json.as_str().to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+/// A payload as the JSON to show.
+pub fn payload(payload: &Payload) -> Raw {
+    raw(&payload.to_json())
+}
+
+/// Keys and values as one JSON object.
+pub fn object(entries: &[(String, Json)]) -> Raw {
+    let entries: BTreeMap<&str, Raw> =
+        entries.iter().map(|(key, value)| (key.as_str(), raw(value))).collect();
+    to_raw_value(&entries).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+/// Reads one object as two types that share its fields.
+///
+/// Serde's `flatten` would do, but raw values cannot be read through it.
+pub(super) fn both<'de, D, A, B>(deserializer: D) -> Result<(A, B), D::Error>
+where
+    D: Deserializer<'de>,
+    A: DeserializeOwned,
+    B: DeserializeOwned,
+{
+    let whole = Raw::deserialize(deserializer)?;
+    let first = serde_json::from_str(whole.get()).map_err(D::Error::custom)?;
+    let second = serde_json::from_str(whole.get()).map_err(D::Error::custom)?;
+    Ok((first, second))
+}
+
+/// Reads null as the default: an empty list, mostly.
+pub(super) fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}

@@ -1,0 +1,31 @@
+use serde::{Deserialize, Serialize};
+
+/// One page of a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Paged<T> {
+    /// The rows.
+    pub data: Vec<T>,
+    /// Where we are.
+    pub meta: PageMeta,
+}
+
+/// Where a page stands in its list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PageMeta {
+    /// The page's number, from 1.
+    pub page: u64,
+    /// Rows on a page.
+    pub limit: u64,
+    /// Rows in all.
+    pub total_items: u64,
+    /// Pages in all.
+    pub total_pages: u64,
+}
+
+impl PageMeta {
+    /// Works out the number of pages.
+    pub fn new(page: u64, limit: u64, total_items: u64) -> Self {
+        Self { page, limit, total_items, total_pages: total_items.div_ceil(limit.max(1)) }
+    }
+}

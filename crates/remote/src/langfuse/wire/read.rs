@@ -1,0 +1,51 @@
+use serde::Deserialize;
+use serde_path_to_error::Segment;
+
+use super::error::{Issue, Step};
+
+/// Reads JSON into a type, or says which field is wrong and how.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, Issue> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| Issue {
+        path: steps(error.path()),
+        message: without_position(&error.inner().to_string()),
+    })?;
+    let end = json.end();
+    end.map_err(|error| Issue { path: Vec::new(), message: without_position(&error.to_string()) })?;
+    Ok(value)
+}
+
+/// Reads a JSON object into a type, or says which field is wrong and how.
+///
+/// Serde would also take a list of the fields' values in order, which nobody means.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn read_object<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, Issue> {
+    let is_object = text.trim_ascii_start().starts_with('{');
+    if !is_object {
+        return Err(Issue { path: Vec::new(), message: "not a JSON object".to_owned() });
+    }
+    read(text)
+}
+
+fn steps(path: &serde_path_to_error::Path) -> Vec<Step> {
+    let step = |segment: &Segment| match segment {
+        Segment::Seq { index } => Some(Step::Index(*index)),
+        // Raw values are read through a map with a private key, which is nobody's field.
+        Segment::Map { key } if key.starts_with('$') => None,
+        Segment::Map { key } => Some(Step::Field(key.clone())),
+        Segment::Enum { variant } => Some(Step::Field(variant.clone())),
+        Segment::Unknown => None,
+    };
+    path.iter().filter_map(step).collect()
+}
+
+/// Cuts off the line and column: the path says more, and nested texts count from their own start.
+fn without_position(message: &str) -> String {
+    let bare = message.rsplit_once(" at line ").map_or(message, |(bare, _)| bare);
+    bare.to_owned()
+}

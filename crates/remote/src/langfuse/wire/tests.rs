@@ -1,0 +1,296 @@
+//! What clients see, as snapshots, and that we can read back what we write.
+
+use std::collections::BTreeMap;
+
+use ratchet_core::environment::Environment;
+use ratchet_core::id::{ObservationId, ScoreId, SessionId, TraceId};
+use ratchet_core::money::Money;
+use ratchet_core::observation::{Level, Observation, ObservationKind, PromptLink};
+use ratchet_core::payload::{Json, Payload};
+use ratchet_core::score::{Score, ScoreSource, ScoreTarget, ScoreValue};
+use ratchet_core::session::Session;
+use ratchet_core::time::Timestamp;
+use ratchet_core::trace::{Content, Trace, TraceSummary};
+use ratchet_core::usage::{Cost, Usage};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::ingestion::{Envelope, ScoreBody, ScoreInput, TraceBody};
+use super::maybe::Maybe;
+use super::observation::{ModelPrices, ObservationView};
+use super::read::{read, read_object};
+use super::score::ScoreView;
+use super::session::{SessionTraces, SessionView, SessionWithTraces};
+use super::trace::{
+    DetailedTrace, TraceDetails, TraceView, TraceWithDetails, TraceWithFullDetails, html_path,
+};
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_millis(1_790_000_000_000 + second * 1_000)
+}
+
+fn json(text: &str) -> Json {
+    Json::parse(text).unwrap()
+}
+
+fn content() -> Content {
+    Content {
+        input: Some(Payload::Json(json(
+            r#"{"price": 1.50, "z": 1, "a": 12345678901234567890123}"#,
+        ))),
+        output: Some(Payload::Text("plain text".into())),
+        metadata: vec![("agent".to_owned(), json("\"bot\"")), ("n".to_owned(), json("1.0"))],
+    }
+}
+
+fn trace() -> Trace {
+    Trace {
+        id: TraceId::parse("t/ü").unwrap(),
+        timestamp: at(0),
+        name: Some("chat".to_owned()),
+        user: None,
+        session: Some(SessionId::parse("s1").unwrap()),
+        release: None,
+        version: Some("2".to_owned()),
+        environment: Environment::normalise("prod"),
+        agent: None,
+        tags: vec!["a".to_owned(), "b".to_owned()],
+        public: false,
+        bookmarked: true,
+        summary: TraceSummary {
+            start: Some(at(0)),
+            end: Some(at(3)),
+            cost: Money::from_dollars(0.0125),
+            ..TraceSummary::default()
+        },
+        created_at: at(10),
+        updated_at: at(11),
+        content: Some(content()),
+    }
+}
+
+fn observation() -> Observation {
+    let usage = [("input", 10), ("input_cached_tokens", 90), ("output", 20)];
+    let cost = [("input", 0.001), ("input_cached_tokens", 0.0005), ("output", 0.002)];
+    let dollars = |amount| Money::from_dollars(amount).unwrap();
+    Observation {
+        id: ObservationId::parse("00000000000000aa").unwrap(),
+        trace: TraceId::parse("t/ü").unwrap(),
+        kind: ObservationKind::Generation,
+        name: Some("call".to_owned()),
+        parent: None,
+        start: at(1),
+        end: Some(at(3)),
+        completion_start: Some(Timestamp::from_nanos(at(1).nanos() + 250_000_000)),
+        level: Level::Warning,
+        status_message: Some("slow".to_owned()),
+        version: None,
+        environment: Environment::default(),
+        agent: None,
+        model: Some("gpt-4o".to_owned()),
+        model_parameters: Some(json(r#"{"temperature":0.10}"#)),
+        usage: Usage::new(usage.map(|(kind, units)| (kind.to_owned(), units)).into()),
+        cost: Some(Cost::new(cost.map(|(kind, amount)| (kind.to_owned(), dollars(amount))).into())),
+        prompt: Some(PromptLink { name: "greet".to_owned(), version: 3 }),
+        created_at: at(10),
+        updated_at: at(11),
+        content: Some(content()),
+    }
+}
+
+fn prices() -> ModelPrices {
+    ModelPrices {
+        model_id: Some("gpt-4o".to_owned()),
+        input_price: Some(0.0001),
+        output_price: Some(0.0002),
+        total_price: None,
+    }
+}
+
+fn score(value: ScoreValue) -> Score {
+    Score {
+        id: ScoreId::parse("s").unwrap(),
+        target: ScoreTarget::Trace(TraceId::parse("t/ü").unwrap()),
+        name: "quality".to_owned(),
+        value,
+        source: ScoreSource::Eval,
+        timestamp: at(5),
+        environment: Environment::default(),
+        comment: Some("good".to_owned()),
+        author: None,
+        config: None,
+        queue: None,
+        metadata: vec![],
+        created_at: at(10),
+        updated_at: at(11),
+    }
+}
+
+/// The view as clients see it, after checking that reading it back loses nothing.
+#[track_caller]
+fn shown<T: Serialize + DeserializeOwned>(view: &T) -> String {
+    let text = serde_json::to_string_pretty(view).unwrap();
+    let again: T = serde_json::from_str(&text).unwrap();
+    assert_eq!(serde_json::to_string_pretty(&again).unwrap(), text, "reading loses something");
+    text
+}
+
+#[test]
+fn a_trace_in_a_list() {
+    let mut details = TraceDetails::new(&trace(), "p");
+    details.observations.push("o1".to_owned());
+    let view: TraceWithDetails = DetailedTrace { trace: TraceView::new(&trace(), "p"), details };
+    insta::assert_snapshot!(shown(&view));
+}
+
+#[test]
+fn a_trace_in_full() {
+    let mut details = TraceDetails::new(&trace(), "p");
+    details.observations.push(ObservationView::new(&observation(), prices()));
+    details.scores.extend(ScoreView::new(&score(ScoreValue::Boolean(true))));
+    let view: TraceWithFullDetails =
+        DetailedTrace { trace: TraceView::new(&trace(), "p"), details };
+    insta::assert_snapshot!(shown(&view));
+}
+
+#[test]
+fn an_observation_that_says_little() {
+    let bare = Observation {
+        kind: ObservationKind::Span,
+        name: None,
+        end: None,
+        completion_start: None,
+        level: Level::Default,
+        status_message: None,
+        model: None,
+        model_parameters: None,
+        usage: Usage::new(BTreeMap::new()),
+        cost: None,
+        prompt: None,
+        content: None,
+        ..observation()
+    };
+    insta::assert_snapshot!(shown(&ObservationView::new(&bare, ModelPrices::default())));
+}
+
+#[test]
+fn a_session_with_a_trace() {
+    let session = Session {
+        id: SessionId::parse("s1").unwrap(),
+        created_at: at(0),
+        last_at: at(9),
+        environment: Environment::normalise("beta"),
+        traces: 1,
+        total_tokens: 0,
+        cost: None,
+    };
+    let view = SessionWithTraces {
+        session: SessionView::new(&session, "p"),
+        content: SessionTraces { traces: vec![TraceView::new(&trace(), "p")] },
+    };
+    insta::assert_snapshot!(shown(&view));
+}
+
+#[test]
+fn scores_of_every_type() {
+    let label = "good".to_owned();
+    let values = [
+        ScoreValue::Numeric(0.5),
+        ScoreValue::Boolean(false),
+        ScoreValue::Categorical { label, number: None },
+        ScoreValue::Text("fine".to_owned()),
+    ];
+    let views: Vec<_> = values.into_iter().map(|value| ScoreView::new(&score(value))).collect();
+    assert!(views.iter().all(Option::is_some));
+    insta::assert_snapshot!(shown(&views));
+}
+
+#[test]
+fn what_the_first_score_shape_cannot_say_is_left_out() {
+    assert!(ScoreView::new(&score(ScoreValue::Correction("better".to_owned()))).is_none());
+    let session = ScoreTarget::Session(SessionId::parse("s").unwrap());
+    let on_session = Score { target: session, ..score(ScoreValue::Numeric(1.0)) };
+    assert!(ScoreView::new(&on_session).is_none());
+}
+
+#[test]
+fn an_unknown_cost_is_not_zero() {
+    let unknown = Observation { cost: None, ..observation() };
+    let view = ObservationView::new(&unknown, ModelPrices::default());
+    assert!(view.cost_details.is_empty());
+    assert_eq!(view.calculated_total_cost, None);
+    assert_eq!(view.usage.total_cost, None);
+}
+
+#[test]
+fn a_cost_that_came_as_a_total_has_no_sides() {
+    let total = Money::from_dollars(0.5).unwrap();
+    let cost = Cost::new(BTreeMap::from([("total".to_owned(), total)]));
+    let view = ObservationView::new(&Observation { cost: Some(cost), ..observation() }, prices());
+    assert_eq!(view.calculated_total_cost, Some(0.5));
+    assert_eq!(view.calculated_input_cost, None);
+}
+
+#[test]
+fn paths_are_safe_in_a_url() {
+    assert_eq!(html_path("p", "a/b ü?#"), "/project/p/traces/a%2Fb%20%C3%BC%3F%23");
+}
+
+#[test]
+fn absent_and_null_differ() {
+    let body: TraceBody = read(r#"{"name":null,"tags":["a"],"input":{"k": 1.0}}"#).unwrap();
+    assert_eq!(body.name, Maybe::Null);
+    assert_eq!(body.user_id, Maybe::Absent);
+    assert_eq!(body.tags, Maybe::Value(vec!["a".to_owned()]));
+    assert_eq!(body.input.as_value().unwrap().get(), r#"{"k": 1.0}"#);
+    let again = serde_json::to_string(&body).unwrap();
+    assert_eq!(again, r#"{"name":null,"input":{"k": 1.0},"tags":["a"]}"#);
+}
+
+#[track_caller]
+fn check_issue<T: DeserializeOwned + std::fmt::Debug>(text: &str, expected: &str) {
+    assert_eq!(read_object::<T>(text).unwrap_err().to_string(), expected);
+}
+
+#[test]
+fn errors_name_the_field() {
+    check_issue::<TraceBody>(
+        r#"{"tags":["a",1]}"#,
+        "tags[1]: invalid type: integer `1`, expected a string",
+    );
+    check_issue::<TraceBody>(
+        r#"{"timestamp":"soon"}"#,
+        "timestamp: not an ISO 8601 date and time with an offset, such as 2026-01-31T12:00:00Z: \
+         string \"soon\"",
+    );
+    check_issue::<TraceBody>(" []", "not a JSON object");
+    check_issue::<ScoreBody>(
+        r#"{"value":[1]}"#,
+        "value: invalid type: sequence, expected a number, a text or a boolean",
+    );
+    check_issue::<ScoreBody>(r#"{"value":1e999}"#, "value: number out of range");
+    check_issue::<ScoreBody>(
+        r#"{"dataType":"GRADE"}"#,
+        "dataType: invalid value: string \"GRADE\", expected score data type (NUMERIC, BOOLEAN, \
+         CATEGORICAL, TEXT, CORRECTION)",
+    );
+    check_issue::<Envelope>(
+        r#"{"id":"1","type":"trace-create","body":{}}"#,
+        "missing field `timestamp`",
+    );
+    check_issue::<TraceBody>(r#"{"input":{"a":]}}"#, "input: expected value");
+    check_issue::<TraceBody>("{} {}", "trailing characters");
+}
+
+#[test]
+fn whole_numbers_are_score_values() {
+    let values: Vec<ScoreInput> = read("[1, -2, 0.5, true, \"x\"]").unwrap();
+    let expected = [
+        ScoreInput::Number(1.0),
+        ScoreInput::Number(-2.0),
+        ScoreInput::Number(0.5),
+        ScoreInput::Bool(true),
+        ScoreInput::Text("x".to_owned()),
+    ];
+    assert_eq!(values, expected);
+}

@@ -1,0 +1,85 @@
+use std::fmt;
+
+use ratchet_core::observation::{Level, ObservationKind};
+use ratchet_core::score::ScoreSource;
+use serde::de::Visitor;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// An enum whose every value has a word.
+pub trait Spelled: Copy + Sized + 'static {
+    /// What the words name, for error messages.
+    const WHAT: &'static str;
+
+    /// Every value.
+    fn all() -> Vec<Self>;
+
+    /// The word for this value.
+    fn word(self) -> &'static str;
+
+    /// The value of a word, which may be written in any case.
+    fn from_word(word: &str) -> Option<Self> {
+        Self::all().into_iter().find(|value| value.word().eq_ignore_ascii_case(word))
+    }
+}
+
+impl Spelled for ObservationKind {
+    const WHAT: &'static str = "observation type";
+    fn all() -> Vec<Self> {
+        Self::ALL.to_vec()
+    }
+    fn word(self) -> &'static str {
+        self.as_str()
+    }
+}
+
+impl Spelled for Level {
+    const WHAT: &'static str = "level";
+    fn all() -> Vec<Self> {
+        Self::ALL.to_vec()
+    }
+    fn word(self) -> &'static str {
+        self.as_str()
+    }
+}
+
+impl Spelled for ScoreSource {
+    const WHAT: &'static str = "score source";
+    fn all() -> Vec<Self> {
+        Self::ALL.to_vec()
+    }
+    fn word(self) -> &'static str {
+        self.as_str()
+    }
+}
+
+/// An enum as its word on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word<T>(pub T);
+
+impl<T: Spelled> Serialize for Word<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.word())
+    }
+}
+
+impl<'de, T: Spelled> Deserialize<'de> for Word<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(WordVisitor(std::marker::PhantomData))
+    }
+}
+
+struct WordVisitor<T>(std::marker::PhantomData<T>);
+
+impl<T: Spelled> Visitor<'_> for WordVisitor<T> {
+    type Value = Word<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<_> = T::all().into_iter().map(T::word).collect();
+        write!(f, "{} ({})", T::WHAT, words.join(", "))
+    }
+
+    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Self::Value, E> {
+        let value = T::from_word(word);
+        value.map(Word).ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(word), &self))
+    }
+}
