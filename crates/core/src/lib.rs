@@ -33,5 +33,7 @@ pub mod span;
 pub mod convention;
 /// What model calls cost.
 pub mod price;
+/// What is too long or too deep to keep as it came.
+pub mod limit;
 /// Texts that must not be shown.
 pub mod secret;

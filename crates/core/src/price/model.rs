@@ -1,0 +1,70 @@
+use std::collections::BTreeMap;
+
+use crate::price::ModelCall;
+use crate::price::kind::{Kind, Prices};
+use crate::usage::Usage;
+
+/// A model and what its units cost.
+#[derive(Clone, Debug)]
+pub(super) struct PricedModel {
+    pub(super) name: String,
+    pub(super) standard: Prices,
+    /// Prices under conditions; the first that applies counts.
+    pub(super) tiers: Vec<Tier>,
+}
+
+/// Prices that hold under conditions, all of which must be met.
+#[derive(Clone, Debug)]
+pub(super) struct Tier {
+    /// The call's parameter must have one of these values.
+    pub(super) parameters: BTreeMap<String, Vec<String>>,
+    /// The whole input must be more than that many tokens.
+    pub(super) input_over: Option<u64>,
+    pub(super) prices: Prices,
+}
+
+impl PricedModel {
+    /// The prices that hold for a call.
+    pub(super) fn prices(&self, call: ModelCall<'_>) -> &Prices {
+        if self.tiers.is_empty() {
+            return &self.standard;
+        }
+        let input = input_units(call.usage);
+        let parameters = self.parameters(call);
+        let applies = |tier: &&Tier| tier.applies(input, &parameters);
+        self.tiers.iter().find(applies).map_or(&self.standard, |tier| &tier.prices)
+    }
+
+    /// The call's parameters, parsed only if a tier may depend on them.
+    fn parameters(&self, call: ModelCall<'_>) -> serde_json::Map<String, serde_json::Value> {
+        let text = call.parameters.map_or("", |json| json.as_str());
+        let asked = |tier: &Tier| tier.parameters.keys().any(|key| text.contains(key.as_str()));
+        if !self.tiers.iter().any(asked) {
+            return serde_json::Map::new();
+        }
+        serde_json::from_str(text).unwrap_or_default()
+    }
+}
+
+impl Tier {
+    fn applies(&self, input: u64, sent: &serde_json::Map<String, serde_json::Value>) -> bool {
+        let is_large_enough = self.input_over.is_none_or(|limit| input > limit);
+        is_large_enough
+            && self.parameters.iter().all(|(key, values)| {
+                sent.get(key).is_some_and(|value| is_one_of(value, values.as_slice()))
+            })
+    }
+}
+
+fn is_one_of(value: &serde_json::Value, allowed: &[String]) -> bool {
+    match value.as_str() {
+        Some(text) => allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(text)),
+        None => allowed.contains(&value.to_string()),
+    }
+}
+
+fn input_units(usage: &Usage) -> u64 {
+    let is_input = |name: &str| Kind::of_usage(name).is_some_and(Kind::is_input);
+    let units = usage.kinds().iter().filter(|(name, _)| is_input(name)).map(|(_, units)| *units);
+    units.fold(0, u64::saturating_add)
+}
