@@ -1,0 +1,71 @@
+# Every command that people and CI run. `make` alone lists them.
+
+CARGO ?= cargo
+# One crate for `make test CRATE=store`; everything when empty.
+CRATE ?=
+# Where `make dev` keeps its data; a throw-away folder when empty.
+DATA ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo dev test unit doctest sdk bench lint fmt fmt-check tidy doc deps snap setup timings
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## build Ratchet, record a realistic week of agent traffic, and stay up to be looked at
+	$(CARGO) run --release --locked -- demo
+
+dev: ## run a server from source on a throw-away folder, or: make dev DATA=DIR
+	$(CARGO) run -- serve --data "$(or $(DATA),$$(mktemp -d))"
+
+# Quickest failure first.
+ifeq ($(CRATE),)
+test: fmt-check setup tidy lint unit doctest sdk ## run everything, or one crate: make test CRATE=store
+	@echo "make test: everything passed"
+else
+test:
+	$(CARGO) test -p ratchet-$(CRATE)
+endif
+
+unit: ## run all cargo tests: unit, property, behaviour, end-to-end
+	$(CARGO) test --workspace --all-targets --locked
+
+doctest: ## run the examples in the documentation
+	$(CARGO) test --workspace --doc --locked
+
+sdk: setup ## run the SDK checks against a real server
+	scripts/sdk-checks
+
+bench: ## measure speed and size (long; not part of `make test`)
+	$(CARGO) run --release --locked -p ratchet-bench -- $(BENCH_ARGS)
+
+lint: ## run clippy; a warning is an error
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+fmt: ## format the code
+	$(CARGO) fmt --all
+
+fmt-check: ## check the format
+	$(CARGO) fmt --all -- --check
+
+tidy: ## check the repository's own rules
+	$(CARGO) test -p ratchet-testkit --locked tidy
+
+doc: ## build the documentation; a warning is an error
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --locked
+
+deps: ## check licences, sources and unused dependencies (installs cargo-deny and cargo-machete)
+	scripts/install-tool cargo-deny 0.18.9
+	scripts/install-tool cargo-machete 0.9.1
+	.setup/bin/cargo-deny check bans licenses sources
+	.setup/bin/cargo-machete
+
+snap: ## review changed snapshots (installs cargo-insta)
+	scripts/install-tool cargo-insta 1.49.0
+	.setup/bin/cargo-insta test --workspace --review --unreferenced=reject
+
+setup: ## install what tests need into .setup (and missing Debian packages)
+	scripts/setup
+
+timings: ## show what takes long to compile
+	$(CARGO) build --workspace --timings
