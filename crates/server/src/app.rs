@@ -1,4 +1,5 @@
 use std::ops::Deref;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -70,6 +71,8 @@ pub struct Settings {
     pub limits: Limits,
     /// How long a client may take.
     pub timeouts: Timeouts,
+    /// Where large temporary files go, best on the disk of the data; the system's when `None`.
+    pub scratch: Option<PathBuf>,
 }
 
 /// Who may call.

@@ -1,0 +1,29 @@
+use axum::Json;
+use axum::extract::State;
+use ratchet_store::embedded::CompactReport;
+use serde::{Deserialize, Serialize};
+
+use crate::app::App;
+use crate::auth::Owner;
+use crate::error::ApiResult;
+
+/// What compaction gave back, as clients see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactView {
+    /// Bytes on disk before.
+    pub bytes_before: u64,
+    /// Bytes on disk after.
+    pub bytes_after: u64,
+}
+
+impl From<CompactReport> for CompactView {
+    fn from(report: CompactReport) -> Self {
+        Self { bytes_before: report.bytes_before, bytes_after: report.bytes_after }
+    }
+}
+
+/// `POST /api/v1/compact`
+pub(super) async fn run(State(app): State<App>, _: Owner) -> ApiResult<Json<CompactView>> {
+    Ok(Json(app.store.compact().await?.into()))
+}

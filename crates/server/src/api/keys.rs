@@ -1,0 +1,124 @@
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use ratchet_store::catalog::{ApiKey, KeyPair, NewKey, Role};
+use ratchet_store::project::ProjectId;
+use serde::{Deserialize, Serialize};
+
+use super::projects::project_id;
+use crate::app::App;
+use crate::auth::Owner;
+use crate::body::JsonBody;
+use crate::error::{ApiError, ApiResult};
+
+const MAX_NOTE_CHARS: usize = 500;
+
+/// A key without its secret, as clients see it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeyView {
+    /// Its id.
+    pub id: String,
+    /// Which project it opens.
+    pub project_id: String,
+    /// The half that is no secret.
+    pub public_key: String,
+    /// The end of the secret.
+    pub secret_hint: String,
+    /// What it may do.
+    pub role: String,
+    /// What it is for.
+    pub note: Option<String>,
+    /// Since when, RFC 3339.
+    pub created_at: String,
+}
+
+impl From<ApiKey> for KeyView {
+    fn from(key: ApiKey) -> Self {
+        Self {
+            id: key.id,
+            project_id: key.project.to_string(),
+            public_key: key.public_key,
+            secret_hint: key.secret_hint,
+            role: key.role.as_str().to_owned(),
+            note: key.note,
+            created_at: key.created_at.to_string(),
+        }
+    }
+}
+
+/// A new key with its secret, as clients see it this once.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NewKeyView {
+    /// The key.
+    #[serde(flatten)]
+    pub key: KeyView,
+    /// Its secret half. A plain text because this is the one answer that must show it.
+    pub secret_key: String,
+}
+
+impl From<(ApiKey, KeyPair)> for NewKeyView {
+    fn from((key, pair): (ApiKey, KeyPair)) -> Self {
+        Self { key: key.into(), secret_key: pair.secret_key.expose().to_owned() }
+    }
+}
+
+/// A key to be made, as clients ask for it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct KeyRequest {
+    /// What it may do: owner, member, viewer or ingest-only.
+    pub role: String,
+    /// What it is for.
+    pub note: Option<String>,
+}
+
+impl KeyRequest {
+    /// Checks the request.
+    ///
+    /// # Errors
+    /// 400, naming the field.
+    pub fn check(self, project: ProjectId) -> ApiResult<NewKey> {
+        let role = Role::parse(&self.role).ok_or_else(|| {
+            ApiError::Invalid("role: owner, member, viewer or ingest-only".to_owned())
+        })?;
+        let is_too_long =
+            self.note.as_ref().is_some_and(|note| note.chars().count() > MAX_NOTE_CHARS);
+        if is_too_long {
+            return Err(ApiError::Invalid(format!("note: at most {MAX_NOTE_CHARS} characters")));
+        }
+        Ok(NewKey { project, role, note: self.note, pair: None })
+    }
+}
+
+/// `GET /api/v1/projects/{project}/keys`
+pub(super) async fn list(
+    State(app): State<App>,
+    _: Owner,
+    Path(project): Path<String>,
+) -> ApiResult<Json<Vec<KeyView>>> {
+    let keys = app.store.catalog.keys(project_id(&project)?).await?;
+    Ok(Json(keys.into_iter().map(KeyView::from).collect()))
+}
+
+/// `POST /api/v1/projects/{project}/keys`
+pub(super) async fn create(
+    State(app): State<App>,
+    _: Owner,
+    Path(project): Path<String>,
+    JsonBody(request): JsonBody<KeyRequest>,
+) -> ApiResult<(StatusCode, Json<NewKeyView>)> {
+    let new = request.check(project_id(&project)?)?;
+    let made = app.store.catalog.create_key(new, app.clock.now()).await?;
+    Ok((StatusCode::CREATED, Json(made.into())))
+}
+
+/// `DELETE /api/v1/projects/{project}/keys/{key}`: names the key by its id or its public half.
+pub(super) async fn revoke(
+    State(app): State<App>,
+    _: Owner,
+    Path((project, key)): Path<(String, String)>,
+) -> ApiResult<Json<KeyView>> {
+    Ok(Json(app.store.catalog.revoke_key(project_id(&project)?, key).await?.into()))
+}

@@ -1,0 +1,162 @@
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use ratchet_store::catalog::{NewProject, Project};
+use ratchet_store::project::ProjectId;
+use serde::{Deserialize, Serialize};
+
+use crate::app::App;
+use crate::auth::Owner;
+use crate::body::JsonBody;
+use crate::error::{ApiError, ApiResult};
+
+const MAX_NAME_CHARS: usize = 100;
+/// A hundred years; beyond that "forever" is meant.
+const MAX_RETENTION_DAYS: u32 = 36_500;
+
+/// A project, as clients see it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProjectEntry {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Days it keeps telemetry; forever when null.
+    pub retention_days: Option<u32>,
+    /// Since when, RFC 3339.
+    pub created_at: String,
+}
+
+impl From<Project> for ProjectEntry {
+    fn from(project: Project) -> Self {
+        Self {
+            id: project.id.to_string(),
+            name: project.name,
+            retention_days: project.retention_days,
+            created_at: project.created_at.to_string(),
+        }
+    }
+}
+
+/// A project to be made, as clients ask for it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ProjectRequest {
+    /// Its name.
+    pub name: String,
+    /// Its id; a random one when left out.
+    pub id: Option<String>,
+    /// Days to keep telemetry; forever when left out.
+    pub retention_days: Option<u32>,
+}
+
+/// How long to keep telemetry, as clients ask for it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RetentionRequest {
+    /// Days, at least one; forever when null.
+    pub days: Option<u32>,
+}
+
+impl ProjectRequest {
+    /// Checks the request and fills in what was left out.
+    ///
+    /// # Errors
+    /// 400, naming the field.
+    pub fn check(self) -> ApiResult<NewProject> {
+        let name = self.name.trim().to_owned();
+        let is_nameable = !name.is_empty()
+            && name.chars().count() <= MAX_NAME_CHARS
+            && !name.chars().any(char::is_control);
+        if !is_nameable {
+            return Err(ApiError::Invalid(format!(
+                "name: 1 to {MAX_NAME_CHARS} printable characters"
+            )));
+        }
+        let id = self.id.map_or_else(|| Ok(ProjectId::random()), |id| project_id(&id))?;
+        let retention_days = RetentionRequest { days: self.retention_days }.check()?;
+        Ok(NewProject { id, name, retention_days })
+    }
+}
+
+impl RetentionRequest {
+    /// Checks the days.
+    ///
+    /// # Errors
+    /// 400, naming the field.
+    pub fn check(self) -> ApiResult<Option<u32>> {
+        match self.days {
+            Some(days) if !(1..=MAX_RETENTION_DAYS).contains(&days) => Err(ApiError::Invalid(
+                format!("days: 1 to {MAX_RETENTION_DAYS}, or null to keep telemetry forever"),
+            )),
+            days => Ok(days),
+        }
+    }
+}
+
+/// Reads a project id from a path or a body.
+pub(super) fn project_id(text: &str) -> ApiResult<ProjectId> {
+    ProjectId::parse(text).map_err(|error| ApiError::Invalid(format!("project: {error}")))
+}
+
+/// `GET /api/v1/projects`
+pub(super) async fn list(State(app): State<App>, _: Owner) -> ApiResult<Json<Vec<ProjectEntry>>> {
+    let projects = app.store.catalog.projects().await?;
+    Ok(Json(projects.into_iter().map(ProjectEntry::from).collect()))
+}
+
+/// `POST /api/v1/projects`
+pub(super) async fn create(
+    State(app): State<App>,
+    _: Owner,
+    JsonBody(request): JsonBody<ProjectRequest>,
+) -> ApiResult<(StatusCode, Json<ProjectEntry>)> {
+    let project = app.store.catalog.create_project(request.check()?, app.clock.now()).await?;
+    Ok((StatusCode::CREATED, Json(project.into())))
+}
+
+/// `PUT /api/v1/projects/{project}/retention`
+pub(super) async fn set_retention(
+    State(app): State<App>,
+    _: Owner,
+    Path(project): Path<String>,
+    JsonBody(request): JsonBody<RetentionRequest>,
+) -> ApiResult<Json<ProjectEntry>> {
+    let (id, days) = (project_id(&project)?, request.check()?);
+    Ok(Json(app.store.catalog.set_retention(id, days).await?.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(body: &str, expected: Result<(&str, Option<u32>), &str>) {
+        let request: ProjectRequest = serde_json::from_str(body).unwrap();
+        let checked = request.check().map(|new| (new.name, new.retention_days));
+        let expected = expected.map(|(name, days)| (name.to_owned(), days));
+        assert_eq!(checked.map_err(|error| error.to_string()), expected.map_err(str::to_owned));
+    }
+
+    #[test]
+    fn names_are_short_and_printable() {
+        check(r#"{"name": " shop "}"#, Ok(("shop", None)));
+        check(r#"{"name": " "}"#, Err("name: 1 to 100 printable characters"));
+        check(r#"{"name": "a\nb"}"#, Err("name: 1 to 100 printable characters"));
+    }
+
+    #[test]
+    fn nothing_is_kept_for_zero_days() {
+        let refused = Err("days: 1 to 36500, or null to keep telemetry forever");
+        check(r#"{"name": "shop", "retentionDays": 30}"#, Ok(("shop", Some(30))));
+        check(r#"{"name": "shop", "retentionDays": 0}"#, refused);
+        check(r#"{"name": "shop", "retentionDays": 40000}"#, refused);
+    }
+
+    #[test]
+    fn ids_fit_into_a_url() {
+        let refused = Err("project: a project id is 1 to 64 of a-z A-Z 0-9 - _");
+        check(r#"{"name": "shop", "id": "a/b"}"#, refused);
+    }
+}

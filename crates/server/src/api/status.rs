@@ -1,0 +1,40 @@
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+
+use crate::app::App;
+use crate::auth::Owner;
+use crate::error::ApiResult;
+use crate::health::VERSION;
+
+/// How the server is, as clients see it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusView {
+    /// The server's version.
+    pub version: String,
+    /// The server's clock, RFC 3339.
+    pub now: String,
+    /// How many projects it holds.
+    pub projects: usize,
+    /// Batches waiting to be written.
+    pub queue_depth: u64,
+    /// Observations written since it started.
+    pub observations_since_start: u64,
+    /// Bytes of telemetry on disk.
+    pub telemetry_bytes: u64,
+}
+
+/// `GET /api/v1/status`
+pub(super) async fn show(State(app): State<App>, _: Owner) -> ApiResult<Json<StatusView>> {
+    let projects = app.store.catalog.projects().await?.len();
+    let stats = app.store.stats();
+    Ok(Json(StatusView {
+        version: VERSION.to_owned(),
+        now: app.clock.now().to_string(),
+        projects,
+        queue_depth: stats.queue_depth,
+        observations_since_start: stats.observations,
+        telemetry_bytes: stats.telemetry_bytes,
+    }))
+}
