@@ -1,2 +1,48 @@
-//! The `ratchet` binary.
-fn main() {}
+//! The `ratchet` binary: a table of contents. Each command is one file under `cmd`.
+
+/// Every command and its flags.
+mod cmd;
+/// What Ratchet was told and what it makes of it.
+mod config;
+/// What a new data folder needs.
+mod first_start;
+/// Opening the data folder.
+mod folder;
+/// Where a command's data is.
+mod target;
+/// A server, from its configuration to its end.
+mod serving;
+/// What a server says once it listens.
+mod welcome;
+/// Requests to stop.
+mod signals;
+/// Log lines.
+mod log;
+/// The async runtime.
+mod runtime;
+/// Results for people and for programs.
+mod print;
+/// What the exit code says.
+mod exit;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cmd::{Cli, Command};
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Serve(args) => cmd::serve::run(&args),
+        Command::Keys(args) => cmd::keys::run(&args),
+        Command::Projects(args) => cmd::projects::run(&args),
+        Command::Backup(args) => cmd::backup::run(&args),
+        Command::Restore(args) => cmd::restore::run(&args),
+        Command::Compact(args) => cmd::compact::run(&args),
+        Command::Doctor(args) => cmd::doctor::run(&args),
+        Command::Config(args) => cmd::config::run(&args),
+        Command::Completions(args) => cmd::completions::run(&args),
+        Command::Man(args) => cmd::man::run(&args),
+    };
+    exit::code_for(outcome)
+}

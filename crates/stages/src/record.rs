@@ -12,8 +12,6 @@ use ratchet_store::embedded::Prepared;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::{Batch, Telemetry};
 
-/// Events as Langfuse's batch ingestion sends them.
-pub mod events;
 /// What is too old goes.
 pub mod retention;
 

@@ -11,6 +11,8 @@ pub mod build;
 pub mod otlp;
 /// Throw-away data folders.
 pub mod folder;
+/// Real processes on free ports.
+pub mod process;
 
 #[cfg(test)]
 mod tidy;

@@ -1,1 +1,25 @@
-//! Placeholder.
+//! Every page. For now there is one, which says that the server works and how to reach it.
+
+use axum::Router;
+use axum::response::Html;
+use axum::routing::get;
+
+/// The pages, to be merged with the server's routes.
+pub fn pages() -> Router {
+    Router::new().route("/", get(home))
+}
+
+async fn home() -> Html<&'static str> {
+    Html(include_str!("home.html"))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_page_needs_nothing_from_elsewhere() {
+        let page = include_str!("home.html");
+        assert!(page.starts_with("<!doctype html>"));
+        assert!(!page.contains("http://") && !page.contains("https://"), "no foreign assets");
+        assert!(!page.contains("<script"), "first paint needs no script");
+    }
+}

@@ -1,0 +1,65 @@
+/// `ratchet serve`
+pub(crate) mod serve;
+/// `ratchet keys`
+pub(crate) mod keys;
+/// `ratchet projects`
+pub(crate) mod projects;
+/// `ratchet backup`
+pub(crate) mod backup;
+/// `ratchet restore`
+pub(crate) mod restore;
+/// `ratchet compact`
+pub(crate) mod compact;
+/// `ratchet doctor`
+pub(crate) mod doctor;
+/// `ratchet config show`
+pub(crate) mod config;
+/// `ratchet completions`
+pub(crate) mod completions;
+/// `ratchet man`
+pub(crate) mod man;
+
+use clap::{Parser, Subcommand};
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ratchet",
+    version,
+    about = "Records what AI agents do, in one program and one folder of data",
+    after_help = "Settings: flags over RATCHET_* variables over ratchet.toml; see `ratchet config show`.\n\
+                  Exit codes: 0 done, 1 failed, 2 wrong usage, 3 looked and found something bad,\n\
+                  130 and 143 ended at once by a second SIGINT or SIGTERM.",
+    arg_required_else_help = true,
+    disable_help_subcommand = true
+)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What `ratchet` can do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Record what agents send, until stopped
+    Serve(serve::ServeArgs),
+    /// Make, list and revoke API keys
+    Keys(keys::KeysCommand),
+    /// List and make projects, and set how long they keep telemetry
+    Projects(projects::ProjectsCommand),
+    /// Copy all data into a new folder, also while a server is running
+    Backup(backup::BackupArgs),
+    /// Put a backup into a new data folder
+    Restore(restore::RestoreArgs),
+    /// Give disk space that is no longer needed back
+    Compact(compact::CompactArgs),
+    /// Look for what is wrong with a data folder and its surroundings
+    Doctor(doctor::DoctorArgs),
+    /// Show every setting, its value and where it came from
+    Config(config::ConfigCommand),
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsArgs),
+    /// Print a manual page
+    Man(man::ManArgs),
+}

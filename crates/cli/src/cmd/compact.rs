@@ -1,0 +1,29 @@
+use clap::Args;
+
+use crate::exit::Outcome;
+use crate::print::{OutputArgs, bytes_text};
+use crate::runtime;
+use crate::target::{Target, TargetArgs};
+
+/// `ratchet compact`
+#[derive(Args, Debug)]
+pub(crate) struct CompactArgs {
+    #[command(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Runs `ratchet compact`.
+pub(crate) fn run(args: &CompactArgs) -> anyhow::Result<Outcome> {
+    runtime::block_on(async {
+        eprintln!("compacting; this may take some minutes, and recording goes on");
+        let report =
+            Target::with(&args.target, "ratchet compact", async |target| target.compact().await);
+        args.output.show(&report.await?, |report| {
+            let (before, after) = (bytes_text(report.bytes_before), bytes_text(report.bytes_after));
+            format!("{before} before, {after} after\n")
+        })?;
+        Ok(Outcome::Done)
+    })
+}

@@ -1,0 +1,94 @@
+//! `ratchet doctor`: looks at everything a server needs and changes nothing, so that it may also
+//! look at a folder that a server is using.
+
+/// The data folder and the disk under it.
+mod disk;
+/// The addresses a server would use.
+mod ports;
+
+use clap::Args;
+use ratchet_server::clock::Clock;
+use ratchet_store::embedded::{self, Finding};
+use serde::Serialize;
+
+use crate::config::{Config, ConfigArgs};
+use crate::exit::Outcome;
+use crate::print::{OutputArgs, table};
+use crate::runtime;
+
+/// `ratchet doctor`
+#[derive(Args, Debug)]
+pub(crate) struct DoctorArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// How something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    /// As it should be.
+    Ok,
+    /// Worth knowing.
+    Warn,
+    /// A server would fail or lose something.
+    Bad,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, Serialize)]
+struct Check {
+    about: String,
+    state: State,
+    detail: String,
+}
+
+impl Check {
+    fn new(about: &str, state: State, detail: impl Into<String>) -> Self {
+        Self { about: about.to_owned(), state, detail: detail.into() }
+    }
+}
+
+impl From<Finding> for Check {
+    fn from(finding: Finding) -> Self {
+        let state = if finding.is_well { State::Ok } else { State::Bad };
+        Self { about: finding.about, state, detail: finding.detail }
+    }
+}
+
+/// Runs `ratchet doctor`.
+pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<Outcome> {
+    let config = Config::load(&args.config, Vec::new())?;
+    let mut checks = disk::checks(&config.data, Clock::System.now());
+    checks.extend(store_checks(&config));
+    checks.extend(runtime::block_on(async { Ok(ports::checks(config.addresses).await) })?);
+    args.output.show(&checks, |checks| text(checks))?;
+    let is_bad = checks.iter().any(|check| check.state == State::Bad);
+    Ok(if is_bad { Outcome::FoundBad } else { Outcome::Done })
+}
+
+fn store_checks(config: &Config) -> Vec<Check> {
+    if !disk::is_data_folder(&config.data) {
+        return Vec::new();
+    }
+    match embedded::examine(&config.data) {
+        Ok(findings) => findings.into_iter().map(Check::from).collect(),
+        Err(error) => vec![Check::new("database", State::Bad, error.to_string())],
+    }
+}
+
+fn text(checks: &[Check]) -> String {
+    let rows: Vec<_> = checks.iter().map(row).collect();
+    table(["CHECK", "STATE", "DETAIL"], &rows)
+}
+
+fn row(check: &Check) -> [String; 3] {
+    let state = match check.state {
+        State::Ok => "ok",
+        State::Warn => "warn",
+        State::Bad => "BAD",
+    };
+    [check.about.clone(), state.to_owned(), check.detail.clone()]
+}

@@ -1,0 +1,131 @@
+use clap::{Args, Subcommand};
+use ratchet_server::api::projects::{ProjectEntry, ProjectRequest, RetentionRequest};
+
+use crate::exit::Outcome;
+use crate::print::{OutputArgs, table};
+use crate::runtime;
+use crate::target::{Target, TargetArgs};
+
+/// `ratchet projects …`
+#[derive(Args, Debug)]
+pub(crate) struct ProjectsCommand {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List all projects
+    List(ProjectsArgs),
+    /// Make a project
+    Create(CreateArgs),
+    /// Set how many days a project keeps its telemetry
+    SetRetention(SetRetentionArgs),
+}
+
+#[derive(Args, Debug)]
+struct ProjectsArgs {
+    #[command(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Args, Debug)]
+struct CreateArgs {
+    /// What people call it
+    name: String,
+    /// What URLs call it [default: a random id]
+    #[arg(long)]
+    id: Option<String>,
+    /// How many days to keep telemetry [default: forever]
+    #[arg(long, value_name = "DAYS")]
+    retention: Option<u32>,
+    #[command(flatten)]
+    projects: ProjectsArgs,
+}
+
+#[derive(Args, Debug)]
+struct SetRetentionArgs {
+    /// How many days, or `forever`
+    #[arg(value_name = "DAYS|forever", value_parser = days)]
+    days: Days,
+    /// Which project, by name or id; needed only if there are several
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
+    #[command(flatten)]
+    projects: ProjectsArgs,
+}
+
+/// How long telemetry is kept, as typed.
+#[derive(Clone, Copy, Debug)]
+enum Days {
+    Some(u32),
+    Forever,
+}
+
+fn days(text: &str) -> Result<Days, String> {
+    if text == "forever" {
+        return Ok(Days::Forever);
+    }
+    text.parse().map(Days::Some).map_err(|_| "a number of days, or forever".to_owned())
+}
+
+/// Runs `ratchet projects`.
+pub(crate) fn run(command: &ProjectsCommand) -> anyhow::Result<Outcome> {
+    runtime::block_on(async {
+        match &command.action {
+            Action::List(args) => list(args).await,
+            Action::Create(args) => create(args).await,
+            Action::SetRetention(args) => set_retention(args).await,
+        }
+    })
+}
+
+async fn list(args: &ProjectsArgs) -> anyhow::Result<Outcome> {
+    let projects =
+        Target::with(&args.target, "ratchet projects list", async |target| target.projects().await);
+    args.output.show(&projects.await?, |projects| projects_text(projects))?;
+    Ok(Outcome::Done)
+}
+
+fn projects_text(projects: &[ProjectEntry]) -> String {
+    let rows: Vec<_> = projects.iter().map(row).collect();
+    table(["ID", "NAME", "KEEPS", "SINCE"], &rows)
+}
+
+fn row(project: &ProjectEntry) -> [String; 4] {
+    let keeps = project.retention_days.map_or("forever".to_owned(), |days| format!("{days} days"));
+    [project.id.clone(), project.name.clone(), keeps, project.created_at.clone()]
+}
+
+async fn create(args: &CreateArgs) -> anyhow::Result<Outcome> {
+    let projects = &args.projects;
+    let request = ProjectRequest {
+        name: args.name.clone(),
+        id: args.id.clone(),
+        retention_days: args.retention,
+    };
+    let made = Target::with(&projects.target, "ratchet projects create", async |target| {
+        target.create_project(request).await
+    });
+    projects.output.show(&made.await?, |made| projects_text(std::slice::from_ref(made)))?;
+    Ok(Outcome::Done)
+}
+
+async fn set_retention(args: &SetRetentionArgs) -> anyhow::Result<Outcome> {
+    let projects = &args.projects;
+    let days = match args.days {
+        Days::Some(days) => Some(days),
+        Days::Forever => None,
+    };
+    let changed =
+        Target::with(&projects.target, "ratchet projects set-retention", async |target| {
+            let project = target.project(args.project.as_deref()).await?;
+            target.set_retention(&project.id, RetentionRequest { days }).await
+        });
+    projects
+        .output
+        .show(&changed.await?, |changed| projects_text(std::slice::from_ref(changed)))?;
+    Ok(Outcome::Done)
+}

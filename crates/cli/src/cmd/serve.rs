@@ -1,0 +1,64 @@
+use clap::Args;
+use ratchet_server::stop;
+
+use crate::config::layers::Flag;
+use crate::config::{Config, ConfigArgs};
+use crate::exit::Outcome;
+use crate::print::{OutputArgs, print};
+use crate::serving::Server;
+use crate::signals::Signals;
+use crate::{log, runtime, welcome};
+
+/// `ratchet serve`
+#[derive(Args, Debug)]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// Web pages, APIs and OTLP over HTTP [default: 127.0.0.1:3000]
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    /// OTLP over gRPC [default: 127.0.0.1:4317]
+    #[arg(long, value_name = "ADDR|off")]
+    otlp_grpc: Option<String>,
+    /// OTLP over HTTP on its own port [default: 127.0.0.1:4318]
+    #[arg(long, value_name = "ADDR|off")]
+    otlp_http: Option<String>,
+    /// Time for requests under way to finish when stopping [default: 10 s]
+    #[arg(long, value_name = "TIME")]
+    drain: Option<String>,
+    /// Let anyone who can connect in as owner; on loopback addresses only
+    #[arg(long)]
+    no_auth: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl ServeArgs {
+    fn flags(&self) -> Vec<Flag> {
+        let typed = [
+            ("listen", self.listen.clone()),
+            ("otlp_grpc", self.otlp_grpc.clone()),
+            ("otlp_http", self.otlp_http.clone()),
+            ("timeouts.drain", self.drain.clone()),
+            ("auth", self.no_auth.then(|| "off".to_owned())),
+        ];
+        typed.into_iter().filter_map(|(key, text)| Some((key, text?))).collect()
+    }
+}
+
+/// Runs `ratchet serve`.
+pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
+    let config = Config::load(&args.config, args.flags())?;
+    config.warn_of_unknown_variables();
+    log::init(&config.log)?;
+    runtime::block_on(serve(&config, args.output))
+}
+
+async fn serve(config: &Config, output: OutputArgs) -> anyhow::Result<Outcome> {
+    let signals = Signals::listen()?;
+    let server = Server::open(config, "ratchet serve").await?;
+    let text = if output.json { welcome::line(&server)? } else { welcome::text(&server) };
+    print(&text)?;
+    let (stopper, stop) = stop::signal();
+    signals.supervise(server.run(stop), &stopper).await
+}

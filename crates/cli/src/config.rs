@@ -1,0 +1,259 @@
+//! What Ratchet was told and what it makes of it.
+//!
+//! Two steps: [`layers`] holds what was typed (flags over `RATCHET_*` variables over
+//! `ratchet.toml`), and [`Config`] is what it means. A setting is one line in one of the `read`
+//! functions below: its file key, its variable (`limits.body` is `RATCHET_LIMITS_BODY`), its
+//! default and its place in `ratchet config show` all follow from there.
+
+/// Where settings are written down.
+pub(crate) mod layers;
+/// Reads them one by one.
+pub(crate) mod lookup;
+/// The kinds of values they have.
+pub(crate) mod value;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::Args;
+use ratchet_core::secret::Secret;
+use ratchet_server::app::{Limits, Timeouts};
+use ratchet_server::rate::Rate;
+
+use layers::{Flag, Layers};
+use lookup::{Effective, Lookup};
+use value::{Address, ByteSize, Count, Lasting, Listen, Place, Switch};
+
+/// Names the one file to read; not a setting itself.
+const FILE_VARIABLE: &str = "RATCHET_CONFIG";
+
+/// Flags of every command that has settings.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ConfigArgs {
+    /// Data folder [default: ./ratchet-data]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Settings file, instead of ratchet.toml in this folder and in the data folder
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// What the settings mean.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    /// The data folder.
+    pub(crate) data: PathBuf,
+    /// Where the server listens.
+    pub(crate) addresses: Addresses,
+    /// Whether requests need a key.
+    pub(crate) auth: Switch,
+    /// What to log, and how.
+    pub(crate) log: LogConfig,
+    /// What is accepted at the door.
+    pub(crate) limits: Limits,
+    /// How long clients may take.
+    pub(crate) timeouts: Timeouts,
+    /// How the store works.
+    pub(crate) store: StoreConfig,
+    /// What the first start creates.
+    pub(crate) init: Init,
+    /// The key for `--server`.
+    pub(crate) credentials: Credentials,
+    /// Every setting with its source.
+    pub(crate) effective: Vec<Effective>,
+    /// Variables that look like ours but are no setting.
+    unknown_variables: Vec<String>,
+}
+
+/// Where the server listens.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Addresses {
+    /// Web pages and all APIs.
+    pub(crate) web: Listen,
+    /// OTLP over gRPC.
+    pub(crate) otlp_grpc: Address,
+    /// OTLP over HTTP, besides the first.
+    pub(crate) otlp_http: Address,
+}
+
+/// What to log, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct LogConfig {
+    /// Which events: a level, or `target=level` pairs.
+    pub(crate) filter: String,
+    /// One JSON object a line instead of text.
+    pub(crate) json: Switch,
+}
+
+/// How the store works.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StoreConfig {
+    /// Batches that may wait to be written.
+    pub(crate) queue: usize,
+    /// Connections for reading.
+    pub(crate) readers: usize,
+}
+
+/// What the first start creates, as far as it was said.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Init {
+    /// The project's id.
+    pub(crate) project_id: Option<String>,
+    /// The project's name.
+    pub(crate) project_name: Option<String>,
+    /// The half of the key that is no secret.
+    pub(crate) public_key: Option<String>,
+    /// The secret half.
+    pub(crate) secret_key: Option<Secret>,
+    /// Who owns the server.
+    pub(crate) owner_email: Option<String>,
+    /// What they sign in with.
+    pub(crate) owner_password: Option<Secret>,
+}
+
+/// The key that opens another server.
+#[derive(Clone, Debug)]
+pub(crate) struct Credentials {
+    /// The half that is no secret.
+    pub(crate) public_key: Option<String>,
+    /// The secret half.
+    pub(crate) secret_key: Option<Secret>,
+}
+
+impl Config {
+    /// Loads the settings of this process: the flags given, its environment, its files.
+    pub(crate) fn load(args: &ConfigArgs, mut flags: Vec<Flag>) -> anyhow::Result<Self> {
+        flags.extend(args.data.iter().map(|data| ("data", data.display().to_string())));
+        let named_file =
+            args.config.clone().or_else(|| std::env::var_os(FILE_VARIABLE).map(PathBuf::from));
+        let environment = std::env::vars_os()
+            .filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?)));
+        let mut layers = Layers::new(flags, environment.filter(|(name, _)| name != FILE_VARIABLE));
+        match named_file {
+            Some(file) => layers.add_file(&file)?,
+            None => add_usual_files(&mut layers)?,
+        }
+        Self::from_layers(&layers)
+    }
+
+    /// Tells on stderr of variables that look like settings but are none: mostly misspelt ones.
+    pub(crate) fn warn_of_unknown_variables(&self) {
+        for name in &self.unknown_variables {
+            eprintln!("ratchet: {name} is set but is no setting of ratchet; it is ignored");
+        }
+    }
+
+    fn from_layers(layers: &Layers) -> anyhow::Result<Self> {
+        let mut of = Lookup::new(layers);
+        let mut config = Self {
+            data: of.value("data", default_data(), "data folder")?.0,
+            addresses: Addresses::read(&mut of)?,
+            auth: of.value("auth", Switch::On, "requests need a key; off on loopback only")?,
+            log: LogConfig {
+                filter: of.value(
+                    "log.filter",
+                    "info".to_owned(),
+                    "level, or target=level pairs",
+                )?,
+                json: of.value("log.json", Switch::Off, "one JSON object a line")?,
+            },
+            limits: read_limits(&mut of)?,
+            timeouts: read_timeouts(&mut of)?,
+            store: StoreConfig {
+                queue: of.value("store.queue", Count(256), "batches that may wait on disk")?.0,
+                readers: of.value("store.readers", Count(4), "connections for reading")?.0,
+            },
+            init: Init::read(&mut of)?,
+            credentials: Credentials {
+                public_key: of.optional("public_key", "public key for --server")?,
+                secret_key: of.secret("secret_key", "secret key for --server"),
+            },
+            effective: Vec::new(),
+            unknown_variables: Vec::new(),
+        };
+        config.effective = of.into_read();
+        let known: Vec<&str> = config.effective.iter().map(|setting| setting.key).collect();
+        layers.refuse_unknown_keys(&known)?;
+        config.unknown_variables = layers.unknown_variables(&known);
+        Ok(config)
+    }
+}
+
+impl Addresses {
+    fn read(of: &mut Lookup<'_>) -> anyhow::Result<Self> {
+        let (grpc, http) = (Address::At(loopback(4317)), Address::At(loopback(4318)));
+        Ok(Self {
+            web: of.value("listen", Listen(loopback(3000)), "web pages and APIs")?,
+            otlp_grpc: of.value("otlp_grpc", grpc, "OTLP over gRPC, or off")?,
+            otlp_http: of.value("otlp_http", http, "OTLP over HTTP, or off")?,
+        })
+    }
+}
+
+fn read_limits(of: &mut Lookup<'_>) -> anyhow::Result<Limits> {
+    let usual = Limits::default();
+    let size = |bytes: usize| ByteSize(bytes);
+    Ok(Limits {
+        body_bytes: of.value("limits.body", size(usual.body_bytes), "request body as sent")?.0,
+        decompressed_bytes: of
+            .value("limits.decompressed", size(usual.decompressed_bytes), "request body unpacked")?
+            .0,
+        batch_len: of.value("limits.batch", Count(usual.batch_len), "spans in a request")?.0,
+        text_bytes: of.value("limits.text", size(usual.text_bytes), "longer text is elided")?.0,
+        depth: of.value("limits.depth", Count(usual.depth), "nesting of lists and maps")?.0,
+        attributes: of.value("limits.attributes", Count(usual.attributes), "of one span")?.0,
+        rate: of.optional("limits.rate", "requests a second for one key")?.map(|Count(rate)| {
+            let rate = f64::from(u32::try_from(rate).unwrap_or(u32::MAX));
+            Rate { per_second: rate, burst: rate }
+        }),
+        connections: of.value("limits.connections", Count(usual.connections), "at once")?.0,
+    })
+}
+
+fn read_timeouts(of: &mut Lookup<'_>) -> anyhow::Result<Timeouts> {
+    let usual = Timeouts::default();
+    Ok(Timeouts {
+        headers: of.value("timeouts.headers", Lasting(usual.headers), "for request headers")?.0,
+        body_gap: of.value("timeouts.body_gap", Lasting(usual.body_gap), "between pieces")?.0,
+        body: of.value("timeouts.body", Lasting(usual.body), "for a whole request body")?.0,
+        drain: of.value("timeouts.drain", Lasting(usual.drain), "for requests when stopping")?.0,
+    })
+}
+
+impl Init {
+    fn read(of: &mut Lookup<'_>) -> anyhow::Result<Self> {
+        Ok(Self {
+            project_id: of.optional("init.project_id", "first start: project id")?,
+            project_name: of.optional("init.project_name", "first start: project name")?,
+            public_key: of.optional("init.public_key", "first start: public key")?,
+            secret_key: of.secret("init.secret_key", "first start: secret key"),
+            owner_email: of.optional("init.owner_email", "first start: who owns the server")?,
+            owner_password: of.secret("init.owner_password", "first start: their password"),
+        })
+    }
+}
+
+/// Adds `ratchet.toml` of the current folder, and below it that of the data folder.
+fn add_usual_files(layers: &mut Layers) -> anyhow::Result<()> {
+    layers.add_file_of(Path::new("."))?;
+    let data = Lookup::new(layers).value("data", default_data(), "")?.0;
+    layers.add_file_of(&data)?;
+    let moved = Lookup::new(layers).value("data", default_data(), "")?.0;
+    if moved != data {
+        bail!(
+            "{} sets `data`, but a data folder cannot say where it is; \
+             put it into ratchet.toml of the current folder",
+            data.join(layers::FILE_NAME).display()
+        );
+    }
+    Ok(())
+}
+
+fn default_data() -> Place {
+    Place(PathBuf::from("./ratchet-data"))
+}
+
+fn loopback(port: u16) -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, port).into()
+}

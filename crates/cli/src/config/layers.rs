@@ -1,0 +1,158 @@
+//! Where settings are written down: flags over environment over files.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+/// The beginning of every environment variable of ours.
+const PREFIX: &str = "RATCHET_";
+/// The file that is looked for in the current folder and in the data folder.
+pub(crate) const FILE_NAME: &str = "ratchet.toml";
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// Typed on the command line.
+    Flag(&'static str),
+    /// An environment variable.
+    Environment(String),
+    /// A configuration file.
+    File(PathBuf),
+    /// Nobody said anything.
+    Default,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(key) => write!(f, "flag --{}", key.replace(['_', '.'], "-")),
+            Self::Environment(name) => write!(f, "environment {name}"),
+            Self::File(path) => write!(f, "file {}", path.display()),
+            Self::Default => f.write_str("default"),
+        }
+    }
+}
+
+/// A setting typed on the command line: its key and its text.
+pub(crate) type Flag = (&'static str, String);
+
+/// Everything that was written down, strongest first.
+#[derive(Debug, Default)]
+pub(crate) struct Layers {
+    flags: Vec<Flag>,
+    environment: BTreeMap<String, String>,
+    files: Vec<File>,
+}
+
+#[derive(Debug)]
+struct File {
+    path: PathBuf,
+    values: BTreeMap<String, String>,
+}
+
+impl Layers {
+    /// Layers without a file yet. An empty environment variable counts as not set.
+    pub(crate) fn new(
+        flags: Vec<Flag>,
+        environment: impl Iterator<Item = (String, String)>,
+    ) -> Self {
+        let is_ours =
+            |(name, text): &(String, String)| name.starts_with(PREFIX) && !text.is_empty();
+        Self { flags, environment: environment.filter(is_ours).collect(), files: Vec::new() }
+    }
+
+    /// Adds a file below those already there.
+    pub(crate) fn add_file(&mut self, path: &Path) -> anyhow::Result<()> {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read the configuration file {}", path.display()))?;
+        let table = text
+            .parse::<toml::Table>()
+            .with_context(|| format!("{} is not valid TOML", path.display()))?;
+        let mut values = BTreeMap::new();
+        flatten("", table, &mut values).with_context(|| format!("in {}", path.display()))?;
+        self.files.push(File { path: path.to_owned(), values });
+        Ok(())
+    }
+
+    /// Adds the `ratchet.toml` of a folder, if it has one that was not added before.
+    pub(crate) fn add_file_of(&mut self, folder: &Path) -> anyhow::Result<()> {
+        let path = folder.join(FILE_NAME);
+        let is_known = |file: &File| same_file(&file.path, &path);
+        if !path.exists() || self.files.iter().any(is_known) {
+            return Ok(());
+        }
+        self.add_file(&path)
+    }
+
+    /// The strongest word on a setting.
+    pub(crate) fn find(&self, key: &'static str) -> Option<(String, Source)> {
+        if let Some((_, text)) = self.flags.iter().find(|(name, _)| *name == key) {
+            return Some((text.clone(), Source::Flag(key)));
+        }
+        let variable = variable_of(key);
+        if let Some(text) = self.environment.get(&variable) {
+            return Some((text.clone(), Source::Environment(variable)));
+        }
+        self.files
+            .iter()
+            .find_map(|file| Some((file.values.get(key)?.clone(), Source::File(file.path.clone()))))
+    }
+
+    /// Refuses files with keys that no setting has.
+    pub(crate) fn refuse_unknown_keys(&self, known: &[&str]) -> anyhow::Result<()> {
+        for file in &self.files {
+            let unknown = file.values.keys().find(|key| !known.contains(&key.as_str()));
+            if let Some(key) = unknown {
+                bail!(
+                    "{} sets `{key}`, which is no setting; `ratchet config show` lists them all",
+                    file.path.display()
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Our environment variables that no setting has. Only worth a warning: they may belong to
+    /// another version or program.
+    pub(crate) fn unknown_variables(&self, known: &[&str]) -> Vec<String> {
+        let known: Vec<String> = known.iter().map(|key| variable_of(key)).collect();
+        self.environment.keys().filter(|name| !known.contains(name)).cloned().collect()
+    }
+}
+
+/// The environment variable of a setting.
+fn variable_of(key: &str) -> String {
+    format!("{PREFIX}{}", key.replace('.', "_").to_uppercase())
+}
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    one == other
+        || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Turns tables into dotted keys, and plain values into the text a flag would have.
+fn flatten(
+    prefix: &str,
+    table: toml::Table,
+    values: &mut BTreeMap<String, String>,
+) -> anyhow::Result<()> {
+    for (name, value) in table {
+        let key = if prefix.is_empty() { name } else { format!("{prefix}.{name}") };
+        let text = match value {
+            toml::Value::Table(inner) => {
+                flatten(&key, inner, values)?;
+                continue;
+            }
+            toml::Value::String(text) => text,
+            toml::Value::Integer(number) => number.to_string(),
+            toml::Value::Boolean(truth) => truth.to_string(),
+            toml::Value::Float(_) | toml::Value::Datetime(_) | toml::Value::Array(_) => {
+                bail!("`{key}` must be a text, a whole number or true/false")
+            }
+        };
+        values.insert(key, text);
+    }
+    Ok(())
+}

@@ -1,0 +1,84 @@
+use std::io;
+use std::process::ExitCode;
+
+/// How a command ended without an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It did what was asked.
+    Done,
+    /// It looked, and what it found is bad.
+    FoundBad,
+}
+
+/// A request to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signal {
+    /// Ctrl-C.
+    Interrupt,
+    /// From a supervisor.
+    Terminate,
+}
+
+/// Decides the exit code, and tells an error with its causes on stderr.
+///
+/// 0 done, 1 failed, 2 wrong usage (clap's), 3 found something bad. A reader that went away
+/// (`ratchet … | head`) is not an error.
+pub(crate) fn code_for(outcome: anyhow::Result<Outcome>) -> ExitCode {
+    match outcome {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::FoundBad) => ExitCode::from(3),
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("ratchet: {}", story(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Ends the process without tidying up, because a second signal asked for it.
+///
+/// The code is what a shell reports for the signal itself. Nothing acknowledged is lost: it was on
+/// disk before it was acknowledged.
+pub(crate) fn at_once(signal: Signal) -> ! {
+    std::process::exit(match signal {
+        Signal::Interrupt => 130,
+        Signal::Terminate => 143,
+    })
+}
+
+/// What happened, then each cause that adds something.
+fn story(error: &anyhow::Error) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for cause in error.chain() {
+        let text = cause.to_string();
+        if !told.iter().any(|earlier| earlier.contains(&text)) {
+            told.push(text);
+        }
+    }
+    told.join("\n  because: ")
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let is_pipe = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(is_pipe))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_story_names_each_cause_once() {
+        let error = anyhow::anyhow!("the disk is full")
+            .context("the disk is full")
+            .context("cannot record");
+        assert_eq!(story(&error), "cannot record\n  because: the disk is full");
+    }
+
+    #[test]
+    fn a_reader_that_went_away_is_no_error() {
+        let error =
+            anyhow::Error::from(io::Error::from(io::ErrorKind::BrokenPipe)).context("cannot print");
+        assert!(is_broken_pipe(&error));
+    }
+}

@@ -1,0 +1,312 @@
+//! What a new data folder needs before it is of use: a project, a key for it, and an owner.
+//!
+//! Presets (`RATCHET_INIT_…`) may name any of them beforehand. Applying presets again changes
+//! nothing, so that they can stay in a unit file or a container's environment for good.
+
+use anyhow::{Context, bail, ensure};
+use ratchet_core::secret::Secret;
+use ratchet_core::time::Timestamp;
+use ratchet_store::catalog::{Catalog, KeyPair, NewKey, NewProject, NewUser, Project, Role};
+use ratchet_store::project::ProjectId;
+
+use crate::config::Init;
+
+const DEFAULT_PROJECT: &str = "default";
+const DEFAULT_OWNER: &str = "owner@localhost";
+const MIN_PASSWORD_CHARS: usize = 8;
+
+/// What the first start should create, checked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Presets {
+    project: Option<NewProject>,
+    pair: Option<KeyPair>,
+    owner: Option<OwnerLogin>,
+}
+
+/// Who may sign in and do everything.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnerLogin {
+    /// What they sign in as.
+    pub(crate) email: String,
+    /// What they sign in with.
+    pub(crate) password: Secret,
+}
+
+/// What there is after a start, and which secrets were made for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Opening {
+    /// The project that a client without any other wish talks to.
+    pub(crate) project: Project,
+    /// A key made just now; nobody will see its secret again.
+    pub(crate) new_key: Option<KeyPair>,
+    /// An owner made just now with a password of our choice.
+    pub(crate) new_owner: Option<OwnerLogin>,
+}
+
+impl Presets {
+    /// Checks presets before anything is touched.
+    pub(crate) fn check(init: &Init) -> anyhow::Result<Self> {
+        let pair = pair_of(init)?;
+        let project = project_of(init)?;
+        ensure!(
+            project.is_some() || (pair.is_none() && init.project_name.is_none()),
+            "RATCHET_INIT_PROJECT_ID is missing: a preset key or project name needs it"
+        );
+        Ok(Self { project, pair, owner: owner_of(init)? })
+    }
+}
+
+fn project_of(init: &Init) -> anyhow::Result<Option<NewProject>> {
+    let Some(id) = &init.project_id else { return Ok(None) };
+    let id = ProjectId::parse(id)
+        .with_context(|| format!("RATCHET_INIT_PROJECT_ID is \"{id}\", which cannot be an id"))?;
+    let name = init.project_name.clone().unwrap_or_else(|| id.to_string());
+    Ok(Some(NewProject { id, name, retention_days: None }))
+}
+
+fn pair_of(init: &Init) -> anyhow::Result<Option<KeyPair>> {
+    let (public_key, secret_key) = match (&init.public_key, &init.secret_key) {
+        (Some(public_key), Some(secret_key)) => (public_key.clone(), secret_key.clone()),
+        (None, None) => return Ok(None),
+        (Some(_), None) => bail!("RATCHET_INIT_SECRET_KEY is missing beside the public key"),
+        (None, Some(_)) => bail!("RATCHET_INIT_PUBLIC_KEY is missing beside the secret key"),
+    };
+    ensure!(
+        is_graphic(&public_key) && !public_key.contains(':'),
+        "RATCHET_INIT_PUBLIC_KEY must be visible ASCII without spaces and colons"
+    );
+    ensure!(
+        is_graphic(secret_key.expose()),
+        "RATCHET_INIT_SECRET_KEY must be visible ASCII without spaces"
+    );
+    Ok(Some(KeyPair { public_key, secret_key }))
+}
+
+fn owner_of(init: &Init) -> anyhow::Result<Option<OwnerLogin>> {
+    let (email, password) = match (&init.owner_email, &init.owner_password) {
+        (Some(email), Some(password)) => (email.clone(), password.clone()),
+        (None, None) => return Ok(None),
+        (Some(_), None) => bail!("RATCHET_INIT_OWNER_PASSWORD is missing beside the email"),
+        (None, Some(_)) => bail!("RATCHET_INIT_OWNER_EMAIL is missing beside the password"),
+    };
+    ensure!(
+        email.split_once('@').is_some_and(|(name, host)| is_graphic(name) && is_graphic(host)),
+        "RATCHET_INIT_OWNER_EMAIL is \"{email}\", which is no email address"
+    );
+    ensure!(
+        password.expose().chars().count() >= MIN_PASSWORD_CHARS,
+        "RATCHET_INIT_OWNER_PASSWORD must have at least {MIN_PASSWORD_CHARS} characters"
+    );
+    Ok(Some(OwnerLogin { email, password }))
+}
+
+fn is_graphic(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic())
+}
+
+impl Presets {
+    /// Makes whatever is missing.
+    pub(crate) async fn apply(self, catalog: &Catalog, now: Timestamp) -> anyhow::Result<Opening> {
+        let new_owner = ensure_owner(catalog, self.owner, now).await?;
+        let existing = find_project(catalog, self.project.as_ref()).await?;
+        let is_new_project = existing.is_none();
+        let project = match existing {
+            Some(project) => project,
+            None => create_project(catalog, self.project, now).await?,
+        };
+        let new_key = match self.pair {
+            Some(pair) => ensure_key(catalog, &project, pair, now).await.map(|()| None)?,
+            None if is_new_project => Some(create_key(catalog, &project, now).await?),
+            None => None,
+        };
+        Ok(Opening { project, new_key, new_owner })
+    }
+}
+
+/// Makes the owner unless there is one; returns it if the password is ours to tell.
+async fn ensure_owner(
+    catalog: &Catalog,
+    preset: Option<OwnerLogin>,
+    now: Timestamp,
+) -> anyhow::Result<Option<OwnerLogin>> {
+    let users = catalog.users().await?;
+    let is_there = match &preset {
+        Some(owner) => users.iter().any(|user| user.email == owner.email),
+        None => !users.is_empty(),
+    };
+    if is_there {
+        return Ok(None);
+    }
+    let is_preset = preset.is_some();
+    let owner = preset.unwrap_or_else(|| OwnerLogin {
+        email: DEFAULT_OWNER.to_owned(),
+        password: Secret::new(uuid::Uuid::new_v4().simple().to_string()),
+    });
+    let OwnerLogin { email, password } = owner.clone();
+    let made = catalog.create_user(NewUser { email, password, role: Role::Owner }, now).await;
+    made.context("cannot make the owner")?;
+    Ok((!is_preset).then_some(owner))
+}
+
+async fn find_project(
+    catalog: &Catalog,
+    preset: Option<&NewProject>,
+) -> anyhow::Result<Option<Project>> {
+    let projects = catalog.projects().await?;
+    let is_wanted = |project: &Project| preset.is_none_or(|preset| preset.id == project.id);
+    Ok(projects.into_iter().find(is_wanted))
+}
+
+async fn create_project(
+    catalog: &Catalog,
+    preset: Option<NewProject>,
+    now: Timestamp,
+) -> anyhow::Result<Project> {
+    let new = preset.unwrap_or_else(|| NewProject {
+        id: ProjectId::random(),
+        name: DEFAULT_PROJECT.to_owned(),
+        retention_days: None,
+    });
+    let what = format!("cannot make the project {} ({})", new.name, new.id);
+    catalog.create_project(new, now).await.context(what)
+}
+
+async fn create_key(
+    catalog: &Catalog,
+    project: &Project,
+    now: Timestamp,
+) -> anyhow::Result<KeyPair> {
+    let note = Some("made at the first start".to_owned());
+    let new = NewKey { project: project.id.clone(), role: Role::Owner, note, pair: None };
+    Ok(catalog.create_key(new, now).await.context("cannot make the first key")?.1)
+}
+
+/// Makes the preset key unless the very same is there.
+async fn ensure_key(
+    catalog: &Catalog,
+    project: &Project,
+    pair: KeyPair,
+    now: Timestamp,
+) -> anyhow::Result<()> {
+    let public = pair.public_key.clone();
+    let Some(existing) = catalog.public_key(&public).await? else {
+        let note = Some("preset by RATCHET_INIT_PUBLIC_KEY".to_owned());
+        let project = project.id.clone();
+        let new = NewKey { project, role: Role::Owner, note, pair: Some(pair) };
+        catalog.create_key(new, now).await.context("cannot make the preset key")?;
+        return Ok(());
+    };
+    ensure!(
+        existing.project == project.id,
+        "the preset key {public} already opens the project {}, not {}",
+        existing.project,
+        project.id
+    );
+    let is_same = catalog.authenticate(&public, pair.secret_key.expose()).await?.is_some();
+    ensure!(
+        is_same,
+        "the preset key {public} exists with another secret; \
+         revoke it with `ratchet keys revoke {public}` or change RATCHET_INIT_SECRET_KEY"
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret(text: &str) -> Option<Secret> {
+        Some(Secret::new(text))
+    }
+
+    fn text(text: &str) -> Option<String> {
+        Some(text.to_owned())
+    }
+
+    #[track_caller]
+    fn check_refused(init: &Init, expected: &str) {
+        assert_eq!(Presets::check(init).unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn no_preset_is_fine() {
+        assert!(Presets::check(&Init::default()).unwrap().project.is_none());
+    }
+
+    #[test]
+    fn halves_come_together() {
+        check_refused(
+            &Init { public_key: text("pk"), ..Init::default() },
+            "RATCHET_INIT_SECRET_KEY is missing beside the public key",
+        );
+        check_refused(
+            &Init { secret_key: secret("sk"), ..Init::default() },
+            "RATCHET_INIT_PUBLIC_KEY is missing beside the secret key",
+        );
+        check_refused(
+            &Init { owner_email: text("a@b"), ..Init::default() },
+            "RATCHET_INIT_OWNER_PASSWORD is missing beside the email",
+        );
+        check_refused(
+            &Init { owner_password: secret("12345678"), ..Init::default() },
+            "RATCHET_INIT_OWNER_EMAIL is missing beside the password",
+        );
+    }
+
+    #[test]
+    fn a_key_needs_a_project() {
+        check_refused(
+            &Init { public_key: text("pk"), secret_key: secret("sk"), ..Init::default() },
+            "RATCHET_INIT_PROJECT_ID is missing: a preset key or project name needs it",
+        );
+        check_refused(
+            &Init { project_name: text("shop"), ..Init::default() },
+            "RATCHET_INIT_PROJECT_ID is missing: a preset key or project name needs it",
+        );
+    }
+
+    #[test]
+    fn values_must_work_where_they_are_used() {
+        let keys = |public: &str, secret_key: &str| Init {
+            project_id: text("p"),
+            public_key: text(public),
+            secret_key: secret(secret_key),
+            ..Init::default()
+        };
+        let public = "RATCHET_INIT_PUBLIC_KEY must be visible ASCII without spaces and colons";
+        check_refused(&keys("pk:1", "sk"), public);
+        check_refused(&keys("pk 1", "sk"), public);
+        check_refused(
+            &keys("pk", "s k"),
+            "RATCHET_INIT_SECRET_KEY must be visible ASCII without spaces",
+        );
+        let owner = |email: &str, password: &str| Init {
+            owner_email: text(email),
+            owner_password: secret(password),
+            ..Init::default()
+        };
+        check_refused(
+            &owner("me", "12345678"),
+            "RATCHET_INIT_OWNER_EMAIL is \"me\", which is no email address",
+        );
+        check_refused(
+            &owner("a@b", "short"),
+            "RATCHET_INIT_OWNER_PASSWORD must have at least 8 characters",
+        );
+        check_refused(
+            &Init { project_id: text("a/b"), ..Init::default() },
+            "RATCHET_INIT_PROJECT_ID is \"a/b\", which cannot be an id",
+        );
+    }
+
+    #[test]
+    fn secrets_do_not_show() {
+        let init = Init {
+            project_id: text("p"),
+            public_key: text("pk"),
+            secret_key: secret("hush"),
+            ..Init::default()
+        };
+        assert!(!format!("{:?}", Presets::check(&init).unwrap()).contains("hush"));
+    }
+}

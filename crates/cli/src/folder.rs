@@ -1,0 +1,59 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use ratchet_core::price::PriceTable;
+use ratchet_store::embedded::{Folder, Options};
+
+use crate::config::Config;
+
+/// The file that opens stored secrets; only its owner may read it.
+pub(crate) const SECRET_FILE: &str = "secret.key";
+
+/// Opens the data folder of the configuration.
+///
+/// `command` is who holds the lock from now on, for the message to others.
+pub(crate) fn open(config: &Config, command: &str) -> anyhow::Result<Folder> {
+    let holder = format!("{command}, process {}", std::process::id());
+    let options = Options {
+        prices: prices(&config.data)?,
+        queue_len: config.store.queue,
+        readers: config.store.readers,
+        holder,
+    };
+    Folder::open(&config.data, options)
+        .with_context(|| format!("cannot open the data folder {}", config.data.display()))
+}
+
+/// Refuses a folder that is not there: only `ratchet serve` makes new ones.
+pub(crate) fn must_exist(data: &Path) -> anyhow::Result<()> {
+    let is_there = data.join("catalog.db").exists();
+    anyhow::ensure!(
+        is_there,
+        "{} is not a data folder of ratchet; name one with --data, or a server with --server",
+        data.display()
+    );
+    Ok(())
+}
+
+/// What models cost: the built-in table, and above it the files in `<data>/prices` by name.
+pub(crate) fn prices(data: &Path) -> anyhow::Result<Arc<PriceTable>> {
+    let mut table = PriceTable::builtin();
+    let folder = data.join("prices");
+    if !folder.is_dir() {
+        return Ok(Arc::new(table));
+    }
+    let entries = std::fs::read_dir(&folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let entries = entries.with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut files: Vec<PathBuf> = entries.iter().map(std::fs::DirEntry::path).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    for file in files {
+        let text = std::fs::read_to_string(&file)
+            .with_context(|| format!("cannot read {}", file.display()))?;
+        let overrides = PriceTable::parse(&text)
+            .with_context(|| format!("the price file {} has a mistake", file.display()))?;
+        table = table.with_overrides(overrides);
+    }
+    Ok(Arc::new(table))
+}

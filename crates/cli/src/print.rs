@@ -1,0 +1,103 @@
+use std::io::{self, IsTerminal, Write};
+
+use clap::Args;
+use serde::Serialize;
+
+/// How a command answers.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct OutputArgs {
+    /// Answer in JSON on stdout, with nothing else there
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl OutputArgs {
+    /// Prints an answer: the value itself as JSON, or its text for people.
+    pub(crate) fn show<T: Serialize>(
+        self,
+        value: &T,
+        text: impl FnOnce(&T) -> String,
+    ) -> io::Result<()> {
+        if self.json {
+            print(&(serde_json::to_string_pretty(value)? + "\n"))
+        } else {
+            print(&text(value))
+        }
+    }
+}
+
+/// Prints a text to stdout. Unlike `print!` it reports a reader that went away.
+pub(crate) fn print(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()
+}
+
+/// Lays rows out in columns as wide as their widest cell.
+pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
+    let widths: [usize; N] = std::array::from_fn(|column| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.chain([head[column].chars().count()]).max().unwrap_or(0)
+    });
+    let line = |cells: [&str; N]| {
+        let padded = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    let body = rows.iter().map(|row| line(row.each_ref().map(String::as_str)));
+    std::iter::once(line(head)).chain(body).collect()
+}
+
+/// Says on stderr how far long work has come, if a person is watching.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    what: &'static str,
+    bytes: u64,
+    shown: u64,
+    is_watched: bool,
+}
+
+/// How often progress is shown.
+const PROGRESS_STEP: u64 = 8_000_000;
+
+impl Progress {
+    /// Nothing done yet.
+    pub(crate) fn new(what: &'static str) -> Self {
+        Self { what, bytes: 0, shown: 0, is_watched: io::stderr().is_terminal() }
+    }
+
+    /// Some more done.
+    pub(crate) fn add(&mut self, bytes: usize) {
+        self.bytes += bytes as u64;
+        if self.is_watched && self.bytes - self.shown >= PROGRESS_STEP {
+            self.shown = self.bytes;
+            eprintln!("{} {}", self.what, bytes_text(self.bytes));
+        }
+    }
+}
+
+/// A number of bytes as people say it.
+pub(crate) fn bytes_text(bytes: u64) -> String {
+    const UNITS: [(&str, u64); 3] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1_000)];
+    let unit = UNITS.iter().find(|(_, size)| bytes >= *size);
+    unit.map_or_else(
+        || format!("{bytes} bytes"),
+        |(name, size)| format!("{}.{} {name}", bytes / size, bytes % size * 10 / size),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_read_well() {
+        let texts = [999, 1_000, 12_345_678, 3_999_999_999].map(bytes_text);
+        assert_eq!(texts, ["999 bytes", "1.0 KB", "12.3 MB", "3.9 GB"]);
+    }
+
+    #[test]
+    fn columns_line_up() {
+        let rows = [["a".to_owned(), "long cell".to_owned()], ["bbbb".to_owned(), String::new()]];
+        assert_eq!(table(["K", "V"], &rows), "K     V\na     long cell\nbbbb\n");
+    }
+}

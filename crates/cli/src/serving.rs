@@ -1,0 +1,156 @@
+//! A server, from its configuration to its end. `serve` and `demo` both run one.
+
+use std::io;
+use std::net::SocketAddr;
+
+use anyhow::{Context, bail};
+use ratchet_server::app::{Access, App, Settings};
+use ratchet_server::clock::Clock;
+use ratchet_server::run::Listeners;
+use ratchet_server::stop::Stop;
+use ratchet_store::embedded::Folder;
+use ratchet_store::project::ProjectId;
+use tokio::net::TcpListener;
+
+use crate::config::Config;
+use crate::config::value::{Address, Switch};
+use crate::first_start::{Opening, Presets};
+use crate::folder;
+
+/// A server with its folder open and its ports bound; clients may connect and wait.
+#[derive(Debug)]
+pub(crate) struct Server {
+    folder: Folder,
+    app: App,
+    listeners: Listeners,
+    /// What there is to talk to, and secrets made just now.
+    pub(crate) opening: Opening,
+    /// Where it listens.
+    pub(crate) bound: Bound,
+}
+
+/// The addresses a server got.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound {
+    /// Web pages and all APIs.
+    pub(crate) web: SocketAddr,
+    /// OTLP over HTTP, besides the first.
+    pub(crate) otlp_http: Option<SocketAddr>,
+    /// OTLP over gRPC.
+    pub(crate) otlp_grpc: Option<SocketAddr>,
+}
+
+impl Server {
+    /// Opens the folder, binds the ports, and makes what a first start needs.
+    pub(crate) async fn open(config: &Config, command: &str) -> anyhow::Result<Self> {
+        refuse_open_door(config)?;
+        let presets = Presets::check(&config.init)?;
+        let folder = folder::open(config, command)?;
+        let listeners = bind(config).await?;
+        let opening = presets.apply(&folder.catalog, Clock::System.now()).await?;
+        let settings = settings(config, &opening.project.id)?;
+        let prices = folder::prices(&config.data)?;
+        let app = App::new(folder.clone(), settings, Clock::System, prices);
+        let bound = Bound::of(&listeners)?;
+        Ok(Self { folder, app, listeners, opening, bound })
+    }
+
+    /// Serves until told to stop, then finishes what is under way and closes the folder.
+    pub(crate) async fn run(self, stop: Stop) -> anyhow::Result<()> {
+        let pages = ratchet_web::pages();
+        ratchet_server::run::run(self.app, self.listeners, pages, stop).await?;
+        self.folder.close().await.context("cannot close the data folder")?;
+        tracing::info!("stopped");
+        Ok(())
+    }
+}
+
+impl Bound {
+    fn of(listeners: &Listeners) -> io::Result<Self> {
+        let address = |listener: &Option<TcpListener>| {
+            listener.as_ref().map(TcpListener::local_addr).transpose()
+        };
+        Ok(Self {
+            web: listeners.web.local_addr()?,
+            otlp_http: address(&listeners.otlp_http)?,
+            otlp_grpc: address(&listeners.otlp_grpc)?,
+        })
+    }
+}
+
+fn settings(config: &Config, project: &ProjectId) -> anyhow::Result<Settings> {
+    let access = match config.auth {
+        Switch::On => Access::Keys,
+        Switch::Off => Access::Open(project.clone()),
+    };
+    // What an earlier process left here when it was killed is of no use to anyone.
+    let scratch = config.data.join("tmp");
+    match std::fs::remove_dir_all(&scratch) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("cannot empty {}", scratch.display()));
+        }
+        _ => {}
+    }
+    std::fs::create_dir(&scratch)
+        .with_context(|| format!("cannot make the folder {}", scratch.display()))?;
+    let (limits, timeouts) = (config.limits.clone(), config.timeouts.clone());
+    Ok(Settings { access, limits, timeouts, scratch: Some(scratch) })
+}
+
+/// Without keys anyone who can connect owns the data, so nobody else may be able to connect.
+fn refuse_open_door(config: &Config) -> anyhow::Result<()> {
+    if config.auth == Switch::On {
+        return Ok(());
+    }
+    let addresses = config.addresses;
+    let others = [("--otlp-grpc", addresses.otlp_grpc), ("--otlp-http", addresses.otlp_http)];
+    let doors = others.into_iter().filter_map(|(flag, address)| match address {
+        Address::At(address) => Some((flag, address)),
+        Address::Off => None,
+    });
+    for (flag, address) in doors.chain([("--listen", addresses.web.0)]) {
+        if !address.ip().is_loopback() {
+            bail!(
+                "{flag} {address} can be reached by others, and --no-auth would let them in; \
+                 use a loopback address or leave --no-auth out"
+            );
+        }
+    }
+    Ok(())
+}
+
+async fn bind(config: &Config) -> anyhow::Result<Listeners> {
+    let addresses = config.addresses;
+    let web = addresses.web.0;
+    let web = TcpListener::bind(web).await.map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => anyhow::anyhow!(
+            "{web} is in use by another program; stop it or choose another address with --listen"
+        ),
+        _ => anyhow::Error::from(error)
+            .context(format!("cannot listen on {web}; choose another address with --listen")),
+    })?;
+    Ok(Listeners {
+        web,
+        otlp_http: bind_optional("--otlp-http", addresses.otlp_http).await?,
+        otlp_grpc: bind_optional("--otlp-grpc", addresses.otlp_grpc).await?,
+    })
+}
+
+/// A busy extra port is often a collector that forwards to us anyway: worth a warning only.
+async fn bind_optional(
+    flag: &'static str,
+    address: Address,
+) -> anyhow::Result<Option<TcpListener>> {
+    let Address::At(address) = address else { return Ok(None) };
+    match TcpListener::bind(address).await {
+        Ok(listener) => Ok(Some(listener)),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            tracing::warn!(
+                "{address} is in use by another program; going on without it \
+                 (choose another address with {flag}, or {flag} off)"
+            );
+            Ok(None)
+        }
+        Err(error) => Err(error).with_context(|| format!("cannot listen on {address}; see {flag}")),
+    }
+}

@@ -1,0 +1,195 @@
+//! Where a command's data is: a folder that it opens itself, or a server that it asks.
+//!
+//! Both answer with the server's own views, so that `--json` looks the same either way.
+
+/// A server, over HTTP.
+mod remote;
+/// A backup that comes as a stream.
+mod unpack;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail, ensure};
+use clap::Args;
+use ratchet_server::api::compact::CompactView;
+use ratchet_server::api::keys::{KeyRequest, KeyView, NewKeyView};
+use ratchet_server::api::projects::{ProjectEntry, ProjectRequest, RetentionRequest};
+use ratchet_server::clock::Clock;
+use ratchet_store::embedded::{BackupReport, Folder};
+use ratchet_store::project::ProjectId;
+
+use crate::config::{Config, ConfigArgs};
+use crate::folder;
+use remote::Remote;
+
+/// Says where the data is.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct TargetArgs {
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+    /// Ask this server, with an owner's key in `RATCHET_PUBLIC_KEY` and `RATCHET_SECRET_KEY`
+    #[arg(long, value_name = "URL", conflicts_with = "data")]
+    pub(crate) server: Option<String>,
+}
+
+/// Where the data is.
+#[derive(Debug)]
+pub(crate) enum Target {
+    /// A data folder, locked until closed.
+    Folder(Folder),
+    /// A running server.
+    Server(Remote),
+}
+
+impl Target {
+    /// Opens a target, works with it, and closes it whatever came of it.
+    ///
+    /// `command` is what others are told while this holds the folder.
+    pub(crate) async fn with<T>(
+        args: &TargetArgs,
+        command: &str,
+        work: impl AsyncFnOnce(&Self) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let target = Self::open(args, command)?;
+        let done = work(&target).await;
+        let closed = target.close().await;
+        let value = done?;
+        closed?;
+        Ok(value)
+    }
+
+    fn open(args: &TargetArgs, command: &str) -> anyhow::Result<Self> {
+        let config = Config::load(&args.config, Vec::new())?;
+        if let Some(url) = &args.server {
+            return Remote::new(url, &config.credentials).map(Self::Server);
+        }
+        folder::must_exist(&config.data)?;
+        folder::open(&config, command).map(Self::Folder)
+    }
+
+    async fn close(self) -> anyhow::Result<()> {
+        match self {
+            Self::Folder(folder) => folder.close().await.context("cannot close the data folder"),
+            Self::Server(_) => Ok(()),
+        }
+    }
+
+    /// All projects, oldest first.
+    pub(crate) async fn projects(&self) -> anyhow::Result<Vec<ProjectEntry>> {
+        match self {
+            Self::Folder(folder) => {
+                let projects = folder.catalog.projects().await?;
+                Ok(projects.into_iter().map(ProjectEntry::from).collect())
+            }
+            Self::Server(server) => server.get("/api/v1/projects").await,
+        }
+    }
+
+    /// The project of that name or id, or the only one.
+    pub(crate) async fn project(&self, wanted: Option<&str>) -> anyhow::Result<ProjectEntry> {
+        let projects = self.projects().await?;
+        let names: Vec<&str> = projects.iter().map(|project| project.name.as_str()).collect();
+        let names = names.join(", ");
+        match (wanted, projects.as_slice()) {
+            (_, []) => bail!("there is no project yet; make one with `ratchet projects create`"),
+            (None, [only]) => Ok(only.clone()),
+            (None, _) => bail!("there are several projects; name one with --project: {names}"),
+            (Some(wanted), _) => {
+                let is_wanted =
+                    |project: &&ProjectEntry| project.name == wanted || project.id == wanted;
+                let found = projects.iter().find(is_wanted).cloned();
+                found.with_context(|| format!("there is no project {wanted}; there are: {names}"))
+            }
+        }
+    }
+
+    /// Makes a project.
+    pub(crate) async fn create_project(
+        &self,
+        request: ProjectRequest,
+    ) -> anyhow::Result<ProjectEntry> {
+        match self {
+            Self::Folder(folder) => {
+                let made = folder.catalog.create_project(request.check()?, Clock::System.now());
+                Ok(made.await?.into())
+            }
+            Self::Server(server) => server.post("/api/v1/projects", &request).await,
+        }
+    }
+
+    /// Sets how long a project keeps telemetry.
+    pub(crate) async fn set_retention(
+        &self,
+        project: &str,
+        request: RetentionRequest,
+    ) -> anyhow::Result<ProjectEntry> {
+        match self {
+            Self::Folder(folder) => {
+                let id = ProjectId::parse(project)?;
+                Ok(folder.catalog.set_retention(id, request.check()?).await?.into())
+            }
+            Self::Server(server) => {
+                server.put(&format!("/api/v1/projects/{project}/retention"), &request).await
+            }
+        }
+    }
+
+    /// The keys of a project, oldest first.
+    pub(crate) async fn keys(&self, project: &str) -> anyhow::Result<Vec<KeyView>> {
+        match self {
+            Self::Folder(folder) => {
+                let keys = folder.catalog.keys(ProjectId::parse(project)?).await?;
+                Ok(keys.into_iter().map(KeyView::from).collect())
+            }
+            Self::Server(server) => server.get(&format!("/api/v1/projects/{project}/keys")).await,
+        }
+    }
+
+    /// Makes a key.
+    pub(crate) async fn create_key(
+        &self,
+        project: &str,
+        request: KeyRequest,
+    ) -> anyhow::Result<NewKeyView> {
+        match self {
+            Self::Folder(folder) => {
+                let new = request.check(ProjectId::parse(project)?)?;
+                Ok(folder.catalog.create_key(new, Clock::System.now()).await?.into())
+            }
+            Self::Server(server) => {
+                server.post(&format!("/api/v1/projects/{project}/keys"), &request).await
+            }
+        }
+    }
+
+    /// Revokes a key, named by its id or its public half.
+    pub(crate) async fn revoke_key(&self, project: &str, key: &str) -> anyhow::Result<KeyView> {
+        match self {
+            Self::Folder(folder) => {
+                let id = ProjectId::parse(project)?;
+                Ok(folder.catalog.revoke_key(id, key.to_owned()).await?.into())
+            }
+            Self::Server(server) => server.delete(&["projects", project, "keys", key]).await,
+        }
+    }
+
+    /// Gives freed disk space back.
+    pub(crate) async fn compact(&self) -> anyhow::Result<CompactView> {
+        match self {
+            Self::Folder(folder) => Ok(folder.compact().await?.into()),
+            Self::Server(server) => server.post("/api/v1/compact", &()).await,
+        }
+    }
+
+    /// Copies the databases into a new folder, consistent as of one moment.
+    pub(crate) async fn backup(&self, to: &Path) -> anyhow::Result<BackupReport> {
+        let is_free = !to.exists() || std::fs::read_dir(to)?.next().is_none();
+        ensure!(is_free, "{} is not empty; back up into a new folder", to.display());
+        match self {
+            Self::Folder(folder) => Ok(folder.backup(PathBuf::from(to)).await?),
+            Self::Server(server) => {
+                unpack::receive(server.stream("/api/v1/backup").await?, to).await
+            }
+        }
+    }
+}

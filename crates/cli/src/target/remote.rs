@@ -1,0 +1,106 @@
+use anyhow::{Context, anyhow, bail, ensure};
+use ratchet_core::secret::Secret;
+use reqwest::{Client, Method, RequestBuilder, Response, Url};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::config::Credentials;
+
+/// A running server and the key that opens it.
+#[derive(Debug)]
+pub(crate) struct Remote {
+    client: Client,
+    base: Url,
+    public_key: String,
+    secret_key: Secret,
+}
+
+/// What a server says when it refuses.
+#[derive(Deserialize)]
+struct Refusal {
+    message: String,
+}
+
+impl Remote {
+    /// Gets ready to ask a server; nothing is sent yet.
+    pub(crate) fn new(url: &str, credentials: &Credentials) -> anyhow::Result<Self> {
+        let base = Url::parse(url).with_context(|| {
+            format!("--server {url} is no address such as http://127.0.0.1:3000")
+        })?;
+        ensure!(
+            base.scheme() == "http",
+            "--server {url}: only http:// is spoken here; for another machine use a tunnel such as \
+             `ssh -L 3000:127.0.0.1:3000 HOST` and --server http://127.0.0.1:3000"
+        );
+        let (Some(public_key), Some(secret_key)) =
+            (credentials.public_key.clone(), credentials.secret_key.clone())
+        else {
+            bail!("--server needs an owner's key in RATCHET_PUBLIC_KEY and RATCHET_SECRET_KEY");
+        };
+        // Talks to the address that was named, whatever proxy the environment suggests.
+        let client = Client::builder().no_proxy().build().context("cannot start an HTTP client")?;
+        Ok(Self { client, base, public_key, secret_key })
+    }
+
+    /// Asks for something.
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
+        answer(self.send(self.request(Method::GET, self.base.join(path)?)).await?).await
+    }
+
+    /// Has something made or done.
+    pub(crate) async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> anyhow::Result<T> {
+        let request = self.request(Method::POST, self.base.join(path)?).json(body);
+        answer(self.send(request).await?).await
+    }
+
+    /// Has something set.
+    pub(crate) async fn put<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> anyhow::Result<T> {
+        let request = self.request(Method::PUT, self.base.join(path)?).json(body);
+        answer(self.send(request).await?).await
+    }
+
+    /// Has something taken away, named by the parts of its path below `/api/v1`.
+    pub(crate) async fn delete<T: DeserializeOwned>(&self, parts: &[&str]) -> anyhow::Result<T> {
+        let mut url = self.base.join("/api/v1")?;
+        // Parts are escaped on the way in: a key may be called anything.
+        url.path_segments_mut().map_err(|()| anyhow!("{} has no paths", self.base))?.extend(parts);
+        answer(self.send(self.request(Method::DELETE, url)).await?).await
+    }
+
+    /// Has something made that comes as a stream.
+    pub(crate) async fn stream(&self, path: &str) -> anyhow::Result<Response> {
+        self.send(self.request(Method::POST, self.base.join(path)?)).await
+    }
+
+    fn request(&self, method: Method, url: Url) -> RequestBuilder {
+        let secret = self.secret_key.expose();
+        self.client.request(method, url).basic_auth(&self.public_key, Some(secret))
+    }
+
+    async fn send(&self, request: RequestBuilder) -> anyhow::Result<Response> {
+        let response = request
+            .send()
+            .await
+            .with_context(|| format!("cannot reach {}; is the server running?", self.base))?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let refusal = response.json::<Refusal>().await.map(|refusal| refusal.message);
+        let why =
+            refusal.unwrap_or_else(|_| "it is not a ratchet server, or an old one".to_owned());
+        bail!("{} refused ({}): {why}", self.base, status.as_u16())
+    }
+}
+
+async fn answer<T: DeserializeOwned>(response: Response) -> anyhow::Result<T> {
+    response.json().await.context("the server's answer makes no sense; are the versions the same?")
+}

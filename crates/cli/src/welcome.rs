@@ -1,0 +1,140 @@
+//! What `ratchet serve` says once it listens: where, and on the first start with which keys.
+
+use std::net::SocketAddr;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ratchet_server::api::projects::ProjectEntry;
+use ratchet_store::catalog::KeyPair;
+use serde::Serialize;
+
+use crate::first_start::Opening;
+use crate::serving::Server;
+
+/// The same for programs, on one line.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReadyView<'a> {
+    version: &'a str,
+    web: String,
+    otlp_http: Option<String>,
+    otlp_grpc: Option<String>,
+    project: ProjectEntry,
+    created: CreatedView<'a>,
+}
+
+/// Secrets made just now, shown this once.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CreatedView<'a> {
+    public_key: Option<&'a str>,
+    secret_key: Option<&'a str>,
+    owner_email: Option<&'a str>,
+    owner_password: Option<&'a str>,
+}
+
+impl<'a> From<&'a Opening> for CreatedView<'a> {
+    fn from(opening: &'a Opening) -> Self {
+        let (key, owner) = (opening.new_key.as_ref(), opening.new_owner.as_ref());
+        Self {
+            public_key: key.map(|key| key.public_key.as_str()),
+            secret_key: key.map(|key| key.secret_key.expose()),
+            owner_email: owner.map(|owner| owner.email.as_str()),
+            owner_password: owner.map(|owner| owner.password.expose()),
+        }
+    }
+}
+
+/// The welcome as one line of JSON.
+pub(crate) fn line(server: &Server) -> anyhow::Result<String> {
+    let view = ReadyView {
+        version: env!("CARGO_PKG_VERSION"),
+        web: url(server.bound.web),
+        otlp_http: server.bound.otlp_http.map(url),
+        otlp_grpc: server.bound.otlp_grpc.map(url),
+        project: server.opening.project.clone().into(),
+        created: CreatedView::from(&server.opening),
+    };
+    Ok(serde_json::to_string(&view)? + "\n")
+}
+
+/// The welcome for people.
+pub(crate) fn text(server: &Server) -> String {
+    let web = url(server.bound.web);
+    let mut text = first_start(&server.opening, &web);
+    text += &format!("ratchet {} is listening on {web}\n", env!("CARGO_PKG_VERSION"));
+    if let Some(address) = server.bound.otlp_grpc {
+        text += &format!("  OTLP over gRPC on {address}\n");
+    }
+    if let Some(address) = server.bound.otlp_http {
+        text += &format!("  OTLP over HTTP on {address}\n");
+    }
+    text
+}
+
+fn first_start(opening: &Opening, web: &str) -> String {
+    let mut text = String::new();
+    if let Some(owner) = &opening.new_owner {
+        text += &format!(
+            "The owner of this server is {} with the password {}\n\n",
+            owner.email,
+            owner.password.expose()
+        );
+    }
+    if let Some(pair) = &opening.new_key {
+        text += &format!(
+            "A new project, \"{}\" ({}). Its key is shown this once; keep it:\n\n{}\n",
+            opening.project.name,
+            opening.project.id,
+            sdk_lines(pair, web)
+        );
+    }
+    text
+}
+
+/// Lines to paste into a shell before starting a program with an SDK.
+fn sdk_lines(pair: &KeyPair, web: &str) -> String {
+    let (public, secret) = (&pair.public_key, pair.secret_key.expose());
+    // Header values in this variable are percent-encoded, and base64 may end in `=`.
+    let basic = STANDARD.encode(format!("{public}:{secret}")).replace('=', "%3D");
+    format!(
+        "  # Langfuse SDKs for Python and JavaScript\n  \
+           export LANGFUSE_PUBLIC_KEY={public}\n  \
+           export LANGFUSE_SECRET_KEY={secret}\n  \
+           export LANGFUSE_BASE_URL={web}\n  \
+           export LANGFUSE_HOST={web}   # older SDKs\n\n  \
+           # OpenTelemetry SDKs and the collector\n  \
+           export OTEL_EXPORTER_OTLP_ENDPOINT={web}/api/public/otel\n  \
+           export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf\n  \
+           export OTEL_EXPORTER_OTLP_HEADERS=Authorization=Basic%20{basic}\n\n  \
+           # ratchet's own commands with --server {web}\n  \
+           export RATCHET_PUBLIC_KEY={public}\n  \
+           export RATCHET_SECRET_KEY={secret}\n"
+    )
+}
+
+/// The address as a client on this machine would write it.
+fn url(address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        return format!("http://localhost:{}", address.port());
+    }
+    format!("http://{address}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratchet_core::secret::Secret;
+
+    #[test]
+    fn lines_can_be_pasted_into_a_shell() {
+        let pair = KeyPair { public_key: "pk-1".into(), secret_key: Secret::new("sk-1") };
+        insta::assert_snapshot!(sdk_lines(&pair, "http://127.0.0.1:3000"));
+    }
+
+    #[test]
+    fn every_interface_is_this_machine() {
+        assert_eq!(url("0.0.0.0:80".parse().unwrap()), "http://localhost:80");
+        assert_eq!(url("[::1]:80".parse().unwrap()), "http://[::1]:80");
+    }
+}

@@ -1,0 +1,256 @@
+//! A real `ratchet serve` process on free ports.
+//!
+//! The caller passes the binary's path, which only its own crate knows:
+//! `env!("CARGO_BIN_EXE_ratchet")`. No test waits by sleeping: the process says when it listens,
+//! and its end closes the pipe it said so on.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+use rustix::process::{Pid, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub use rustix::process::Signal;
+
+/// The project, the public half and the secret half of the key that every process starts with.
+pub const PROJECT: &str = "test-project";
+/// The public half of its key.
+pub const PUBLIC_KEY: &str = "pk-lf-test";
+/// The secret half of its key.
+pub const SECRET_KEY: &str = "sk-lf-test";
+
+/// How long a process may take to listen or to end before a test gives up on it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A process to be started.
+#[derive(Debug)]
+pub struct Launch {
+    command: Command,
+    home: TempDir,
+}
+
+impl Launch {
+    /// `ratchet serve` on a data folder, on free ports, with a preset project and key, in an
+    /// empty current folder and without settings from the environment.
+    pub fn serve(binary: &str, data: &Path) -> Self {
+        let mut launch = Self::command(binary);
+        launch.command.args(["serve", "--json", "--listen", "127.0.0.1:0"]);
+        launch.command.args(["--otlp-grpc", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0"]);
+        launch.command.arg("--data").arg(data);
+        launch
+            .env("RATCHET_INIT_PROJECT_ID", PROJECT)
+            .env("RATCHET_INIT_PUBLIC_KEY", PUBLIC_KEY)
+            .env("RATCHET_INIT_SECRET_KEY", SECRET_KEY)
+    }
+
+    /// Any other command, in an empty current folder and without settings from the environment.
+    pub fn command(binary: &str) -> Self {
+        let home = TempDir::new().unwrap();
+        let mut command = Command::new(binary);
+        command.current_dir(home.path());
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("RATCHET_") {
+                command.env_remove(name);
+            }
+        }
+        Self { command, home }
+    }
+
+    /// With one more argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.command.arg(arg);
+        self
+    }
+
+    /// With more arguments.
+    #[must_use]
+    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    /// With an environment variable.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Without a variable that was set before.
+    #[must_use]
+    pub fn without_env(mut self, name: &str) -> Self {
+        self.command.env_remove(name);
+        self
+    }
+
+    /// With a file in the current folder.
+    #[must_use]
+    pub fn file(self, name: &str, content: &str) -> Self {
+        std::fs::write(self.home.path().join(name), content).unwrap();
+        self
+    }
+
+    /// The command itself, for what has no word here; the folder lives as long as the second part.
+    pub fn into_parts(self) -> (Command, TempDir) {
+        (self.command, self.home)
+    }
+
+    /// Runs a command to its end.
+    pub fn run(mut self) -> Finished {
+        let output = self.command.stdin(Stdio::null()).output().unwrap();
+        Finished {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Starts a server and waits until it listens.
+    ///
+    /// # Panics
+    /// If it does not; the message holds its log.
+    #[track_caller]
+    pub fn start(self) -> Ratchet {
+        self.try_start().unwrap_or_else(|log| panic!("the server did not start:\n{log}"))
+    }
+
+    /// Starts a server and waits until it listens.
+    ///
+    /// # Errors
+    /// Returns its log if it ended instead.
+    pub fn try_start(mut self) -> Result<Ratchet, String> {
+        let log = self.home.path().join("log");
+        let mut child = self
+            .command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(File::create(&log).unwrap())
+            .spawn()
+            .unwrap();
+        let lines = lines_of(child.stdout.take().unwrap());
+        let first = lines.recv_timeout(PATIENCE);
+        let mut ratchet = Ratchet { child, lines, log, ready: Value::Null, _home: self.home };
+        match first {
+            Ok(line) => ratchet.ready = serde_json::from_str(&line).unwrap(),
+            Err(_) => return Err(ratchet.log()),
+        }
+        Ok(ratchet)
+    }
+}
+
+/// What a command said before it ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// Its exit code; `None` if a signal ended it.
+    pub code: Option<i32>,
+    /// What it printed.
+    pub stdout: String,
+    /// What it told besides.
+    pub stderr: String,
+}
+
+/// A running server. Dropping it kills it.
+#[derive(Debug)]
+pub struct Ratchet {
+    child: Child,
+    lines: Receiver<String>,
+    log: PathBuf,
+    /// The line it printed when it began to listen.
+    pub ready: Value,
+    _home: TempDir,
+}
+
+impl Ratchet {
+    /// The address of the web pages and the APIs: `http://127.0.0.1:…`.
+    pub fn web(&self) -> &str {
+        self.ready["web"].as_str().unwrap()
+    }
+
+    /// The address of OTLP over HTTP's own port.
+    pub fn otlp_http(&self) -> &str {
+        self.ready["otlpHttp"].as_str().unwrap()
+    }
+
+    /// The address of OTLP over gRPC.
+    pub fn otlp_grpc(&self) -> &str {
+        self.ready["otlpGrpc"].as_str().unwrap()
+    }
+
+    /// The process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it logged so far.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Waits until it has ended.
+    ///
+    /// # Panics
+    /// If it does not end; the message holds its log.
+    #[track_caller]
+    pub fn wait(mut self) -> Ended {
+        let mut stdout = Vec::new();
+        loop {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) => stdout.push(line),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => panic!("it does not end:\n{}", self.log()),
+            }
+        }
+        Ended { status: self.child.wait().unwrap(), stdout, log: self.log() }
+    }
+
+    /// Kills it as a power cut would: nothing is flushed, nobody is told.
+    #[track_caller]
+    pub fn kill_hard(self) -> Ended {
+        self.signal(Signal::KILL);
+        self.wait()
+    }
+}
+
+/// What is left of a server.
+#[derive(Debug)]
+pub struct Ended {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// What it printed after its first line.
+    pub stdout: Vec<String>,
+    /// All it logged.
+    pub log: String,
+}
+
+impl Drop for Ratchet {
+    fn drop(&mut self) {
+        // It may have ended long ago, and then both of these fail rightly.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Reads lines in a thread of its own, so that a test can wait for one with a deadline.
+fn lines_of(output: impl std::io::Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = sync_channel(1024);
+    std::thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}
