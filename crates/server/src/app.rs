@@ -11,6 +11,7 @@ use ratchet_store::project::ProjectId;
 use crate::clock::Clock;
 use crate::metrics::Metrics;
 use crate::rate::{Rate, RateLimiter};
+use crate::work::Workers;
 
 /// What every handler can reach. A clone is one more pointer to the same parts.
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub struct Parts {
     pub metrics: Metrics,
     /// How often each key has called lately.
     pub rates: RateLimiter,
+    /// Threads for work that takes real CPU time.
+    pub workers: Workers,
     is_closing: AtomicBool,
 }
 
@@ -39,8 +42,10 @@ impl App {
     pub fn new(store: Folder, settings: Settings, clock: Clock, prices: Arc<PriceTable>) -> Self {
         let rates = RateLimiter::new(settings.limits.rate);
         let metrics = Metrics::default();
+        let workers = Workers::default();
         let is_closing = AtomicBool::new(false);
-        Self(Arc::new(Parts { store, settings, clock, prices, metrics, rates, is_closing }))
+        let parts = Parts { store, settings, clock, prices, metrics, rates, workers, is_closing };
+        Self(Arc::new(parts))
     }
 
     /// Lets the readiness check say that the server is on its way out.
@@ -98,8 +103,10 @@ pub struct Limits {
     pub text_bytes: usize,
     /// How deep lists and maps may nest.
     pub depth: usize,
-    /// Attributes of one span.
+    /// Attributes of one span; also its events and its links.
     pub attributes: usize,
+    /// Attribute values in one request, those inside lists and maps included.
+    pub values: usize,
     /// How often one key may call; as often as it likes when `None`.
     pub rate: Option<Rate>,
     /// Open connections, all listeners together. Stays under the usual 1,024 open files.
@@ -115,6 +122,7 @@ impl Default for Limits {
             text_bytes: 8_000_000,
             depth: 64,
             attributes: 1_000,
+            values: 2_000_000,
             rate: None,
             connections: 900,
         }

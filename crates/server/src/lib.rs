@@ -21,10 +21,14 @@ pub mod auth;
 pub mod rate;
 /// Request bodies, within limits.
 pub mod body;
+/// Work that takes real CPU time.
+pub mod work;
 /// Figures for Prometheus.
 pub mod metrics;
 /// Whether the server is alive and ready.
 pub mod health;
+/// OpenTelemetry's protocol.
+pub mod otlp;
 /// Langfuse's public API.
 pub mod langfuse;
 /// Ratchet's own API.

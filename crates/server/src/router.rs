@@ -1,11 +1,11 @@
 use axum::Router;
 use axum::http::{Method, Uri};
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{any, get};
+use axum::routing::{any, get, post};
 
 use crate::app::App;
 use crate::error::ApiError;
-use crate::{api, guard, health, langfuse, metrics};
+use crate::{api, guard, health, langfuse, metrics, otlp};
 
 /// Every route of the server.
 ///
@@ -16,6 +16,12 @@ pub fn router(app: App) -> Router {
         .route("/metrics", get(metrics::show))
         .route("/api/public/health", get(health::health))
         .route("/api/public/ready", get(health::ready))
+        .route("/v1/traces", post(otlp::http::traces))
+        .route("/v1/logs", post(otlp::http::traces_only))
+        .route("/v1/metrics", post(otlp::http::traces_only))
+        .route("/api/public/otel/v1/traces", post(otlp::http::traces))
+        .route("/api/public/otel/v1/logs", post(otlp::http::traces_only))
+        .route("/api/public/otel/v1/metrics", post(otlp::http::traces_only))
         .merge(langfuse::routes())
         .merge(api::routes())
         .route("/api", any(not_found))

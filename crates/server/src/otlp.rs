@@ -1,0 +1,59 @@
+//! OpenTelemetry's protocol, over HTTP (protobuf and JSON) and gRPC.
+//!
+//! The decoders are ours and read straight into `core`'s words: one bad span is rejected alone,
+//! limits are kept while reading and not after, and no message is built twice.
+
+/// Requests over HTTP.
+pub(crate) mod http;
+/// From a body to the disk, whichever way it came.
+mod deliver;
+/// Answers, in the encoding of the request.
+mod reply;
+/// OTLP in JSON.
+mod json;
+/// OTLP in protobuf.
+mod protobuf;
+/// Protobuf's fields.
+mod wire;
+/// What was taken and what was refused.
+mod intake;
+/// A span while it is being read.
+mod draft;
+/// Limits while reading.
+mod bounds;
+
+use ratchet_core::time::Timestamp;
+
+use crate::app::Limits;
+use crate::error::ApiResult;
+use intake::Intake;
+pub use intake::{Decoded, Rejected};
+
+/// How an OTLP message is written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// `application/x-protobuf`
+    Protobuf,
+    /// `application/json`
+    Json,
+}
+
+/// Reads an `ExportTraceServiceRequest`. What a bad span says is lost; all others are taken.
+///
+/// # Errors
+/// 400 if the body as a whole makes no sense, 413 if it holds too much.
+pub fn decode_traces(
+    format: Format,
+    body: &[u8],
+    limits: &Limits,
+    received_at: Timestamp,
+) -> ApiResult<Decoded> {
+    let intake = Intake::new(limits, received_at);
+    match format {
+        Format::Protobuf => protobuf::decode(body, intake),
+        Format::Json => json::decode(body, intake),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+use axum::extract::{FromRequest, Request, State};
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::Response;
+use ratchet_core::convention::Sender;
+
+use super::deliver::{Delivery, deliver};
+use super::{Format, Rejected, reply};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::body::Received;
+use crate::error::{ApiError, ApiResult};
+
+/// The newest way of writing spans down that Langfuse's SDKs have.
+const INGESTION_VERSION: u64 = 4;
+
+/// `POST /v1/traces` and `POST /api/public/otel/v1/traces`
+pub(crate) async fn traces(State(app): State<App>, request: Request) -> Response {
+    let format = format(request.headers());
+    // Whoever sends something else gets JSON, which people can read.
+    let shown = *format.as_ref().unwrap_or(&Format::Json);
+    match export(&app, format, request).await {
+        Ok(rejected) => reply::success(shown, &rejected),
+        Err(error) => reply::failure(shown, &error),
+    }
+}
+
+async fn export(app: &App, format: ApiResult<Format>, request: Request) -> ApiResult<Rejected> {
+    let caller = Caller::identify(app, request.headers()).await?.may_record()?.0;
+    let format = format?;
+    check_version(request.headers())?;
+    let sender = sender(request.headers());
+    let received = Received::from_request(request, app).await?;
+    deliver(app, Delivery { caller, sender, format, received }).await
+}
+
+/// `POST /v1/logs`, `POST /v1/metrics` and the same under `/api/public/otel`
+pub(crate) async fn traces_only(request: Request) -> Response {
+    let error = ApiError::NotFound(
+        "only traces are recorded; set OTEL_LOGS_EXPORTER and OTEL_METRICS_EXPORTER to none"
+            .to_owned(),
+    );
+    reply::failure(format(request.headers()).unwrap_or(Format::Json), &error)
+}
+
+fn format(headers: &HeaderMap) -> ApiResult<Format> {
+    let header = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+    let media_type = header.split(';').next().unwrap_or("").trim();
+    match media_type.to_ascii_lowercase().as_str() {
+        "application/x-protobuf" | "application/protobuf" => Ok(Format::Protobuf),
+        "application/json" => Ok(Format::Json),
+        _ => Err(ApiError::UnsupportedMediaType(
+            "Content-Type must be application/x-protobuf or application/json".to_owned(),
+        )),
+    }
+}
+
+fn check_version(headers: &HeaderMap) -> ApiResult<()> {
+    let Some(version) = headers.get("x-langfuse-ingestion-version") else {
+        return Ok(());
+    };
+    let version = version.to_str().ok().and_then(|text| text.trim().parse::<u64>().ok());
+    match version {
+        Some(version) if version <= INGESTION_VERSION => Ok(()),
+        _ => Err(ApiError::Invalid(format!(
+            "x-langfuse-ingestion-version must be a number up to {INGESTION_VERSION}; use an \
+             older SDK or a newer ratchet"
+        ))),
+    }
+}
+
+/// The SDK that sent a request, as its headers say.
+pub(crate) fn sender(headers: &HeaderMap) -> Sender {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    Sender { sdk_name: text("x-langfuse-sdk-name"), sdk_version: text("x-langfuse-sdk-version") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    fn headers(name: &'static str, value: &'static str) -> HeaderMap {
+        HeaderMap::from_iter([(name.parse().unwrap(), HeaderValue::from_static(value))])
+    }
+
+    #[track_caller]
+    fn check(content_type: &'static str, expected: Option<Format>) {
+        assert_eq!(format(&headers("content-type", content_type)).ok(), expected);
+    }
+
+    #[test]
+    fn the_content_type_names_the_format() {
+        check("application/x-protobuf", Some(Format::Protobuf));
+        check("application/protobuf", Some(Format::Protobuf));
+        check("Application/JSON; charset=utf-8", Some(Format::Json));
+        check("text/plain", None);
+        check("", None);
+        assert!(format(&HeaderMap::new()).is_err());
+    }
+
+    #[test]
+    fn newer_ingestion_versions_are_refused() {
+        let check = |version| check_version(&headers("x-langfuse-ingestion-version", version));
+        assert!(check("4").is_ok() && check("3").is_ok());
+        assert!(check("5").is_err() && check("x").is_err() && check("").is_err());
+        assert!(check_version(&HeaderMap::new()).is_ok());
+    }
+}

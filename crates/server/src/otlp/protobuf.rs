@@ -1,0 +1,259 @@
+use ratchet_core::span::{AttributeValue, SpanEvent, SpanLink};
+
+use super::bounds::Bounds;
+use super::draft::{
+    AttributesDraft, Fault, SpanDraft, StatusCode, parent_id, span_id, timestamp, trace_id,
+};
+use super::intake::{Decoded, Intake, ResourceDraft, ScopeDraft};
+use super::wire::{Field, Fields};
+use crate::error::{ApiError, ApiResult};
+
+/// Reads an `ExportTraceServiceRequest`. Field numbers are those of the protocol's files.
+pub(crate) fn decode(body: &[u8], mut intake: Intake<'_>) -> ApiResult<Decoded> {
+    let mut fields = Fields::of(body);
+    while let Some(field) = fields.next().map_err(malformed)? {
+        if field.number == 1 {
+            let resource_spans = field.message().map_err(malformed)?;
+            let resource = resource(resource_spans, &mut intake)?;
+            intake.end_resource(resource);
+        }
+    }
+    Ok(intake.finish())
+}
+
+/// What is wrong outside any span: nothing can be saved then.
+fn malformed(fault: impl Into<Fault>) -> ApiError {
+    let message = match fault.into() {
+        fault @ Fault::TooManyValues(_) => return ApiError::TooLarge(fault.to_string()),
+        fault => fault.to_string(),
+    };
+    ApiError::Invalid(format!(
+        "the body is not an ExportTraceServiceRequest in protobuf: {message}"
+    ))
+}
+
+fn resource(mut fields: Fields<'_>, intake: &mut Intake<'_>) -> ApiResult<ResourceDraft> {
+    let mut resource = ResourceDraft::default();
+    while let Some(field) = fields.next().map_err(malformed)? {
+        match field.number {
+            1 => {
+                let message = field.message().map_err(malformed)?;
+                let attributes = holder(message, 1, &mut intake.bounds).map_err(malformed)?;
+                resource.attributes = attributes.into_shared_attributes();
+            }
+            2 => {
+                let scope = scope_spans(field.message().map_err(malformed)?, intake)?;
+                resource.push(scope);
+            }
+            _ => {}
+        }
+    }
+    Ok(resource)
+}
+
+fn scope_spans(mut fields: Fields<'_>, intake: &mut Intake<'_>) -> ApiResult<ScopeDraft> {
+    let mut scope = ScopeDraft::default();
+    while let Some(field) = fields.next().map_err(malformed)? {
+        match field.number {
+            1 => {
+                let message = field.message().map_err(malformed)?;
+                instrumentation_scope(message, &mut scope, &mut intake.bounds)
+                    .map_err(malformed)?;
+            }
+            2 => {
+                let message = field.message().map_err(malformed)?;
+                intake.begin_span()?;
+                let mut draft = SpanDraft::default();
+                let read = span(message, &mut draft, &mut intake.bounds);
+                intake.end_span(draft, read, &mut scope)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(scope)
+}
+
+fn instrumentation_scope(
+    fields: Fields<'_>,
+    scope: &mut ScopeDraft,
+    bounds: &mut Bounds<'_>,
+) -> Result<(), Fault> {
+    let mut rest = fields;
+    while let Some(field) = rest.next()? {
+        match field.number {
+            1 => scope.name = bounds.text(field.text()?),
+            2 => scope.version = bounds.text(field.text()?),
+            _ => {}
+        }
+    }
+    scope.attributes = holder(fields, 3, bounds)?.into_shared_attributes();
+    Ok(())
+}
+
+/// Reads the attributes of a message that has them under one field number.
+fn holder(
+    mut fields: Fields<'_>,
+    number: u32,
+    bounds: &mut Bounds<'_>,
+) -> Result<AttributesDraft, Fault> {
+    let mut attributes = AttributesDraft::default();
+    while let Some(field) = fields.next()? {
+        if field.number == number {
+            attribute(&field, &mut attributes, bounds)?;
+        }
+    }
+    Ok(attributes)
+}
+
+fn span(
+    mut fields: Fields<'_>,
+    draft: &mut SpanDraft,
+    bounds: &mut Bounds<'_>,
+) -> Result<(), Fault> {
+    while let Some(field) = fields.next()? {
+        match field.number {
+            1 => draft.trace = Some(trace_id(field.bytes()?)?),
+            2 => draft.id = Some(span_id(field.bytes()?)?),
+            4 => draft.parent = parent_id(field.bytes()?)?,
+            5 => draft.name = bounds.text(field.text()?),
+            7 => draft.start = field.fixed64()?,
+            8 => draft.end = field.fixed64()?,
+            9 => attribute(&field, &mut draft.attributes, bounds)?,
+            11 if draft.events.has_room(bounds.limits.attributes) => {
+                draft.events.kept.push(event(field.message()?, bounds)?);
+            }
+            13 if draft.links.has_room(bounds.limits.attributes) => {
+                match link(field.message()?, bounds)? {
+                    Some(link) => draft.links.kept.push(link),
+                    None => draft.links.dropped += 1,
+                }
+            }
+            15 => status(field.message()?, draft, bounds)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn event(mut fields: Fields<'_>, bounds: &mut Bounds<'_>) -> Result<SpanEvent, Fault> {
+    let mut attributes = AttributesDraft::default();
+    let (mut name, mut at) = (String::new(), None);
+    while let Some(field) = fields.next()? {
+        match field.number {
+            1 => at = timestamp("event.time_unix_nano", field.fixed64()?)?,
+            2 => name = bounds.text(field.text()?),
+            3 => attribute(&field, &mut attributes, bounds)?,
+            _ => {}
+        }
+    }
+    Ok(SpanEvent { name, at: at.unwrap_or_default(), attributes: attributes.into_attributes() })
+}
+
+/// Reads a link; `None` if its ids make no sense, which is no reason to lose the span.
+fn link(mut fields: Fields<'_>, bounds: &mut Bounds<'_>) -> Result<Option<SpanLink>, Fault> {
+    let mut attributes = AttributesDraft::default();
+    let (mut trace, mut span) = (None, None);
+    while let Some(field) = fields.next()? {
+        match field.number {
+            1 => trace = trace_id(field.bytes()?).ok(),
+            2 => span = span_id(field.bytes()?).ok(),
+            4 => attribute(&field, &mut attributes, bounds)?,
+            _ => {}
+        }
+    }
+    let attributes = attributes.into_attributes();
+    Ok(trace.zip(span).map(|(trace, span)| SpanLink { trace, span, attributes }))
+}
+
+fn status(
+    mut fields: Fields<'_>,
+    draft: &mut SpanDraft,
+    bounds: &mut Bounds<'_>,
+) -> Result<(), Fault> {
+    while let Some(field) = fields.next()? {
+        match field.number {
+            2 => draft.status_message = bounds.text(field.text()?),
+            3 => draft.status_code = StatusCode::from_number(field.varint()?),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn attribute(
+    field: &Field<'_>,
+    attributes: &mut AttributesDraft,
+    bounds: &mut Bounds<'_>,
+) -> Result<(), Fault> {
+    if attributes.has_room(bounds.limits.attributes) {
+        attributes.kept.push(key_value(field.message()?, bounds, 0)?);
+    }
+    Ok(())
+}
+
+fn key_value(
+    mut fields: Fields<'_>,
+    bounds: &mut Bounds<'_>,
+    depth: usize,
+) -> Result<(String, AttributeValue), Fault> {
+    let (mut key, mut value) = (String::new(), AttributeValue::Empty);
+    bounds.enter(depth)?;
+    while let Some(field) = fields.next()? {
+        match field.number {
+            1 => key = bounds.text(field.text()?),
+            2 => value = any_value(field.message()?, bounds, depth)?,
+            _ => {}
+        }
+    }
+    Ok((key, value))
+}
+
+fn any_value(
+    mut fields: Fields<'_>,
+    bounds: &mut Bounds<'_>,
+    depth: usize,
+) -> Result<AttributeValue, Fault> {
+    let mut value = AttributeValue::Empty;
+    while let Some(field) = fields.next()? {
+        value = match field.number {
+            1 => AttributeValue::Text(bounds.text(field.text()?)),
+            2 => AttributeValue::Bool(field.varint()? != 0),
+            3 => AttributeValue::Int(field.varint()?.cast_signed()),
+            4 => AttributeValue::Double(f64::from_bits(field.fixed64()?)),
+            5 => list(field.message()?, bounds, depth + 1)?,
+            6 => map(field.message()?, bounds, depth + 1)?,
+            7 => AttributeValue::Bytes(field.bytes()?.to_vec()),
+            _ => continue,
+        };
+    }
+    Ok(value)
+}
+
+fn list(
+    mut fields: Fields<'_>,
+    bounds: &mut Bounds<'_>,
+    depth: usize,
+) -> Result<AttributeValue, Fault> {
+    let mut values = Vec::new();
+    while let Some(field) = fields.next()? {
+        if field.number == 1 {
+            bounds.enter(depth)?;
+            values.push(any_value(field.message()?, bounds, depth)?);
+        }
+    }
+    Ok(AttributeValue::List(values))
+}
+
+fn map(
+    mut fields: Fields<'_>,
+    bounds: &mut Bounds<'_>,
+    depth: usize,
+) -> Result<AttributeValue, Fault> {
+    let mut entries = AttributesDraft::default();
+    while let Some(field) = fields.next()? {
+        if field.number == 1 {
+            entries.kept.push(key_value(field.message()?, bounds, depth)?);
+        }
+    }
+    Ok(AttributeValue::Map(entries.into_attributes()))
+}
