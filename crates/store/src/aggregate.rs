@@ -3,6 +3,7 @@
 use ratchet_core::money::Money;
 use ratchet_core::time::Timestamp;
 
+use crate::histogram::Histogram;
 use crate::project::ProjectId;
 use crate::query::{Condition, ObservationColumn, TimeRange};
 
@@ -97,5 +98,5 @@ pub struct Sums {
     /// How many used tokens but have no known cost.
     pub cost_unknown: i64,
     /// How long they took.
-    pub latency: crate::embedded::rollup::Histogram,
+    pub latency: Histogram,
 }

@@ -1,33 +1,72 @@
 //! SQLite in one folder: `telemetry.db`, `catalog.db`, and a lock so that one process owns them.
-#![allow(warnings, clippy::all)]
-use crate::StoreResult;
-use crate::aggregate::*;
-use crate::catalog::*;
-use crate::project::*;
-use crate::query::*;
-use crate::telemetry::*;
-use ratchet_core::id::*;
-use ratchet_core::observation::*;
-use ratchet_core::price::PriceTable;
-use ratchet_core::score::*;
-use ratchet_core::session::*;
-use ratchet_core::time::*;
-use ratchet_core::trace::*;
+
+mod apply;
+mod backup;
+mod block;
+mod catalog_db;
+mod column;
+mod compact;
+mod connection;
+mod content;
+mod cursor;
+mod entry;
+mod examine;
+mod facts;
+mod filter;
+mod load;
+mod lock;
+mod observation_row;
+mod payload;
+mod pool;
+mod prepare;
+mod read;
+mod retention;
+mod rollup;
+mod score_row;
+mod session_row;
+mod stamps;
+mod stray;
+mod trace_row;
+mod writer;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-/// Hourly sums.
-pub mod rollup {
-    /// How long things took: counts in buckets that grow by a constant factor.
-    #[derive(Clone, Debug, Default, PartialEq, Eq)]
-    pub struct Histogram;
-    impl Histogram {
-        /// The latency in nanoseconds below which that share (0 to 1) lies; `None` when empty.
-        pub fn quantile(&self, share: f64) -> Option<i64> {
-            unimplemented!()
-        }
-    }
-}
+use ratchet_core::id::{ObservationId, SessionId, TraceId};
+use ratchet_core::observation::Observation;
+use ratchet_core::price::PriceTable;
+use ratchet_core::score::Score;
+use ratchet_core::session::Session;
+use ratchet_core::time::Timestamp;
+use ratchet_core::trace::Trace;
+use rusqlite::ErrorCode;
+
+pub use backup::{BackupReport, restore};
+pub use catalog_db::CatalogDb;
+pub use compact::CompactReport;
+pub use examine::{Finding, Health, examine};
+pub use prepare::Prepared;
+
+use crate::aggregate::{Aggregate, AggregateQuery};
+use crate::catalog::Catalog;
+use crate::project::ProjectId;
+use crate::query::{
+    ObservationQuery, Page, ScoreQuery, SessionQuery, TextHits, TextQuery, TraceQuery,
+};
+use crate::telemetry::{Batch, Telemetry};
+use crate::{StoreError, StoreResult};
+use connection::{Migration, Purpose};
+use lock::Lock;
+use pool::Pool;
+use writer::WriterHandle;
+
+const TELEMETRY_FILE: &str = "telemetry.db";
+const CATALOG_FILE: &str = "catalog.db";
+const TELEMETRY_MIGRATIONS: &[Migration] =
+    &[include_str!("embedded/migrations/telemetry/0001_ground.sql")];
+const CATALOG_MIGRATIONS: &[Migration] =
+    &[include_str!("embedded/migrations/catalog/0001_ground.sql")];
 
 /// How to open a data folder.
 #[derive(Clone, Debug)]
@@ -49,67 +88,10 @@ pub struct Folder {
     pub telemetry: Telemetry,
     /// Projects, keys and people.
     pub catalog: Catalog,
+    engine: Engine,
+    catalog_db: CatalogDb,
 }
 
-impl Folder {
-    /// Opens a data folder, making it if it is new and bringing it up to date if it is old.
-    pub fn open(path: &Path, options: Options) -> StoreResult<Self> {
-        unimplemented!()
-    }
-    /// Waits until everything acknowledged is on disk and checkpointed, then closes.
-    pub async fn close(self) -> StoreResult<()> {
-        unimplemented!()
-    }
-    /// Copies both databases into a new folder while they are in use; consistent as of one moment.
-    pub async fn backup(&self, to: PathBuf) -> StoreResult<BackupReport> {
-        unimplemented!()
-    }
-    /// Gives freed pages back to the file system. Slow; recording goes on.
-    pub async fn compact(&self) -> StoreResult<CompactReport> {
-        unimplemented!()
-    }
-    /// Figures for /metrics.
-    pub fn stats(&self) -> StoreStats {
-        unimplemented!()
-    }
-}
-
-/// Puts a backup in place of a data folder that does not exist yet.
-pub fn restore(backup: &Path, to: &Path) -> StoreResult<BackupReport> {
-    unimplemented!()
-}
-/// Looks at a data folder without taking its lock.
-pub fn examine(path: &Path) -> StoreResult<Vec<Finding>> {
-    unimplemented!()
-}
-
-/// One thing `ratchet doctor` looked at.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// What was looked at.
-    pub about: String,
-    /// How it is.
-    pub is_well: bool,
-    /// In words, with what to do.
-    pub detail: String,
-}
-
-/// What a backup or restore copied.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BackupReport {
-    /// Bytes written.
-    pub bytes: u64,
-    /// Files written.
-    pub files: Vec<PathBuf>,
-}
-/// What compaction gave back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CompactReport {
-    /// Before.
-    pub bytes_before: u64,
-    /// After.
-    pub bytes_after: u64,
-}
 /// Figures about the store at work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreStats {
@@ -117,95 +99,192 @@ pub struct StoreStats {
     pub queue_depth: u64,
     /// Transactions committed since start.
     pub commits: u64,
-    /// Observations written since start.
+    /// Observations written since start, repeats included.
     pub observations: u64,
-    /// Bytes of telemetry.db, its log included.
+    /// Bytes of `telemetry.db`, its log included.
     pub telemetry_bytes: u64,
 }
 
-/// The telemetry engine.
+impl Folder {
+    /// Opens a data folder, making it if it is new and bringing it up to date if it is old.
+    ///
+    /// # Errors
+    /// Says by name if another process holds it, if it cannot be written, if it was written by a
+    /// newer Ratchet, or if it is damaged.
+    pub fn open(path: &Path, options: Options) -> StoreResult<Self> {
+        std::fs::create_dir_all(path).map_err(|source| match source.kind() {
+            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+                StoreError::ReadOnly(path.to_owned())
+            }
+            _ => StoreError::File { what: "make", path: path.to_owned(), source },
+        })?;
+        let lock = Arc::new(Lock::take(path, &options.holder)?);
+        let engine = Engine::open(path, options, lock.clone())?;
+        let catalog_db = CatalogDb::open(path.join(CATALOG_FILE), lock)?;
+        Ok(Self {
+            telemetry: Telemetry::Embedded(engine.clone()),
+            catalog: Catalog::Embedded(catalog_db.clone()),
+            engine,
+            catalog_db,
+        })
+    }
+
+    /// Takes no more work, finishes what is queued, folds the log into the database and closes.
+    ///
+    /// # Errors
+    /// Fails if the last checkpoint does; what was acknowledged is safe in the log even then.
+    pub async fn close(self) -> StoreResult<()> {
+        let outcome = self.engine.shared.writer.run(compact::checkpoint).await;
+        let shared = self.engine.shared.clone();
+        // Joins the writer thread, which may have to finish a transaction.
+        tokio::task::spawn_blocking(move || shared.writer.close())
+            .await
+            .map_err(|_| StoreError::Closing)?;
+        outcome
+    }
+
+    /// Copies both databases into a new folder while they are in use, each as of one moment.
+    ///
+    /// # Errors
+    /// Fails if the target is not empty or cannot be written.
+    pub async fn backup(&self, to: PathBuf) -> StoreResult<BackupReport> {
+        let telemetry = self.engine.shared.file.clone();
+        let catalog = self.catalog_db.file().to_owned();
+        tokio::task::spawn_blocking(move || backup::backup(&[telemetry, catalog], &to))
+            .await
+            .map_err(|_| StoreError::Closing)?
+    }
+
+    /// Gives freed pages back to the file system, a slice at a time; recording goes on.
+    ///
+    /// # Errors
+    /// What was given back before an error stays given back.
+    pub async fn compact(&self) -> StoreResult<CompactReport> {
+        compact::compact(&self.engine.shared.writer, &self.engine.shared.file).await
+    }
+
+    /// Figures for `/metrics`.
+    pub fn stats(&self) -> StoreStats {
+        let counters = &self.engine.shared.writer.counters;
+        StoreStats {
+            queue_depth: counters.waiting.load(Ordering::Relaxed),
+            commits: counters.commits.load(Ordering::Relaxed),
+            observations: counters.observations.load(Ordering::Relaxed),
+            telemetry_bytes: compact::bytes_on_disk(&self.engine.shared.file),
+        }
+    }
+}
+
+/// The telemetry engine: one writer, many readers.
 #[derive(Clone, Debug)]
-pub struct Engine;
-/// A batch worked out as far as it can be without the database.
+pub struct Engine {
+    shared: Arc<Shared>,
+}
+
 #[derive(Debug)]
-pub struct Prepared;
+struct Shared {
+    file: PathBuf,
+    prices: Arc<PriceTable>,
+    writer: WriterHandle,
+    readers: Arc<Pool>,
+    _lock: Arc<Lock>,
+}
+
 impl Engine {
-    pub fn prepare(&self, batch: Batch) -> Prepared {
-        unimplemented!()
+    fn open(folder: &Path, options: Options, lock: Arc<Lock>) -> StoreResult<Self> {
+        let file = folder.join(TELEMETRY_FILE);
+        let mut db = connection::open(&file, Purpose::Write)?;
+        connection::migrate(&mut db, &file, TELEMETRY_MIGRATIONS)?;
+        let prices = options.prices;
+        let writer = WriterHandle::start(db, file.clone(), prices.clone(), options.queue_len)?;
+        let readers = Arc::new(Pool::new(file.clone(), options.readers));
+        Ok(Self { shared: Arc::new(Shared { file, prices, writer, readers, _lock: lock }) })
     }
-    pub async fn commit(&self, prepared: Prepared) -> StoreResult<()> {
-        unimplemented!()
+
+    /// See [`Telemetry::prepare`].
+    pub(crate) fn prepare(&self, batch: Batch) -> Prepared {
+        prepare::prepare(batch, &self.shared.prices)
     }
-    pub async fn record(&self, batch: Batch) -> StoreResult<()> {
-        unimplemented!()
+
+    /// See [`Telemetry::commit`].
+    pub(crate) async fn commit(&self, prepared: Prepared) -> StoreResult<()> {
+        self.shared.writer.commit(prepared).await
     }
-    pub async fn traces(&self, query: TraceQuery) -> StoreResult<Page<Trace>> {
-        unimplemented!()
+
+    pub(crate) async fn traces(&self, query: TraceQuery) -> StoreResult<Page<Trace>> {
+        self.shared.readers.read(move |db| read::traces::list(db, &query)).await
     }
-    pub async fn trace(&self, project: ProjectId, id: TraceId) -> StoreResult<Option<Trace>> {
-        unimplemented!()
+
+    pub(crate) async fn trace(
+        &self,
+        project: ProjectId,
+        id: TraceId,
+    ) -> StoreResult<Option<Trace>> {
+        let query = move |db: &_| read::traces::one(db, &project, &id);
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
     }
-    pub async fn observations(&self, query: ObservationQuery) -> StoreResult<Page<Observation>> {
-        unimplemented!()
+
+    pub(crate) async fn observations(
+        &self,
+        query: ObservationQuery,
+    ) -> StoreResult<Page<Observation>> {
+        self.shared.readers.read(move |db| read::observations::list(db, &query)).await
     }
-    pub async fn observation(
+
+    pub(crate) async fn observation(
         &self,
         project: ProjectId,
         id: ObservationId,
     ) -> StoreResult<Option<Observation>> {
-        unimplemented!()
+        let query = move |db: &_| read::observations::one(db, &project, &id);
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
     }
-    pub async fn sessions(&self, query: SessionQuery) -> StoreResult<Page<Session>> {
-        unimplemented!()
+
+    pub(crate) async fn sessions(&self, query: SessionQuery) -> StoreResult<Page<Session>> {
+        self.shared.readers.read(move |db| read::sessions::list(db, &query)).await
     }
-    pub async fn session(&self, project: ProjectId, id: SessionId) -> StoreResult<Option<Session>> {
-        unimplemented!()
+
+    pub(crate) async fn session(
+        &self,
+        project: ProjectId,
+        id: SessionId,
+    ) -> StoreResult<Option<Session>> {
+        let query = move |db: &_| read::sessions::one(db, &project, &id);
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
     }
-    pub async fn scores(&self, query: ScoreQuery) -> StoreResult<Page<Score>> {
-        unimplemented!()
+
+    pub(crate) async fn scores(&self, query: ScoreQuery) -> StoreResult<Page<Score>> {
+        self.shared.readers.read(move |db| read::scores::list(db, &query)).await
     }
-    pub async fn search(&self, query: TextQuery) -> StoreResult<TextHits<Observation>> {
-        unimplemented!()
+
+    pub(crate) async fn search(&self, query: TextQuery) -> StoreResult<TextHits<Observation>> {
+        self.shared.readers.read(move |db| read::search::search(db, &query)).await
     }
-    pub async fn aggregate(&self, query: AggregateQuery) -> StoreResult<Aggregate> {
-        unimplemented!()
+
+    pub(crate) async fn aggregate(&self, query: AggregateQuery) -> StoreResult<Aggregate> {
+        self.shared.readers.read(move |db| read::sums::aggregate(db, &query)).await
     }
-    pub async fn delete_before(&self, project: ProjectId, before: Timestamp) -> StoreResult<u64> {
-        unimplemented!()
+
+    pub(crate) async fn delete_before(
+        &self,
+        project: ProjectId,
+        before: Timestamp,
+    ) -> StoreResult<u64> {
+        let slice = move |writer: &mut _| retention::delete_slice(writer, &project, before);
+        self.shared.writer.run(slice).await
     }
 }
-/// The catalog database.
-#[derive(Clone, Debug)]
-pub struct CatalogDb;
-impl CatalogDb {
-    pub async fn create_project(&self, new: NewProject, now: Timestamp) -> StoreResult<Project> {
-        unimplemented!()
-    }
-    pub async fn projects(&self) -> StoreResult<Vec<Project>> {
-        unimplemented!()
-    }
-    pub async fn set_retention(&self, id: ProjectId, days: Option<u32>) -> StoreResult<Project> {
-        unimplemented!()
-    }
-    pub async fn create_key(&self, new: NewKey, now: Timestamp) -> StoreResult<(ApiKey, KeyPair)> {
-        unimplemented!()
-    }
-    pub async fn keys(&self, project: ProjectId) -> StoreResult<Vec<ApiKey>> {
-        unimplemented!()
-    }
-    pub async fn revoke_key(&self, project: ProjectId, key: String) -> StoreResult<ApiKey> {
-        unimplemented!()
-    }
-    pub async fn authenticate(&self, public: &str, secret: &str) -> StoreResult<Option<ApiKey>> {
-        unimplemented!()
-    }
-    pub async fn public_key(&self, public: &str) -> StoreResult<Option<ApiKey>> {
-        unimplemented!()
-    }
-    pub async fn create_user(&self, new: NewUser, now: Timestamp) -> StoreResult<User> {
-        unimplemented!()
-    }
-    pub async fn users(&self) -> StoreResult<Vec<User>> {
-        unimplemented!()
+
+/// Tells what a failure of SQLite means for the caller.
+fn sqlite_error(file: &Path, error: rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => StoreError::DiskFull,
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            StoreError::ReadOnly(file.to_owned())
+        }
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            StoreError::Corrupt { file: file.to_owned(), what: error.to_string() }
+        }
+        _ => StoreError::Database(error),
     }
 }

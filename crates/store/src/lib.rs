@@ -10,6 +10,8 @@ pub mod error;
 pub mod project;
 /// Questions to the store, as types.
 pub mod query;
+/// How long things took, in a form that can be subtracted.
+pub mod histogram;
 /// Sums by hour and by dimension.
 pub mod aggregate;
 /// Traces, observations, sessions and scores.

@@ -59,9 +59,7 @@ impl Telemetry {
     /// # Errors
     /// On any error nothing of the batch was kept.
     pub async fn record(&self, batch: Batch) -> StoreResult<()> {
-        match self {
-            Self::Embedded(engine) => engine.record(batch).await,
-        }
+        self.commit(self.prepare(batch)).await
     }
 
     /// Returns the traces that match.

@@ -1,0 +1,327 @@
+//! Applies prepared batches inside the writer's transaction.
+
+use ratchet_core::environment::Environment;
+use ratchet_core::merge::Merge;
+use ratchet_core::observation::ObservationPatch;
+use ratchet_core::price::PriceTable;
+use ratchet_core::score::ScorePatch;
+use ratchet_core::time::Timestamp;
+use ratchet_core::trace::TracePatch;
+use rusqlite::{Connection, params};
+use rustc_hash::FxHashMap;
+
+use super::block::Packer;
+use super::column::Column;
+use super::entry::Entry;
+use super::facts::{Facts, text};
+use super::load::{load_observation, load_observations, load_score, load_trace, project_number};
+use super::observation_row::{self, ObservationRow, OnConflict, Place};
+use super::payload;
+use super::prepare::{Prepared, PreparedObservation, PreparedTrace};
+use super::rollup::{RollupDelta, Terms, Words};
+use super::score_row::ScoreRow;
+use super::session_row::SessionChange;
+use super::trace_row::TraceRow;
+use crate::project::ProjectId;
+
+/// What the writer remembers between transactions. All of it can be read again.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    projects: FxHashMap<ProjectId, i64>,
+    terms: Terms,
+    next_trace: Option<i64>,
+    /// Whether any observation waits for its trace; `None` when nobody looked yet.
+    pub(super) has_strays: Option<bool>,
+}
+
+/// One transaction at work.
+pub(super) struct Applier<'a> {
+    pub(super) db: &'a Connection,
+    pub(super) memory: &'a mut Memory,
+    pub(super) prices: &'a PriceTable,
+    rollup: RollupDelta,
+    /// How many traces and observations each project gains or loses.
+    tally: FxHashMap<i64, (i64, i64)>,
+}
+
+/// A trace being written: as it will be, and as it was if it is not new.
+pub(super) struct OpenTrace {
+    pub(super) project: i64,
+    pub(super) row: TraceRow,
+    pub(super) before: Option<TraceRow>,
+    pub(super) now: Timestamp,
+    /// Whether first start and last end still hold after something was taken out.
+    bounds_are_sure: bool,
+}
+
+impl OpenTrace {
+    /// A trace that is there, about to change.
+    pub(super) fn of(project: i64, row: TraceRow, now: Timestamp) -> Self {
+        Self { project, before: Some(row.clone()), row, now, bounds_are_sure: true }
+    }
+}
+
+impl<'a> Applier<'a> {
+    /// Starts inside an open transaction.
+    pub(super) fn new(db: &'a Connection, memory: &'a mut Memory, prices: &'a PriceTable) -> Self {
+        let (rollup, tally) = (RollupDelta::default(), FxHashMap::default());
+        Self { db, memory, prices, rollup, tally }
+    }
+
+    /// Writes what was only counted so far. The transaction can then be committed.
+    pub(super) fn finish(self) -> rusqlite::Result<()> {
+        let sql = "UPDATE project SET traces = traces + ?, observations = observations + ? \
+                   WHERE no = ?";
+        for (project, (traces, observations)) in &self.tally {
+            self.db.prepare_cached(sql)?.execute(params![traces, observations, project])?;
+        }
+        self.rollup.write(self.db)
+    }
+
+    /// Applies a batch.
+    pub(super) fn apply(&mut self, batch: &Prepared) -> rusqlite::Result<()> {
+        let project = self.project(&batch.project)?;
+        let now = batch.received_at;
+        for trace in &batch.traces {
+            self.apply_trace(project, trace, now)?;
+        }
+        for stray in &batch.strays {
+            self.apply_stray(project, stray, now)?;
+        }
+        for score in &batch.scores {
+            self.apply_score(project, score, now)?;
+        }
+        Ok(())
+    }
+
+    fn project(&mut self, id: &ProjectId) -> rusqlite::Result<i64> {
+        if let Some(no) = self.memory.projects.get(id) {
+            return Ok(*no);
+        }
+        let insert = "INSERT OR IGNORE INTO project (id) VALUES (?)";
+        self.db.prepare_cached(insert)?.execute([id.as_str()])?;
+        let no = project_number(self.db, id)?.unwrap_or_default();
+        self.memory.projects.insert(id.clone(), no);
+        Ok(no)
+    }
+
+    pub(super) fn apply_trace(
+        &mut self,
+        project: i64,
+        trace: &PreparedTrace,
+        now: Timestamp,
+    ) -> rusqlite::Result<()> {
+        let mut open = self.open_trace(project, &trace.patch, now)?;
+        let first_block = open.row.blocks;
+        open.row.blocks += trace.blocks.len() as i64;
+        let mut is_used = vec![false; trace.blocks.len()];
+        for prepared in &trace.observations {
+            let payload = prepared.payload.map(|(block, entry)| {
+                (payload::number(open.row.no, first_block + block as i64), entry)
+            });
+            let is_written = self.apply_observation(&mut open, prepared, payload)?;
+            if let Some((block, _)) = prepared.payload.filter(|_| is_written) {
+                is_used[block] = true;
+            }
+        }
+        for (at, block) in trace.blocks.iter().enumerate().filter(|(at, _)| is_used[*at]) {
+            payload::insert(self.db, open.row.no, first_block + at as i64, block)?;
+        }
+        self.close_trace(open)
+    }
+
+    /// The trace as the patch leaves it.
+    fn open_trace(
+        &mut self,
+        project: i64,
+        patch: &TracePatch,
+        now: Timestamp,
+    ) -> rusqlite::Result<OpenTrace> {
+        let before = load_trace(self.db, project, &patch.id)?;
+        let row = match &before {
+            Some(before) => {
+                let merged = before.patch.clone().merge(patch.clone());
+                TraceRow { patch: merged, ..before.clone() }
+            }
+            None => {
+                self.tally.entry(project).or_default().0 += 1;
+                TraceRow::new(self.next_trace()?, patch.clone(), now)
+            }
+        };
+        Ok(OpenTrace { project, row, before, now, bounds_are_sure: true })
+    }
+
+    fn next_trace(&mut self) -> rusqlite::Result<i64> {
+        let next = match self.memory.next_trace {
+            Some(next) => next,
+            None => {
+                let sql = "SELECT coalesce(max(no), 0) + 1 FROM trace";
+                self.db.query_row(sql, [], |row| row.get(0))?
+            }
+        };
+        self.memory.next_trace = Some(next + 1);
+        Ok(next)
+    }
+
+    /// Writes an observation. Says whether it was written as it came, with the payload it came
+    /// with, rather than merged into something known.
+    fn apply_observation(
+        &mut self,
+        open: &mut OpenTrace,
+        prepared: &PreparedObservation,
+        payload: Option<(i64, u32)>,
+    ) -> rusqlite::Result<bool> {
+        let PreparedObservation { patch, facts, .. } = prepared;
+        let stray = self.take_stray(open, &patch.id)?;
+        let known = match &open.before {
+            Some(_) => load_observation(self.db, &open.row, &patch.id)?,
+            None => None,
+        };
+        if stray.is_some() || known.is_some() {
+            self.merge_observation(open, patch, (known, stray))?;
+            return Ok(false);
+        }
+        let place = Place::new(open.row.no, open.project, payload, open.now);
+        observation_row::write(self.db, OnConflict::Fail, (patch, facts), place)?;
+        self.count(open, (facts, patch))?;
+        Ok(true)
+    }
+
+    fn merge_observation(
+        &mut self,
+        open: &mut OpenTrace,
+        patch: &ObservationPatch,
+        (known, stray): (Option<ObservationRow>, Option<ObservationPatch>),
+    ) -> rusqlite::Result<()> {
+        let created_at = known.as_ref().map_or(open.now, |known| known.observation.created_at);
+        let known = known.map(|known| self.take(open, known)).transpose()?;
+        let merged = [known, stray].into_iter().flatten().fold(patch.clone(), Merge::merge);
+        let facts = Facts::of(&merged, self.prices, open.now);
+        let payload = self.store_entry(&mut open.row, &observation_row::entry_of(&merged))?;
+        let place = Place {
+            created_at,
+            updated_at: Some(open.now),
+            ..Place::new(open.row.no, open.project, payload, open.now)
+        };
+        observation_row::write(self.db, OnConflict::Replace, (&merged, &facts), place)?;
+        self.count(open, (&facts, &merged))
+    }
+
+    /// Counts an observation into its trace, its hour and its project.
+    fn count(
+        &mut self,
+        open: &mut OpenTrace,
+        (facts, patch): (&Facts, &ObservationPatch),
+    ) -> rusqlite::Result<()> {
+        open.row.sums.add(facts);
+        self.tally.entry(open.project).or_default().1 += 1;
+        let terms = (self.db, &mut self.memory.terms);
+        self.rollup.add(terms, open.project, (facts, words_of(patch)), 1)
+    }
+
+    /// Counts a stored observation out again and gives what it says.
+    pub(super) fn take(
+        &mut self,
+        open: &mut OpenTrace,
+        known: ObservationRow,
+    ) -> rusqlite::Result<ObservationPatch> {
+        let facts = known.facts();
+        let entry = payload::load_entry(self.db, known.payload, known.entry)?.unwrap_or_default();
+        let patch = known.into_patch(entry);
+        open.row.sums.take(&facts);
+        open.bounds_are_sure = false;
+        self.tally.entry(open.project).or_default().1 -= 1;
+        let terms = (self.db, &mut self.memory.terms);
+        self.rollup.add(terms, open.project, (&facts, words_of(&patch)), -1)?;
+        Ok(patch)
+    }
+
+    fn store_entry(
+        &self,
+        row: &mut TraceRow,
+        entry: &Entry,
+    ) -> rusqlite::Result<Option<(i64, u32)>> {
+        if entry.is_empty() {
+            return Ok(None);
+        }
+        let mut packer = Packer::default();
+        packer.add(entry);
+        let block = row.blocks;
+        for bytes in packer.finish() {
+            payload::insert(self.db, row.no, block, &bytes)?;
+        }
+        row.blocks += 1;
+        Ok(Some((payload::number(row.no, block), 0)))
+    }
+
+    /// Writes the trace's row and lets its session follow.
+    pub(super) fn close_trace(&mut self, open: OpenTrace) -> rusqlite::Result<()> {
+        let OpenTrace { project, mut row, before, now, bounds_are_sure } = open;
+        if !bounds_are_sure {
+            self.find_bounds(&mut row)?;
+        }
+        let entry = row.entry();
+        if before.as_ref().map(TraceRow::entry).unwrap_or_default() != entry {
+            if let Some(old) = row.payload {
+                payload::delete(self.db, old)?;
+            }
+            row.payload = self.store_entry(&mut row, &entry)?.map(|(block, _)| block);
+        }
+        row.updated_at = now;
+        row.write(self.db, project, before.is_none())?;
+        SessionChange { before: before.as_ref(), after: Some(&row) }.apply(self.db, project)
+    }
+
+    fn find_bounds(&self, row: &mut TraceRow) -> rusqlite::Result<()> {
+        let sql = "SELECT min(start), max(max(start, coalesce(end, start))) FROM observation \
+                   WHERE trace = ?";
+        let (start, end): (Option<Column<Timestamp>>, Option<Column<Timestamp>>) = self
+            .db
+            .prepare_cached(sql)?
+            .query_row([row.no], |bounds| Ok((bounds.get(0)?, bounds.get(1)?)))?;
+        row.sums.start = start.map(|at| at.0);
+        row.sums.end = end.map(|at| at.0);
+        Ok(())
+    }
+
+    fn apply_score(
+        &mut self,
+        project: i64,
+        patch: &ScorePatch,
+        now: Timestamp,
+    ) -> rusqlite::Result<()> {
+        let patch = patch.clone();
+        let row = match load_score(self.db, project, &patch.id)? {
+            Some(known) => ScoreRow { patch: known.patch.merge(patch), updated_at: now, ..known },
+            None => ScoreRow { no: None, patch, created_at: now, updated_at: now },
+        };
+        row.write(self.db, project)
+    }
+
+    /// Deletes a trace and everything that hangs on it.
+    pub(super) fn delete_trace(&mut self, project: i64, row: TraceRow) -> rusqlite::Result<()> {
+        let db = self.db;
+        let now = row.updated_at;
+        let mut open = OpenTrace::of(project, row, now);
+        for known in load_observations(db, &open.row)? {
+            self.take(&mut open, known)?;
+        }
+        let row = open.row;
+        db.prepare_cached("DELETE FROM observation WHERE trace = ?")?.execute([row.no])?;
+        payload::delete_all(db, row.no)?;
+        let key = params![project, Column(&row.patch.id)];
+        db.prepare_cached("DELETE FROM score WHERE project = ? AND trace = ?")?.execute(key)?;
+        db.prepare_cached("DELETE FROM stray WHERE project = ? AND id = ?")?.execute(key)?;
+        db.prepare_cached("DELETE FROM trace WHERE no = ?")?.execute([row.no])?;
+        self.tally.entry(project).or_default().0 -= 1;
+        SessionChange { before: Some(&row), after: None }.apply(db, project)
+    }
+}
+
+fn words_of(patch: &ObservationPatch) -> Words<'_> {
+    Words {
+        environment: patch.environment.value().map(Environment::as_str),
+        name: text(&patch.name),
+        model: text(&patch.model),
+    }
+}

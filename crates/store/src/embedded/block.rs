@@ -1,0 +1,200 @@
+//! Payload blocks: the inputs, outputs and metadata of one trace's observations in one commit,
+//! compressed together. Steps of a run repeat each other, so together they shrink far more than
+//! alone; a block is kept small enough that reading one entry stays cheap.
+
+use std::cell::RefCell;
+
+use ratchet_core::payload::{Json, Payload};
+
+use super::entry::{Entry, EntryMetadata};
+
+/// A block is closed once it holds this many bytes. Chosen by benchmark, see ADR 2.
+const BLOCK_BYTES: usize = 32 * 1024;
+/// Level 1 costs two thirds of level 3 and is three percent larger, see ADR 2.
+const ZSTD_LEVEL: i32 = 1;
+/// No block can be larger: requests are bounded well below. Guards against damaged files.
+const MAX_BLOCK_BYTES: usize = 512 * 1024 * 1024;
+
+/// Collects entries and hands out compressed blocks.
+#[derive(Debug, Default)]
+pub(super) struct Packer {
+    head: Vec<u8>,
+    body: Vec<u8>,
+    entries: u32,
+    /// The blocks that are full, compressed.
+    pub(super) blocks: Vec<Vec<u8>>,
+}
+
+impl Packer {
+    /// Adds an entry; says in which block and at which place in it.
+    pub(super) fn add(&mut self, entry: &Entry) -> (usize, u32) {
+        let place = (self.blocks.len(), self.entries);
+        self.part(payload_form(entry.input.as_ref()));
+        self.part(payload_form(entry.output.as_ref()));
+        let (form, text) = entry.metadata.encode();
+        self.part((form, &text));
+        self.entries += 1;
+        if self.body.len() >= BLOCK_BYTES {
+            self.close();
+        }
+        place
+    }
+
+    /// Compresses what is left and gives all blocks away.
+    pub(super) fn finish(mut self) -> Vec<Vec<u8>> {
+        if self.entries > 0 {
+            self.close();
+        }
+        self.blocks
+    }
+
+    fn part(&mut self, (form, text): (u8, &str)) {
+        self.head.push(form);
+        // A part is a part of a request, and those are bounded far below four gigabytes.
+        let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
+        self.head.extend_from_slice(&length.to_le_bytes());
+        self.body.extend_from_slice(text.as_bytes());
+    }
+
+    fn close(&mut self) {
+        let mut raw = Vec::with_capacity(8 + self.head.len() + self.body.len());
+        raw.extend_from_slice(&self.entries.to_le_bytes());
+        raw.append(&mut self.head);
+        raw.append(&mut self.body);
+        self.entries = 0;
+        self.blocks.push(compress(&raw));
+    }
+}
+
+fn payload_form(payload: Option<&Payload>) -> (u8, &str) {
+    match payload {
+        None => (0, ""),
+        Some(Payload::Text(text)) => (1, text),
+        Some(Payload::Json(json)) => (2, json.as_str()),
+    }
+}
+
+thread_local! {
+    // Setting up a compressor costs more than compressing a block.
+    static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
+}
+
+/// The raw length, then the compressed bytes; a block that cannot be compressed is kept as it is.
+fn compress(raw: &[u8]) -> Vec<u8> {
+    let compressed = COMPRESSOR.with_borrow_mut(|slot| {
+        if slot.is_none() {
+            *slot = zstd::bulk::Compressor::new(ZSTD_LEVEL).ok();
+        }
+        slot.as_mut()?.compress(raw).ok()
+    });
+    let Some(mut compressed) = compressed else {
+        return [&0u32.to_le_bytes(), raw].concat();
+    };
+    let length = u32::try_from(raw.len()).unwrap_or(u32::MAX);
+    let mut block = Vec::with_capacity(4 + compressed.len());
+    block.extend_from_slice(&length.to_le_bytes());
+    block.append(&mut compressed);
+    block
+}
+
+/// A block that was read, ready to hand out entries.
+#[derive(Debug)]
+pub(super) struct Block {
+    raw: Vec<u8>,
+    entries: usize,
+}
+
+const PARTS: usize = 3;
+const PART_HEAD: usize = 5;
+
+impl Block {
+    /// Decompresses a block; `None` when it is damaged.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let (length, rest) = bytes.split_first_chunk::<4>()?;
+        let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+        let raw = match length {
+            0 => rest.to_vec(),
+            1..=MAX_BLOCK_BYTES => zstd::bulk::decompress(rest, length).ok()?,
+            _ => return None,
+        };
+        let (entries, _) = raw.split_first_chunk::<4>()?;
+        let entries = usize::try_from(u32::from_le_bytes(*entries)).ok()?;
+        Some(Self { entries, raw })
+    }
+
+    /// The entry at a place; `None` when there is none or it is damaged.
+    pub(super) fn entry(&self, place: usize) -> Option<Entry> {
+        if place >= self.entries {
+            return None;
+        }
+        let heads = self.raw.get(4..4 + self.entries * PARTS * PART_HEAD)?;
+        let (mut heads, _) = heads.as_chunks::<PART_HEAD>();
+        let mut at = 4 + self.entries * PARTS * PART_HEAD;
+        for head in heads.get(..place * PARTS)? {
+            at = at.checked_add(part_length(head))?;
+        }
+        heads = heads.get(place * PARTS..)?;
+        let mut parts = [(0, ""); PARTS];
+        for (part, head) in parts.iter_mut().zip(heads) {
+            let end = at.checked_add(part_length(head))?;
+            *part = (head[0], std::str::from_utf8(self.raw.get(at..end)?).ok()?);
+            at = end;
+        }
+        let [input, output, (form, metadata)] = parts;
+        Some(Entry {
+            input: read_payload(input),
+            output: read_payload(output),
+            metadata: EntryMetadata::decode(form, metadata),
+        })
+    }
+}
+
+fn part_length(head: &[u8; PART_HEAD]) -> usize {
+    u32::from_le_bytes([head[1], head[2], head[3], head[4]]) as usize
+}
+
+fn read_payload((form, text): (u8, &str)) -> Option<Payload> {
+    match form {
+        1 => Some(Payload::Text(text.into())),
+        2 => Json::parse(text).map(Payload::Json),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(text: &str) -> Entry {
+        Entry {
+            input: Some(Payload::Text(text.into())),
+            output: Json::parse("[1]").map(Payload::Json),
+            metadata: EntryMetadata::Plain(vec![("k\"".to_owned(), Json::parse("{}").unwrap())]),
+        }
+    }
+
+    #[test]
+    fn entries_come_back_from_the_block_and_place_they_went_to() {
+        let texts = ["", "a", &"long ".repeat(20_000), "b", "日本"];
+        let mut packer = Packer::default();
+        let places: Vec<_> = texts.iter().map(|text| packer.add(&entry(text))).collect();
+        let blocks = packer.finish();
+        assert_eq!(blocks.len(), 2, "the long entry closes the first block");
+        for (text, (block, place)) in texts.iter().zip(places) {
+            let block = Block::read(&blocks[block]).unwrap();
+            assert_eq!(block.entry(place as usize), Some(entry(text)));
+        }
+    }
+
+    #[test]
+    fn a_damaged_block_is_no_block() {
+        let mut packer = Packer::default();
+        packer.add(&entry("a"));
+        let block = packer.finish().remove(0);
+        for cut in 0..block.len() {
+            let read = Block::read(&block[..cut]);
+            assert!(read.and_then(|block| block.entry(0)).is_none(), "cut at {cut}");
+        }
+        assert!(Block::read(&block).unwrap().entry(1).is_none());
+    }
+}

@@ -1,0 +1,98 @@
+//! How the product's words look in a column.
+
+use ratchet_core::environment::Environment;
+use ratchet_core::id::{Id, StoredId};
+use ratchet_core::observation::{Level, ObservationKind};
+use ratchet_core::time::Timestamp;
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+
+/// A column of one of the product's words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Column<T>(pub(super) T);
+
+impl<Of> ToSql for Column<&Id<Of>> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self.0.stored() {
+            StoredId::Bytes(bytes) => ValueRef::Blob(bytes),
+            StoredId::Text(text) => ValueRef::Text(text.as_bytes()),
+        }))
+    }
+}
+
+impl<Of> FromSql for Column<Id<Of>> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let id = match value {
+            ValueRef::Blob(bytes) => Id::from_otel(bytes).ok(),
+            ValueRef::Text(_) => Id::parse(value.as_str()?).ok(),
+            ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => None,
+        };
+        id.map(Self).ok_or(FromSqlError::InvalidType)
+    }
+}
+
+impl ToSql for Column<Timestamp> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.0.nanos().into())
+    }
+}
+
+impl FromSql for Column<Timestamp> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        value.as_i64().map(|nanos| Self(Timestamp::from_nanos(nanos)))
+    }
+}
+
+impl ToSql for Column<ObservationKind> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok((self.0 as u8).into())
+    }
+}
+
+impl FromSql for Column<ObservationKind> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let kind = usize::try_from(value.as_i64()?).ok();
+        let kind = kind.and_then(|number| ObservationKind::ALL.get(number));
+        kind.map(|kind| Self(*kind)).ok_or(FromSqlError::InvalidType)
+    }
+}
+
+impl ToSql for Column<Level> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok((self.0 as u8).into())
+    }
+}
+
+impl FromSql for Column<Level> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let level = usize::try_from(value.as_i64()?).ok().and_then(|number| Level::ALL.get(number));
+        level.map(|level| Self(*level)).ok_or(FromSqlError::InvalidType)
+    }
+}
+
+/// An environment that nobody named is NULL, and reads as the default one.
+impl ToSql for Column<&Environment> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.0.as_str().into())
+    }
+}
+
+impl FromSql for Column<Environment> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        Ok(Self(value.as_str_or_null()?.map_or_else(Environment::default, Environment::normalise)))
+    }
+}
+
+/// Takes the words out of optional columns.
+pub(super) fn uncolumn<T>(column: Option<Column<T>>) -> Option<T> {
+    column.map(|column| column.0)
+}
+
+/// A count as SQLite keeps it.
+pub(super) fn to_i64(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// A count as it was; damage reads as zero.
+pub(super) fn to_u64(count: i64) -> u64 {
+    u64::try_from(count).unwrap_or(0)
+}

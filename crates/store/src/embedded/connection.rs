@@ -1,0 +1,77 @@
+//! The one place that opens a database.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::sqlite_error;
+use crate::{StoreError, StoreResult};
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// The one that writes.
+    Write,
+    /// One of many that read.
+    Read,
+}
+
+/// How long a connection waits for a lock that another one holds for a moment.
+const BUSY: Duration = Duration::from_secs(10);
+/// Statements kept prepared by each connection.
+const STATEMENTS: usize = 128;
+
+/// Opens a database with the settings that durability and speed depend on.
+pub(super) fn open(file: &Path, purpose: Purpose) -> StoreResult<Connection> {
+    let failed = |error| sqlite_error(file, error);
+    let flags = match purpose {
+        Purpose::Write => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+        Purpose::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+    };
+    let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(file, flags).map_err(failed)?;
+    connection.busy_timeout(BUSY).map_err(failed)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    let settings = match purpose {
+        // Vacuum mode only takes effect on a new file. FULL: a commit is on disk
+        // when it returns. A larger log before each checkpoint means fewer pages written twice.
+        Purpose::Write => {
+            "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;
+             PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
+             PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4000;
+             PRAGMA journal_size_limit = 134217728;"
+        }
+        Purpose::Read => {
+            "PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192;"
+        }
+    };
+    connection.execute_batch(settings).map_err(failed)?;
+    Ok(connection)
+}
+
+/// A numbered, forward-only step of a schema.
+pub(super) type Migration = &'static str;
+
+/// Brings a database up to date, each step in a transaction of its own.
+pub(super) fn migrate(db: &mut Connection, file: &Path, steps: &[Migration]) -> StoreResult<()> {
+    let failed = |error| sqlite_error(file, error);
+    let found = version(db).map_err(failed)?;
+    let known = u32::try_from(steps.len()).unwrap_or(u32::MAX);
+    if found > known {
+        return Err(StoreError::TooNew { file: file.to_owned(), found, known });
+    }
+    for (step, to) in steps.iter().zip(1u32..).skip(found as usize) {
+        let transaction = db.transaction().map_err(failed)?;
+        transaction.execute_batch(step).map_err(failed)?;
+        transaction.pragma_update(None, "user_version", to).map_err(failed)?;
+        transaction.commit().map_err(failed)?;
+        tracing::info!(file = %file.display(), version = to, "brought the database up to date");
+    }
+    Ok(())
+}
+
+/// The schema version a database is at.
+pub(super) fn version(db: &Connection) -> rusqlite::Result<u32> {
+    db.query_row("PRAGMA user_version", [], |row| row.get(0))
+}

@@ -1,0 +1,106 @@
+//! Tests on payloads: what SQL cannot see is looked at row by row.
+
+use ratchet_core::payload::Json;
+use ratchet_core::trace::Content;
+use serde_json::Value;
+
+use super::filter::ContentPart;
+use crate::query::{Compare, Test, TextTest};
+
+/// Whether what a record carries passes all tests.
+pub(super) fn passes(content: &Content, tests: &[(ContentPart, Test)]) -> bool {
+    tests.iter().all(|(part, test)| match (part, test) {
+        (ContentPart::Metadata, Test::Key(key, test)) => {
+            let found = content.metadata.iter().find(|(name, _)| name == key);
+            holds(found.map(|(_, json)| Seen::of(json)), test)
+        }
+        (ContentPart::Metadata, test) => {
+            let texts =
+                content.metadata.iter().map(|(key, json)| format!("{key}: {}", json.as_str()));
+            let all = (!content.metadata.is_empty()).then(|| texts.collect::<Vec<_>>().join("\n"));
+            holds(all.map(Seen::Text), test)
+        }
+        (ContentPart::Input, test) => {
+            holds(content.input.as_ref().map(|input| Seen::Text(input.as_str().to_owned())), test)
+        }
+        (ContentPart::Output, test) => holds(
+            content.output.as_ref().map(|output| Seen::Text(output.as_str().to_owned())),
+            test,
+        ),
+    })
+}
+
+enum Seen {
+    Text(String),
+    Number(f64, String),
+    Bool(bool, String),
+}
+
+impl Seen {
+    fn of(json: &Json) -> Self {
+        match serde_json::from_str(json.as_str()) {
+            Ok(Value::String(text)) => Self::Text(text),
+            Ok(Value::Number(number)) => {
+                Self::Number(number.as_f64().unwrap_or(f64::NAN), number.to_string())
+            }
+            Ok(Value::Bool(yes)) => Self::Bool(yes, yes.to_string()),
+            _ => Self::Text(json.as_str().to_owned()),
+        }
+    }
+
+    fn text(&self) -> &str {
+        match self {
+            Self::Text(text) | Self::Number(_, text) | Self::Bool(_, text) => text,
+        }
+    }
+
+    fn number(&self) -> Option<f64> {
+        match self {
+            Self::Text(text) => text.parse().ok(),
+            Self::Number(number, _) => Some(*number),
+            Self::Bool(..) => None,
+        }
+    }
+}
+
+fn holds(seen: Option<Seen>, test: &Test) -> bool {
+    let Some(seen) = seen else {
+        return match test {
+            Test::IsNull | Test::NoneOf(_) => true,
+            Test::Text(how, _) => matches!(how, TextTest::Differs | TextTest::Lacks),
+            _ => false,
+        };
+    };
+    match test {
+        Test::Text(how, text) => text_holds(seen.text(), *how, text),
+        Test::Number(how, number) => seen.number().is_some_and(|seen| compare(seen, *how, *number)),
+        Test::Is(yes) => matches!(seen, Seen::Bool(seen, _) if seen == *yes),
+        Test::AnyOf(words) => words.iter().any(|word| word == seen.text()),
+        Test::NoneOf(words) => words.iter().all(|word| word != seen.text()),
+        Test::IsNotNull => true,
+        Test::IsNull | Test::AllOf(_) | Test::Time(..) | Test::Key(..) => false,
+    }
+}
+
+fn text_holds(seen: &str, how: TextTest, text: &str) -> bool {
+    match how {
+        TextTest::Equals => seen == text,
+        TextTest::Differs => seen != text,
+        TextTest::Contains => seen.contains(text),
+        TextTest::Lacks => !seen.contains(text),
+        TextTest::StartsWith => seen.starts_with(text),
+        TextTest::EndsWith => seen.ends_with(text),
+    }
+}
+
+#[expect(clippy::float_cmp, reason = "a filter compares what clients wrote, to the bit")]
+fn compare(seen: f64, how: Compare, number: f64) -> bool {
+    match how {
+        Compare::Equal => seen == number,
+        Compare::Unequal => seen != number,
+        Compare::Greater => seen > number,
+        Compare::AtLeast => seen >= number,
+        Compare::Less => seen < number,
+        Compare::AtMost => seen <= number,
+    }
+}

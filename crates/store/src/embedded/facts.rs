@@ -1,0 +1,56 @@
+//! What follows from an observation's fields: the numbers that sums are made of.
+
+use ratchet_core::field::Field;
+use ratchet_core::observation::{Level, ObservationKind, ObservationPatch};
+use ratchet_core::price::{ModelCall, PriceTable};
+use ratchet_core::time::Timestamp;
+use ratchet_core::usage::{Cost, Usage};
+
+/// The numbers of one observation that trace, session and hourly sums are made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Facts {
+    pub(super) start: Timestamp,
+    pub(super) end: Option<Timestamp>,
+    pub(super) kind: ObservationKind,
+    pub(super) level: Level,
+    pub(super) input_tokens: u64,
+    pub(super) output_tokens: u64,
+    pub(super) total_tokens: u64,
+    pub(super) cost: Option<Cost>,
+}
+
+impl Facts {
+    /// Works the numbers out. What the client says it cost wins over the price table.
+    pub(super) fn of(patch: &ObservationPatch, prices: &PriceTable, received: Timestamp) -> Self {
+        let start = patch.start.0.or(patch.end.0).unwrap_or(received);
+        let usage = patch.usage.value();
+        let cost = patch.cost.value().cloned().or_else(|| {
+            let call = ModelCall {
+                model: patch.model.value()?,
+                usage: usage.filter(|usage| !usage.is_empty())?,
+                parameters: patch.model_parameters.value(),
+            };
+            prices.cost(call)
+        });
+        Self {
+            start,
+            end: patch.end.0.map(|end| end.max(start)),
+            kind: patch.kind.value().copied().unwrap_or_default(),
+            level: patch.level.value().copied().unwrap_or_default(),
+            input_tokens: usage.map_or(0, Usage::input),
+            output_tokens: usage.map_or(0, Usage::output),
+            total_tokens: usage.map_or(0, Usage::total),
+            cost,
+        }
+    }
+
+    /// Nanoseconds from start to end.
+    pub(super) fn latency(&self) -> Option<i64> {
+        Some(self.end?.since(self.start))
+    }
+}
+
+/// A text field's value.
+pub(super) fn text(field: &Field<String>) -> Option<&str> {
+    field.value().map(String::as_str)
+}

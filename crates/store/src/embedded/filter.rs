@@ -1,0 +1,286 @@
+//! Typed conditions as SQL. Texts and numbers always travel as parameters.
+
+use ratchet_core::id::{Id, StoredId};
+use ratchet_core::observation::{Level, ObservationKind};
+use ratchet_core::time::Timestamp;
+use rusqlite::types::Value;
+
+use crate::query::{Compare, Condition, ObservationColumn, Test, TextTest, TimeRange, TraceColumn};
+use crate::{StoreError, StoreResult};
+
+/// A growing WHERE clause and its parameters.
+#[derive(Debug, Default)]
+pub(super) struct Where {
+    clauses: Vec<String>,
+    pub(super) params: Vec<Value>,
+    /// Tests on payloads, which SQL cannot see.
+    pub(super) content: Vec<(ContentPart, Test)>,
+}
+
+/// A part of what a record carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ContentPart {
+    Input,
+    Output,
+    Metadata,
+}
+
+/// What kind of column a test meets.
+enum Kind {
+    Text(String),
+    Id(&'static str),
+    Number(&'static str),
+    Time(&'static str),
+    Flag(&'static str),
+    Tags(&'static str),
+    Content(ContentPart),
+}
+
+impl Where {
+    /// Adds a clause with one parameter for each `?` in it.
+    pub(super) fn and(
+        &mut self,
+        clause: impl Into<String>,
+        params: impl IntoIterator<Item = Value>,
+    ) {
+        self.clauses.push(clause.into());
+        self.params.extend(params);
+    }
+
+    /// Adds a time range on a column.
+    pub(super) fn within(&mut self, column: &str, range: TimeRange) {
+        if let Some(from) = range.from {
+            self.and(format!("{column} >= ?"), [from.nanos().into()]);
+        }
+        if let Some(to) = range.to {
+            self.and(format!("{column} < ?"), [to.nanos().into()]);
+        }
+    }
+
+    /// Adds tests on traces, known as `t`.
+    pub(super) fn traces(&mut self, conditions: &[Condition<TraceColumn>]) -> StoreResult<()> {
+        conditions.iter().try_for_each(|condition| {
+            self.test(trace_kind(condition.column), &condition.test, &condition.column)
+        })
+    }
+
+    /// Adds tests on observations, known as `o`, and their traces, known as `t`.
+    pub(super) fn observations(
+        &mut self,
+        conditions: &[Condition<ObservationColumn>],
+    ) -> StoreResult<()> {
+        conditions.iter().try_for_each(|condition| {
+            self.test(observation_kind(condition.column), &condition.test, &condition.column)
+        })
+    }
+
+    /// Adds "in one of these environments".
+    pub(super) fn any_environment(&mut self, column: &str, environments: &[String]) {
+        self.any_of(&format!("coalesce({column}, 'default')"), environments, text_value);
+    }
+
+    /// The clause, with the word WHERE.
+    pub(super) fn sql(&self) -> String {
+        format!("WHERE {}", self.clauses.join(" AND "))
+    }
+
+    fn test(&mut self, kind: Kind, test: &Test, column: &impl std::fmt::Debug) -> StoreResult<()> {
+        match (kind, test) {
+            (Kind::Content(part), test) => self.content.push((part, test.clone())),
+            (Kind::Text(sql), Test::IsNull) => self.and(format!("{sql} IS NULL"), []),
+            (Kind::Text(sql), Test::IsNotNull) => self.and(format!("{sql} IS NOT NULL"), []),
+            (
+                Kind::Id(sql)
+                | Kind::Number(sql)
+                | Kind::Time(sql)
+                | Kind::Flag(sql)
+                | Kind::Tags(sql),
+                Test::IsNull,
+            ) => self.and(format!("{sql} IS NULL"), []),
+            (
+                Kind::Id(sql)
+                | Kind::Number(sql)
+                | Kind::Time(sql)
+                | Kind::Flag(sql)
+                | Kind::Tags(sql),
+                Test::IsNotNull,
+            ) => self.and(format!("{sql} IS NOT NULL"), []),
+            (Kind::Text(sql), Test::Text(how, text)) => self.text(&sql, *how, text),
+            (Kind::Text(sql), Test::AnyOf(words)) => self.any_of(&sql, words, text_value),
+            (Kind::Text(sql), Test::NoneOf(words)) => self.none_of(&sql, words, text_value),
+            (Kind::Id(sql), Test::Text(TextTest::Equals, text)) => {
+                self.and(format!("{sql} = ?"), [id_value(text)]);
+            }
+            (Kind::Id(sql), Test::Text(how, text)) => self.text(&id_text(sql), *how, text),
+            (Kind::Id(sql), Test::AnyOf(words)) => self.any_of(sql, words, id_value),
+            (Kind::Id(sql), Test::NoneOf(words)) => self.none_of(sql, words, id_value),
+            (Kind::Number(sql), Test::Number(how, number)) => {
+                self.and(format!("{sql} {} ?", operator(*how)), [(*number).into()]);
+            }
+            (Kind::Time(sql), Test::Time(how, time)) => {
+                self.and(format!("{sql} {} ?", operator(*how)), [Timestamp::nanos(*time).into()]);
+            }
+            (Kind::Flag(sql), Test::Is(yes)) => self.and(format!("{sql} = ?"), [(*yes).into()]),
+            (Kind::Tags(sql), Test::AnyOf(words)) => self.tags(sql, words, "> 0"),
+            (Kind::Tags(sql), Test::NoneOf(words)) => self.tags(sql, words, "= 0"),
+            (Kind::Tags(sql), Test::AllOf(words)) => {
+                words.iter().for_each(|word| self.tags(sql, std::slice::from_ref(word), "> 0"));
+            }
+            (_, test) => {
+                let why = format!("the column {column:?} does not take the test {test:?}");
+                return Err(StoreError::BadQuery(why));
+            }
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, sql: &str, how: TextTest, text: &str) {
+        let clause = match how {
+            TextTest::Equals => format!("{sql} = ?"),
+            TextTest::Differs => format!("coalesce({sql} <> ?, 1)"),
+            TextTest::Contains => format!("instr({sql}, ?) > 0"),
+            TextTest::Lacks => format!("coalesce(instr({sql}, ?) = 0, 1)"),
+            TextTest::StartsWith => format!("substr({sql}, 1, {}) = ?", text.chars().count()),
+            TextTest::EndsWith => match text.chars().count() {
+                0 => format!("{sql} IS NOT NULL AND ? IS NOT NULL"),
+                length => format!("substr({sql}, -{length}) = ?"),
+            },
+        };
+        self.and(clause, [text_value(text)]);
+    }
+
+    fn any_of(&mut self, sql: &str, words: &[String], value: fn(&str) -> Value) {
+        self.and(format!("{sql} IN ({})", marks(words)), words.iter().map(|word| value(word)));
+    }
+
+    fn none_of(&mut self, sql: &str, words: &[String], value: fn(&str) -> Value) {
+        let clause = format!("coalesce({sql} NOT IN ({}), 1)", marks(words));
+        self.and(clause, words.iter().map(|word| value(word)));
+    }
+
+    fn tags(&mut self, sql: &str, words: &[String], how_many: &str) {
+        let count =
+            format!("SELECT count(*) FROM json_each({sql}) WHERE value IN ({})", marks(words));
+        self.and(format!("({count}) {how_many}"), words.iter().map(|word| text_value(word)));
+    }
+}
+
+fn marks(words: &[String]) -> String {
+    vec!["?"; words.len()].join(", ")
+}
+
+fn text_value(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+/// An id in the form it is kept in; a text that is no id matches none.
+pub(super) fn id_value(text: &str) -> Value {
+    match Id::<()>::parse(text).as_ref().map(Id::stored) {
+        Ok(StoredId::Bytes(bytes)) => Value::Blob(bytes.to_vec()),
+        Ok(StoredId::Text(text)) => Value::Text(text.to_owned()),
+        Err(_) => Value::Null,
+    }
+}
+
+fn id_text(sql: &str) -> String {
+    format!("CASE typeof({sql}) WHEN 'blob' THEN lower(hex({sql})) ELSE {sql} END")
+}
+
+fn operator(how: Compare) -> &'static str {
+    match how {
+        Compare::Equal => "=",
+        Compare::Unequal => "<>",
+        Compare::Greater => ">",
+        Compare::AtLeast => ">=",
+        Compare::Less => "<",
+        Compare::AtMost => "<=",
+    }
+}
+
+fn plain(sql: &str) -> Kind {
+    Kind::Text(sql.to_owned())
+}
+
+fn environment(sql: &str) -> Kind {
+    Kind::Text(format!("coalesce({sql}, 'default')"))
+}
+
+fn words(sql: &str, words: impl Iterator<Item = &'static str>) -> Kind {
+    let cases: String =
+        words.enumerate().map(|(number, word)| format!(" WHEN {number} THEN '{word}'")).collect();
+    Kind::Text(format!("CASE {sql}{cases} END"))
+}
+
+fn trace_kind(column: TraceColumn) -> Kind {
+    match column {
+        TraceColumn::Id => Kind::Id("t.id"),
+        TraceColumn::Timestamp => Kind::Time("t.timestamp"),
+        TraceColumn::Name => plain("t.name"),
+        TraceColumn::User => plain("t.user"),
+        TraceColumn::Session => Kind::Id("t.session"),
+        TraceColumn::Release => plain("t.release"),
+        TraceColumn::Version => plain("t.version"),
+        TraceColumn::Environment => environment("t.environment"),
+        TraceColumn::Agent => plain("t.agent"),
+        TraceColumn::Tags => Kind::Tags("t.tags"),
+        TraceColumn::Public => Kind::Flag("coalesce(t.public, 0)"),
+        TraceColumn::Bookmarked => Kind::Flag("coalesce(t.bookmarked, 0)"),
+        TraceColumn::Metadata => Kind::Content(ContentPart::Metadata),
+        TraceColumn::Input => Kind::Content(ContentPart::Input),
+        TraceColumn::Output => Kind::Content(ContentPart::Output),
+        TraceColumn::Level => plain(
+            "CASE WHEN t.errors > 0 THEN 'ERROR' WHEN t.warnings > 0 THEN 'WARNING' \
+             WHEN t.defaults > 0 OR t.debugs = 0 THEN 'DEFAULT' ELSE 'DEBUG' END",
+        ),
+        TraceColumn::DebugCount => Kind::Number("t.debugs"),
+        TraceColumn::DefaultCount => Kind::Number("t.defaults"),
+        TraceColumn::WarningCount => Kind::Number("t.warnings"),
+        TraceColumn::ErrorCount => Kind::Number("t.errors"),
+        TraceColumn::Latency => Kind::Number("((t.end - t.start) / 1e9)"),
+        TraceColumn::InputTokens => Kind::Number("t.input_tokens"),
+        TraceColumn::OutputTokens => Kind::Number("t.output_tokens"),
+        TraceColumn::TotalTokens => Kind::Number("t.total_tokens"),
+        TraceColumn::Cost => Kind::Number("CASE WHEN t.costs_known > 0 THEN t.cost / 1e12 END"),
+    }
+}
+
+fn observation_kind(column: ObservationColumn) -> Kind {
+    match column {
+        ObservationColumn::Id => Kind::Id("o.id"),
+        ObservationColumn::Trace => Kind::Id("t.id"),
+        ObservationColumn::Kind => {
+            words("o.kind", ObservationKind::ALL.into_iter().map(ObservationKind::as_str))
+        }
+        ObservationColumn::Name => plain("o.name"),
+        ObservationColumn::Parent => Kind::Id("o.parent"),
+        ObservationColumn::Start => Kind::Time("o.start"),
+        ObservationColumn::End => Kind::Time("max(o.end, o.start)"),
+        ObservationColumn::Level => words("o.level", Level::ALL.into_iter().map(Level::as_str)),
+        ObservationColumn::StatusMessage => plain("o.status_message"),
+        ObservationColumn::Version => plain("o.version"),
+        ObservationColumn::Environment => environment("o.environment"),
+        ObservationColumn::Agent => plain("o.agent"),
+        ObservationColumn::Model => plain("o.model"),
+        ObservationColumn::PromptName => plain("o.prompt_name"),
+        ObservationColumn::PromptVersion => Kind::Number("o.prompt_version"),
+        ObservationColumn::Metadata => Kind::Content(ContentPart::Metadata),
+        ObservationColumn::Input => Kind::Content(ContentPart::Input),
+        ObservationColumn::Output => Kind::Content(ContentPart::Output),
+        ObservationColumn::Latency => Kind::Number("((max(o.end, o.start) - o.start) / 1e9)"),
+        ObservationColumn::TimeToFirstToken => {
+            Kind::Number("((o.completion_start - o.start) / 1e9)")
+        }
+        ObservationColumn::TokensPerSecond => {
+            Kind::Number("(o.output_tokens / nullif((o.end - o.start) / 1e9, 0))")
+        }
+        ObservationColumn::InputTokens => Kind::Number("o.input_tokens"),
+        ObservationColumn::OutputTokens => Kind::Number("o.output_tokens"),
+        ObservationColumn::TotalTokens => Kind::Number("o.total_tokens"),
+        ObservationColumn::Cost => Kind::Number("(o.cost / 1e12)"),
+        ObservationColumn::TraceName => plain("t.name"),
+        ObservationColumn::TraceUser => plain("t.user"),
+        ObservationColumn::TraceSession => Kind::Id("t.session"),
+        ObservationColumn::TraceTags => Kind::Tags("t.tags"),
+        ObservationColumn::TraceEnvironment => environment("t.environment"),
+    }
+}

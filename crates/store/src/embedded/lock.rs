@@ -1,0 +1,43 @@
+//! One process owns a data folder. The lock is the operating system's, so it dies with its holder.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+
+use crate::{StoreError, StoreResult};
+
+/// Holds a data folder for as long as it lives.
+#[derive(Debug)]
+pub(super) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock, or says who has it.
+    pub(super) fn take(folder: &Path, holder: &str) -> StoreResult<Self> {
+        let path = folder.join("lock");
+        let failed = |source: std::io::Error| match source.kind() {
+            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+                StoreError::ReadOnly(folder.to_owned())
+            }
+            _ => StoreError::File { what: "lock", path: path.clone(), source },
+        };
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let mut file = options.open(&path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                file.read_to_string(&mut holder).map_err(failed)?;
+                let holder = holder.trim().to_owned();
+                return Err(StoreError::Locked { folder: folder.to_owned(), holder });
+            }
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        file.set_len(0).map_err(failed)?;
+        file.rewind().map_err(failed)?;
+        file.write_all(holder.as_bytes()).map_err(failed)?;
+        Ok(Self { _file: file })
+    }
+}

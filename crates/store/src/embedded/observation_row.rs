@@ -1,0 +1,299 @@
+//! An observation's narrow row: from a patch, back to a patch, and to what people see.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use ratchet_core::id::{ObservationId, TraceId};
+use ratchet_core::merge::{Earliest, Latest};
+use ratchet_core::money::Money;
+use ratchet_core::observation::{Observation, ObservationPatch, PromptLink};
+use ratchet_core::payload::Json;
+use ratchet_core::time::Timestamp;
+use ratchet_core::usage::{Cost, TOTAL, Usage};
+use rusqlite::{Connection, Row, params};
+
+use super::column::{Column, to_i64, uncolumn};
+use super::entry::{Entry, EntryMetadata};
+use super::facts::{Facts, text};
+use super::stamps::{Bit, Stamps};
+
+const KIND: Bit = 1;
+const NAME: Bit = 1 << 1;
+const PARENT: Bit = 1 << 2;
+const COMPLETION_START: Bit = 1 << 3;
+const LEVEL: Bit = 1 << 4;
+const STATUS_MESSAGE: Bit = 1 << 5;
+const VERSION: Bit = 1 << 6;
+const ENVIRONMENT: Bit = 1 << 7;
+const AGENT: Bit = 1 << 8;
+const MODEL: Bit = 1 << 9;
+const MODEL_PARAMETERS: Bit = 1 << 10;
+const USAGE: Bit = 1 << 11;
+const COST: Bit = 1 << 12;
+const PROMPT: Bit = 1 << 13;
+const INPUT: Bit = 1 << 14;
+const OUTPUT: Bit = 1 << 15;
+const METADATA: Bit = 1 << 16;
+
+/// The columns of an observation in the order that the functions here read and write them.
+pub(super) const COLUMNS: &str = "o.trace, o.id, o.project, o.start, o.end, o.kind, o.level, \
+    o.name, o.parent, o.completion_start, o.status_message, o.version, o.environment, o.agent, \
+    o.model, o.model_parameters, o.usage, o.costs, o.input_tokens, o.output_tokens, \
+    o.total_tokens, o.cost, o.prompt_name, o.prompt_version, o.stamps, o.payload, o.entry, \
+    o.created_at, o.updated_at";
+
+const INSERT_COLUMNS: &str = "trace, id, project, start, end, kind, level, name, parent, \
+    completion_start, status_message, version, environment, agent, model, model_parameters, \
+    usage, costs, input_tokens, output_tokens, total_tokens, cost, prompt_name, prompt_version, \
+    stamps, payload, entry, created_at, updated_at";
+
+/// Whether a row may be there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OnConflict {
+    /// It is new.
+    Fail,
+    /// It is replaced by what it was merged into.
+    Replace,
+}
+
+static INSERT: LazyLock<String> = LazyLock::new(|| write_sql("INSERT"));
+static REPLACE: LazyLock<String> = LazyLock::new(|| write_sql("REPLACE"));
+
+fn write_sql(verb: &str) -> String {
+    let marks = ["?"; 29].join(", ");
+    format!("{verb} INTO observation ({INSERT_COLUMNS}) VALUES ({marks})")
+}
+
+/// Where a row belongs and where its payloads lie.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) trace: i64,
+    pub(super) project: i64,
+    pub(super) payload: Option<i64>,
+    pub(super) entry: u32,
+    pub(super) created_at: Timestamp,
+    pub(super) updated_at: Option<Timestamp>,
+}
+
+impl Place {
+    /// The place of a row that is new.
+    pub(super) fn new(
+        trace: i64,
+        project: i64,
+        payload: Option<(i64, u32)>,
+        created_at: Timestamp,
+    ) -> Self {
+        let entry = payload.map_or(0, |(_, entry)| entry);
+        let payload = payload.map(|(block, _)| block);
+        Self { trace, project, payload, entry, created_at, updated_at: None }
+    }
+}
+
+/// Writes a row.
+pub(super) fn write(
+    db: &Connection,
+    on_conflict: OnConflict,
+    (patch, facts): (&ObservationPatch, &Facts),
+    place: Place,
+) -> rusqlite::Result<()> {
+    let sql = match on_conflict {
+        OnConflict::Fail => &INSERT,
+        OnConflict::Replace => &REPLACE,
+    };
+    let prompt = patch.prompt.value();
+    let usage = patch.usage.value().map(encode_usage);
+    let costs = facts.cost.as_ref().map(encode_costs);
+    db.prepare_cached(sql)?.execute(params![
+        place.trace,
+        Column(&patch.id),
+        place.project,
+        Column(facts.start),
+        patch.end.0.map(Column),
+        Column(facts.kind),
+        Column(facts.level),
+        text(&patch.name),
+        patch.parent.value().map(Column),
+        patch.completion_start.value().map(|at| at.nanos()),
+        text(&patch.status_message),
+        text(&patch.version),
+        patch.environment.value().map(Column),
+        text(&patch.agent),
+        text(&patch.model),
+        patch.model_parameters.value().map(Json::as_str),
+        usage,
+        costs,
+        to_i64(facts.input_tokens),
+        to_i64(facts.output_tokens),
+        to_i64(facts.total_tokens),
+        facts.cost.as_ref().map(|cost| cost.total().pico()),
+        prompt.map(|prompt| prompt.name.as_str()),
+        prompt.map(|prompt| prompt.version),
+        stamps_of(patch).encode(),
+        place.payload,
+        place.entry,
+        Column(place.created_at),
+        place.updated_at.map(Column),
+    ])?;
+    Ok(())
+}
+
+/// What goes into the payload block.
+pub(super) fn entry_of(patch: &ObservationPatch) -> Entry {
+    Entry {
+        input: patch.input.value().cloned(),
+        output: patch.output.value().cloned(),
+        metadata: EntryMetadata::of(&patch.metadata),
+    }
+}
+
+fn stamps_of(patch: &ObservationPatch) -> Stamps {
+    let mut stamps = Stamps::new(patch.start.0.is_some());
+    stamps.note(KIND, &patch.kind);
+    stamps.note(NAME, &patch.name);
+    stamps.note(PARENT, &patch.parent);
+    stamps.note(COMPLETION_START, &patch.completion_start);
+    stamps.note(LEVEL, &patch.level);
+    stamps.note(STATUS_MESSAGE, &patch.status_message);
+    stamps.note(VERSION, &patch.version);
+    stamps.note(ENVIRONMENT, &patch.environment);
+    stamps.note(AGENT, &patch.agent);
+    stamps.note(MODEL, &patch.model);
+    stamps.note(MODEL_PARAMETERS, &patch.model_parameters);
+    stamps.note(USAGE, &patch.usage);
+    stamps.note(COST, &patch.cost);
+    stamps.note(PROMPT, &patch.prompt);
+    stamps.note(INPUT, &patch.input);
+    stamps.note(OUTPUT, &patch.output);
+    if let Some(stamp) = EntryMetadata::shared_stamp(&patch.metadata) {
+        stamps.note_stamp(METADATA, stamp, false);
+    }
+    stamps
+}
+
+/// A row as it lies in the database.
+#[derive(Debug)]
+pub(super) struct ObservationRow {
+    pub(super) observation: Observation,
+    pub(super) payload: Option<i64>,
+    pub(super) entry: u32,
+    /// As it was said; people never see an end before the start.
+    end: Option<Timestamp>,
+    stamps: Stamps,
+}
+
+/// Reads a row selected by [`COLUMNS`]. The trace's id is not in it: the caller knows it.
+pub(super) fn read(row: &Row<'_>, trace: TraceId) -> rusqlite::Result<ObservationRow> {
+    let start: Column<Timestamp> = row.get(3)?;
+    let end = uncolumn(row.get(4)?);
+    let created_at: Column<Timestamp> = row.get(27)?;
+    let updated_at: Option<Column<Timestamp>> = row.get(28)?;
+    let costs: Option<String> = row.get(17)?;
+    let cost: Option<i64> = row.get(21)?;
+    let observation = Observation {
+        id: row.get::<_, Column<ObservationId>>(1)?.0,
+        trace,
+        kind: row.get::<_, Column<_>>(5)?.0,
+        name: row.get(7)?,
+        parent: uncolumn(row.get(8)?),
+        start: start.0,
+        end: end.map(|end: Timestamp| end.max(start.0)),
+        completion_start: uncolumn(row.get(9)?),
+        level: row.get::<_, Column<_>>(6)?.0,
+        status_message: row.get(10)?,
+        version: row.get(11)?,
+        environment: row.get::<_, Column<_>>(12)?.0,
+        agent: row.get(13)?,
+        model: row.get(14)?,
+        model_parameters: json(row, 15)?,
+        usage: decode_usage(row.get_ref(16)?.as_str_or_null()?),
+        cost: cost.map(|total| decode_cost(costs.as_deref(), Money::from_pico(total))),
+        prompt: prompt(row.get(22)?, row.get(23)?),
+        created_at: created_at.0,
+        updated_at: updated_at.map_or(created_at.0, |at| at.0),
+        content: None,
+    };
+    Ok(ObservationRow {
+        observation,
+        end,
+        payload: row.get(25)?,
+        entry: row.get(26)?,
+        stamps: Stamps::decode(row.get_ref(24)?.as_blob()?),
+    })
+}
+
+impl ObservationRow {
+    /// The numbers the row was summed up with.
+    pub(super) fn facts(&self) -> Facts {
+        let seen = &self.observation;
+        Facts {
+            start: seen.start,
+            end: seen.end,
+            kind: seen.kind,
+            level: seen.level,
+            input_tokens: seen.usage.input(),
+            output_tokens: seen.usage.output(),
+            total_tokens: seen.usage.total(),
+            cost: seen.cost.clone(),
+        }
+    }
+
+    /// The patch that the row is the sum of.
+    pub(super) fn into_patch(self, entry: Entry) -> ObservationPatch {
+        let Self { observation: seen, end, stamps, .. } = self;
+        let said_cost = if stamps.of(COST).is_some() { seen.cost } else { None };
+        ObservationPatch {
+            id: seen.id,
+            trace: Some(seen.trace),
+            kind: stamps.field(KIND, Some(seen.kind)),
+            name: stamps.field(NAME, seen.name),
+            parent: stamps.field(PARENT, seen.parent),
+            start: Earliest(stamps.has_time.then_some(seen.start)),
+            end: Latest(end),
+            completion_start: stamps.field(COMPLETION_START, seen.completion_start),
+            level: stamps.field(LEVEL, Some(seen.level)),
+            status_message: stamps.field(STATUS_MESSAGE, seen.status_message),
+            version: stamps.field(VERSION, seen.version),
+            environment: stamps.field(ENVIRONMENT, Some(seen.environment)),
+            agent: stamps.field(AGENT, seen.agent),
+            model: stamps.field(MODEL, seen.model),
+            model_parameters: stamps.field(MODEL_PARAMETERS, seen.model_parameters),
+            usage: stamps.field(USAGE, Some(seen.usage)),
+            cost: stamps.field(COST, said_cost),
+            prompt: stamps.field(PROMPT, seen.prompt),
+            input: stamps.field(INPUT, entry.input),
+            output: stamps.field(OUTPUT, entry.output),
+            metadata: entry.metadata.into_metadata(stamps.of(METADATA).map(|(stamp, _)| stamp)),
+        }
+    }
+}
+
+fn prompt(name: Option<String>, version: Option<u32>) -> Option<PromptLink> {
+    Some(PromptLink { name: name?, version: version? })
+}
+
+fn json(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Json>> {
+    Ok(row.get_ref(column)?.as_str_or_null()?.and_then(Json::parse))
+}
+
+fn encode_usage(usage: &Usage) -> String {
+    serde_json::to_string(usage.kinds()).unwrap_or_default()
+}
+
+fn decode_usage(text: Option<&str>) -> Usage {
+    let kinds = text.and_then(|text| serde_json::from_str(text).ok());
+    Usage::new(kinds.unwrap_or_default())
+}
+
+/// The kinds only: the total has a column of its own.
+fn encode_costs(cost: &Cost) -> String {
+    let pico: BTreeMap<&str, i64> =
+        cost.kinds().iter().map(|(kind, money)| (kind.as_str(), money.pico())).collect();
+    serde_json::to_string(&pico).unwrap_or_default()
+}
+
+fn decode_cost(text: Option<&str>, total: Money) -> Cost {
+    let kinds: BTreeMap<String, i64> =
+        text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let kinds = kinds.into_iter().map(|(kind, pico)| (kind, Money::from_pico(pico)));
+    Cost::new(kinds.chain([(TOTAL.to_owned(), total)]).collect())
+}

@@ -1,0 +1,95 @@
+//! The table of payload blocks. A block's number starts with its trace's, so that all blocks of a
+//! trace lie together and go together.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use rustc_hash::FxHashMap;
+
+use super::block::Block;
+use super::entry::Entry;
+
+/// Bits of a block's number that count within its trace.
+const BLOCK_BITS: u32 = 24;
+
+/// The number of a trace's nth block.
+pub(super) fn number(trace: i64, block: i64) -> i64 {
+    (trace << BLOCK_BITS) | block
+}
+
+/// Stores a trace's nth block.
+pub(super) fn insert(
+    db: &Connection,
+    trace: i64,
+    block: i64,
+    bytes: &[u8],
+) -> rusqlite::Result<()> {
+    db.prepare_cached("INSERT INTO payload (no, bytes) VALUES (?, ?)")?
+        .execute(params![number(trace, block), bytes])?;
+    Ok(())
+}
+
+/// Deletes a block.
+pub(super) fn delete(db: &Connection, block: i64) -> rusqlite::Result<()> {
+    db.prepare_cached("DELETE FROM payload WHERE no = ?")?.execute([block])?;
+    Ok(())
+}
+
+/// Deletes all blocks of a trace.
+pub(super) fn delete_all(db: &Connection, trace: i64) -> rusqlite::Result<()> {
+    db.prepare_cached("DELETE FROM payload WHERE no >= ? AND no < ?")?
+        .execute([number(trace, 0), number(trace + 1, 0)])?;
+    Ok(())
+}
+
+/// Reads one entry of a block.
+pub(super) fn load_entry(
+    db: &Connection,
+    block: Option<i64>,
+    entry: u32,
+) -> rusqlite::Result<Option<Entry>> {
+    Blocks::new(db).entry(block, entry)
+}
+
+/// Reads entries, decompressing each block once.
+pub(super) struct Blocks<'a> {
+    db: &'a Connection,
+    read: FxHashMap<i64, Option<Block>>,
+}
+
+/// Blocks kept at a time; neighbours in a list mostly share one.
+const KEPT: usize = 64;
+
+impl<'a> Blocks<'a> {
+    /// A reader with nothing read yet.
+    pub(super) fn new(db: &'a Connection) -> Self {
+        Self { db, read: FxHashMap::default() }
+    }
+
+    /// The entry at a place; `None` where there is none or the block is damaged.
+    pub(super) fn entry(
+        &mut self,
+        block: Option<i64>,
+        entry: u32,
+    ) -> rusqlite::Result<Option<Entry>> {
+        let Some(number) = block else { return Ok(None) };
+        if !self.read.contains_key(&number) {
+            if self.read.len() >= KEPT {
+                self.read.clear();
+            }
+            self.read.insert(number, self.load(number)?);
+        }
+        let block = self.read.get(&number).and_then(Option::as_ref);
+        Ok(block.and_then(|block| block.entry(entry as usize)))
+    }
+
+    fn load(&self, number: i64) -> rusqlite::Result<Option<Block>> {
+        let block = self
+            .db
+            .prepare_cached("SELECT bytes FROM payload WHERE no = ?")?
+            .query_row([number], |row| Ok(Block::read(row.get_ref(0)?.as_blob()?)))
+            .optional()?;
+        if matches!(block, Some(None)) {
+            tracing::error!(payload.no = number, "a payload block is damaged");
+        }
+        Ok(block.flatten())
+    }
+}

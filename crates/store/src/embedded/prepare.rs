@@ -1,0 +1,144 @@
+//! A batch worked out as far as it can be without the database, on the caller's thread.
+
+use ratchet_core::id::{ObservationId, TraceId};
+use ratchet_core::merge::Merge;
+use ratchet_core::observation::ObservationPatch;
+use ratchet_core::price::PriceTable;
+use ratchet_core::score::ScorePatch;
+use ratchet_core::time::Timestamp;
+use ratchet_core::trace::TracePatch;
+use rustc_hash::FxHashMap;
+
+use super::block::Packer;
+use super::facts::Facts;
+use super::observation_row::entry_of;
+use crate::project::ProjectId;
+use crate::telemetry::Batch;
+
+/// A batch worked out as far as it can be without the database.
+#[derive(Debug)]
+pub struct Prepared {
+    pub(super) project: ProjectId,
+    pub(super) received_at: Timestamp,
+    pub(super) traces: Vec<PreparedTrace>,
+    /// Observations that do not say which trace they belong to.
+    pub(super) strays: Vec<ObservationPatch>,
+    pub(super) scores: Vec<ScorePatch>,
+    /// Roughly how many bytes it holds while it waits.
+    pub(super) weight: usize,
+}
+
+impl Prepared {
+    /// How many observations it holds.
+    pub fn len(&self) -> usize {
+        self.traces.iter().map(|trace| trace.observations.len()).sum::<usize>() + self.strays.len()
+    }
+
+    /// Whether it holds no observation.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// What a batch says about one trace.
+#[derive(Debug)]
+pub(super) struct PreparedTrace {
+    pub(super) patch: TracePatch,
+    pub(super) observations: Vec<PreparedObservation>,
+    pub(super) blocks: Vec<Vec<u8>>,
+}
+
+/// An observation ready to be written, unless the database knows it already.
+#[derive(Debug)]
+pub(super) struct PreparedObservation {
+    pub(super) patch: ObservationPatch,
+    pub(super) facts: Facts,
+    /// Which of the trace's new blocks holds its payloads, and where in it.
+    pub(super) payload: Option<(usize, u32)>,
+}
+
+/// Merges what repeats, prices model calls and compresses payloads.
+pub(super) fn prepare(batch: Batch, prices: &PriceTable) -> Prepared {
+    let Batch { project, traces, observations, scores, received_at } = batch;
+    let mut grouped = Grouped::default();
+    for patch in traces {
+        grouped.add_trace(patch);
+    }
+    let mut strays = Vec::new();
+    for patch in observations {
+        match &patch.trace {
+            Some(trace) => {
+                let at = grouped.place_of(trace);
+                grouped.add_observation(at, patch);
+            }
+            None => strays.push(patch),
+        }
+    }
+    let mut weight = 0;
+    let finish = |(patch, observations)| {
+        let prepared = pack(patch, observations, prices, received_at);
+        weight += prepared.blocks.iter().map(Vec::len).sum::<usize>();
+        weight += prepared.observations.len() * size_of::<PreparedObservation>();
+        prepared
+    };
+    let traces = grouped.traces.into_iter().map(finish).collect();
+    Prepared { project, received_at, traces, strays, scores, weight }
+}
+
+/// Patches by trace, each observation once.
+#[derive(Default)]
+struct Grouped {
+    traces: Vec<(TracePatch, Vec<ObservationPatch>)>,
+    trace_at: FxHashMap<TraceId, usize>,
+    observation_at: FxHashMap<(usize, ObservationId), usize>,
+}
+
+impl Grouped {
+    fn add_trace(&mut self, patch: TracePatch) {
+        let at = self.place_of(&patch.id);
+        if let Some((known, _)) = self.traces.get_mut(at) {
+            let before = std::mem::replace(known, TracePatch::new(patch.id.clone()));
+            *known = before.merge(patch);
+        }
+    }
+
+    fn add_observation(&mut self, at: usize, patch: ObservationPatch) {
+        let Some((_, observations)) = self.traces.get_mut(at) else { return };
+        let next = observations.len();
+        let known = *self.observation_at.entry((at, patch.id.clone())).or_insert(next);
+        let Some(known) = observations.get_mut(known) else { return observations.push(patch) };
+        let before = std::mem::replace(known, ObservationPatch::new(patch.id.clone(), None));
+        *known = before.merge(patch);
+    }
+
+    fn place_of(&mut self, trace: &TraceId) -> usize {
+        if let Some(at) = self.trace_at.get(trace) {
+            return *at;
+        }
+        let at = self.traces.len();
+        self.traces.push((TracePatch::new(trace.clone()), Vec::new()));
+        self.trace_at.insert(trace.clone(), at);
+        at
+    }
+}
+
+fn pack(
+    patch: TracePatch,
+    observations: Vec<ObservationPatch>,
+    prices: &PriceTable,
+    received_at: Timestamp,
+) -> PreparedTrace {
+    let mut packer = Packer::default();
+    let prepared = observations.into_iter().map(|patch| {
+        let entry = entry_of(&patch);
+        PreparedObservation {
+            facts: Facts::of(&patch, prices, received_at),
+            payload: (!entry.is_empty()).then(|| packer.add(&entry)),
+            patch,
+        }
+    });
+    let mut observations: Vec<_> = prepared.collect();
+    // In the order of the table's key, neighbours are written one after the other.
+    observations.sort_unstable_by(|a, b| a.patch.id.cmp(&b.patch.id));
+    PreparedTrace { patch, observations, blocks: packer.finish() }
+}

@@ -1,0 +1,166 @@
+//! Answers typed queries from one snapshot of the database.
+
+pub(super) mod traces;
+pub(super) mod observations;
+pub(super) mod sessions;
+pub(super) mod scores;
+pub(super) mod search;
+pub(super) mod sums;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row, params_from_iter};
+
+use super::cursor;
+use super::filter::Where;
+use crate::query::{Direction, Page, Paging};
+use crate::{StoreError, StoreResult};
+
+/// The most rows one answer holds.
+const MAX_LIMIT: u64 = 10_000;
+
+/// A question as SQL: what to select, which rows, in what order, and which slice of them.
+struct List<'a> {
+    /// `SELECT … FROM …`
+    select: String,
+    /// `SELECT count(*) FROM …`, for numbered pages.
+    count: String,
+    filter: Where,
+    /// The columns that order the rows, the last ones unique.
+    order: &'a [&'a str],
+    direction: Direction,
+    paging: &'a Paging,
+    /// The number of rows in all, where it is known without counting.
+    known_total: Option<u64>,
+}
+
+/// A row that was read, and its keys in the list's order for the cursor.
+struct Listed<T> {
+    row: T,
+    keys: Vec<Value>,
+}
+
+impl List<'_> {
+    /// Reads the slice. `read` gives `None` for rows that fail a test SQL cannot make.
+    fn read<T, const KEYS: usize>(
+        mut self,
+        db: &Connection,
+        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<Option<Listed<T>>>,
+    ) -> StoreResult<Page<T>> {
+        let has_content_tests = !self.filter.content.is_empty();
+        let (skip, take) = self.window()?;
+        let mut total = None;
+        if let Paging::Numbered { .. } = self.paging
+            && !has_content_tests
+        {
+            total = Some(self.known_total.map_or_else(|| self.total(db), Ok)?);
+        }
+        if let Paging::After { cursor: Some(cursor), .. } = self.paging {
+            self.after(cursor::decode::<KEYS>(cursor)?);
+        }
+        let sql = self.sql(if has_content_tests { None } else { Some((skip, take + 1)) });
+        let mut statement = db.prepare_cached(&sql).map_err(StoreError::Database)?;
+        let params = params_from_iter(self.filter.params.iter());
+        let mut rows = statement.query(params).map_err(StoreError::Database)?;
+        let mut slice = Slice::new(if has_content_tests { skip } else { 0 }, take);
+        let counts_all = has_content_tests && matches!(self.paging, Paging::Numbered { .. });
+        while let Some(row) = rows.next().map_err(StoreError::Database)? {
+            if let Some(listed) = read(row).map_err(StoreError::Database)? {
+                slice.take(listed);
+            }
+            if slice.is_over() && !counts_all {
+                break;
+            }
+        }
+        let total = total.or_else(|| counts_all.then_some(slice.seen));
+        Ok(slice.into_page(self.paging, total))
+    }
+
+    fn window(&self) -> StoreResult<(u64, u64)> {
+        let (skip, take) = match self.paging {
+            Paging::Numbered { page, limit } => {
+                (page.saturating_sub(1).saturating_mul(*limit), *limit)
+            }
+            Paging::After { limit, .. } => (0, *limit),
+        };
+        if take > MAX_LIMIT {
+            return Err(StoreError::BadQuery(format!("limit is at most {MAX_LIMIT}")));
+        }
+        Ok((skip, take))
+    }
+
+    fn total(&self, db: &Connection) -> StoreResult<u64> {
+        let sql = format!("{} {}", self.count, self.filter.sql());
+        let count = |db: &Connection| {
+            let params = params_from_iter(self.filter.params.iter());
+            db.prepare_cached(&sql)?.query_row(params, |row| row.get(0))
+        };
+        let count: i64 = count(db).map_err(StoreError::Database)?;
+        Ok(u64::try_from(count).unwrap_or(0))
+    }
+
+    fn after<const KEYS: usize>(&mut self, keys: [Value; KEYS]) {
+        let comparison = match self.direction {
+            Direction::Ascending => ">",
+            Direction::Descending => "<",
+        };
+        let marks = ["?"; KEYS].join(", ");
+        let clause = format!("({}) {comparison} ({marks})", self.order.join(", "));
+        self.filter.and(clause, keys);
+    }
+
+    fn sql(&self, limit: Option<(u64, u64)>) -> String {
+        let word = match self.direction {
+            Direction::Ascending => "ASC",
+            Direction::Descending => "DESC",
+        };
+        let order: Vec<String> =
+            self.order.iter().map(|column| format!("{column} {word}")).collect();
+        let limit = limit.map_or_else(String::new, |(skip, take)| {
+            format!(" LIMIT {take} OFFSET {skip}", skip = skip.min(i64::MAX as u64))
+        });
+        let (select, filter) = (&self.select, self.filter.sql());
+        format!("{select} {filter} ORDER BY {}{limit}", order.join(", "))
+    }
+}
+
+/// The rows of a slice as they come by.
+struct Slice<T> {
+    skip: u64,
+    take: u64,
+    seen: u64,
+    rows: Vec<Listed<T>>,
+}
+
+impl<T> Slice<T> {
+    fn new(skip: u64, take: u64) -> Self {
+        Self { skip, take, seen: 0, rows: Vec::new() }
+    }
+
+    fn take(&mut self, listed: Listed<T>) {
+        let is_inside = self.seen >= self.skip && self.seen <= self.skip.saturating_add(self.take);
+        if is_inside {
+            self.rows.push(listed);
+        }
+        self.seen += 1;
+    }
+
+    /// Whether a row beyond the slice was seen: there is more.
+    fn is_over(&self) -> bool {
+        self.rows.len() as u64 > self.take
+    }
+
+    fn into_page(mut self, paging: &Paging, total: Option<u64>) -> Page<T> {
+        let has_more = self.is_over();
+        self.rows.truncate(usize::try_from(self.take).unwrap_or(usize::MAX));
+        let goes_on = has_more && matches!(paging, Paging::After { .. });
+        let last = self.rows.last().filter(|_| goes_on);
+        let cursor = last.map(|listed| cursor::encode(&listed.keys));
+        Page { rows: self.rows.into_iter().map(|listed| listed.row).collect(), total, cursor }
+    }
+}
+
+/// An answer with nothing in it: nothing was ever recorded for the project.
+fn nothing<T>(paging: &Paging) -> Page<T> {
+    let total = matches!(paging, Paging::Numbered { .. }).then_some(0);
+    Page { rows: Vec::new(), total, cursor: None }
+}

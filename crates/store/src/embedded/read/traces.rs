@@ -1,0 +1,113 @@
+use ratchet_core::id::{ObservationId, TraceId};
+use ratchet_core::trace::{Content, Trace};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{List, Listed, nothing};
+use crate::embedded::column::{Column, to_u64};
+use crate::embedded::content;
+use crate::embedded::filter::Where;
+use crate::embedded::load::{load_trace, project_number};
+use crate::embedded::payload::Blocks;
+use crate::embedded::trace_row::{self, TraceRow};
+use crate::project::ProjectId;
+use crate::query::{Detail, Page, Paging, TimeRange, TraceOrder, TraceQuery};
+use crate::{StoreError, StoreResult};
+
+/// The traces that match.
+pub(in crate::embedded) fn list(db: &Connection, query: &TraceQuery) -> StoreResult<Page<Trace>> {
+    let project = project_number(db, &query.project).map_err(StoreError::Database)?;
+    let Some(project) = project else { return Ok(nothing(&query.paging)) };
+    let (order, direction) = query.order;
+    if order != TraceOrder::Timestamp && matches!(query.paging, Paging::After { .. }) {
+        let why = "a cursor goes with the order by timestamp only".to_owned();
+        return Err(StoreError::BadQuery(why));
+    }
+    let mut filter = Where::default();
+    filter.and("t.project = ?", [project.into()]);
+    filter.within("t.timestamp", query.range);
+    filter.traces(&query.conditions)?;
+    let is_everything = query.range == TimeRange::default() && query.conditions.is_empty();
+    let known_total = is_everything.then(|| tally(db, project)).transpose()?;
+    let list = List {
+        select: format!("SELECT {} FROM trace t", trace_row::COLUMNS),
+        count: "SELECT count(*) FROM trace t".to_owned(),
+        filter,
+        order: order_columns(order),
+        direction,
+        paging: &query.paging,
+        known_total,
+    };
+    let tests = list.filter.content.clone();
+    let mut blocks = Blocks::new(db);
+    list.read::<_, 2>(db, |row| {
+        let needs_content = query.detail == Detail::Content || !tests.is_empty();
+        let keys = vec![row.get(2)?, row.get(0)?];
+        let row = trace_row::read(row, Default::default())?;
+        let content = if needs_content { Some(content_of(db, &mut blocks, &row)?) } else { None };
+        if content.as_ref().is_some_and(|content| !content::passes(content, &tests)) {
+            return Ok(None);
+        }
+        Ok(Some(Listed { row: Trace { content, ..row.into_trace() }, keys }))
+    })
+}
+
+/// One trace with what it carries.
+pub(in crate::embedded) fn one(
+    db: &Connection,
+    project: &ProjectId,
+    id: &TraceId,
+) -> rusqlite::Result<Option<Trace>> {
+    let Some(project) = project_number(db, project)? else { return Ok(None) };
+    let Some(row) = load_trace(db, project, id)? else { return Ok(None) };
+    let content = content_of(db, &mut Blocks::new(db), &row)?;
+    Ok(Some(Trace { content: Some(content), ..row.into_trace() }))
+}
+
+/// What a trace carries; where it says nothing itself, its root observation speaks for it.
+fn content_of(
+    db: &Connection,
+    blocks: &mut Blocks<'_>,
+    row: &TraceRow,
+) -> rusqlite::Result<Content> {
+    let own = blocks.entry(row.payload, 0)?.unwrap_or_default().into_content();
+    if own.input.is_some() && own.output.is_some() {
+        return Ok(own);
+    }
+    let Some(root) = row.patch.root.value() else { return Ok(own) };
+    let Some((payload, entry)) = payload_of(db, row.no, root)? else { return Ok(own) };
+    let root = blocks.entry(payload, entry)?.unwrap_or_default();
+    Ok(Content { input: own.input.or(root.input), output: own.output.or(root.output), ..own })
+}
+
+fn payload_of(
+    db: &Connection,
+    trace: i64,
+    id: &ObservationId,
+) -> rusqlite::Result<Option<(Option<i64>, u32)>> {
+    db.prepare_cached("SELECT payload, entry FROM observation WHERE trace = ? AND id = ?")?
+        .query_row(params![trace, Column(id)], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()
+}
+
+fn tally(db: &Connection, project: i64) -> StoreResult<u64> {
+    let sql = "SELECT traces FROM project WHERE no = ?";
+    let count = db.query_row(sql, [project], |row| row.get(0)).map_err(StoreError::Database)?;
+    Ok(to_u64(count))
+}
+
+fn order_columns(order: TraceOrder) -> &'static [&'static str] {
+    match order {
+        TraceOrder::Timestamp => &["t.timestamp", "t.no"],
+        TraceOrder::Id => &["t.id", "t.no"],
+        TraceOrder::Name => &["t.name", "t.no"],
+        TraceOrder::User => &["t.user", "t.no"],
+        TraceOrder::Session => &["t.session", "t.no"],
+        TraceOrder::Release => &["t.release", "t.no"],
+        TraceOrder::Version => &["t.version", "t.no"],
+        TraceOrder::Public => &["coalesce(t.public, 0)", "t.no"],
+        TraceOrder::Bookmarked => &["coalesce(t.bookmarked, 0)", "t.no"],
+        TraceOrder::Latency => &["(t.end - t.start)", "t.no"],
+        TraceOrder::Cost => &["t.cost", "t.no"],
+        TraceOrder::TotalTokens => &["t.total_tokens", "t.no"],
+    }
+}

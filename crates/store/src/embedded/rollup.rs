@@ -1,0 +1,235 @@
+//! Hourly sums over observations, which dashboards read instead of the observations themselves.
+
+use std::collections::hash_map::Entry;
+
+use ratchet_core::environment::DEFAULT_ENVIRONMENT;
+use ratchet_core::money::Money;
+use rusqlite::{Connection, OptionalExtension, params};
+use rustc_hash::FxHashMap;
+
+use super::facts::Facts;
+use crate::aggregate::Sums;
+use crate::histogram::Histogram;
+
+/// Nanoseconds in an hour.
+pub(super) const HOUR: i64 = 3_600_000_000_000;
+/// Stands for "no value".
+pub(super) const NONE: i64 = 0;
+/// Stands for all words beyond the cap.
+pub(super) const OTHER: i64 = -1;
+/// What people see for [`OTHER`].
+pub(super) const OTHER_WORD: &str = "(other)";
+
+/// A dimension whose words clients choose, and how many of them are counted apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Vocabulary {
+    Environment,
+    Name,
+    Model,
+}
+
+impl Vocabulary {
+    fn cap(self) -> usize {
+        match self {
+            Self::Environment => 100,
+            Self::Name => 2_000,
+            Self::Model => 500,
+        }
+    }
+}
+
+/// Numbers for words. A word that has a number keeps it, and one that came too late never gets
+/// one, so that what is subtracted comes off where it was added.
+#[derive(Debug, Default)]
+pub(super) struct Terms(FxHashMap<(i64, Vocabulary), FxHashMap<Box<str>, i64>>);
+
+impl Terms {
+    /// The number of a word, given out now if it is new and there is room.
+    pub(super) fn number(
+        &mut self,
+        db: &Connection,
+        (project, vocabulary): (i64, Vocabulary),
+        word: Option<&str>,
+    ) -> rusqlite::Result<i64> {
+        let Some(word) = word.filter(|word| !word.is_empty()) else { return Ok(NONE) };
+        let key = (project, vocabulary);
+        let words = match self.0.entry(key) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert(load(db, key)?),
+        };
+        if let Some(number) = words.get(word) {
+            return Ok(*number);
+        }
+        if words.len() >= vocabulary.cap() {
+            return Ok(OTHER);
+        }
+        db.prepare_cached("INSERT INTO term (project, dimension, word) VALUES (?, ?, ?)")?
+            .execute(params![project, vocabulary as u8, word])?;
+        let number = db.last_insert_rowid();
+        words.insert(word.into(), number);
+        Ok(number)
+    }
+}
+
+fn load(
+    db: &Connection,
+    (project, vocabulary): (i64, Vocabulary),
+) -> rusqlite::Result<FxHashMap<Box<str>, i64>> {
+    let sql = "SELECT word, no FROM term WHERE project = ? AND dimension = ?";
+    let mut statement = db.prepare_cached(sql)?;
+    let rows = statement.query_map(params![project, vocabulary as u8], |row| {
+        Ok((row.get::<_, Box<str>>(0)?, row.get(1)?))
+    })?;
+    rows.collect()
+}
+
+/// The words an observation is counted under.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Words<'a> {
+    pub(super) environment: Option<&'a str>,
+    pub(super) name: Option<&'a str>,
+    pub(super) model: Option<&'a str>,
+}
+
+/// One row of the rollup table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct RollupKey {
+    project: i64,
+    hour: i64,
+    environment: i64,
+    kind: u8,
+    name: i64,
+    model: i64,
+}
+
+/// What one transaction changes in the hourly sums.
+#[derive(Debug, Default)]
+pub(super) struct RollupDelta(FxHashMap<RollupKey, Sums>);
+
+impl RollupDelta {
+    /// Counts an observation `times` times; a negative number takes it away.
+    pub(super) fn add(
+        &mut self,
+        (db, terms): (&Connection, &mut Terms),
+        project: i64,
+        (facts, words): (&Facts, Words<'_>),
+        times: i64,
+    ) -> rusqlite::Result<()> {
+        let environment = words.environment.unwrap_or(DEFAULT_ENVIRONMENT);
+        let mut number = |vocabulary, word| terms.number(db, (project, vocabulary), word);
+        let key = RollupKey {
+            project,
+            hour: facts.start.nanos().div_euclid(HOUR),
+            environment: number(Vocabulary::Environment, Some(environment))?,
+            kind: facts.kind as u8,
+            name: number(Vocabulary::Name, words.name)?,
+            model: number(Vocabulary::Model, words.model)?,
+        };
+        add_facts(self.0.entry(key).or_default(), facts, times);
+        Ok(())
+    }
+
+    /// Writes the changes.
+    pub(super) fn write(self, db: &Connection) -> rusqlite::Result<()> {
+        for (key, delta) in self.0 {
+            let mut sums = read(db, &key)?.unwrap_or_default();
+            add_sums(&mut sums, &delta);
+            write(db, &key, &sums)?;
+        }
+        Ok(())
+    }
+}
+
+/// Adds one observation to sums.
+pub(super) fn add_facts(sums: &mut Sums, facts: &Facts, times: i64) {
+    let tokens = |count: u64| i64::try_from(count).unwrap_or(i64::MAX).saturating_mul(times);
+    sums.count += times;
+    sums.errors += if facts.level == ratchet_core::observation::Level::Error { times } else { 0 };
+    sums.input_tokens = sums.input_tokens.saturating_add(tokens(facts.input_tokens));
+    sums.output_tokens = sums.output_tokens.saturating_add(tokens(facts.output_tokens));
+    sums.total_tokens = sums.total_tokens.saturating_add(tokens(facts.total_tokens));
+    match &facts.cost {
+        Some(cost) => {
+            let pico = cost.total().pico().saturating_mul(times);
+            sums.cost = sums.cost + Money::from_pico(pico);
+        }
+        None if facts.total_tokens > 0 => sums.cost_unknown += times,
+        None => {}
+    }
+    if let Some(latency) = facts.latency() {
+        sums.latency.add(latency, times);
+    }
+}
+
+/// Adds sums to sums.
+pub(super) fn add_sums(sums: &mut Sums, other: &Sums) {
+    sums.count += other.count;
+    sums.errors += other.errors;
+    sums.input_tokens = sums.input_tokens.saturating_add(other.input_tokens);
+    sums.output_tokens = sums.output_tokens.saturating_add(other.output_tokens);
+    sums.total_tokens = sums.total_tokens.saturating_add(other.total_tokens);
+    sums.cost = sums.cost + other.cost;
+    sums.cost_unknown += other.cost_unknown;
+    sums.latency.add_all(&other.latency, 1);
+}
+
+/// The sums of a row selected from `count` on; `first` is the column of `count`.
+pub(super) fn read_sums(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Sums> {
+    Ok(Sums {
+        count: row.get(first)?,
+        errors: row.get(first + 1)?,
+        input_tokens: row.get(first + 2)?,
+        output_tokens: row.get(first + 3)?,
+        total_tokens: row.get(first + 4)?,
+        cost: Money::from_pico(row.get(first + 5)?),
+        cost_unknown: row.get(first + 6)?,
+        latency: Histogram::decode(row.get_ref(first + 7)?.as_blob()?),
+    })
+}
+
+/// The columns [`read_sums`] takes.
+pub(super) const SUMS: &str = "count, errors, input_tokens, output_tokens, total_tokens, cost, \
+    cost_unknown, latency";
+
+const KEY: &str =
+    "project = ? AND hour = ? AND environment = ? AND kind = ? AND name = ? AND model = ?";
+
+fn read(db: &Connection, key: &RollupKey) -> rusqlite::Result<Option<Sums>> {
+    let RollupKey { project, hour, environment, kind, name, model } = key;
+    db.prepare_cached(&format!("SELECT {SUMS} FROM rollup WHERE {KEY}"))?
+        .query_row(params![project, hour, environment, kind, name, model], |row| read_sums(row, 0))
+        .optional()
+}
+
+fn write(db: &Connection, key: &RollupKey, sums: &Sums) -> rusqlite::Result<()> {
+    let RollupKey { project, hour, environment, kind, name, model } = key;
+    if sums.count == 0 {
+        db.prepare_cached(&format!("DELETE FROM rollup WHERE {KEY}"))?.execute(params![
+            project,
+            hour,
+            environment,
+            kind,
+            name,
+            model
+        ])?;
+        return Ok(());
+    }
+    db.prepare_cached("REPLACE INTO rollup VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?
+        .execute(params![
+            project,
+            hour,
+            environment,
+            kind,
+            name,
+            model,
+            sums.count,
+            sums.errors,
+            sums.input_tokens,
+            sums.output_tokens,
+            sums.total_tokens,
+            sums.cost.pico(),
+            sums.cost_unknown,
+            sums.latency.encode(),
+        ])?;
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! The stamps of a row's fields, in few bytes.
+//!
+//! Most rows are written once, by one span, so all their fields share one stamp. Stamps are kept
+//! as groups: a stamp, and a bit for each field it covers.
+
+use ratchet_core::field::{Act, Authority, Field, Said, Stamp};
+use ratchet_core::time::Timestamp;
+
+/// The bit of one field of a row.
+pub(super) type Bit = u32;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Group {
+    stamp: Stamp,
+    said: u32,
+    cleared: u32,
+}
+
+/// The stamps of one row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stamps {
+    groups: Vec<Group>,
+    /// Whether someone said when the record began; if not, the row's time is a stand-in.
+    pub(super) has_time: bool,
+}
+
+const GROUP_BYTES: usize = 17;
+
+impl Stamps {
+    /// No stamps yet.
+    pub(super) fn new(has_time: bool) -> Self {
+        Self { groups: Vec::new(), has_time }
+    }
+
+    /// Notes a field's stamp.
+    pub(super) fn note<T>(&mut self, bit: Bit, field: &Field<T>) {
+        if let Some(word) = field.word() {
+            self.note_stamp(bit, word.stamp, word.value.is_none());
+        }
+    }
+
+    /// Notes a stamp for a bit.
+    pub(super) fn note_stamp(&mut self, bit: Bit, stamp: Stamp, is_cleared: bool) {
+        let at = self.groups.iter().position(|group| group.stamp == stamp);
+        let at = at.unwrap_or_else(|| {
+            self.groups.push(Group { stamp, said: 0, cleared: 0 });
+            self.groups.len() - 1
+        });
+        if let Some(group) = self.groups.get_mut(at) {
+            group.said |= bit;
+            group.cleared |= if is_cleared { bit } else { 0 };
+        }
+    }
+
+    /// The stamp of a bit, if anything was said, and whether that was "null".
+    pub(super) fn of(&self, bit: Bit) -> Option<(Stamp, bool)> {
+        let group = self.groups.iter().find(|group| group.said & bit != 0)?;
+        Some((group.stamp, group.cleared & bit != 0))
+    }
+
+    /// Puts a field together again from its column.
+    pub(super) fn field<T>(&self, bit: Bit, column: Option<T>) -> Field<T> {
+        let word = self.of(bit).map(|(stamp, is_cleared)| Said {
+            stamp,
+            value: if is_cleared { None } else { column },
+        });
+        Field::from_word(word)
+    }
+
+    /// Bytes for keeping.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(1 + self.groups.len() * GROUP_BYTES);
+        bytes.push(u8::from(self.has_time));
+        for group in &self.groups {
+            bytes.push(flags(group));
+            bytes.extend_from_slice(&group.stamp.at.nanos().to_le_bytes());
+            bytes.extend_from_slice(&group.said.to_le_bytes());
+            if group.cleared != 0 {
+                bytes.extend_from_slice(&group.cleared.to_le_bytes());
+            }
+        }
+        bytes
+    }
+
+    /// Reads what [`Stamps::encode`] wrote; stops at the first byte that makes no sense.
+    pub(super) fn decode(bytes: &[u8]) -> Self {
+        let Some((head, mut rest)) = bytes.split_first() else { return Self::default() };
+        let mut stamps = Self { groups: Vec::new(), has_time: *head != 0 };
+        while let Some((group, after)) = decode_group(rest) {
+            stamps.groups.push(group);
+            rest = after;
+        }
+        stamps
+    }
+}
+
+fn flags(group: &Group) -> u8 {
+    let authority = match group.stamp.authority {
+        Authority::Child => 0,
+        Authority::Root => 1,
+        Authority::Stated => 2,
+    };
+    let act = match group.stamp.act {
+        Act::Create => 0,
+        Act::Update => 4,
+    };
+    authority | act | if group.cleared == 0 { 0 } else { 8 }
+}
+
+fn decode_group(bytes: &[u8]) -> Option<(Group, &[u8])> {
+    let (flags, rest) = bytes.split_first()?;
+    let (at, rest) = rest.split_first_chunk::<8>()?;
+    let (said, rest) = rest.split_first_chunk::<4>()?;
+    let (cleared, rest) = if flags & 8 == 0 { (&[0; 4], rest) } else { rest.split_first_chunk()? };
+    let authority = match flags & 3 {
+        0 => Authority::Child,
+        1 => Authority::Root,
+        _ => Authority::Stated,
+    };
+    let act = if flags & 4 == 0 { Act::Create } else { Act::Update };
+    let stamp = Stamp { authority, at: Timestamp::from_nanos(i64::from_le_bytes(*at)), act };
+    let group =
+        Group { stamp, said: u32::from_le_bytes(*said), cleared: u32::from_le_bytes(*cleared) };
+    Some((group, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamp(at: i64) -> Stamp {
+        Stamp::stated(Timestamp::from_nanos(at), Act::Update)
+    }
+
+    #[test]
+    fn fields_come_back_as_they_were() {
+        let said = Field::said("a", stamp(1));
+        let cleared = Field::<&str>::cleared(stamp(2));
+        let mut stamps = Stamps::new(true);
+        stamps.note(1, &said);
+        stamps.note(2, &cleared);
+        stamps.note(4, &Field::<&str>::unsaid());
+        let stamps = Stamps::decode(&stamps.encode());
+        assert!(stamps.has_time);
+        assert_eq!(stamps.field(1, Some("a")), said);
+        assert_eq!(stamps.field(2, Some("stale")), cleared);
+        assert_eq!(stamps.field::<&str>(4, None), Field::unsaid());
+    }
+
+    #[test]
+    fn one_span_takes_fourteen_bytes() {
+        let mut stamps = Stamps::default();
+        (0..17).for_each(|bit| stamps.note(1 << bit, &Field::said(bit, stamp(9))));
+        assert_eq!(stamps.encode().len(), 14);
+    }
+}

@@ -1,0 +1,250 @@
+//! The one thread that writes. Everything that waits goes into one transaction, and all of it is
+//! answered after the commit: quick under light load, many rows a commit under heavy load, and
+//! always on disk before the answer.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use ratchet_core::price::PriceTable;
+use rusqlite::{Connection, TransactionBehavior};
+use tokio::sync::oneshot;
+
+use super::apply::{Applier, Memory};
+use super::prepare::Prepared;
+use super::sqlite_error;
+use crate::{StoreError, StoreResult};
+
+/// Bytes that may wait in the queue; beyond, requests are turned away.
+const MAX_WAITING_BYTES: usize = 256 * 1024 * 1024;
+/// A transaction is closed once it holds this many bytes of compressed payloads and rows.
+const MAX_GROUP_BYTES: usize = 16 * 1024 * 1024;
+
+type Task = Box<dyn FnOnce(&mut Writer) + Send>;
+
+enum Job {
+    Commit(Prepared, oneshot::Sender<StoreResult<()>>),
+    Task(Task),
+}
+
+/// Figures about the writer at work.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub(super) waiting: AtomicU64,
+    waiting_bytes: AtomicUsize,
+    pub(super) commits: AtomicU64,
+    pub(super) observations: AtomicU64,
+}
+
+/// The handle to the writer thread. It ends when the last handle is gone and the queue is empty.
+#[derive(Debug)]
+pub(super) struct WriterHandle {
+    queue: Mutex<Option<SyncSender<Job>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    pub(super) counters: Arc<Counters>,
+}
+
+/// The writer's own state.
+pub(super) struct Writer {
+    pub(super) db: Connection,
+    pub(super) file: PathBuf,
+    pub(super) prices: Arc<PriceTable>,
+    memory: Memory,
+    counters: Arc<Counters>,
+}
+
+impl WriterHandle {
+    /// Starts the thread.
+    pub(super) fn start(
+        db: Connection,
+        file: PathBuf,
+        prices: Arc<PriceTable>,
+        queue_len: usize,
+    ) -> StoreResult<Self> {
+        let counters = Arc::new(Counters::default());
+        let (queue, inbox) = sync_channel(queue_len);
+        let mut writer = Writer {
+            db,
+            file: file.clone(),
+            prices,
+            memory: Memory::default(),
+            counters: counters.clone(),
+        };
+        let thread = std::thread::Builder::new()
+            .name("ratchet-writer".to_owned())
+            .spawn(move || writer.run(&inbox))
+            .map_err(|source| StoreError::File {
+                what: "start a writer for",
+                path: file,
+                source,
+            })?;
+        let (queue, thread) = (Mutex::new(Some(queue)), Mutex::new(Some(thread)));
+        Ok(Self { queue, thread, counters })
+    }
+
+    /// Queues a batch and waits until it is on disk.
+    pub(super) async fn commit(&self, prepared: Prepared) -> StoreResult<()> {
+        let weight = prepared.weight;
+        let waiting = self.counters.waiting_bytes.fetch_add(weight, Ordering::Relaxed);
+        let (reply, answer) = oneshot::channel();
+        let sent = if waiting > MAX_WAITING_BYTES {
+            Err(StoreError::QueueFull)
+        } else {
+            self.send(Job::Commit(prepared, reply))
+        };
+        if let Err(error) = sent {
+            self.counters.waiting_bytes.fetch_sub(weight, Ordering::Relaxed);
+            return Err(error);
+        }
+        answer.await.unwrap_or(Err(StoreError::Closing))
+    }
+
+    /// Has the writer do something between transactions, and waits for it.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        task: impl FnOnce(&mut Writer) -> StoreResult<T> + Send + 'static,
+    ) -> StoreResult<T> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Job::Task(Box::new(move |writer| {
+            // Nobody to answer is fine: the work is done either way.
+            drop(reply.send(task(writer)));
+        })))?;
+        answer.await.unwrap_or(Err(StoreError::Closing))
+    }
+
+    fn send(&self, job: Job) -> StoreResult<()> {
+        let queue = self.queue.lock().map_err(|_| StoreError::Closing)?;
+        let queue = queue.as_ref().ok_or(StoreError::Closing)?;
+        self.counters.waiting.fetch_add(1, Ordering::Relaxed);
+        queue.try_send(job).map_err(|error| {
+            self.counters.waiting.fetch_sub(1, Ordering::Relaxed);
+            match error {
+                TrySendError::Full(_) => StoreError::QueueFull,
+                TrySendError::Disconnected(_) => StoreError::Closing,
+            }
+        })
+    }
+
+    /// Takes no more work, finishes what is queued and ends the thread.
+    pub(super) fn close(&self) {
+        let queue = self.queue.lock().ok().and_then(|mut queue| queue.take());
+        drop(queue);
+        let thread = self.thread.lock().ok().and_then(|mut thread| thread.take());
+        if thread.is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the writer thread ended with a panic");
+        }
+    }
+}
+
+impl Drop for WriterHandle {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+struct Group {
+    batches: Vec<(Prepared, oneshot::Sender<StoreResult<()>>)>,
+    weight: usize,
+}
+
+impl Writer {
+    fn run(&mut self, inbox: &Receiver<Job>) {
+        while let Ok(job) = inbox.recv() {
+            let mut group = Group { batches: Vec::new(), weight: 0 };
+            let mut task = group.take(job);
+            while task.is_none() && group.weight < MAX_GROUP_BYTES {
+                let Ok(job) = inbox.try_recv() else { break };
+                task = group.take(job);
+            }
+            let jobs = group.batches.len() + usize::from(task.is_some());
+            self.counters.waiting.fetch_sub(jobs as u64, Ordering::Relaxed);
+            self.counters.waiting_bytes.fetch_sub(group.weight, Ordering::Relaxed);
+            self.commit(group);
+            if let Some(task) = task {
+                task(self);
+            }
+        }
+    }
+
+    /// Commits a group. If it fails for a reason that may be one batch's, each gets its own try.
+    fn commit(&mut self, group: Group) {
+        if group.batches.is_empty() {
+            return;
+        }
+        let outcome = self.write(group.batches.iter().map(|(batch, _)| batch));
+        let is_shared_fate =
+            group.batches.len() == 1 || !matches!(outcome, Err(StoreError::Database(_)));
+        if is_shared_fate {
+            let failed = outcome.is_err();
+            let mut outcome = Some(outcome);
+            for (_, reply) in group.batches {
+                let again = if failed { Err(StoreError::Closing) } else { Ok(()) };
+                drop(reply.send(outcome.take().unwrap_or(again)));
+            }
+            return;
+        }
+        for (batch, reply) in group.batches {
+            drop(reply.send(self.write(std::iter::once(&batch))));
+        }
+    }
+
+    fn write<'a>(&mut self, batches: impl Iterator<Item = &'a Prepared>) -> StoreResult<()> {
+        let mut observations = 0;
+        self.transact(|applier| {
+            for batch in batches {
+                applier.apply(batch)?;
+                observations += batch.len();
+            }
+            Ok(())
+        })?;
+        self.counters.observations.fetch_add(observations as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Runs changes in one transaction; nothing is kept if they fail.
+    pub(super) fn transact<T>(
+        &mut self,
+        changes: impl FnOnce(&mut Applier<'_>) -> rusqlite::Result<T>,
+    ) -> StoreResult<T> {
+        let outcome = self.try_transact(changes);
+        match &outcome {
+            Ok(_) => {
+                self.counters.commits.fetch_add(1, Ordering::Relaxed);
+            }
+            Err(error) => {
+                // What was remembered may have been undone.
+                self.memory = Memory::default();
+                tracing::error!(%error, "cannot write to the store");
+            }
+        }
+        outcome.map_err(|error| sqlite_error(&self.file, error))
+    }
+
+    fn try_transact<T>(
+        &mut self,
+        changes: impl FnOnce(&mut Applier<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut applier = Applier::new(&transaction, &mut self.memory, &self.prices);
+        let value = changes(&mut applier)?;
+        applier.finish()?;
+        transaction.commit()?;
+        Ok(value)
+    }
+}
+
+impl Group {
+    /// Takes a batch in, or hands a task back: tasks wait until the group is committed.
+    fn take(&mut self, job: Job) -> Option<Task> {
+        match job {
+            Job::Task(task) => Some(task),
+            Job::Commit(batch, reply) => {
+                self.weight += batch.weight;
+                self.batches.push((batch, reply));
+                None
+            }
+        }
+    }
+}
