@@ -8,7 +8,7 @@ mod ports;
 
 use clap::Args;
 use ratchet_server::clock::Clock;
-use ratchet_store::embedded::{self, Finding};
+use ratchet_store::embedded::{self, Finding, Health};
 use serde::Serialize;
 
 use crate::config::{Config, ConfigArgs};
@@ -53,7 +53,11 @@ impl Check {
 
 impl From<Finding> for Check {
     fn from(finding: Finding) -> Self {
-        let state = if finding.is_well { State::Ok } else { State::Bad };
+        let state = match finding.health {
+            Health::Well => State::Ok,
+            Health::Doubtful => State::Warn,
+            Health::Ill => State::Bad,
+        };
         Self { about: finding.about, state, detail: finding.detail }
     }
 }
