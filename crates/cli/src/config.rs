@@ -203,6 +203,7 @@ fn read_limits(of: &mut Lookup<'_>) -> anyhow::Result<Limits> {
         text_bytes: of.value("limits.text", size(usual.text_bytes), "longer text is elided")?.0,
         depth: of.value("limits.depth", Count(usual.depth), "nesting of lists and maps")?.0,
         attributes: of.value("limits.attributes", Count(usual.attributes), "of one span")?.0,
+        values: of.value("limits.values", Count(usual.values), "attribute values in a request")?.0,
         rate: of.optional("limits.rate", "requests a second for one key")?.map(|Count(rate)| {
             let rate = f64::from(u32::try_from(rate).unwrap_or(u32::MAX));
             Rate { per_second: rate, burst: rate }
