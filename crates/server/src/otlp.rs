@@ -5,6 +5,8 @@
 
 /// Requests over HTTP.
 pub(crate) mod http;
+/// Requests over gRPC.
+pub(crate) mod grpc;
 /// From a body to the disk, whichever way it came.
 mod deliver;
 /// Answers, in the encoding of the request.

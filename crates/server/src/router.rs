@@ -33,6 +33,16 @@ pub fn router(app: App) -> Router {
         .with_state(app)
 }
 
+/// Every method of the gRPC port.
+pub fn grpc_router(app: App) -> Router {
+    Router::new()
+        .route(otlp::grpc::EXPORT, post(otlp::grpc::export))
+        .fallback(otlp::grpc::unimplemented)
+        .layer(from_fn(guard::catch_panic))
+        .layer(from_fn_with_state(app.clone(), guard::count))
+        .with_state(app)
+}
+
 async fn not_found(uri: Uri) -> ApiError {
     ApiError::NotFound(format!("there is no {}; the APIs are /api/public and /api/v1", uri.path()))
 }

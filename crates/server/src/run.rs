@@ -11,7 +11,7 @@ use tokio::task::{JoinError, JoinSet};
 
 use crate::app::App;
 use crate::connection;
-use crate::router::router;
+use crate::router::{grpc_router, router};
 use crate::stop::Stop;
 
 /// How long to wait after the system refused a connection: out of files, most likely.
@@ -61,6 +61,9 @@ pub async fn run(
     listen(listeners.web, routes.clone());
     if let Some(listener) = listeners.otlp_http {
         listen(listener, routes);
+    }
+    if let Some(listener) = listeners.otlp_grpc {
+        listen(listener, grpc_router(app.clone()));
     }
     tasks.spawn(note_closing(app.clone(), stop.clone()));
     tasks.spawn(sweep_hourly(app, stop));

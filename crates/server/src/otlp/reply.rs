@@ -63,9 +63,9 @@ pub(crate) fn code(error: &ApiError) -> Code {
     match error {
         ApiError::Unauthorized(_) => Code::Unauthenticated,
         ApiError::Forbidden(_) => Code::PermissionDenied,
-        ApiError::Invalid(_) | ApiError::UnsupportedMediaType(_) => Code::InvalidArgument,
+        ApiError::Invalid(_) => Code::InvalidArgument,
         ApiError::NotFound(_) => Code::NotFound,
-        ApiError::MethodNotAllowed(_) => Code::Unimplemented,
+        ApiError::MethodNotAllowed(_) | ApiError::UnsupportedMediaType(_) => Code::Unimplemented,
         ApiError::TooSlow(_) => Code::DeadlineExceeded,
         ApiError::Conflict(_) => Code::AlreadyExists,
         ApiError::TooLarge(_) | ApiError::TooManyRequests { .. } => Code::ResourceExhausted,
