@@ -11,6 +11,7 @@ use axum::http::request::Parts;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ratchet_core::secret::Secret;
+use ratchet_stages::record::events::Reach;
 use ratchet_store::catalog::{ApiKey, Role};
 use ratchet_store::project::ProjectId;
 
@@ -38,7 +39,12 @@ pub struct Recorder(pub Caller);
 
 /// A caller who may write scores: a recorder, or a browser that has the public key only.
 #[derive(Clone, Debug)]
-pub struct Scorer(pub Caller);
+pub struct Scorer {
+    /// Who it is.
+    pub caller: Caller,
+    /// What they may speak about.
+    pub reach: Reach,
+}
 
 /// A caller who may change what the project holds.
 #[derive(Clone, Debug)]
@@ -221,8 +227,10 @@ impl FromRequestParts<App> for Scorer {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
         match identify(app, &parts.headers).await? {
-            Identity::Full(caller) => Ok(Self(caller.may_record()?.0)),
-            Identity::PublicOnly(caller) => Ok(Self(caller)),
+            Identity::Full(caller) => {
+                Ok(Self { caller: caller.may_record()?.0, reach: Reach::All })
+            }
+            Identity::PublicOnly(caller) => Ok(Self { caller, reach: Reach::Scores }),
         }
     }
 }

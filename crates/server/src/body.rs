@@ -69,6 +69,19 @@ impl Received {
     }
 }
 
+/// How much more work a compressed byte is than a plain one.
+const GZIP_FACTOR: usize = 8;
+
+impl Received {
+    /// About how many bytes there are to work on.
+    pub fn effort(&self) -> usize {
+        match self.encoding {
+            Encoding::Identity => self.wire.len(),
+            Encoding::Gzip => self.wire.len().saturating_mul(GZIP_FACTOR),
+        }
+    }
+}
+
 fn gunzip(wire: &[u8], limit: usize) -> ApiResult<Bytes> {
     // A guess that spares most growing; text compresses about fourfold.
     let guess = wire.len().saturating_mul(4).min(limit);

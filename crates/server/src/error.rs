@@ -10,8 +10,8 @@ use axum::Json;
 use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use ratchet_remote::langfuse::wire::error::{ErrorBody, ErrorDetail, Issue};
 use ratchet_store::StoreError;
-use serde::Serialize;
 use std::time::Duration;
 
 /// The result of a handler.
@@ -29,6 +29,9 @@ pub enum ApiError {
     /// The request makes no sense; the message names the field. 400.
     #[error("{0}")]
     Invalid(String),
+    /// Fields or parameters make no sense, each for its own reason. 400.
+    #[error("Invalid request data")]
+    InvalidFields(Vec<Issue>),
     /// What was asked for is not there. 404.
     #[error("{0}")]
     NotFound(String),
@@ -81,7 +84,9 @@ impl ApiError {
         match self {
             Self::Unauthorized(_) => (StatusCode::UNAUTHORIZED, "UnauthorizedError"),
             Self::Forbidden(_) => (StatusCode::FORBIDDEN, "ForbiddenError"),
-            Self::Invalid(_) => (StatusCode::BAD_REQUEST, "InvalidRequestError"),
+            Self::Invalid(_) | Self::InvalidFields(_) => {
+                (StatusCode::BAD_REQUEST, "InvalidRequestError")
+            }
             Self::NotFound(_) => (StatusCode::NOT_FOUND, "LangfuseNotFoundError"),
             Self::MethodNotAllowed(_) => (StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowedError"),
             Self::TooSlow(_) => (StatusCode::REQUEST_TIMEOUT, "RequestTimeoutError"),
@@ -173,19 +178,17 @@ impl From<StoreError> for ApiError {
     }
 }
 
-#[derive(Serialize)]
-struct ErrorView<'a> {
-    message: &'a str,
-    error: &'a str,
-}
-
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (status, class) = self.status_and_class();
         let message = self.client_message();
-        let mut response =
-            (status, Json(ErrorView { message: &message, error: class })).into_response();
-        response.headers_mut().extend(self.headers());
+        let headers = self.headers();
+        let error = match self {
+            Self::InvalidFields(issues) => ErrorDetail::Issues(issues),
+            _ => ErrorDetail::Kind(class.to_owned()),
+        };
+        let mut response = (status, Json(ErrorBody { message, error })).into_response();
+        response.headers_mut().extend(headers);
         response
     }
 }

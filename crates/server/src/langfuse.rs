@@ -1,10 +1,44 @@
 //! Langfuse's public API, `/api/public/…`, one file per resource.
+//!
+//! Ids may hold slashes. Clients should encode them, but some do not, so a resource's id is the
+//! rest of its path.
 
 use axum::Router;
+use axum::routing::{get, post};
 
 use crate::app::App;
+
+/// Query strings, with errors that name the parameter.
+mod params;
+/// The `filter` parameter.
+mod filter;
+/// Ids in paths.
+mod path;
+/// From a body to the disk.
+mod deliver;
+/// Batches of events.
+mod ingestion;
+/// Scores that come without a batch.
+mod scores;
+/// The project a key opens.
+mod projects;
+/// Traces.
+mod traces;
+/// Observations.
+mod observations;
+/// Sessions.
+mod sessions;
 
 /// The routes of this API.
 pub fn routes() -> Router<App> {
     Router::new()
+        .route("/api/public/ingestion", post(ingestion::ingest))
+        .route("/api/public/scores", post(scores::create))
+        .route("/api/public/projects", get(projects::list))
+        .route("/api/public/traces", get(traces::list))
+        .route("/api/public/traces/{*id}", get(traces::show))
+        .route("/api/public/observations", get(observations::list))
+        .route("/api/public/observations/{*id}", get(observations::show))
+        .route("/api/public/sessions", get(sessions::list))
+        .route("/api/public/sessions/{*id}", get(sessions::show))
 }

@@ -12,6 +12,8 @@ use ratchet_store::embedded::Prepared;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::{Batch, Telemetry};
 
+/// Events as Langfuse's batch ingestion sends them.
+pub mod events;
 /// What is too old goes.
 pub mod retention;
 
@@ -69,6 +71,10 @@ impl TracePatches {
             None => patch,
         };
         self.0.insert(joined.id.clone(), joined);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     fn into_patches(self) -> Vec<TracePatch> {

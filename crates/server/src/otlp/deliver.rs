@@ -4,11 +4,8 @@ use ratchet_stages::record::{self, Arrival};
 use super::{Decoded, Format, Rejected, decode_traces};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::body::{Encoding, Received};
+use crate::body::Received;
 use crate::error::ApiResult;
-
-/// How much more work a compressed byte is than a plain one.
-const GZIP_FACTOR: usize = 8;
 
 /// A request on its way to the store.
 #[derive(Debug)]
@@ -24,7 +21,7 @@ pub(crate) struct Delivery {
 /// # Errors
 /// On any error nothing of the request was kept.
 pub(crate) async fn deliver(app: &App, delivery: Delivery) -> ApiResult<Rejected> {
-    let effort = effort(&delivery.received);
+    let effort = delivery.received.effort();
     let worker = app.clone();
     let (prepared, accepted, rejected) =
         app.workers.run(effort, move || prepare(&worker, delivery)).await?;
@@ -35,13 +32,6 @@ pub(crate) async fn deliver(app: &App, delivery: Delivery) -> ApiResult<Rejected
     }
     app.metrics.count_spans(accepted, rejected.count);
     Ok(rejected)
-}
-
-fn effort(received: &Received) -> usize {
-    match received.encoding {
-        Encoding::Identity => received.wire.len(),
-        Encoding::Gzip => received.wire.len().saturating_mul(GZIP_FACTOR),
-    }
 }
 
 type Ready = (Option<ratchet_store::embedded::Prepared>, u64, Rejected);

@@ -63,7 +63,7 @@ pub(crate) fn code(error: &ApiError) -> Code {
     match error {
         ApiError::Unauthorized(_) => Code::Unauthenticated,
         ApiError::Forbidden(_) => Code::PermissionDenied,
-        ApiError::Invalid(_) => Code::InvalidArgument,
+        ApiError::Invalid(_) | ApiError::InvalidFields(_) => Code::InvalidArgument,
         ApiError::NotFound(_) => Code::NotFound,
         ApiError::MethodNotAllowed(_) | ApiError::UnsupportedMediaType(_) => Code::Unimplemented,
         ApiError::TooSlow(_) => Code::DeadlineExceeded,

@@ -1,0 +1,81 @@
+//! From a body to the disk. The answer is written after the commit.
+
+use std::str;
+
+use ratchet_core::convention::Sender;
+use ratchet_core::time::Timestamp;
+use ratchet_stages::record::Arrival;
+use ratchet_stages::record::events::{Outcome, Rules, Statements};
+
+use crate::app::App;
+use crate::auth::Scorer;
+use crate::body::Received;
+use crate::error::{ApiError, ApiResult};
+
+/// What there is to know while a body is read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading {
+    /// What the sender may send.
+    pub(super) rules: Rules,
+    /// How many events a body may hold.
+    pub(super) batch_len: usize,
+    /// When it came in.
+    pub(super) received_at: Timestamp,
+}
+
+impl Reading {
+    /// Refuses a body that holds too much.
+    ///
+    /// # Errors
+    /// 413, with the limit.
+    pub(super) fn check_len(&self, len: usize) -> ApiResult<()> {
+        let limit = self.batch_len;
+        if len <= limit {
+            return Ok(());
+        }
+        Err(ApiError::TooLarge(format!("{len} events in one request, at most {limit} are taken")))
+    }
+}
+
+/// Records what a body says, and returns what became of each event and whatever else was read.
+///
+/// # Errors
+/// 400 or 413 if the body as a whole makes no sense; 503 if it cannot be written now.
+pub(super) async fn deliver<T: Send + 'static>(
+    app: &App,
+    scorer: Scorer,
+    received: Received,
+    interpret: fn(&str, &Reading) -> ApiResult<(Statements, T)>,
+) -> ApiResult<(Vec<Outcome>, T)> {
+    let limits = &app.settings.limits;
+    let reading = Reading {
+        rules: Rules { reach: scorer.reach, text_bytes: limits.text_bytes, depth: limits.depth },
+        batch_len: limits.batch_len,
+        received_at: app.clock.now(),
+    };
+    let arrival = Arrival {
+        project: scorer.caller.project,
+        sender: Sender::default(),
+        received_at: reading.received_at,
+    };
+    let effort = received.effort();
+    let worker = app.clone();
+    let (prepared, outcomes, rest) = app
+        .workers
+        .run(effort, move || {
+            let body = received.unpack(&worker.settings.limits)?;
+            let text = str::from_utf8(&body)
+                .map_err(|why| ApiError::Invalid(format!("the body is not UTF-8: {why}")))?;
+            let (statements, rest) = interpret(text, &reading)?;
+            let says_something = !statements.is_empty();
+            let (prepared, outcomes) = statements.prepare(&worker.store.telemetry, arrival);
+            Ok((says_something.then_some(prepared), outcomes, rest))
+        })
+        .await?;
+    if let Some(prepared) = prepared {
+        let began = app.clock.monotonic();
+        app.store.telemetry.commit(prepared).await?;
+        app.metrics.observe_commit(app.clock.monotonic().saturating_duration_since(began));
+    }
+    Ok((outcomes, rest))
+}

@@ -1,0 +1,194 @@
+//! The `filter` parameter: a JSON array of conditions, each on one column.
+
+use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::wire::error::{Issue, Step};
+use ratchet_remote::langfuse::wire::read::read;
+use ratchet_remote::langfuse::wire::word::Word;
+use ratchet_store::query::{Compare, Condition, Test, TextTest, TimeRange};
+use serde::Deserialize;
+use serde_json::Value;
+
+use self::column::{Column, Columns};
+use self::kind::FilterKind;
+use super::params::Params;
+
+/// The columns that can be filtered on.
+pub(super) mod column;
+/// The kinds of conditions.
+mod kind;
+
+#[cfg(test)]
+mod tests;
+
+/// One condition as it is sent.
+#[derive(Debug, Deserialize)]
+struct SentCondition {
+    #[serde(rename = "type")]
+    kind: Word<FilterKind>,
+    column: String,
+    operator: String,
+    #[serde(default)]
+    value: Value,
+    key: Option<String>,
+}
+
+/// Conditions, with those on the record's own time taken out of the others.
+#[derive(Debug, PartialEq)]
+pub(super) struct Filter<C> {
+    /// When it must have begun.
+    pub(super) range: TimeRange,
+    /// What else must hold.
+    pub(super) conditions: Vec<Condition<C>>,
+}
+
+impl Params {
+    /// The `filter` parameter; an empty list counts as absent.
+    pub(super) fn filter<C: Copy>(&mut self, columns: Columns<C>) -> Option<Filter<C>> {
+        match parse(&self.text("filter")?, columns) {
+            Ok(filter) if filter.is_empty() => None,
+            Ok(filter) => Some(filter),
+            Err(issues) => {
+                self.report(issues);
+                None
+            }
+        }
+    }
+}
+
+impl<C> Filter<C> {
+    fn is_empty(&self) -> bool {
+        self.conditions.is_empty() && self.range == TimeRange::default()
+    }
+}
+
+/// Reads conditions on the columns of a resource; reports everything that is wrong.
+fn parse<C: Copy>(json: &str, columns: Columns<C>) -> Result<Filter<C>, Vec<Issue>> {
+    let sent: Vec<SentCondition> = read(json).map_err(|issue| vec![issue.inside("filter")])?;
+    let mut filter = Filter { range: TimeRange::default(), conditions: Vec::new() };
+    let mut issues = Vec::new();
+    for (place, condition) in sent.iter().enumerate() {
+        match condition.test(columns) {
+            Ok((Column { is_start: true, .. }, Test::Time(compare, at))) if narrows(compare) => {
+                narrow(&mut filter.range, compare, at);
+            }
+            Ok((column, test)) => {
+                filter.conditions.push(Condition { column: column.column, test });
+            }
+            Err((field, message)) => issues.push(Issue {
+                path: vec![
+                    Step::Field("filter".to_owned()),
+                    Step::Index(place),
+                    Step::Field(field.to_owned()),
+                ],
+                message,
+            }),
+        }
+    }
+    if issues.is_empty() { Ok(filter) } else { Err(issues) }
+}
+
+/// Which field of a condition is wrong, and how.
+type Wrong = (&'static str, String);
+
+impl SentCondition {
+    fn test<C: Copy>(&self, columns: Columns<C>) -> Result<(&'static Column<C>, Test), Wrong> {
+        let column = columns.find(&self.column).map_err(|message| ("column", message))?;
+        let kind = self.kind.0;
+        if !column.kind.takes(kind) {
+            let fit = column.kind.taken();
+            return Err(("type", format!("{} takes {fit}, not {}", self.column, kind.name())));
+        }
+        if !kind.operators().contains(&self.operator.as_str()) {
+            let fit = kind.operators().join(", ");
+            let message = format!("{} takes {fit}, not {}", kind.name(), self.operator);
+            return Err(("operator", message));
+        }
+        let test = self.plain_test()?;
+        if !kind.has_key() {
+            return Ok((column, test));
+        }
+        let key = self.key.as_ref().filter(|key| !key.is_empty());
+        let key = key.ok_or(("key", format!("required for {}", kind.name())))?;
+        Ok((column, Test::Key(key.clone(), Box::new(test))))
+    }
+
+    /// The test without its key. The operator is known to fit the kind.
+    fn plain_test(&self) -> Result<Test, Wrong> {
+        match self.kind.0 {
+            FilterKind::String | FilterKind::StringObject => {
+                let text = self.value.as_str().ok_or_else(|| self.unfit("a text"))?;
+                Ok(Test::Text(text_test(&self.operator), text.to_owned()))
+            }
+            FilterKind::Number | FilterKind::NumberObject => {
+                let number = self.value.as_f64().ok_or_else(|| self.unfit("a number"))?;
+                Ok(Test::Number(compare(&self.operator), number))
+            }
+            FilterKind::Datetime => {
+                let text = self.value.as_str().ok_or_else(|| self.unfit("a text"))?;
+                let at = Timestamp::parse(text).map_err(|why| ("value", why.to_string()))?;
+                Ok(Test::Time(compare(&self.operator), at))
+            }
+            FilterKind::Boolean | FilterKind::BooleanObject => {
+                let truth = self.value.as_bool().ok_or_else(|| self.unfit("true or false"))?;
+                Ok(Test::Is(truth == (self.operator == "=")))
+            }
+            FilterKind::StringOptions | FilterKind::CategoryOptions | FilterKind::ArrayOptions => {
+                let options = self.options().ok_or_else(|| self.unfit("a list of texts"))?;
+                Ok(match self.operator.as_str() {
+                    "none of" => Test::NoneOf(options),
+                    "all of" => Test::AllOf(options),
+                    _ => Test::AnyOf(options),
+                })
+            }
+            FilterKind::Null if self.operator == "is null" => Ok(Test::IsNull),
+            FilterKind::Null => Ok(Test::IsNotNull),
+        }
+    }
+
+    fn options(&self) -> Option<Vec<String>> {
+        let options = self.value.as_array()?;
+        options.iter().map(|option| option.as_str().map(str::to_owned)).collect()
+    }
+
+    fn unfit(&self, wanted: &str) -> Wrong {
+        ("value", format!("{} needs {wanted}", self.kind.0.name()))
+    }
+}
+
+fn text_test(operator: &str) -> TextTest {
+    match operator {
+        "contains" => TextTest::Contains,
+        "does not contain" => TextTest::Lacks,
+        "starts with" => TextTest::StartsWith,
+        "ends with" => TextTest::EndsWith,
+        _ => TextTest::Equals,
+    }
+}
+
+fn compare(operator: &str) -> Compare {
+    match operator {
+        ">" => Compare::Greater,
+        ">=" => Compare::AtLeast,
+        "<" => Compare::Less,
+        "<=" => Compare::AtMost,
+        _ => Compare::Equal,
+    }
+}
+
+fn narrows(compare: Compare) -> bool {
+    !matches!(compare, Compare::Equal | Compare::Unequal)
+}
+
+/// Makes a range narrower; the store finds a range faster than a condition.
+fn narrow(range: &mut TimeRange, compare: Compare, at: Timestamp) {
+    let just_after = at.plus_nanos(1);
+    let later = |from: Timestamp| Some(range.from.map_or(from, |known| known.max(from)));
+    let earlier = |to: Timestamp| Some(range.to.map_or(to, |known| known.min(to)));
+    match compare {
+        Compare::AtLeast => range.from = later(at),
+        Compare::Greater => range.from = later(just_after),
+        Compare::Less => range.to = earlier(at),
+        Compare::AtMost => range.to = earlier(just_after),
+        Compare::Equal | Compare::Unequal => {}
+    }
+}

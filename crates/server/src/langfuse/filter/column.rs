@@ -1,0 +1,191 @@
+use ratchet_store::query::{ObservationColumn as O, TraceColumn as T};
+
+use super::kind::FilterKind;
+
+/// The columns of a resource.
+pub(in crate::langfuse) type Columns<C> = &'static ColumnSet<C>;
+
+/// Which columns a resource has, and which of Langfuse's it does not have yet.
+#[derive(Debug)]
+pub(in crate::langfuse) struct ColumnSet<C: 'static> {
+    known: &'static [Column<C>],
+    not_yet: &'static [&'static str],
+}
+
+/// A column that can be filtered on.
+#[derive(Debug)]
+pub(super) struct Column<C> {
+    name: &'static str,
+    /// The same in the store.
+    pub(super) column: C,
+    /// What it holds.
+    pub(super) kind: ColumnKind,
+    /// Whether it is when the record began.
+    pub(super) is_start: bool,
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ColumnKind {
+    Text,
+    Number,
+    Time,
+    Truth,
+    Tags,
+    Object,
+}
+
+impl<C> ColumnSet<C> {
+    /// The column of a name, or why there is none.
+    pub(super) fn find(&'static self, name: &str) -> Result<&'static Column<C>, String> {
+        if let Some(column) = self.known.iter().find(|column| column.name == name) {
+            return Ok(column);
+        }
+        if self.not_yet.contains(&name) {
+            return Err(format!("{name} cannot be filtered on yet"));
+        }
+        let known: Vec<_> = self.known.iter().map(|column| column.name).collect();
+        Err(format!("{name} is not a known column: {}", known.join(", ")))
+    }
+}
+
+impl ColumnKind {
+    /// Whether such a condition makes sense here.
+    pub(super) fn takes(self, kind: FilterKind) -> bool {
+        self.kinds().contains(&kind)
+    }
+
+    /// The conditions that make sense here, for messages.
+    pub(super) fn taken(self) -> String {
+        self.kinds().iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ")
+    }
+
+    fn kinds(self) -> &'static [FilterKind] {
+        match self {
+            Self::Text => &[FilterKind::String, FilterKind::StringOptions, FilterKind::Null],
+            Self::Number => &[FilterKind::Number, FilterKind::Null],
+            Self::Time => &[FilterKind::Datetime, FilterKind::Null],
+            Self::Truth => &[FilterKind::Boolean],
+            Self::Tags => &[FilterKind::ArrayOptions],
+            Self::Object => &[
+                FilterKind::StringObject,
+                FilterKind::NumberObject,
+                FilterKind::BooleanObject,
+                FilterKind::CategoryOptions,
+            ],
+        }
+    }
+}
+
+const fn text<C>(name: &'static str, column: C) -> Column<C> {
+    Column { name, column, kind: ColumnKind::Text, is_start: false }
+}
+
+const fn number<C>(name: &'static str, column: C) -> Column<C> {
+    Column { name, column, kind: ColumnKind::Number, is_start: false }
+}
+
+const fn time<C>(name: &'static str, column: C) -> Column<C> {
+    Column { name, column, kind: ColumnKind::Time, is_start: false }
+}
+
+const fn start<C>(name: &'static str, column: C) -> Column<C> {
+    Column { name, column, kind: ColumnKind::Time, is_start: true }
+}
+
+const fn truth<C>(name: &'static str, column: C) -> Column<C> {
+    Column { name, column, kind: ColumnKind::Truth, is_start: false }
+}
+
+const fn tags<C>(name: &'static str, column: C) -> Column<C> {
+    Column { name, column, kind: ColumnKind::Tags, is_start: false }
+}
+
+const fn object<C>(name: &'static str, column: C) -> Column<C> {
+    Column { name, column, kind: ColumnKind::Object, is_start: false }
+}
+
+/// The columns of a trace.
+pub(in crate::langfuse) static TRACE: ColumnSet<T> = ColumnSet {
+    known: &[
+        text("id", T::Id),
+        text("name", T::Name),
+        start("timestamp", T::Timestamp),
+        text("userId", T::User),
+        text("sessionId", T::Session),
+        text("environment", T::Environment),
+        text("version", T::Version),
+        text("release", T::Release),
+        text("agent", T::Agent),
+        tags("tags", T::Tags),
+        truth("bookmarked", T::Bookmarked),
+        truth("public", T::Public),
+        object("metadata", T::Metadata),
+        text("input", T::Input),
+        text("output", T::Output),
+        number("latency", T::Latency),
+        number("inputTokens", T::InputTokens),
+        number("outputTokens", T::OutputTokens),
+        number("totalTokens", T::TotalTokens),
+        number("tokens", T::TotalTokens),
+        number("totalCost", T::Cost),
+        text("level", T::Level),
+        number("warningCount", T::WarningCount),
+        number("errorCount", T::ErrorCount),
+        number("defaultCount", T::DefaultCount),
+        number("debugCount", T::DebugCount),
+    ],
+    not_yet: &[
+        "inputCost",
+        "outputCost",
+        "scores_avg",
+        "scores",
+        "score_categories",
+        "score_booleans",
+    ],
+};
+
+/// The columns of an observation.
+pub(in crate::langfuse) static OBSERVATION: ColumnSet<O> = ColumnSet {
+    known: &[
+        text("id", O::Id),
+        text("type", O::Kind),
+        text("name", O::Name),
+        text("traceId", O::Trace),
+        text("parentObservationId", O::Parent),
+        start("startTime", O::Start),
+        time("endTime", O::End),
+        text("environment", O::Environment),
+        text("level", O::Level),
+        text("statusMessage", O::StatusMessage),
+        text("version", O::Version),
+        text("agent", O::Agent),
+        number("latency", O::Latency),
+        number("timeToFirstToken", O::TimeToFirstToken),
+        number("tokensPerSecond", O::TokensPerSecond),
+        number("inputTokens", O::InputTokens),
+        number("outputTokens", O::OutputTokens),
+        number("totalTokens", O::TotalTokens),
+        number("tokens", O::TotalTokens),
+        number("totalCost", O::Cost),
+        text("model", O::Model),
+        text("promptName", O::PromptName),
+        number("promptVersion", O::PromptVersion),
+        object("metadata", O::Metadata),
+        text("input", O::Input),
+        text("output", O::Output),
+        text("userId", O::TraceUser),
+        text("sessionId", O::TraceSession),
+        text("traceName", O::TraceName),
+        text("traceEnvironment", O::TraceEnvironment),
+        tags("traceTags", O::TraceTags),
+    ],
+    not_yet: &[
+        "inputCost",
+        "outputCost",
+        "scores_avg",
+        "scores",
+        "score_categories",
+        "score_booleans",
+    ],
+};

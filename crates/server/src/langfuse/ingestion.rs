@@ -1,0 +1,54 @@
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use ratchet_remote::langfuse::wire::ingestion::{
+    EventAccepted, EventRefused, IngestionBatch, IngestionResult,
+};
+use ratchet_remote::langfuse::wire::read::read_object;
+use ratchet_stages::record::events::{Outcome, Refusal, Statements};
+
+use super::deliver::{Reading, deliver};
+use crate::app::App;
+use crate::auth::Scorer;
+use crate::body::Received;
+use crate::error::{ApiError, ApiResult};
+
+/// `POST /api/public/ingestion`: records a batch of events and says what became of each.
+pub(super) async fn ingest(
+    State(app): State<App>,
+    scorer: Scorer,
+    received: Received,
+) -> ApiResult<(StatusCode, Json<IngestionResult>)> {
+    let (outcomes, ()) = deliver(&app, scorer, received, interpret).await?;
+    let mut result = IngestionResult::default();
+    for outcome in outcomes {
+        match answer(outcome) {
+            Ok(accepted) => result.successes.push(accepted),
+            Err(refused) => result.errors.push(refused),
+        }
+    }
+    Ok((StatusCode::MULTI_STATUS, Json(result)))
+}
+
+fn interpret(text: &str, reading: &Reading) -> ApiResult<(Statements, ())> {
+    let body: IngestionBatch =
+        read_object(text).map_err(|issue| ApiError::InvalidFields(vec![issue]))?;
+    reading.check_len(body.batch.len())?;
+    Ok((Statements::from_batch(&body.batch, &reading.rules), ()))
+}
+
+fn answer(outcome: Outcome) -> Result<EventAccepted, EventRefused> {
+    let Err(refusal) = outcome.result else {
+        return Ok(EventAccepted { id: outcome.event, status: StatusCode::CREATED.as_u16() });
+    };
+    let (status, message) = match refusal {
+        Refusal::Invalid(_) => (StatusCode::BAD_REQUEST, "Invalid request data"),
+        Refusal::NotAllowed => (StatusCode::UNAUTHORIZED, "Authentication error"),
+    };
+    Err(EventRefused {
+        id: outcome.event,
+        status: status.as_u16(),
+        message: Some(message.to_owned()),
+        error: Some(refusal.to_string()),
+    })
+}

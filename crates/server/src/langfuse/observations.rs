@@ -1,0 +1,98 @@
+use axum::Json;
+use axum::extract::State;
+use ratchet_core::money::Money;
+use ratchet_core::observation::{Level, Observation, ObservationKind};
+use ratchet_core::price::PriceTable;
+use ratchet_remote::langfuse::wire::observation::{ModelPrices, ObservationView};
+use ratchet_remote::langfuse::wire::page::Paged;
+use ratchet_remote::langfuse::wire::word::Spelled;
+use ratchet_store::project::ProjectId;
+use ratchet_store::query::{
+    Condition, Detail, Direction, ObservationColumn, ObservationQuery, Test, TextTest,
+};
+
+use super::filter::{Filter, column};
+use super::params::{PageNumber, Params};
+use super::path::PathId;
+use crate::app::App;
+use crate::auth::Reader;
+use crate::error::{ApiError, ApiResult};
+
+/// `GET /api/public/observations`: observations, newest first.
+pub(super) async fn list(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    params: Params,
+) -> ApiResult<Json<Paged<ObservationView>>> {
+    let (query, page) = read_query(caller.project, params)?;
+    let found = app.store.telemetry.observations(query).await?;
+    let data = found.rows.iter().map(|row| view(row, &app.prices)).collect();
+    Ok(Json(Paged { data, meta: page.meta(found.total) }))
+}
+
+/// `GET /api/public/observations/{id}`: one observation.
+pub(super) async fn show(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    PathId(id): PathId<Observation>,
+) -> ApiResult<Json<ObservationView>> {
+    let observation = app.store.telemetry.observation(caller.project, id.clone()).await?;
+    let observation = observation
+        .ok_or_else(|| ApiError::NotFound(format!("Observation {id} not found in this project")))?;
+    Ok(Json(view(&observation, &app.prices)))
+}
+
+/// Shows an observation with what its model costs.
+pub(super) fn view(observation: &Observation, prices: &PriceTable) -> ObservationView {
+    let listed = observation.model.as_deref().and_then(|model| prices.list_price(model));
+    let prices = listed.map(|listed| ModelPrices {
+        model_id: Some(listed.model.to_owned()),
+        input_price: listed.input.map(Money::dollars),
+        output_price: listed.output.map(Money::dollars),
+        total_price: listed.total.map(Money::dollars),
+    });
+    ObservationView::new(observation, prices.unwrap_or_default())
+}
+
+fn read_query(project: ProjectId, mut params: Params) -> ApiResult<(ObservationQuery, PageNumber)> {
+    let page = params.page();
+    let simple = Filter {
+        range: params.range("fromStartTime", "toStartTime"),
+        conditions: simple_conditions(&mut params),
+    };
+    let filter = params.filter(&column::OBSERVATION).unwrap_or(simple);
+    let query = ObservationQuery {
+        project,
+        range: filter.range,
+        trace: params.id("traceId"),
+        conditions: filter.conditions,
+        direction: Direction::Descending,
+        paging: page.paging(),
+        detail: Detail::Content,
+    };
+    params.finish()?;
+    Ok((query, page))
+}
+
+fn simple_conditions(params: &mut Params) -> Vec<Condition<ObservationColumn>> {
+    let kind = params.word::<ObservationKind>("type").map(|kind| kind.word().to_owned());
+    let level = params.word::<Level>("level").map(|level| level.word().to_owned());
+    let equal = [
+        (ObservationColumn::Name, params.text("name")),
+        (ObservationColumn::TraceUser, params.text("userId")),
+        (ObservationColumn::Kind, kind),
+        (ObservationColumn::Level, level),
+        (ObservationColumn::Parent, params.text("parentObservationId")),
+        (ObservationColumn::Version, params.text("version")),
+    ];
+    let equal = equal.into_iter().filter_map(|(column, text)| {
+        Some(Condition { column, test: Test::Text(TextTest::Equals, text?) })
+    });
+    let mut conditions: Vec<_> = equal.collect();
+    let environments = params.list("environment");
+    if !environments.is_empty() {
+        let test = Test::AnyOf(environments);
+        conditions.push(Condition { column: ObservationColumn::Environment, test });
+    }
+    conditions
+}

@@ -1,0 +1,221 @@
+//! Query strings. Names may repeat, unknown ones are passed over as Langfuse does, empty values
+//! count as absent, and every value that makes no sense is reported, not only the first.
+
+use axum::extract::{FromRequestParts, Query};
+use axum::http::request::Parts;
+use ratchet_core::id::Id;
+use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_remote::langfuse::wire::page::PageMeta;
+use ratchet_remote::langfuse::wire::word::Spelled;
+use ratchet_store::query::{Paging, TimeRange};
+
+use crate::app::App;
+use crate::error::{ApiError, ApiResult};
+
+const DEFAULT_LIMIT: u64 = 50;
+const MAX_LIMIT: u64 = 100;
+
+/// The parameters of a request, and what is wrong with them.
+#[derive(Debug, Default)]
+pub(super) struct Params {
+    pairs: Vec<(String, String)>,
+    issues: Vec<Issue>,
+}
+
+/// A page by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PageNumber {
+    page: u64,
+    limit: u64,
+}
+
+impl Params {
+    /// The value of a name; the last if it repeats.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        self.values(name).last().map(str::to_owned)
+    }
+
+    /// All values of a name that may repeat.
+    pub(super) fn list(&self, name: &str) -> Vec<String> {
+        self.values(name).map(str::to_owned).collect()
+    }
+
+    /// A point in time.
+    pub(super) fn time(&mut self, name: &str) -> Option<Timestamp> {
+        self.parsed(name, |text| Timestamp::parse(text).map_err(|why| why.to_string()))
+    }
+
+    /// From one point in time to another.
+    pub(super) fn range(&mut self, from: &str, to: &str) -> TimeRange {
+        TimeRange { from: self.time(from), to: self.time(to) }
+    }
+
+    /// An id.
+    pub(super) fn id<Of>(&mut self, name: &str) -> Option<Id<Of>> {
+        self.parsed(name, |text| Id::parse(text).map_err(|why| why.to_string()))
+    }
+
+    /// A word of a closed set.
+    pub(super) fn word<T: Spelled>(&mut self, name: &str) -> Option<T> {
+        self.parsed(name, |text| {
+            T::from_word(text).ok_or_else(|| {
+                let known: Vec<_> = T::all().into_iter().map(T::word).collect();
+                format!("{} is not a known {}: {}", text, T::WHAT, known.join(", "))
+            })
+        })
+    }
+
+    /// Which page.
+    pub(super) fn page(&mut self) -> PageNumber {
+        let page = self.whole("page", 1..=u64::MAX).unwrap_or(1);
+        let limit = self.whole("limit", 1..=MAX_LIMIT).unwrap_or(DEFAULT_LIMIT);
+        PageNumber { page, limit }
+    }
+
+    /// Any value that has a form of its own.
+    pub(super) fn parsed<T>(
+        &mut self,
+        name: &str,
+        parse: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        let text = self.text(name)?;
+        match parse(&text) {
+            Ok(value) => Some(value),
+            Err(message) => {
+                self.report([Issue::at(name, message)]);
+                None
+            }
+        }
+    }
+
+    /// Notes what is wrong.
+    pub(super) fn report(&mut self, issues: impl IntoIterator<Item = Issue>) {
+        self.issues.extend(issues);
+    }
+
+    /// Ends the reading.
+    ///
+    /// # Errors
+    /// 400 with everything that was wrong.
+    pub(super) fn finish(self) -> ApiResult<()> {
+        if self.issues.is_empty() { Ok(()) } else { Err(ApiError::InvalidFields(self.issues)) }
+    }
+
+    fn values(&self, name: &str) -> impl Iterator<Item = &str> {
+        let named = self.pairs.iter().filter(move |(key, value)| key == name && !value.is_empty());
+        named.map(|(_, value)| value.as_str())
+    }
+
+    fn whole(&mut self, name: &str, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
+        let bounds = if *range.end() == u64::MAX {
+            format!("a whole number from {}", range.start())
+        } else {
+            format!("a whole number from {} to {}", range.start(), range.end())
+        };
+        self.parsed(name, |text| {
+            let number = text.parse().ok().filter(|number| range.contains(number));
+            number.ok_or(format!("must be {bounds}, not {text}"))
+        })
+    }
+}
+
+impl PageNumber {
+    /// The same for the store.
+    pub(super) fn paging(self) -> Paging {
+        Paging::Numbered { page: self.page, limit: self.limit }
+    }
+
+    /// Where the page stands among all rows.
+    pub(super) fn meta(self, total: Option<u64>) -> PageMeta {
+        PageMeta::new(self.page, self.limit, total.unwrap_or(0))
+    }
+}
+
+impl FromRequestParts<App> for Params {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> ApiResult<Self> {
+        let Query(pairs) = Query::try_from_uri(&parts.uri)
+            .map_err(|why| ApiError::Invalid(format!("query string: {why}")))?;
+        Ok(Self { pairs, issues: Vec::new() })
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// The parameters of a query string.
+    pub(crate) fn params(query: &str) -> Params {
+        let uri = format!("/?{query}").parse().unwrap();
+        let Query(pairs) = Query::try_from_uri(&uri).unwrap();
+        Params { pairs, issues: Vec::new() }
+    }
+
+    /// What is wrong with parameters that were read.
+    pub(crate) fn problems(params: Params) -> Vec<String> {
+        match params.finish() {
+            Ok(()) => Vec::new(),
+            Err(ApiError::InvalidFields(issues)) => {
+                issues.iter().map(ToString::to_string).collect()
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[track_caller]
+    fn check_page(query: &str, expected: Result<(u64, u64), &str>) {
+        let mut params = params(query);
+        let page = params.page();
+        let problems = problems(params);
+        match expected {
+            Ok((number, limit)) => {
+                assert_eq!(problems, Vec::<String>::new());
+                assert_eq!(page, PageNumber { page: number, limit });
+            }
+            Err(problem) => assert_eq!(problems, [problem]),
+        }
+    }
+
+    #[test]
+    fn pages_count_from_one_and_hold_at_most_a_hundred() {
+        check_page("", Ok((1, 50)));
+        check_page("page=3&limit=100", Ok((3, 100)));
+        check_page("page=&limit=", Ok((1, 50)));
+        check_page("page=1&page=2", Ok((2, 50)));
+        check_page("page=0", Err("page: must be a whole number from 1, not 0"));
+        check_page("page=-1", Err("page: must be a whole number from 1, not -1"));
+        check_page("page=1.5", Err("page: must be a whole number from 1, not 1.5"));
+        check_page("limit=101", Err("limit: must be a whole number from 1 to 100, not 101"));
+        check_page("limit=0", Err("limit: must be a whole number from 1 to 100, not 0"));
+        check_page(
+            "limit=99999999999999999999",
+            Err("limit: must be a whole number from 1 to 100, not 99999999999999999999"),
+        );
+    }
+
+    #[test]
+    fn names_repeat_and_values_are_decoded() {
+        let params = params("tags=a%2Fb&tags=c+d&tags=%C3%BC&other=1&tags=");
+        assert_eq!(params.list("tags"), ["a/b", "c d", "ü"]);
+        assert_eq!(params.text("tags").unwrap(), "ü");
+        assert_eq!(params.text("name"), None);
+    }
+
+    #[test]
+    fn everything_wrong_is_reported() {
+        let mut params = params("page=x&fromTimestamp=soon&toTimestamp=2026-11-15T10:00:00Z");
+        params.page();
+        let range = params.range("fromTimestamp", "toTimestamp");
+        assert!(range.from.is_none() && range.to.is_some());
+        assert_eq!(
+            problems(params),
+            [
+                "page: must be a whole number from 1, not x",
+                "fromTimestamp: not an ISO 8601 date and time with an offset, such as \
+                 2026-01-31T12:00:00Z",
+            ]
+        );
+    }
+}

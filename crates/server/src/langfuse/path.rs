@@ -1,0 +1,20 @@
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
+use ratchet_core::id::Id;
+
+use crate::app::App;
+use crate::error::{ApiError, ApiResult};
+
+/// The id that a path ends with, decoded.
+pub(super) struct PathId<Of>(pub(super) Id<Of>);
+
+impl<Of> FromRequestParts<App> for PathId<Of> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        let text = Path::<String>::from_request_parts(parts, app).await;
+        let Path(text) = text.map_err(|why| ApiError::Invalid(format!("id in path: {why}")))?;
+        // What cannot be an id cannot be there either.
+        Id::parse(&text).map(Self).map_err(|why| ApiError::NotFound(format!("not found: {why}")))
+    }
+}

@@ -1,0 +1,93 @@
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use ratchet_core::id::ScoreId;
+use ratchet_remote::langfuse::wire::error::{Issue, Step};
+use ratchet_remote::langfuse::wire::ingestion::{Rejection, ScoreCreated, ScoresRejected};
+use ratchet_remote::langfuse::wire::json::Raw;
+use ratchet_remote::langfuse::wire::read::read;
+use ratchet_stages::record::events::{Outcome, Refusal, Statements};
+use serde_json::json;
+
+use super::deliver::{Reading, deliver};
+use crate::app::App;
+use crate::auth::Scorer;
+use crate::body::Received;
+use crate::error::{ApiError, ApiResult};
+
+/// Whether a body held one score or a list of them; the answers differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sent {
+    One,
+    Many,
+}
+
+/// `POST /api/public/scores`: records one score, or several as newer SDKs send them.
+pub(super) async fn create(
+    State(app): State<App>,
+    scorer: Scorer,
+    received: Received,
+) -> ApiResult<Response> {
+    let (outcomes, sent) = deliver(&app, scorer, received, interpret).await?;
+    match sent {
+        Sent::One => answer_one(outcomes),
+        Sent::Many => Ok(answer_many(outcomes)),
+    }
+}
+
+fn interpret(text: &str, reading: &Reading) -> ApiResult<(Statements, Sent)> {
+    let invalid = |issue: Issue| ApiError::InvalidFields(vec![issue]);
+    let sent = if text.trim_ascii_start().starts_with('[') { Sent::Many } else { Sent::One };
+    let bodies: Vec<Raw> = match sent {
+        Sent::Many => read(text).map_err(invalid)?,
+        Sent::One => vec![read(text).map_err(invalid)?],
+    };
+    reading.check_len(bodies.len())?;
+    let mut scores = Vec::with_capacity(bodies.len());
+    for body in bodies {
+        scores.push((random_id()?, body));
+    }
+    let statements = Statements::from_scores(scores, &reading.rules, reading.received_at);
+    Ok((statements, sent))
+}
+
+fn random_id() -> ApiResult<ScoreId> {
+    let id = ScoreId::parse(&uuid::Uuid::new_v4().to_string());
+    id.map_err(|why| ApiError::internal(why.to_string()))
+}
+
+fn answer_one(outcomes: Vec<Outcome>) -> ApiResult<Response> {
+    let [outcome] = <[Outcome; 1]>::try_from(outcomes)
+        .map_err(|_| ApiError::internal("one score gave several outcomes"))?;
+    match outcome.result {
+        Ok(id) => Ok(Json(ScoreCreated { id }).into_response()),
+        Err(Refusal::Invalid(issue)) => Err(ApiError::InvalidFields(vec![issue])),
+        Err(refusal @ Refusal::NotAllowed) => Err(ApiError::Forbidden(refusal.to_string())),
+    }
+}
+
+fn answer_many(outcomes: Vec<Outcome>) -> Response {
+    let total = outcomes.len();
+    let refusals = outcomes.into_iter().enumerate().filter_map(|(place, outcome)| {
+        let refusal = outcome.result.err()?;
+        Some(Rejection { message: at_place(place, refusal) })
+    });
+    let errors: Vec<Rejection> = refusals.collect();
+    if errors.is_empty() {
+        return (StatusCode::ACCEPTED, Json(json!({ "message": "Accepted" }))).into_response();
+    }
+    let rejected = errors.len();
+    let body = ScoresRejected { accepted: total - rejected, rejected, errors };
+    (StatusCode::MULTI_STATUS, Json(body)).into_response()
+}
+
+fn at_place(place: usize, refusal: Refusal) -> String {
+    match refusal {
+        Refusal::Invalid(mut issue) => {
+            issue.path.insert(0, Step::Index(place));
+            issue.to_string()
+        }
+        Refusal::NotAllowed => refusal.to_string(),
+    }
+}

@@ -1,0 +1,79 @@
+use axum::Json;
+use axum::extract::State;
+use ratchet_core::session::Session;
+use ratchet_core::trace::Trace;
+use ratchet_remote::langfuse::wire::page::Paged;
+use ratchet_remote::langfuse::wire::session::{SessionTraces, SessionView, SessionWithTraces};
+use ratchet_remote::langfuse::wire::trace::TraceView;
+use ratchet_store::project::ProjectId;
+use ratchet_store::query::{
+    Condition, Detail, Direction, Paging, SessionQuery, Test, TextTest, TimeRange, TraceColumn,
+    TraceOrder, TraceQuery,
+};
+
+use super::params::Params;
+use super::path::PathId;
+use crate::app::App;
+use crate::auth::Reader;
+use crate::error::{ApiError, ApiResult};
+
+/// Rows fetched at a time where all are wanted.
+const SLICE: u64 = 500;
+
+/// `GET /api/public/sessions`: sessions, newest first.
+pub(super) async fn list(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    mut params: Params,
+) -> ApiResult<Json<Paged<SessionView>>> {
+    let page = params.page();
+    let query = SessionQuery {
+        project: caller.project.clone(),
+        range: params.range("fromTimestamp", "toTimestamp"),
+        environments: params.list("environment"),
+        paging: page.paging(),
+    };
+    params.finish()?;
+    let found = app.store.telemetry.sessions(query).await?;
+    let project = caller.project.as_str();
+    let data = found.rows.iter().map(|session| SessionView::new(session, project)).collect();
+    Ok(Json(Paged { data, meta: page.meta(found.total) }))
+}
+
+/// `GET /api/public/sessions/{id}`: one session with all its traces, oldest first.
+pub(super) async fn show(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    PathId(id): PathId<Session>,
+) -> ApiResult<Json<SessionWithTraces>> {
+    let session = app.store.telemetry.session(caller.project.clone(), id.clone()).await?;
+    let session = session
+        .ok_or_else(|| ApiError::NotFound(format!("Session {id} not found in this project")))?;
+    let traces = traces_of(&app, &caller.project, &session).await?;
+    let project = caller.project.as_str();
+    let traces = traces.iter().map(|trace| TraceView::new(trace, project)).collect();
+    let session = SessionView::new(&session, project);
+    Ok(Json(SessionWithTraces { session, content: SessionTraces { traces } }))
+}
+
+async fn traces_of(app: &App, project: &ProjectId, session: &Session) -> ApiResult<Vec<Trace>> {
+    let test = Test::Text(TextTest::Equals, session.id.to_string());
+    let mut traces = Vec::new();
+    let mut cursor = None;
+    loop {
+        let query = TraceQuery {
+            project: project.clone(),
+            range: TimeRange::default(),
+            conditions: vec![Condition { column: TraceColumn::Session, test: test.clone() }],
+            order: (TraceOrder::Timestamp, Direction::Ascending),
+            paging: Paging::After { cursor, limit: SLICE },
+            detail: Detail::Content,
+        };
+        let page = app.store.telemetry.traces(query).await?;
+        traces.extend(page.rows);
+        cursor = page.cursor;
+        if cursor.is_none() {
+            return Ok(traces);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+use axum::Json;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use ratchet_core::observation::Observation;
+use ratchet_core::score::Score;
+use ratchet_core::trace::Trace;
+use ratchet_remote::langfuse::wire::page::Paged;
+use ratchet_remote::langfuse::wire::score::ScoreView;
+use ratchet_remote::langfuse::wire::trace::{
+    DetailedTrace, TraceDetails, TraceView, TraceWithDetails, TraceWithFullDetails,
+};
+use ratchet_store::project::ProjectId;
+use ratchet_store::query::{
+    Detail, Direction, ObservationQuery, Paging, ScoreQuery, ScoresOn, TimeRange,
+};
+
+use self::asked::{Group, Groups, Unknown};
+use super::observations;
+use super::params::Params;
+use super::path::PathId;
+use crate::app::App;
+use crate::auth::Reader;
+use crate::error::{ApiError, ApiResult};
+
+/// What a request asks for.
+mod asked;
+
+/// Rows fetched at a time where all are wanted.
+const SLICE: u64 = 1_000;
+
+/// `GET /api/public/traces`: traces, newest first unless told otherwise.
+pub(super) async fn list(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    headers: HeaderMap,
+    params: Params,
+) -> ApiResult<Json<Paged<TraceWithDetails>>> {
+    let asked = asked::list(caller.project.clone(), params)?;
+    let unknown = Unknown::for_client(&headers);
+    let found = app.store.telemetry.traces(asked.query).await?;
+    let mut data = Vec::with_capacity(found.rows.len());
+    for trace in &found.rows {
+        let mut details = TraceDetails::new(trace, caller.project.as_str());
+        if asked.groups.has(Group::Observations) {
+            let rows = observations_of(&app, &caller.project, trace, Detail::Row).await?;
+            details.observations = rows.iter().map(|row| row.id.to_string()).collect();
+        }
+        if asked.groups.has(Group::Scores) {
+            let rows = scores_of(&app, &caller.project, trace).await?;
+            details.scores = rows.iter().map(|row| row.id.to_string()).collect();
+        }
+        asked.groups.hide_numbers(&mut details, unknown);
+        let trace = TraceView::new(trace, caller.project.as_str());
+        data.push(DetailedTrace { trace, details });
+    }
+    Ok(Json(Paged { data, meta: asked.page.meta(found.total) }))
+}
+
+/// `GET /api/public/traces/{id}`: one trace with all there is of it.
+pub(super) async fn show(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    PathId(id): PathId<Trace>,
+    headers: HeaderMap,
+    mut params: Params,
+) -> ApiResult<Json<TraceWithFullDetails>> {
+    let groups = Groups::read(&mut params);
+    params.finish()?;
+    let project = &caller.project;
+    let trace = app.store.telemetry.trace(project.clone(), id.clone()).await?;
+    let mut trace =
+        trace.ok_or_else(|| ApiError::NotFound(format!("Trace {id} not found in this project")))?;
+    let mut details = TraceDetails::new(&trace, project.as_str());
+    if groups.has(Group::Observations) {
+        let rows = observations_of(&app, project, &trace, groups.detail()).await?;
+        details.observations =
+            rows.iter().map(|row| observations::view(row, &app.prices)).collect();
+    }
+    if groups.has(Group::Scores) {
+        let rows = scores_of(&app, project, &trace).await?;
+        details.scores = rows.iter().filter_map(ScoreView::new).collect();
+    }
+    groups.hide_numbers(&mut details, Unknown::for_client(&headers));
+    if !groups.has(Group::Io) {
+        trace.content = None;
+    }
+    Ok(Json(DetailedTrace { trace: TraceView::new(&trace, project.as_str()), details }))
+}
+
+/// All observations of a trace, by start.
+async fn observations_of(
+    app: &App,
+    project: &ProjectId,
+    trace: &Trace,
+    detail: Detail,
+) -> ApiResult<Vec<Observation>> {
+    let mut rows = Vec::new();
+    let mut cursor = None;
+    loop {
+        let query = ObservationQuery {
+            project: project.clone(),
+            range: TimeRange::default(),
+            trace: Some(trace.id.clone()),
+            conditions: Vec::new(),
+            direction: Direction::Ascending,
+            paging: Paging::After { cursor, limit: SLICE },
+            detail,
+        };
+        let page = app.store.telemetry.observations(query).await?;
+        rows.extend(page.rows);
+        cursor = page.cursor;
+        if cursor.is_none() {
+            return Ok(rows);
+        }
+    }
+}
+
+/// All scores on a trace and its observations.
+async fn scores_of(app: &App, project: &ProjectId, trace: &Trace) -> ApiResult<Vec<Score>> {
+    let mut rows = Vec::new();
+    let mut cursor = None;
+    loop {
+        let query = ScoreQuery {
+            project: project.clone(),
+            range: TimeRange::default(),
+            on: ScoresOn::Trace(trace.id.clone()),
+            name: None,
+            paging: Paging::After { cursor, limit: SLICE },
+        };
+        let page = app.store.telemetry.scores(query).await?;
+        rows.extend(page.rows);
+        cursor = page.cursor;
+        if cursor.is_none() {
+            return Ok(rows);
+        }
+    }
+}

@@ -1,0 +1,287 @@
+use axum::http::HeaderMap;
+use ratchet_remote::langfuse::wire::trace::{NOT_ASKED, TraceDetails};
+use ratchet_remote::langfuse::wire::word::Spelled;
+use ratchet_store::project::ProjectId;
+use ratchet_store::query::{
+    Condition, Detail, Direction, Test, TextTest, TraceColumn, TraceOrder, TraceQuery,
+};
+
+use crate::error::ApiResult;
+use crate::langfuse::filter::{Filter, column};
+use crate::langfuse::params::{PageNumber, Params};
+
+/// What a request for a list asks for.
+#[derive(Debug)]
+pub(super) struct AskedList {
+    /// Which traces.
+    pub(super) query: TraceQuery,
+    /// Which of them are on the page.
+    pub(super) page: PageNumber,
+    /// How much of each.
+    pub(super) groups: Groups,
+}
+
+/// Reads the parameters of a list.
+///
+/// # Errors
+/// 400 with everything that is wrong.
+pub(super) fn list(project: ProjectId, mut params: Params) -> ApiResult<AskedList> {
+    let page = params.page();
+    let groups = Groups::read(&mut params);
+    let simple = Filter {
+        range: params.range("fromTimestamp", "toTimestamp"),
+        conditions: simple_conditions(&params),
+    };
+    let filter = params.filter(&column::TRACE).unwrap_or(simple);
+    let query = TraceQuery {
+        project,
+        range: filter.range,
+        conditions: filter.conditions,
+        order: params.parsed("orderBy", order).unwrap_or_default(),
+        paging: page.paging(),
+        detail: groups.detail(),
+    };
+    params.finish()?;
+    Ok(AskedList { query, page, groups })
+}
+
+fn simple_conditions(params: &Params) -> Vec<Condition<TraceColumn>> {
+    let equal = [
+        (TraceColumn::User, "userId"),
+        (TraceColumn::Name, "name"),
+        (TraceColumn::Session, "sessionId"),
+        (TraceColumn::Version, "version"),
+        (TraceColumn::Release, "release"),
+    ];
+    let equal = equal.into_iter().filter_map(|(column, name)| {
+        Some(Condition { column, test: Test::Text(TextTest::Equals, params.text(name)?) })
+    });
+    let mut conditions: Vec<_> = equal.collect();
+    let tags = params.list("tags");
+    if !tags.is_empty() {
+        conditions.push(Condition { column: TraceColumn::Tags, test: Test::AllOf(tags) });
+    }
+    let environments = params.list("environment");
+    if !environments.is_empty() {
+        let test = Test::AnyOf(environments);
+        conditions.push(Condition { column: TraceColumn::Environment, test });
+    }
+    conditions
+}
+
+const ORDERS: [(&str, TraceOrder); 12] = [
+    ("id", TraceOrder::Id),
+    ("timestamp", TraceOrder::Timestamp),
+    ("name", TraceOrder::Name),
+    ("userId", TraceOrder::User),
+    ("release", TraceOrder::Release),
+    ("version", TraceOrder::Version),
+    ("public", TraceOrder::Public),
+    ("bookmarked", TraceOrder::Bookmarked),
+    ("sessionId", TraceOrder::Session),
+    ("latency", TraceOrder::Latency),
+    ("totalCost", TraceOrder::Cost),
+    ("totalTokens", TraceOrder::TotalTokens),
+];
+
+fn order(text: &str) -> Result<(TraceOrder, Direction), String> {
+    let direction = |word: &str| match word {
+        "asc" => Some(Direction::Ascending),
+        "desc" => Some(Direction::Descending),
+        _ => None,
+    };
+    let parsed = text.rsplit_once('.').and_then(|(field, word)| {
+        let (_, order) = ORDERS.iter().find(|(name, _)| *name == field)?;
+        Some((*order, direction(word)?))
+    });
+    parsed.ok_or_else(|| {
+        let fields: Vec<_> = ORDERS.iter().map(|(name, _)| *name).collect();
+        format!("must be a field and .asc or .desc, not {text}; fields: {}", fields.join(", "))
+    })
+}
+
+/// A group of a trace's fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Group {
+    /// The narrow row; always there.
+    Core,
+    /// Input, output and metadata.
+    Io,
+    /// Scores.
+    Scores,
+    /// Observations.
+    Observations,
+    /// Latency and cost.
+    Metrics,
+}
+
+impl Spelled for Group {
+    const WHAT: &'static str = "field group";
+
+    fn all() -> Vec<Self> {
+        vec![Self::Core, Self::Io, Self::Scores, Self::Observations, Self::Metrics]
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Core => "core",
+            Self::Io => "io",
+            Self::Scores => "scores",
+            Self::Observations => "observations",
+            Self::Metrics => "metrics",
+        }
+    }
+}
+
+/// The groups that a request asks for; all, if it does not say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Groups(Vec<Group>);
+
+impl Groups {
+    /// Reads the `fields` parameter.
+    pub(super) fn read(params: &mut Params) -> Self {
+        let asked = params.parsed("fields", |text| {
+            text.split(',').map(|word| group(word.trim())).collect::<Result<Vec<_>, _>>()
+        });
+        Self(asked.unwrap_or_else(Group::all))
+    }
+
+    /// Whether a group is asked for.
+    pub(super) fn has(&self, group: Group) -> bool {
+        self.0.contains(&group)
+    }
+
+    /// How much to fetch of each record.
+    pub(super) fn detail(&self) -> Detail {
+        if self.has(Group::Io) { Detail::Content } else { Detail::Row }
+    }
+
+    /// Takes out the numbers that nobody asked for, and shows those that nobody knows as told.
+    pub(super) fn hide_numbers<O, S>(&self, details: &mut TraceDetails<O, S>, unknown: Unknown) {
+        if !self.has(Group::Metrics) {
+            details.latency = Some(NOT_ASKED);
+            details.total_cost = Some(NOT_ASKED);
+        }
+        if unknown == Unknown::Zero {
+            details.latency = details.latency.or(Some(0.0));
+            details.total_cost = details.total_cost.or(Some(0.0));
+        }
+    }
+}
+
+fn group(word: &str) -> Result<Group, String> {
+    Group::from_word(word).ok_or_else(|| {
+        let known: Vec<_> = Group::all().into_iter().map(Group::word).collect();
+        format!("{word} is not a known field group: {}", known.join(", "))
+    })
+}
+
+/// How a number that nobody knows is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unknown {
+    /// As null: unknown is not free.
+    Null,
+    /// As 0, for SDKs that cannot read a trace otherwise.
+    Zero,
+}
+
+impl Unknown {
+    /// What the SDK that sends these headers can read. Python's version 2 refuses nulls.
+    pub(super) fn for_client(headers: &HeaderMap) -> Self {
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("");
+        let is_python = text("x-langfuse-sdk-name") == "python";
+        let is_old = text("x-langfuse-sdk-version").starts_with("2.");
+        if is_python && is_old { Self::Zero } else { Self::Null }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::langfuse::params::tests::{params, problems};
+
+    fn project() -> ProjectId {
+        ProjectId::parse("p").unwrap()
+    }
+
+    #[test]
+    fn every_parameter_becomes_a_condition() {
+        let asked = list(
+            project(),
+            params(
+                "userId=u&name=n&sessionId=s&version=v&release=r&tags=a&tags=b&environment=x\
+                 &environment=y&fromTimestamp=2026-11-15T00:00:00Z&orderBy=name.asc&unknown=1",
+            ),
+        )
+        .unwrap();
+        let columns: Vec<_> = asked.query.conditions.iter().map(|c| c.column).collect();
+        let expected = [
+            TraceColumn::User,
+            TraceColumn::Name,
+            TraceColumn::Session,
+            TraceColumn::Version,
+            TraceColumn::Release,
+            TraceColumn::Tags,
+            TraceColumn::Environment,
+        ];
+        assert_eq!(columns, expected);
+        let both = vec!["a".to_owned(), "b".to_owned()];
+        assert_eq!(asked.query.conditions[5].test, Test::AllOf(both));
+        assert!(asked.query.range.from.is_some());
+        assert_eq!(asked.query.order, (TraceOrder::Name, Direction::Ascending));
+        assert_eq!(asked.query.detail, Detail::Content);
+    }
+
+    #[test]
+    fn a_filter_takes_the_place_of_the_simple_parameters() {
+        let filter = r#"[{"type":"string","column":"name","operator":"=","value":"x"}]"#;
+        let query = format!("userId=u&fromTimestamp=2026-11-15T00:00:00Z&filter={filter}");
+        let asked = list(project(), params(&query.replace('"', "%22"))).unwrap();
+        assert_eq!(asked.query.conditions.len(), 1);
+        assert_eq!(asked.query.conditions[0].column, TraceColumn::Name);
+        assert_eq!(asked.query.range.from, None);
+    }
+
+    #[track_caller]
+    fn check_order(text: &str, expected: Option<(TraceOrder, Direction)>) {
+        assert_eq!(order(text).ok(), expected);
+    }
+
+    #[test]
+    fn orders_are_a_field_and_a_direction() {
+        check_order("timestamp.asc", Some((TraceOrder::Timestamp, Direction::Ascending)));
+        check_order("totalCost.desc", Some((TraceOrder::Cost, Direction::Descending)));
+        for odd in ["timestamp", "timestamp.up", "cost.asc", "", ".", "timestamp.asc.asc"] {
+            check_order(odd, None);
+        }
+    }
+
+    #[test]
+    fn groups_that_nobody_asked_for_are_left_out() {
+        let groups = Groups::read(&mut params("fields=core,%20scores"));
+        assert!(groups.has(Group::Scores) && !groups.has(Group::Io));
+        assert_eq!(groups.detail(), Detail::Row);
+        let all = Groups::read(&mut params(""));
+        assert!(Group::all().into_iter().all(|group| all.has(group)));
+        let mut wrong = params("fields=core,price");
+        Groups::read(&mut wrong);
+        assert_eq!(
+            problems(wrong),
+            ["fields: price is not a known field group: core, io, scores, observations, metrics"]
+        );
+    }
+
+    #[test]
+    fn only_an_sdk_that_refuses_nulls_is_told_zero() {
+        let sdk = |name: &str, version: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("x-langfuse-sdk-name", name.parse().unwrap());
+            headers.insert("x-langfuse-sdk-version", version.parse().unwrap());
+            Unknown::for_client(&headers)
+        };
+        assert_eq!(sdk("python", "2.60.10"), Unknown::Zero);
+        assert_eq!(sdk("python", "3.15.0"), Unknown::Null);
+        assert_eq!(sdk("javascript", "2.0.0"), Unknown::Null);
+        assert_eq!(Unknown::for_client(&HeaderMap::new()), Unknown::Null);
+    }
+}

@@ -1,0 +1,247 @@
+//! Events as Langfuse's batch ingestion sends them: each says something about one record.
+//!
+//! Every event stands for itself. One that makes no sense is refused with a message that names the
+//! field; the others are recorded all the same.
+
+use ratchet_core::field::{Act, Stamp};
+use ratchet_core::id::{Id, ScoreId};
+use ratchet_core::limit;
+use ratchet_core::observation::{ObservationKind, ObservationPatch};
+use ratchet_core::score::ScorePatch;
+use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_remote::langfuse::wire::ingestion::{Envelope, EventType};
+use ratchet_remote::langfuse::wire::json::Raw;
+use ratchet_remote::langfuse::wire::maybe::Maybe;
+use ratchet_remote::langfuse::wire::read::{read, read_object};
+use ratchet_store::embedded::Prepared;
+use ratchet_store::telemetry::{Batch, Telemetry};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+
+use super::{Arrival, TracePatches};
+
+mod content;
+mod observation;
+mod score;
+mod trace;
+mod usage;
+
+#[cfg(test)]
+mod tests;
+
+/// What a sender may send, and how much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// About what.
+    pub reach: Reach,
+    /// Bytes of one text; the middle of a longer one is elided, and its length kept.
+    pub text_bytes: usize,
+    /// How deep a payload may nest.
+    pub depth: usize,
+}
+
+/// What a sender may speak about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Everything.
+    All,
+    /// Scores and nothing else: a browser that holds the public key only.
+    Scores,
+}
+
+/// What became of one event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The event's id, or its place in the batch if it has none.
+    pub event: String,
+    /// The id of the record it is about, or why it was refused.
+    pub result: Result<String, Refusal>,
+}
+
+/// Why an event was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// It makes no sense.
+    #[error("{0}")]
+    Invalid(Issue),
+    /// The sender may not speak about this.
+    #[error("a public key alone may only send scores; use Basic auth with public and secret key")]
+    NotAllowed,
+}
+
+impl From<Issue> for Refusal {
+    fn from(issue: Issue) -> Self {
+        Self::Invalid(issue)
+    }
+}
+
+/// What events say, and what became of each of them.
+#[derive(Debug, Default)]
+pub struct Statements {
+    traces: TracePatches,
+    observations: Vec<ObservationPatch>,
+    scores: Vec<ScorePatch>,
+    outcomes: Vec<Outcome>,
+}
+
+/// Who speaks, when, and under which id if the body gives none.
+struct Saying<'a> {
+    rules: &'a Rules,
+    stamp: Stamp,
+    fallback_id: String,
+}
+
+impl Statements {
+    /// Works out what the events of a batch say.
+    ///
+    /// Takes real CPU time and does no IO: large requests belong on a blocking thread.
+    ///
+    /// ```
+    /// use ratchet_stages::record::events::{Statements, Reach, Rules};
+    ///
+    /// let rules = Rules { reach: Reach::All, text_bytes: 8_000_000, depth: 64 };
+    /// let event = r#"{"id": "1", "timestamp": "2026-11-15T10:00:00Z", "type": "trace-create",
+    ///                 "body": {"id": "run-7", "name": "chat"}}"#;
+    /// let statements = Statements::from_batch(&[serde_json::from_str(event)?], &rules);
+    /// assert_eq!(statements.outcomes()[0].result, Ok("run-7".to_owned()));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn from_batch(batch: &[Raw], rules: &Rules) -> Self {
+        let mut statements = Self::default();
+        for (place, event) in batch.iter().enumerate() {
+            let result = statements.take_event(event, rules);
+            let id = event_id(event).unwrap_or_else(|| format!("batch[{place}]"));
+            statements.outcomes.push(Outcome { event: id, result });
+        }
+        statements
+    }
+
+    /// Works out what scores say that come without envelopes, each under the id beside it unless
+    /// it has one of its own.
+    pub fn from_scores(scores: Vec<(ScoreId, Raw)>, rules: &Rules, at: Timestamp) -> Self {
+        let mut statements = Self::default();
+        for (id, body) in scores {
+            let fallback_id = id.to_string();
+            let saying = Saying { rules, stamp: Stamp::stated(at, Act::Create), fallback_id };
+            let result = statements.take_score(&body, &saying).map_err(Refusal::Invalid);
+            statements.outcomes.push(Outcome { event: id.to_string(), result });
+        }
+        statements
+    }
+
+    /// What became of each event, in order.
+    pub fn outcomes(&self) -> &[Outcome] {
+        &self.outcomes
+    }
+
+    /// Whether there is nothing to record.
+    pub fn is_empty(&self) -> bool {
+        self.traces.is_empty() && self.observations.is_empty() && self.scores.is_empty()
+    }
+
+    /// Gets it ready for `Telemetry::commit`, which makes it durable.
+    ///
+    /// Takes real CPU time, too.
+    pub fn prepare(self, telemetry: &Telemetry, arrival: Arrival) -> (Prepared, Vec<Outcome>) {
+        let prepared = telemetry.prepare(Batch {
+            project: arrival.project,
+            traces: self.traces.into_patches(),
+            observations: self.observations,
+            scores: self.scores,
+            received_at: arrival.received_at,
+        });
+        (prepared, self.outcomes)
+    }
+
+    fn take_event(&mut self, event: &RawValue, rules: &Rules) -> Result<String, Refusal> {
+        let envelope: Envelope = read_object(event.get())?;
+        let id = Id::<Envelope>::parse(&envelope.id);
+        id.map_err(|why| Issue::at("id", why.to_string()))?;
+        let is_score = envelope.kind.0 == EventType::Score;
+        if rules.reach == Reach::Scores && !is_score {
+            return Err(Refusal::NotAllowed);
+        }
+        let act = match envelope.kind.0 {
+            EventType::Observation(_, act) => act,
+            EventType::Trace | EventType::Score | EventType::SdkLog => Act::Create,
+        };
+        let stamp = Stamp::stated(envelope.timestamp.0, act);
+        let saying = Saying { rules, stamp, fallback_id: derived_id(event) };
+        let taken = match envelope.kind.0 {
+            EventType::Trace => self.take_trace(&envelope.body, &saying),
+            EventType::Score => self.take_score(&envelope.body, &saying),
+            EventType::Observation(kind, _) => self.take_observation(&envelope.body, kind, &saying),
+            EventType::SdkLog => Ok(envelope.id),
+        };
+        taken.map_err(|issue| Refusal::Invalid(issue.inside("body")))
+    }
+
+    fn take_trace(&mut self, body: &RawValue, saying: &Saying<'_>) -> Result<String, Issue> {
+        let patch = trace::patch(read_body(body, saying.rules)?, saying)?;
+        let id = patch.id.to_string();
+        self.traces.join(patch);
+        Ok(id)
+    }
+
+    fn take_score(&mut self, body: &RawValue, saying: &Saying<'_>) -> Result<String, Issue> {
+        let patch = score::patch(read_body(body, saying.rules)?, saying)?;
+        let id = patch.id.to_string();
+        self.scores.push(patch);
+        Ok(id)
+    }
+
+    fn take_observation(
+        &mut self,
+        body: &RawValue,
+        kind: Option<ObservationKind>,
+        saying: &Saying<'_>,
+    ) -> Result<String, Issue> {
+        let patch = observation::patch(read_body(body, saying.rules)?, kind, saying)?;
+        let id = patch.id.to_string();
+        if let Some(trace) = observation::trace_patch(&patch, saying.stamp) {
+            self.traces.join(trace);
+        }
+        self.observations.push(patch);
+        Ok(id)
+    }
+}
+
+fn read_body<'de, T: Deserialize<'de>>(body: &'de RawValue, rules: &Rules) -> Result<T, Issue> {
+    let payload_depth = limit::depth(body.get()).saturating_sub(1);
+    if payload_depth > rules.depth {
+        let message = format!("nested {payload_depth} deep, at most {} are taken", rules.depth);
+        return Err(Issue { path: Vec::new(), message });
+    }
+    read_object(body.get())
+}
+
+/// The id of an event whose other fields may be broken.
+fn event_id(event: &RawValue) -> Option<String> {
+    #[derive(Deserialize)]
+    struct OnlyId {
+        id: String,
+    }
+    read::<OnlyId>(event.get()).ok().map(|only| only.id)
+}
+
+/// An id for a record whose event gives none: the same each time the same event is sent, so that a
+/// retry does not record it twice.
+fn derived_id(event: &RawValue) -> String {
+    let hash = Sha256::digest(event.get().as_bytes());
+    let mut bytes = [0; 16];
+    bytes.iter_mut().zip(hash).for_each(|(byte, hashed)| *byte = hashed);
+    uuid::Builder::from_custom_bytes(bytes).into_uuid().to_string()
+}
+
+impl Saying<'_> {
+    /// The id that the body gives, or the one for a body that gives none.
+    fn id<Of>(&self, said: &Maybe<String>) -> Result<Id<Of>, Issue> {
+        parse_id("id", said.as_value().unwrap_or(&self.fallback_id))
+    }
+}
+
+fn parse_id<Of>(field: &str, text: &str) -> Result<Id<Of>, Issue> {
+    Id::parse(text).map_err(|why| Issue::at(field, why.to_string()))
+}
