@@ -1,5 +1,7 @@
 /// `ratchet serve`
 pub(crate) mod serve;
+/// `ratchet demo`
+pub(crate) mod demo;
 /// `ratchet keys`
 pub(crate) mod keys;
 /// `ratchet projects`
@@ -44,6 +46,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Record what agents send, until stopped
     Serve(serve::ServeArgs),
+    /// Record a made-up week of agent traffic and stay up to be looked at
+    Demo(demo::DemoArgs),
     /// Make, list and revoke API keys
     Keys(keys::KeysCommand),
     /// List and make projects, and set how long they keep telemetry

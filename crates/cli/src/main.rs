@@ -10,6 +10,8 @@ mod first_start;
 mod folder;
 /// Where a command's data is.
 mod target;
+/// A made-up week to look at.
+mod demo;
 /// A server, from its configuration to its end.
 mod serving;
 /// What a server says once it listens.
@@ -34,6 +36,7 @@ use cmd::{Cli, Command};
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Serve(args) => cmd::serve::run(&args),
+        Command::Demo(args) => cmd::demo::run(&args),
         Command::Keys(args) => cmd::keys::run(&args),
         Command::Projects(args) => cmd::projects::run(&args),
         Command::Backup(args) => cmd::backup::run(&args),

@@ -8,6 +8,7 @@ use ratchet_server::app::{Access, App, Settings};
 use ratchet_server::clock::Clock;
 use ratchet_server::run::Listeners;
 use ratchet_server::stop::Stop;
+use ratchet_store::catalog::{KeyPair, NewKey, Role};
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
 use tokio::net::TcpListener;
@@ -53,6 +54,15 @@ impl Server {
         let app = App::new(folder.clone(), settings, Clock::System, prices);
         let bound = Bound::of(&listeners)?;
         Ok(Self { folder, app, listeners, opening, bound })
+    }
+
+    /// Makes one more key for the project, for a client of our own.
+    pub(crate) async fn another_key(&self, note: &str) -> anyhow::Result<KeyPair> {
+        let project = self.opening.project.id.clone();
+        let note = Some(note.to_owned());
+        let new = NewKey { project, role: Role::Member, note, pair: None };
+        let made = self.folder.catalog.create_key(new, Clock::System.now()).await;
+        Ok(made.context("cannot make a key")?.1)
     }
 
     /// Serves until told to stop, then finishes what is under way and closes the folder.

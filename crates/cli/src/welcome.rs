@@ -114,7 +114,7 @@ fn sdk_lines(pair: &KeyPair, web: &str) -> String {
 }
 
 /// The address as a client on this machine would write it.
-fn url(address: SocketAddr) -> String {
+pub(crate) fn url(address: SocketAddr) -> String {
     if address.ip().is_unspecified() {
         return format!("http://localhost:{}", address.port());
     }

@@ -1,0 +1,186 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Context;
+use clap::Args;
+use ratchet_core::time::Timestamp;
+use ratchet_server::clock::Clock;
+use ratchet_server::stop::{self, Stop, Stopper};
+use ratchet_store::catalog::KeyPair;
+
+use crate::config::layers::Flag;
+use crate::config::{Config, ConfigArgs};
+use crate::demo::send::Visitor;
+use crate::demo::tour::{self, Recorded};
+use crate::demo::{Traffic, imagine};
+use crate::exit::Outcome;
+use crate::print::print;
+use crate::serving::Server;
+use crate::signals::Signals;
+use crate::{log, runtime, welcome};
+
+/// `ratchet demo`
+#[derive(Args, Debug)]
+pub(crate) struct DemoArgs {
+    /// Data folder [default: a temporary one, removed at the end]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Web pages, APIs and OTLP over HTTP [default: 127.0.0.1:3000]
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    /// Which week to make up; the same number and end give the same week
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// When the week ends, such as 2026-01-31T12:00:00Z [default: now]
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// Exit once everything is recorded, instead of staying up to be looked at
+    #[arg(long, requires = "data")]
+    once: bool,
+}
+
+impl DemoArgs {
+    fn flags(&self) -> Vec<Flag> {
+        let mut flags: Vec<Flag> = Vec::new();
+        if self.once {
+            // Nobody else will connect: any free port will do.
+            flags.push(("listen", "127.0.0.1:0".to_owned()));
+            flags.push(("otlp_grpc", "off".to_owned()));
+            flags.push(("otlp_http", "off".to_owned()));
+        }
+        flags.extend(self.listen.iter().map(|listen| ("listen", listen.clone())));
+        flags
+    }
+
+    fn end(&self) -> anyhow::Result<Timestamp> {
+        let Some(until) = &self.until else {
+            return Ok(Clock::System.now());
+        };
+        Timestamp::parse(until).with_context(|| format!("--until {until} is not a time"))
+    }
+}
+
+/// Runs `ratchet demo`.
+pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
+    let end = args.end()?;
+    let home = Home::choose(args.data.as_deref());
+    let place = ConfigArgs { data: Some(home.path().to_owned()), config: None };
+    let mut config = Config::load(&place, args.flags())?;
+    config.warn_of_unknown_variables();
+    if config.log.filter == "info" {
+        // The story is told on stdout; the log only speaks up when something is wrong.
+        "warn".clone_into(&mut config.log.filter);
+    }
+    log::init(&config.log)?;
+    runtime::block_on(demo(&config, args, end))
+}
+
+async fn demo(config: &Config, args: &DemoArgs, end: Timestamp) -> anyhow::Result<Outcome> {
+    let signals = Signals::listen()?;
+    let server = Server::open(config, "ratchet demo").await?;
+    print(&welcome::text(&server))?;
+    let key = key(config, &server).await?;
+    let visitor = Arc::new(Visitor::new(welcome::url(server.bound.web), key));
+    let (stopper, stop) = stop::signal();
+    let load = Load { seed: args.seed, end, stays_up: !args.once };
+    let work = async {
+        let loading = load.run(&visitor, &stopper, &stop);
+        let (served, loaded) = tokio::join!(server.run(stop.clone()), loading);
+        loaded.and(served)
+    };
+    signals.supervise(work, &stopper).await
+}
+
+/// A key to record with: a preset one, the one made just now, or one more for an older folder.
+async fn key(config: &Config, server: &Server) -> anyhow::Result<KeyPair> {
+    if let (Some(public_key), Some(secret_key)) = (&config.init.public_key, &config.init.secret_key)
+    {
+        return Ok(KeyPair { public_key: public_key.clone(), secret_key: secret_key.clone() });
+    }
+    match &server.opening.new_key {
+        Some(key) => Ok(key.clone()),
+        None => server.another_key("ratchet demo").await,
+    }
+}
+
+/// Which week to record, and what then.
+struct Load {
+    seed: u64,
+    end: Timestamp,
+    stays_up: bool,
+}
+
+impl Load {
+    /// Records the week unless someone says stop. A failure stops the server too.
+    async fn run(
+        &self,
+        visitor: &Arc<Visitor>,
+        stopper: &Stopper,
+        stop: &Stop,
+    ) -> anyhow::Result<()> {
+        let recorded = tokio::select! {
+            recorded = self.record(visitor) => recorded,
+            () = stop.requested() => return Ok(()),
+        };
+        if recorded.is_err() || !self.stays_up {
+            stopper.stop();
+        }
+        let text = tour::text(&recorded?, visitor, self.stays_up);
+        print(&text)?;
+        Ok(())
+    }
+
+    async fn record(&self, visitor: &Arc<Visitor>) -> anyhow::Result<Recorded> {
+        let started = Instant::now();
+        let (seed, end) = (self.seed, self.end);
+        let Traffic { exports, scores, examples, traces, spans } =
+            tokio::task::spawn_blocking(move || imagine(seed, end)).await?;
+        eprintln!("recording a week of {traces} traces over OTLP/HTTP …");
+        let mut told = 0;
+        visitor
+            .export(exports, |recorded| {
+                let tenth = recorded * 10 / spans.max(1);
+                if tenth > told {
+                    told = tenth;
+                    eprintln!("  {recorded} of {spans} spans");
+                }
+            })
+            .await?;
+        let thumbs = scores.len();
+        visitor.score(scores).await?;
+        Ok(Recorded { traces, spans, thumbs, examples, took: started.elapsed() })
+    }
+}
+
+/// Where the demo lives: a folder of the user's, or a temporary one that goes when it ends.
+struct Home {
+    path: PathBuf,
+    is_temporary: bool,
+}
+
+impl Home {
+    fn choose(data: Option<&Path>) -> Self {
+        match data {
+            Some(data) => Self { path: data.to_owned(), is_temporary: false },
+            None => {
+                let name = format!("ratchet-demo-{}", uuid::Uuid::new_v4());
+                Self { path: std::env::temp_dir().join(name), is_temporary: true }
+            }
+        }
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        if self.is_temporary
+            && let Err(error) = std::fs::remove_dir_all(&self.path)
+        {
+            eprintln!("ratchet: cannot remove {}: {error}", self.path.display());
+        }
+    }
+}

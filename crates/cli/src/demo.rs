@@ -1,0 +1,76 @@
+//! One realistic week, made up from a seed and recorded over Ratchet's own interfaces.
+
+/// Chance from a seed.
+mod chance;
+/// When things happen.
+mod rhythm;
+/// Who takes part.
+mod cast;
+/// What is said.
+mod words;
+/// What a run consists of.
+mod story;
+/// Telling a story step by step.
+mod scene;
+/// The stories themselves.
+mod stories;
+/// What people think of it.
+mod feedback;
+/// Everything together.
+mod week;
+/// From stories to OTLP.
+mod wire;
+/// From OTLP to a server.
+pub(crate) mod send;
+/// Where to look then.
+pub(crate) mod tour;
+#[cfg(test)]
+mod tests;
+
+use ratchet_core::time::Timestamp;
+use serde_json::Value;
+
+use cast::Place;
+use story::Run;
+use tour::Examples;
+use wire::Export;
+
+/// A week, ready to be sent.
+#[derive(Debug)]
+pub(crate) struct Traffic {
+    /// The spans, as OTLP requests.
+    pub(crate) exports: Vec<Export>,
+    /// The thumbs, as bodies of `POST /api/public/scores`.
+    pub(crate) scores: Vec<Value>,
+    /// How many traces.
+    pub(crate) traces: usize,
+    /// How many spans.
+    pub(crate) spans: usize,
+    /// Places worth a look.
+    pub(crate) examples: Examples,
+}
+
+/// Makes a week up. The same seed and end give the same bytes.
+pub(crate) fn imagine(seed: u64, end: Timestamp) -> Traffic {
+    let week = week::imagine(seed, end);
+    let exports = wire::exports(&week.runs);
+    Traffic {
+        scores: week.thumbs.iter().map(wire::score).collect(),
+        traces: week.runs.len(),
+        spans: exports.iter().map(|export| export.spans).sum(),
+        examples: examples(&week.runs),
+        exports,
+    }
+}
+
+fn examples(runs: &[Run]) -> Examples {
+    let newest = |is_it: &dyn Fn(&&Run) -> bool| runs.iter().rev().find(is_it);
+    let nested = newest(&|run| run.agent.name == cast::RESEARCH.name && run.asked_by.is_none());
+    let circles = newest(&|run| run.tags.contains(&"coding") && run.quality < 0.4);
+    let bad = newest(&|run| run.release.is_bad && run.place == Place::Prod);
+    Examples {
+        trace: nested.map(|run| wire::hex(&run.id)).unwrap_or_default(),
+        session: circles.map(|run| run.session.clone()).unwrap_or_default(),
+        bad_version: bad.map_or("", |run| run.release.version),
+    }
+}
