@@ -55,8 +55,8 @@ doc: ## build the documentation; a warning is an error
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --locked
 
 deps: ## check licences, sources and unused dependencies (installs cargo-deny and cargo-machete)
-	scripts/install-tool cargo-deny 0.18.9
-	scripts/install-tool cargo-machete 0.9.1
+	scripts/install-tool cargo-deny 0.20.2
+	scripts/install-tool cargo-machete 0.9.2
 	.setup/bin/cargo-deny check bans licenses sources
 	.setup/bin/cargo-machete
 
