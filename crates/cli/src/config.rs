@@ -15,7 +15,7 @@ pub(crate) mod value;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::ensure;
 use clap::Args;
 use ratchet_core::secret::Secret;
 use ratchet_server::app::{Limits, Timeouts};
@@ -240,14 +240,13 @@ fn add_usual_files(layers: &mut Layers) -> anyhow::Result<()> {
     layers.add_file_of(Path::new("."))?;
     let data = Lookup::new(layers).value("data", default_data(), "")?.0;
     layers.add_file_of(&data)?;
-    let moved = Lookup::new(layers).value("data", default_data(), "")?.0;
-    if moved != data {
-        bail!(
-            "{} sets `data`, but a data folder cannot say where it is; \
-             put it into ratchet.toml of the current folder",
-            data.join(layers::FILE_NAME).display()
-        );
-    }
+    let theirs = data.join(layers::FILE_NAME);
+    ensure!(
+        !layers.file_says(&theirs, "data"),
+        "{} sets `data`, but a data folder cannot say where it is; \
+         put it into ratchet.toml of the current folder",
+        theirs.display()
+    );
     Ok(())
 }
 

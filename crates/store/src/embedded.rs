@@ -8,6 +8,7 @@ mod column;
 mod compact;
 mod connection;
 mod content;
+mod credentials;
 mod cursor;
 mod entry;
 mod examine;

@@ -53,7 +53,8 @@ impl Launch {
     pub fn command(binary: &str) -> Self {
         let home = TempDir::new().unwrap();
         let mut command = Command::new(binary);
-        command.current_dir(home.path());
+        // Help is as wide as this variable says, and snapshots need one width.
+        command.current_dir(home.path()).env_remove("COLUMNS");
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("RATCHET_") {
                 command.env_remove(name);

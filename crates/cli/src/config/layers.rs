@@ -100,6 +100,11 @@ impl Layers {
             .find_map(|file| Some((file.values.get(key)?.clone(), Source::File(file.path.clone()))))
     }
 
+    /// Whether the file that was added under this path has a key.
+    pub(crate) fn file_says(&self, path: &Path, key: &str) -> bool {
+        self.files.iter().any(|file| file.path == path && file.values.contains_key(key))
+    }
+
     /// Refuses files with keys that no setting has.
     pub(crate) fn refuse_unknown_keys(&self, known: &[&str]) -> anyhow::Result<()> {
         for file in &self.files {

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use ratchet_server::api::tar::{BLOCK, Entry};
+use ratchet_server::api::tar::{ArchivedFile, BLOCK};
 use ratchet_store::embedded::BackupReport;
 use reqwest::Response;
 
@@ -53,7 +53,7 @@ impl<'a> Unpacker<'a> {
                     let (now, later) = piece.split_at(piece.len().min(BLOCK - header.len()));
                     header.extend_from_slice(now);
                     if let Some(block) = header.first_chunk::<BLOCK>() {
-                        let entry = Entry::from_header(block)?;
+                        let entry = ArchivedFile::from_header(block)?;
                         self.begin(entry)?;
                     }
                     later
@@ -76,7 +76,7 @@ impl<'a> Unpacker<'a> {
         Ok(())
     }
 
-    fn begin(&mut self, entry: Option<Entry>) -> anyhow::Result<()> {
+    fn begin(&mut self, entry: Option<ArchivedFile>) -> anyhow::Result<()> {
         let Some(entry) = entry else {
             self.state = State::Ended;
             return Ok(());
@@ -118,7 +118,7 @@ mod tests {
     fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (name, content) in files {
-            let entry = Entry { name: (*name).to_owned(), size: content.len() as u64 };
+            let entry = ArchivedFile { name: (*name).to_owned(), size: content.len() as u64 };
             bytes.extend(entry.header().unwrap());
             bytes.extend(*content);
             bytes.extend(vec![0; entry.padding()]);

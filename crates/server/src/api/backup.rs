@@ -19,7 +19,7 @@ use bytes::Bytes;
 use hyper::body::Frame;
 use tokio::task::JoinHandle;
 
-use super::tar::{BLOCK, Entry};
+use super::tar::{ArchivedFile, BLOCK};
 use crate::app::App;
 use crate::auth::Owner;
 use crate::error::{ApiError, ApiResult};
@@ -57,7 +57,7 @@ fn remove(folder: &Path) {
 /// A tar file that is made while it is read.
 #[derive(Debug)]
 struct Archive {
-    waiting: VecDeque<(Entry, File)>,
+    waiting: VecDeque<(ArchivedFile, File)>,
     open: Option<Content>,
     end: Option<Bytes>,
 }
@@ -76,7 +76,7 @@ impl Archive {
             let file = File::open(path)?;
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let size = file.metadata()?.len();
-            waiting.push_back((Entry { name, size }, file));
+            waiting.push_back((ArchivedFile { name, size }, file));
         }
         let end = Some(Bytes::from_static(&[0; 2 * BLOCK]));
         Ok(Self { waiting, open: None, end })
@@ -179,12 +179,12 @@ mod tests {
         let bytes = body.collect().await.unwrap().to_bytes();
 
         let header: &[u8; BLOCK] = bytes.first_chunk().unwrap();
-        let entry = Entry::from_header(header).unwrap().unwrap();
+        let entry = ArchivedFile::from_header(header).unwrap().unwrap();
         assert_eq!((entry.name.as_str(), entry.size), ("big.db", content.len() as u64));
         assert_eq!(bytes[BLOCK..BLOCK + content.len()], content);
         let second = BLOCK + content.len() + entry.padding();
         let header: &[u8; BLOCK] = bytes[second..].first_chunk().unwrap();
-        assert_eq!(Entry::from_header(header).unwrap().unwrap().name, "empty.db");
+        assert_eq!(ArchivedFile::from_header(header).unwrap().unwrap().name, "empty.db");
         assert_eq!(bytes.len(), second + 3 * BLOCK);
     }
 

@@ -18,7 +18,7 @@ const IS_BINARY: u8 = 0x80;
 
 /// A file in a tar file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct ArchivedFile {
     /// Its name: one path component, at most 100 bytes.
     pub name: String,
     /// Its size in bytes.
@@ -39,7 +39,7 @@ pub enum TarError {
     LongName,
 }
 
-impl Entry {
+impl ArchivedFile {
     /// The header block of this file.
     ///
     /// # Errors
@@ -136,9 +136,9 @@ mod tests {
 
     #[track_caller]
     fn check_round_trip(name: &str, size: u64, padding: usize) {
-        let entry = Entry { name: name.to_owned(), size };
+        let entry = ArchivedFile { name: name.to_owned(), size };
         let header = entry.header().unwrap();
-        assert_eq!(Entry::from_header(&header), Ok(Some(entry.clone())));
+        assert_eq!(ArchivedFile::from_header(&header), Ok(Some(entry.clone())));
         assert_eq!(entry.padding(), padding);
     }
 
@@ -153,29 +153,30 @@ mod tests {
 
     #[test]
     fn a_zero_block_is_the_end() {
-        assert_eq!(Entry::from_header(&[0; BLOCK]), Ok(None));
+        assert_eq!(ArchivedFile::from_header(&[0; BLOCK]), Ok(None));
     }
 
     #[test]
     fn a_flipped_bit_is_noticed() {
-        let mut header = Entry { name: "catalog.db".to_owned(), size: 4096 }.header().unwrap();
+        let mut header =
+            ArchivedFile { name: "catalog.db".to_owned(), size: 4096 }.header().unwrap();
         header[130] ^= 1;
-        assert_eq!(Entry::from_header(&header), Err(TarError::Checksum));
+        assert_eq!(ArchivedFile::from_header(&header), Err(TarError::Checksum));
     }
 
     #[test]
     fn names_stay_in_the_folder() {
         for name in ["../passwd", "/etc/passwd", "a/b", "..", "a\\b"] {
-            let header = Entry { name: name.to_owned(), size: 1 }.header().unwrap();
-            assert_eq!(Entry::from_header(&header), Err(TarError::NotAFile), "{name}");
+            let header = ArchivedFile { name: name.to_owned(), size: 1 }.header().unwrap();
+            assert_eq!(ArchivedFile::from_header(&header), Err(TarError::NotAFile), "{name}");
         }
-        let long = Entry { name: "x".repeat(100), size: 1 };
+        let long = ArchivedFile { name: "x".repeat(100), size: 1 };
         assert_eq!(long.header(), Err(TarError::LongName));
     }
 
     #[test]
     fn noise_is_refused() {
-        assert_eq!(Entry::from_header(&[0xff; BLOCK]), Err(TarError::Checksum));
-        assert_eq!(Entry::from_header(&[b'7'; BLOCK]), Err(TarError::Checksum));
+        assert_eq!(ArchivedFile::from_header(&[0xff; BLOCK]), Err(TarError::Checksum));
+        assert_eq!(ArchivedFile::from_header(&[b'7'; BLOCK]), Err(TarError::Checksum));
     }
 }

@@ -3,18 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use argon2::Argon2;
-use argon2::password_hash::PasswordHasher;
-use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use rustc_hash::FxHashMap;
-use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
 use uuid::Uuid;
 
 use super::column::Column;
 use super::connection::{self, Purpose};
+use super::credentials::{self, hash_password, hash_secret, hint, random_pair};
 use super::lock::Lock;
 use super::{CATALOG_MIGRATIONS, sqlite_error};
 use crate::catalog::{ApiKey, KeyPair, NewKey, NewProject, NewUser, Project, Role, User};
@@ -195,8 +191,7 @@ impl CatalogDb {
         let (salt, expected) = stored
             .as_ref()
             .map_or(("", ""), |stored| (stored.salt.as_str(), stored.secret_hash.as_str()));
-        let given = hash_secret(salt, secret);
-        let is_right: bool = given.as_bytes().ct_eq(expected.as_bytes()).into();
+        let is_right = credentials::matches(salt, secret, expected);
         Ok(stored.filter(|_| is_right).map(|stored| stored.key.clone()))
     }
 
@@ -264,34 +259,6 @@ fn taken(error: StoreError, what: String) -> StoreError {
         }
         other => other,
     }
-}
-
-fn random_pair() -> KeyPair {
-    KeyPair {
-        public_key: format!("pk-lf-{}", Uuid::new_v4()),
-        secret_key: Secret::new(format!("sk-lf-{}", Uuid::new_v4())),
-    }
-}
-
-/// Secrets are long and random, so a fast hash is enough; the salt keeps equal ones apart.
-fn hash_secret(salt: &str, secret: &str) -> String {
-    let digest = Sha256::new().chain_update(salt).chain_update([0]).chain_update(secret).finalize();
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// People's passwords are short, so the hash is slow.
-fn hash_password(password: &Secret) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
-    let hash = Argon2::default()
-        .hash_password(password.expose().as_bytes())
-        .map_err(|error| error.to_string())?;
-    Ok(hash.to_string())
-}
-
-/// The last four characters of a secret that has plenty more.
-fn hint(secret: &str) -> String {
-    let shown = if secret.chars().count() >= 16 { 4 } else { 0 };
-    let skipped = secret.chars().count() - shown;
-    secret.chars().skip(skipped).collect()
 }
 
 fn role(row: &Row<'_>, column: usize) -> rusqlite::Result<Role> {

@@ -1,0 +1,143 @@
+use std::path::Path;
+use std::process::Command;
+
+use ratchet_testkit::otlp;
+use ratchet_testkit::process::{PUBLIC_KEY, Ratchet, SECRET_KEY, Signal};
+use reqwest::{Client, StatusCode};
+
+use crate::{ask, fails, folder, json, ok, ratchet, server};
+
+const TRACE: u128 = 0xabc;
+const SPAN: u64 = 0xdef;
+
+/// Records one span over OTLP.
+fn record(running: &Ratchet) {
+    let body = otlp::request("shop").with(otlp::span(TRACE, SPAN).named("checkout")).to_protobuf();
+    let status = block_on(async {
+        let request = Client::new()
+            .post(format!("{}/api/public/otel/v1/traces", running.web()))
+            .basic_auth(PUBLIC_KEY, Some(SECRET_KEY))
+            .header("content-type", "application/x-protobuf")
+            .body(body);
+        request.send().await.unwrap().status()
+    });
+    assert_eq!(status, StatusCode::OK);
+}
+
+fn block_on<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Runtime::new().unwrap().block_on(work)
+}
+
+#[track_caller]
+fn check_restores(backup: &Path) {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("restored");
+    ok(ratchet(&["restore"]).arg(backup).arg("--data").arg(&data));
+    let running = server(&data).start();
+    assert_eq!(json(ask(&running, &["keys", "list"]))[0]["publicKey"], PUBLIC_KEY);
+}
+
+#[test]
+fn a_backup_of_a_folder_comes_back() {
+    let data = tempfile::tempdir().unwrap();
+    let running = server(data.path()).start();
+    record(&running);
+    running.signal(Signal::TERM);
+    running.wait();
+    let home = tempfile::tempdir().unwrap();
+    let backup = home.path().join("backup");
+    let made = json(ratchet(&["backup"]).arg(&backup).arg("--data").arg(data.path()));
+    assert_eq!(made["files"].as_array().unwrap().len(), 2);
+    check_restores(&backup);
+}
+
+#[test]
+fn a_backup_of_a_running_server_comes_back() {
+    let data = tempfile::tempdir().unwrap();
+    let running = server(data.path()).start();
+    record(&running);
+    let home = tempfile::tempdir().unwrap();
+    let backup = home.path().join("backup");
+    let refused = fails(ratchet(&["backup"]).arg(&backup).arg("--data").arg(data.path()), 1);
+    assert!(refused.contains("is in use by ratchet serve"), "{refused}");
+    let made = json(ask(&running, &["backup"]).arg(&backup));
+    assert_eq!(made["files"].as_array().unwrap().len(), 2);
+    let scratch = std::fs::read_dir(data.path().join("tmp")).unwrap();
+    assert_eq!(scratch.count(), 0, "the server keeps no copy");
+    check_restores(&backup);
+}
+
+#[test]
+fn a_streamed_backup_is_a_tar_file_for_anyone() {
+    let data = tempfile::tempdir().unwrap();
+    let running = server(data.path()).start();
+    let bytes = block_on(async {
+        let request = Client::new().post(format!("{}/api/v1/backup", running.web()));
+        let answer = request.basic_auth(PUBLIC_KEY, Some(SECRET_KEY)).send().await.unwrap();
+        assert_eq!(answer.headers()["content-type"], "application/x-tar");
+        answer.bytes().await.unwrap()
+    });
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("backup.tar");
+    std::fs::write(&file, bytes).unwrap();
+    let listed = Command::new("tar").arg("tf").arg(&file).output().unwrap();
+    assert_eq!(String::from_utf8(listed.stdout).unwrap(), "telemetry.db\ncatalog.db\n");
+    assert_eq!(String::from_utf8(listed.stderr).unwrap(), "");
+}
+
+#[test]
+fn nothing_is_overwritten() {
+    let data = folder();
+    let home = tempfile::tempdir().unwrap();
+    let (full, backup) = (home.path().join("full"), home.path().join("backup"));
+    std::fs::create_dir(&full).unwrap();
+    std::fs::write(full.join("mine"), "mine").unwrap();
+    let message = fails(ratchet(&["backup"]).arg(&full).arg("--data").arg(data.path()), 1);
+    assert!(message.contains("is not empty; back up into a new folder"), "{message}");
+    ok(ratchet(&["backup"]).arg(&backup).arg("--data").arg(data.path()));
+    let message = fails(ratchet(&["restore"]).arg(&backup).arg("--data").arg(&full), 1);
+    assert!(message.contains("cannot restore"), "{message}");
+    assert_eq!(std::fs::read_dir(&full).unwrap().count(), 1);
+}
+
+#[test]
+fn a_damaged_backup_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let (empty, target) = (home.path().join("empty"), home.path().join("target"));
+    std::fs::create_dir(&empty).unwrap();
+    let message = fails(ratchet(&["restore"]).arg(&empty).arg("--data").arg(&target), 1);
+    assert!(message.contains("is this a backup?"), "{message}");
+
+    let data = folder();
+    let backup = home.path().join("backup");
+    ok(ratchet(&["backup"]).arg(&backup).arg("--data").arg(data.path()));
+    std::fs::write(backup.join("telemetry.db"), "this is no database at all").unwrap();
+    let message = fails(ratchet(&["restore"]).arg(&backup).arg("--data").arg(&target), 1);
+    assert!(message.contains("telemetry.db"), "{message}");
+    assert!(!target.join("catalog.db").exists());
+}
+
+#[test]
+fn the_secret_key_is_copied_only_when_asked() {
+    let data = folder();
+    std::fs::write(data.path().join("secret.key"), "hush").unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let (without, with) = (home.path().join("without"), home.path().join("with"));
+    ok(ratchet(&["backup"]).arg(&without).arg("--data").arg(data.path()));
+    assert!(!without.join("secret.key").exists());
+    let launch = ratchet(&["backup", "--include-secret-key"]).arg(&with);
+    ok(launch.arg("--data").arg(data.path()));
+    assert_eq!(std::fs::read_to_string(with.join("secret.key")).unwrap(), "hush");
+}
+
+#[test]
+fn compaction_says_what_it_gave_back() {
+    let data = tempfile::tempdir().unwrap();
+    let running = server(data.path()).start();
+    record(&running);
+    let report = json(ask(&running, &["compact"]));
+    assert!(report["bytesBefore"].as_u64().unwrap() > 0, "{report}");
+    drop(running);
+    let report = json(ratchet(&["compact"]).arg("--data").arg(data.path()));
+    assert!(report["bytesAfter"].as_u64().unwrap() > 0, "{report}");
+}

@@ -1,0 +1,138 @@
+use std::path::Path;
+
+use ratchet_testkit::process::{Launch, PROJECT, Ratchet};
+use serde_json::Value;
+
+use crate::{ask, fails, folder, json, ok, ratchet, server};
+
+/// Where the commands of a test find their data.
+enum At<'a> {
+    Folder(&'a Path),
+    Server(&'a Ratchet),
+}
+
+impl At<'_> {
+    fn ratchet(&self, args: &[&str]) -> Launch {
+        match self {
+            Self::Folder(data) => ratchet(args).arg("--data").arg(data),
+            Self::Server(running) => ask(running, args),
+        }
+    }
+}
+
+fn names(list: &Value, field: &str) -> Vec<String> {
+    let texts = list.as_array().unwrap().iter().map(|entry| entry[field].as_str().unwrap());
+    texts.map(str::to_owned).collect()
+}
+
+fn check_keys(at: &At<'_>) {
+    let made = json(at.ratchet(&["keys", "create", "--role", "viewer", "--note", "for Ada"]));
+    assert_eq!(made["role"], "viewer");
+    assert_eq!(made["note"], "for Ada");
+    let (secret, hint) =
+        (made["secretKey"].as_str().unwrap(), made["secretHint"].as_str().unwrap());
+    assert!(secret.ends_with(hint.trim_start_matches(|c: char| !c.is_ascii_alphanumeric())));
+
+    let listed = ok(at.ratchet(&["keys", "list"]));
+    assert!(listed.contains("for Ada") && !listed.contains(secret), "{listed}");
+    assert_eq!(json(at.ratchet(&["keys", "list"])).as_array().unwrap().len(), 2);
+
+    let public = made["publicKey"].as_str().unwrap();
+    assert_eq!(json(at.ratchet(&["keys", "revoke", public]))["id"], made["id"]);
+    assert_eq!(json(at.ratchet(&["keys", "list"])).as_array().unwrap().len(), 1);
+    let message = fails(at.ratchet(&["keys", "revoke", public]), 1);
+    assert!(message.contains("not found"), "{message}");
+    let message = fails(at.ratchet(&["keys", "create", "--role", "king"]), 1);
+    assert!(message.contains("role: owner, member, viewer or ingest-only"), "{message}");
+}
+
+#[test]
+fn keys_live_and_die_in_a_folder() {
+    let data = folder();
+    check_keys(&At::Folder(data.path()));
+}
+
+#[test]
+fn keys_live_and_die_on_a_server() {
+    let data = tempfile::tempdir().unwrap();
+    check_keys(&At::Server(&server(data.path()).start()));
+}
+
+fn check_projects(at: &At<'_>) {
+    let made = json(at.ratchet(&["projects", "create", "shop", "--id", "shop-1"]));
+    assert_eq!((&made["name"], &made["retentionDays"]), (&"shop".into(), &Value::Null));
+    let message = fails(at.ratchet(&["projects", "create", "shop"]), 1);
+    assert!(message.contains("exists already"), "{message}");
+    assert_eq!(names(&json(at.ratchet(&["projects", "list"])), "id"), [PROJECT, "shop-1"]);
+
+    let message = fails(at.ratchet(&["keys", "list"]), 1);
+    assert!(message.contains("name one with --project: test-project, shop"), "{message}");
+    let message = fails(at.ratchet(&["keys", "list", "--project", "shoop"]), 1);
+    assert!(message.contains("no project shoop; there are: test-project, shop"), "{message}");
+    assert_eq!(json(at.ratchet(&["keys", "list", "--project", "shop"])), Value::Array(Vec::new()));
+
+    let kept = json(at.ratchet(&["projects", "set-retention", "30", "--project", "shop"]));
+    assert_eq!(kept["retentionDays"], 30);
+    let kept = json(at.ratchet(&["projects", "set-retention", "forever", "--project", "shop-1"]));
+    assert_eq!(kept["retentionDays"], Value::Null);
+    let message = fails(at.ratchet(&["projects", "set-retention", "0", "--project", "shop"]), 1);
+    assert!(message.contains("days: 1 to 36500"), "{message}");
+}
+
+#[test]
+fn projects_are_made_in_a_folder() {
+    let data = folder();
+    check_projects(&At::Folder(data.path()));
+}
+
+#[test]
+fn projects_are_made_on_a_server() {
+    let data = tempfile::tempdir().unwrap();
+    check_projects(&At::Server(&server(data.path()).start()));
+}
+
+#[test]
+fn a_folder_that_is_none_is_not_made_one() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("typo");
+    let message = fails(ratchet(&["keys", "list"]).arg("--data").arg(&data), 1);
+    assert!(message.contains("is not a data folder of ratchet"), "{message}");
+    assert!(!data.exists());
+}
+
+#[test]
+fn a_server_needs_a_key_that_may() {
+    let data = tempfile::tempdir().unwrap();
+    let running = server(data.path()).start();
+    let message = fails(ratchet(&["keys", "list", "--server", running.web()]), 1);
+    assert!(message.contains("RATCHET_PUBLIC_KEY"), "{message}");
+    let message = fails(ask(&running, &["keys", "list"]).env("RATCHET_SECRET_KEY", "wrong"), 1);
+    assert!(message.contains("refused (401)"), "{message}");
+
+    let viewer = json(ask(&running, &["keys", "create", "--role", "viewer"]));
+    let as_viewer = |args: &[&str]| {
+        ask(&running, args)
+            .env("RATCHET_PUBLIC_KEY", viewer["publicKey"].as_str().unwrap())
+            .env("RATCHET_SECRET_KEY", viewer["secretKey"].as_str().unwrap())
+    };
+    for args in [&["keys", "list"][..], &["projects", "create", "x"], &["compact"]] {
+        let message = fails(as_viewer(args), 1);
+        assert!(message.contains("refused (403)"), "{args:?}: {message}");
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_is_told() {
+    let launch = |url: &str| {
+        ratchet(&["keys", "list", "--server", url])
+            .env("RATCHET_PUBLIC_KEY", "pk")
+            .env("RATCHET_SECRET_KEY", "sk")
+    };
+    let message = fails(launch("http://127.0.0.1:1"), 1);
+    assert!(
+        message.contains("cannot reach http://127.0.0.1:1/; is the server running?"),
+        "{message}"
+    );
+    assert!(fails(launch("nonsense"), 1).contains("is no address"));
+    assert!(fails(launch("https://example.com"), 1).contains("only http:// is spoken here"));
+}

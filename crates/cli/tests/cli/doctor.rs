@@ -1,0 +1,134 @@
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use ratchet_testkit::process::{Finished, Launch};
+use serde_json::Value;
+
+use crate::{folder, ratchet, server};
+
+fn doctor(data: &Path) -> Launch {
+    let free = "127.0.0.1:0";
+    ratchet(&["doctor", "--json"])
+        .arg("--data")
+        .arg(data)
+        .env("RATCHET_LISTEN", free)
+        .env("RATCHET_OTLP_GRPC", free)
+        .env("RATCHET_OTLP_HTTP", "off")
+}
+
+/// What doctor says about one thing, and its exit code.
+#[track_caller]
+fn check(launch: Launch, about: &str, state: &str, code: i32) -> String {
+    let Finished { code: found_code, stdout, stderr } = launch.run();
+    let checks: Value =
+        serde_json::from_str(&stdout).unwrap_or_else(|_| panic!("{stdout}{stderr}"));
+    let is_wanted = |check: &&Value| check["about"] == about;
+    let found = checks.as_array().unwrap().iter().find(is_wanted);
+    let found = found.unwrap_or_else(|| panic!("nothing about {about}: {stdout}"));
+    assert_eq!((&found["state"], found_code), (&state.into(), Some(code)), "{stdout}");
+    found["detail"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_healthy_folder_is_well() {
+    let data = folder();
+    for about in ["data folder", "permissions", "clock", "secret.key", "telemetry.db integrity"] {
+        check(doctor(data.path()), about, "ok", 0);
+    }
+}
+
+#[test]
+fn a_folder_in_use_may_be_looked_at() {
+    let data = tempfile::tempdir().unwrap();
+    let running = server(data.path()).start();
+    let address = |url: &str| url.trim_start_matches("http://").to_owned();
+    let launch = || {
+        doctor(data.path())
+            .env("RATCHET_LISTEN", address(running.web()))
+            .env("RATCHET_OTLP_GRPC", address(running.otlp_grpc()))
+    };
+    assert!(check(launch(), "--listen", "ok", 0).starts_with("ratchet serves"));
+    assert!(check(launch(), "--otlp-grpc", "ok", 0).starts_with("ratchet serves"));
+    check(launch(), "catalog.db integrity", "ok", 0);
+}
+
+#[test]
+fn no_folder_is_bad() {
+    let home = tempfile::tempdir().unwrap();
+    let detail = check(doctor(&home.path().join("none")), "data folder", "bad", 3);
+    assert!(detail.contains("ratchet serve --data"), "{detail}");
+}
+
+#[test]
+fn damage_is_found() {
+    let data = folder();
+    let file = data.path().join("telemetry.db");
+    let mut bytes = std::fs::read(&file).unwrap();
+    // The first page stays, so that it is still a database.
+    bytes[4096..].fill(0xa5);
+    std::fs::write(&file, bytes).unwrap();
+    let detail = check(doctor(data.path()), "telemetry.db", "bad", 3);
+    assert!(detail.contains("ratchet restore"), "{detail}");
+}
+
+#[test]
+fn a_newer_database_asks_for_an_upgrade() {
+    let data = folder();
+    let file = data.path().join("catalog.db");
+    let mut bytes = std::fs::read(&file).unwrap();
+    // The schema version: bytes 60 to 63 of a SQLite file.
+    bytes[60..64].copy_from_slice(&999_u32.to_be_bytes());
+    std::fs::write(&file, bytes).unwrap();
+    let detail = check(doctor(data.path()), "catalog.db version", "bad", 3);
+    assert!(detail.contains("upgrade ratchet"), "{detail}");
+    let log = server(data.path()).try_start().unwrap_err();
+    assert!(log.contains("upgrade ratchet"), "{log}");
+}
+
+#[test]
+fn a_secret_that_others_can_read_is_bad() {
+    let data = folder();
+    let file = data.path().join("secret.key");
+    std::fs::write(&file, "hush").unwrap();
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).unwrap();
+    let detail = check(doctor(data.path()), "secret.key", "bad", 3);
+    assert!(detail.contains("chmod 600"), "{detail}");
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
+    check(doctor(data.path()), "secret.key", "ok", 0);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_bad() {
+    let data = folder();
+    let set =
+        |mode| std::fs::set_permissions(data.path(), PermissionsExt::from_mode(mode)).unwrap();
+    set(0o555);
+    // The system administrator may write anyway, and then there is nothing to find.
+    let may_write_anyway = std::fs::write(data.path().join("probe"), "").is_ok();
+    let (state, code) = if may_write_anyway { ("ok", 0) } else { ("bad", 3) };
+    check(doctor(data.path()), "permissions", state, code);
+    set(0o755);
+}
+
+#[test]
+fn a_clock_set_back_is_told() {
+    let data = folder();
+    let file = std::fs::File::options().write(true).open(data.path().join("telemetry.db")).unwrap();
+    let tomorrow =
+        file.metadata().unwrap().modified().unwrap() + std::time::Duration::from_secs(86_400);
+    file.set_modified(tomorrow).unwrap();
+    check(doctor(data.path()), "clock", "warn", 0);
+}
+
+#[test]
+fn people_get_a_table() {
+    let data = folder();
+    let (text, code) = {
+        let launch = ratchet(&["doctor"]).arg("--data").arg(data.path());
+        let launch = launch.env("RATCHET_LISTEN", "127.0.0.1:0").env("RATCHET_OTLP_HTTP", "off");
+        let finished = launch.env("RATCHET_OTLP_GRPC", "off").run();
+        (finished.stdout, finished.code)
+    };
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.starts_with("CHECK") && text.contains("disk space"), "{text}");
+}

@@ -1,0 +1,71 @@
+//! The real binary, run as people and programs run it, each test in a folder of its own.
+#![expect(clippy::unwrap_used, reason = "a broken expectation must stop the test")]
+
+/// What the program says about itself.
+mod help;
+/// Where settings come from.
+mod config;
+/// Starting, stopping and standing in each other's way.
+mod serve;
+/// Projects and keys, on a folder and on a server.
+mod catalog;
+/// Copies of the data, and back.
+mod backup;
+/// What `doctor` sees.
+mod doctor;
+
+use std::path::Path;
+
+use ratchet_testkit::process::{Finished, Launch, Ratchet, Signal};
+use serde_json::Value;
+
+/// Any command of the binary under test.
+fn ratchet(args: &[&str]) -> Launch {
+    Launch::command(env!("CARGO_BIN_EXE_ratchet")).args(args)
+}
+
+/// A server of the binary under test, with preset keys.
+fn server(data: &Path) -> Launch {
+    Launch::serve(env!("CARGO_BIN_EXE_ratchet"), data)
+}
+
+/// A folder that a server has made, closed and left.
+fn folder() -> tempfile::TempDir {
+    let data = tempfile::tempdir().unwrap();
+    let running = server(data.path()).start();
+    running.signal(Signal::TERM);
+    assert_eq!(running.wait().status.code(), Some(0));
+    data
+}
+
+/// A command that asks a server, with its key.
+fn ask(server: &Ratchet, args: &[&str]) -> Launch {
+    ratchet(args)
+        .args(["--server", server.web()])
+        .env("RATCHET_PUBLIC_KEY", ratchet_testkit::process::PUBLIC_KEY)
+        .env("RATCHET_SECRET_KEY", ratchet_testkit::process::SECRET_KEY)
+}
+
+/// The output of a command that worked.
+#[track_caller]
+fn ok(launch: Launch) -> String {
+    let Finished { code, stdout, stderr } = launch.run();
+    assert_eq!(code, Some(0), "stdout: {stdout}\nstderr: {stderr}");
+    stdout
+}
+
+/// The JSON on stdout of a command that worked: that and nothing else.
+#[track_caller]
+fn json(launch: Launch) -> Value {
+    let stdout = ok(launch.arg("--json"));
+    serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error} in: {stdout}"))
+}
+
+/// The message of a command that failed: with this code, with nothing on stdout.
+#[track_caller]
+fn fails(launch: Launch, expected_code: i32) -> String {
+    let Finished { code, stdout, stderr } = launch.run();
+    assert_eq!(code, Some(expected_code), "stdout: {stdout}\nstderr: {stderr}");
+    assert_eq!(stdout, "");
+    stderr
+}

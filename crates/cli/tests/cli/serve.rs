@@ -1,0 +1,235 @@
+use std::net::TcpListener;
+
+use ratchet_testkit::process::{Launch, PROJECT, PUBLIC_KEY, SECRET_KEY, Signal};
+
+use crate::{fails, json, ratchet, server};
+
+/// A server without presets: the first start invents everything.
+fn bare_server(data: &std::path::Path) -> Launch {
+    ["PROJECT_ID", "PUBLIC_KEY", "SECRET_KEY"]
+        .iter()
+        .fold(server(data), |launch, name| launch.without_env(&format!("RATCHET_INIT_{name}")))
+}
+
+#[test]
+fn the_first_start_shows_its_keys_once() {
+    let data = tempfile::tempdir().unwrap();
+    let first = bare_server(data.path()).start();
+    let created = &first.ready["created"];
+    for name in ["publicKey", "secretKey", "ownerEmail", "ownerPassword"] {
+        assert!(created[name].is_string(), "{name}: {created}");
+    }
+    let (public, secret) = (created["publicKey"].clone(), created["secretKey"].clone());
+    first.signal(Signal::TERM);
+    let ended = first.wait();
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.log);
+    assert!(!ended.log.contains(secret.as_str().unwrap()), "the log must not hold the secret");
+
+    let second = bare_server(data.path()).start();
+    assert!(second.ready["created"].as_object().unwrap().values().all(serde_json::Value::is_null));
+    let status = ratchet(&["projects", "list", "--server", second.web()])
+        .env("RATCHET_PUBLIC_KEY", public.as_str().unwrap())
+        .env("RATCHET_SECRET_KEY", secret.as_str().unwrap());
+    assert_eq!(json(status)[0]["name"], "default");
+}
+
+#[test]
+fn people_get_lines_to_paste() {
+    let data = tempfile::tempdir().unwrap();
+    let (mut command, _home) = ratchet(&["serve", "--listen", "127.0.0.1:0"])
+        .args(["--otlp-grpc", "off", "--otlp-http", "off"])
+        .arg("--data")
+        .arg(data.path())
+        .into_parts();
+    let child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut child = EndAtDrop(child);
+    let mut text = String::new();
+    for line in std::io::BufRead::lines(std::io::BufReader::new(child.0.stdout.take().unwrap())) {
+        let line = line.unwrap();
+        text += &line;
+        text += "\n";
+        if line.contains("is listening on") {
+            break;
+        }
+    }
+    for expected in [
+        "export LANGFUSE_PUBLIC_KEY=pk-",
+        "export LANGFUSE_SECRET_KEY=sk-",
+        "export LANGFUSE_BASE_URL=http://127.0.0.1:",
+        "export OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:",
+        "export OTEL_EXPORTER_OTLP_HEADERS=Authorization=Basic%20",
+        "owner@localhost",
+    ] {
+        assert!(text.contains(expected), "no {expected} in:\n{text}");
+    }
+}
+
+struct EndAtDrop(std::process::Child);
+
+impl Drop for EndAtDrop {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+#[test]
+fn presets_can_stay_for_good() {
+    let data = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        let running = server(data.path())
+            .env("RATCHET_INIT_OWNER_EMAIL", "me@example.com")
+            .env("RATCHET_INIT_OWNER_PASSWORD", "correct horse")
+            .start();
+        assert_eq!(running.ready["project"]["id"], PROJECT);
+        let line = running.ready.to_string();
+        assert!(!line.contains(SECRET_KEY) && !line.contains("correct horse"), "{line}");
+        running.signal(Signal::TERM);
+        assert_eq!(running.wait().status.code(), Some(0));
+    }
+    let keys = json(ratchet(&["keys", "list"]).arg("--data").arg(data.path()));
+    assert_eq!(keys.as_array().unwrap().len(), 1);
+    assert_eq!(keys[0]["publicKey"], PUBLIC_KEY);
+    assert_eq!(keys[0]["role"], "owner");
+}
+
+#[test]
+fn presets_that_contradict_the_folder_are_refused() {
+    let data = tempfile::tempdir().unwrap();
+    drop(server(data.path()).start());
+    let log = server(data.path()).env("RATCHET_INIT_SECRET_KEY", "sk-other").try_start();
+    let log = log.unwrap_err();
+    assert!(log.contains("exists with another secret"), "{log}");
+    let log = server(data.path()).env("RATCHET_INIT_PROJECT_ID", "other").try_start();
+    let log = log.unwrap_err();
+    assert!(log.contains("already opens the project test-project, not other"), "{log}");
+}
+
+#[test]
+fn half_a_preset_is_refused_before_anything_is_made() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let log = server(&data).without_env("RATCHET_INIT_SECRET_KEY").try_start().unwrap_err();
+    assert_eq!(log, "ratchet: RATCHET_INIT_SECRET_KEY is missing beside the public key\n");
+    assert!(!data.exists());
+}
+
+#[test]
+fn a_second_server_on_the_same_folder_is_refused_by_name() {
+    let data = tempfile::tempdir().unwrap();
+    let first = server(data.path()).start();
+    let log = server(data.path()).try_start().unwrap_err();
+    let holder = format!("ratchet serve, process {}", first.pid());
+    assert!(log.contains(&holder), "{log}");
+    let message = fails(ratchet(&["keys", "list"]).arg("--data").arg(data.path()), 1);
+    assert!(message.contains(&holder), "{message}");
+}
+
+#[test]
+fn a_busy_web_port_stops_the_start_and_names_the_flag() {
+    let held = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = held.local_addr().unwrap().to_string();
+    let data = tempfile::tempdir().unwrap();
+    let message = fails(
+        ratchet(&["serve", "--listen", &address, "--otlp-grpc", "off", "--otlp-http", "off"])
+            .arg("--data")
+            .arg(data.path()),
+        1,
+    );
+    let expected = format!(
+        "ratchet: {address} is in use by another program; \
+         stop it or choose another address with --listen\n"
+    );
+    assert!(message.ends_with(&expected), "{message}");
+}
+
+#[test]
+fn a_busy_otlp_port_is_only_told() {
+    let held = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = held.local_addr().unwrap().to_string();
+    let data = tempfile::tempdir().unwrap();
+    // The later of two equal flags would be refused, so the settings come by another way.
+    let running = Launch::command(env!("CARGO_BIN_EXE_ratchet"))
+        .args(["serve", "--json", "--listen", "127.0.0.1:0"])
+        .arg("--data")
+        .arg(data.path())
+        .env("RATCHET_OTLP_GRPC", &address)
+        .env("RATCHET_OTLP_HTTP", "off")
+        .start();
+    assert!(running.ready["otlpGrpc"].is_null());
+    assert!(running.log().contains(&format!("{address} is in use")), "{}", running.log());
+}
+
+#[test]
+fn no_auth_stays_on_this_machine() {
+    let data = tempfile::tempdir().unwrap();
+    let message = fails(
+        ratchet(&["serve", "--no-auth", "--listen", "0.0.0.0:0"]).arg("--data").arg(data.path()),
+        1,
+    );
+    assert!(message.contains("--listen 0.0.0.0:0 can be reached by others"), "{message}");
+
+    let running = server(data.path()).arg("--no-auth").start();
+    let ask = ratchet(&["projects", "list", "--server", running.web()])
+        .env("RATCHET_PUBLIC_KEY", "any")
+        .env("RATCHET_SECRET_KEY", "thing");
+    assert_eq!(json(ask)[0]["id"], PROJECT);
+}
+
+#[test]
+fn one_signal_drains_and_exits_with_0() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let data = tempfile::tempdir().unwrap();
+        let running = server(data.path()).start();
+        running.signal(signal);
+        let ended = running.wait();
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.log);
+        assert_eq!(ended.stdout, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_second_signal_ends_at_once() {
+    let data = tempfile::tempdir().unwrap();
+    let running = server(data.path()).args(["--drain", "1 h"]).start();
+    // A request that never ends keeps the drain waiting.
+    let mut client =
+        std::net::TcpStream::connect(running.web().trim_start_matches("http://")).unwrap();
+    let head = "POST /api/public/ingestion HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n";
+    std::io::Write::write_all(&mut client, head.as_bytes()).unwrap();
+    running.signal(Signal::TERM);
+    wait_for_log(&running, "a second signal ends at once");
+    running.signal(Signal::TERM);
+    assert_eq!(running.wait().status.code(), Some(143));
+}
+
+/// Waits for a line in the log; the deadline is the test's own patience.
+fn wait_for_log(running: &ratchet_testkit::process::Ratchet, line: &str) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !running.log().contains(line) {
+        assert!(std::time::Instant::now() < deadline, "no {line:?} in:\n{}", running.log());
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_wrong_price_file_is_named() {
+    let data = tempfile::tempdir().unwrap();
+    std::fs::create_dir(data.path().join("prices")).unwrap();
+    std::fs::write(data.path().join("prices/mine.toml"), "nonsense = [").unwrap();
+    let log = server(data.path()).try_start().unwrap_err();
+    assert!(log.contains("prices/mine.toml has a mistake"), "{log}");
+}
+
+#[test]
+fn the_front_page_says_that_it_works() {
+    let data = tempfile::tempdir().unwrap();
+    let running = server(data.path()).start();
+    let page = get(running.web());
+    assert!(page.contains("Ratchet is running"), "{page}");
+}
+
+fn get(url: &str) -> String {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async { reqwest::get(url).await.unwrap().text().await.unwrap() })
+}
