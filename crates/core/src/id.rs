@@ -101,6 +101,14 @@ impl<Of> Id<Of> {
         bytes.try_into().map(|trace| Self::from_form(Form::Trace(trace))).map_err(|_| refused)
     }
 
+    /// Takes back the bytes that [`Id::stored`] gave; `None` when it never gave such bytes.
+    pub fn from_stored(bytes: &[u8]) -> Option<Self> {
+        if let Ok(span) = bytes.try_into() {
+            return Some(Self::from_form(Form::Span(span)));
+        }
+        bytes.try_into().map(|trace| Self::from_form(Form::Trace(trace))).ok()
+    }
+
     /// The form to keep on disk.
     pub fn stored(&self) -> StoredId<'_> {
         match &self.form {

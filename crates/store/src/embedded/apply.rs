@@ -191,12 +191,14 @@ impl<'a> Applier<'a> {
         &mut self,
         open: &mut OpenTrace,
         patch: &ObservationPatch,
-        (known, stray): (Option<ObservationRow>, Option<ObservationPatch>),
+        (known, stray): (Option<ObservationRow>, Option<(ObservationPatch, Timestamp)>),
     ) -> rusqlite::Result<()> {
-        let created_at = known.as_ref().map_or(open.now, |known| known.observation.created_at);
+        let (stray, waits_since) = stray.unzip();
+        let known_since = known.as_ref().map(|known| known.observation.created_at);
+        let created_at = [known_since, waits_since].into_iter().flatten().min().unwrap_or(open.now);
         let known = known.map(|known| self.take(open, known)).transpose()?;
         let merged = [known, stray].into_iter().flatten().fold(patch.clone(), Merge::merge);
-        let facts = Facts::of(&merged, self.prices, open.now);
+        let facts = Facts::of(&merged, self.prices, created_at);
         let payload = self.store_entry(&mut open.row, &observation_row::entry_of(&merged))?;
         let place = Place {
             created_at,

@@ -22,7 +22,7 @@ impl<Of> ToSql for Column<&Id<Of>> {
 impl<Of> FromSql for Column<Id<Of>> {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         let id = match value {
-            ValueRef::Blob(bytes) => Id::from_otel(bytes).ok(),
+            ValueRef::Blob(bytes) => Id::from_stored(bytes),
             ValueRef::Text(_) => Id::parse(value.as_str()?).ok(),
             ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => None,
         };

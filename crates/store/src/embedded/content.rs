@@ -68,12 +68,15 @@ fn holds(seen: Option<Seen>, test: &Test) -> bool {
         return match test {
             Test::IsNull | Test::NoneOf(_) => true,
             Test::Text(how, _) => matches!(how, TextTest::Differs | TextTest::Lacks),
+            Test::Number(how, _) => *how == Compare::Unequal,
             _ => false,
         };
     };
     match test {
         Test::Text(how, text) => text_holds(seen.text(), *how, text),
-        Test::Number(how, number) => seen.number().is_some_and(|seen| compare(seen, *how, *number)),
+        Test::Number(how, number) => {
+            seen.number().map_or(*how == Compare::Unequal, |seen| compare(seen, *how, *number))
+        }
         Test::Is(yes) => matches!(seen, Seen::Bool(seen, _) if seen == *yes),
         Test::AnyOf(words) => words.iter().any(|word| word == seen.text()),
         Test::NoneOf(words) => words.iter().all(|word| word != seen.text()),

@@ -115,10 +115,10 @@ impl Where {
             (Kind::Id(sql), Test::AnyOf(words)) => self.any_of(sql, words, id_value),
             (Kind::Id(sql), Test::NoneOf(words)) => self.none_of(sql, words, id_value),
             (Kind::Number(sql), Test::Number(how, number)) => {
-                self.and(format!("{sql} {} ?", operator(*how)), [(*number).into()]);
+                self.and(comparison(sql, *how), [(*number).into()]);
             }
             (Kind::Time(sql), Test::Time(how, time)) => {
-                self.and(format!("{sql} {} ?", operator(*how)), [Timestamp::nanos(*time).into()]);
+                self.and(comparison(sql, *how), [Timestamp::nanos(*time).into()]);
             }
             (Kind::Flag(sql), Test::Is(yes)) => self.and(format!("{sql} = ?"), [(*yes).into()]),
             (Kind::Tags(sql), Test::AnyOf(words)) => self.tags(sql, words, "> 0"),
@@ -186,14 +186,15 @@ fn id_text(sql: &str) -> String {
     format!("CASE typeof({sql}) WHEN 'blob' THEN lower(hex({sql})) ELSE {sql} END")
 }
 
-fn operator(how: Compare) -> &'static str {
+fn comparison(sql: &str, how: Compare) -> String {
     match how {
-        Compare::Equal => "=",
-        Compare::Unequal => "<>",
-        Compare::Greater => ">",
-        Compare::AtLeast => ">=",
-        Compare::Less => "<",
-        Compare::AtMost => "<=",
+        Compare::Equal => format!("{sql} = ?"),
+        // What is missing is not equal to anything.
+        Compare::Unequal => format!("coalesce({sql} <> ?, 1)"),
+        Compare::Greater => format!("{sql} > ?"),
+        Compare::AtLeast => format!("{sql} >= ?"),
+        Compare::Less => format!("{sql} < ?"),
+        Compare::AtMost => format!("{sql} <= ?"),
     }
 }
 
@@ -271,7 +272,7 @@ fn observation_kind(column: ObservationColumn) -> Kind {
             Kind::Number("((o.completion_start - o.start) / 1e9)")
         }
         ObservationColumn::TokensPerSecond => {
-            Kind::Number("(o.output_tokens / nullif((o.end - o.start) / 1e9, 0))")
+            Kind::Number("(o.output_tokens / nullif((max(o.end, o.start) - o.start) / 1e9, 0))")
         }
         ObservationColumn::InputTokens => Kind::Number("o.input_tokens"),
         ObservationColumn::OutputTokens => Kind::Number("o.output_tokens"),

@@ -80,7 +80,9 @@ impl SessionChange<'_> {
         let sql = "INSERT INTO session (project, id, created_at, last_at, environment, traces, \
                    total_tokens, cost, costs_known) VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, ?8) \
                    ON CONFLICT (project, id) DO UPDATE SET \
-                   environment = CASE WHEN ?3 < created_at THEN ?4 ELSE environment END, \
+                   environment = CASE WHEN ?3 < created_at THEN ?4 \
+                   WHEN ?3 = created_at AND coalesce(?4, 'default') < \
+                   coalesce(environment, 'default') THEN ?4 ELSE environment END, \
                    created_at = min(created_at, ?3), last_at = max(last_at, ?3), \
                    traces = traces + ?5, total_tokens = total_tokens + ?6, cost = cost + ?7, \
                    costs_known = costs_known + ?8";
@@ -111,7 +113,7 @@ fn sum_up(db: &Connection, project: i64, session: &SessionId) -> rusqlite::Resul
     let sql = "INSERT INTO session (project, id, created_at, last_at, environment, traces, \
                total_tokens, cost, costs_known) SELECT ?1, ?2, min(timestamp), max(timestamp), \
                (SELECT environment FROM trace WHERE project = ?1 AND session = ?2 \
-                ORDER BY timestamp, no LIMIT 1), \
+                ORDER BY timestamp, coalesce(environment, 'default') LIMIT 1), \
                count(*), sum(total_tokens), sum(cost), sum(costs_known) \
                FROM trace WHERE project = ?1 AND session = ?2 HAVING count(*) > 0";
     Ok(db.prepare_cached(sql)?.execute(key)? > 0)

@@ -47,11 +47,12 @@ impl Applier<'_> {
     }
 
     /// Takes an observation out of the trace of its own it waited in, now that it has a home.
+    /// Says since when it waited.
     pub(super) fn take_stray(
         &mut self,
         home: &OpenTrace,
         id: &ObservationId,
-    ) -> rusqlite::Result<Option<ObservationPatch>> {
+    ) -> rusqlite::Result<Option<(ObservationPatch, Timestamp)>> {
         let wrapper: TraceId = id.cast();
         if !self.has_strays()? || wrapper == home.row.patch.id {
             return Ok(None);
@@ -64,6 +65,7 @@ impl Applier<'_> {
         }
         let Some(before) = load_trace(self.db, project, &wrapper)? else { return Ok(None) };
         let Some(known) = load_observation(self.db, &before, id)? else { return Ok(None) };
+        let since = known.observation.created_at;
         let mut open = OpenTrace::of(project, before, home.now);
         let patch = self.take(&mut open, known)?;
         self.db
@@ -76,7 +78,7 @@ impl Applier<'_> {
         } else {
             self.close_trace(open)?;
         }
-        Ok(Some(ObservationPatch { trace: None, ..patch }))
+        Ok(Some((ObservationPatch { trace: None, ..patch }, since)))
     }
 
     fn has_strays(&mut self) -> rusqlite::Result<bool> {

@@ -107,7 +107,8 @@ fn order_columns(order: TraceOrder) -> &'static [&'static str] {
         TraceOrder::Public => &["coalesce(t.public, 0)", "t.no"],
         TraceOrder::Bookmarked => &["coalesce(t.bookmarked, 0)", "t.no"],
         TraceOrder::Latency => &["(t.end - t.start)", "t.no"],
-        TraceOrder::Cost => &["t.cost", "t.no"],
+        // An unknown cost is not a cost of zero.
+        TraceOrder::Cost => &["CASE WHEN t.costs_known > 0 THEN t.cost END", "t.no"],
         TraceOrder::TotalTokens => &["t.total_tokens", "t.no"],
     }
 }
