@@ -11,8 +11,29 @@ pub mod build;
 pub mod otlp;
 /// Throw-away data folders.
 pub mod folder;
+/// Questions with everything a test does not care about filled in.
+pub mod ask;
+/// All that can be read of a project.
+pub mod reading;
+/// A store that is easy to believe.
+pub mod model;
+/// What every engine must do.
+pub mod behaviour;
+/// Chance that can be repeated.
+pub mod chance;
+/// A small HTTP client that says exactly what it is told.
+pub mod http;
 /// Real processes on free ports.
 pub mod process;
+/// Feeding decoders with nonsense.
+pub mod fuzz;
 
 #[cfg(test)]
 mod tidy;
+
+/// Tells the person who runs the tests something, though the test may pass.
+pub fn say(words: &str) {
+    use std::io::Write as _;
+    // The harness swallows what passing tests print, but not what goes to the stream itself.
+    std::io::stderr().write_all(format!("{words}\n").as_bytes()).unwrap();
+}

@@ -91,30 +91,47 @@ fn no_test_sleeps() {
     report(offences, "wait for the event itself, or pause the clock, instead of sleeping");
 }
 
-/// The name of the struct a line declares for others to see.
-fn declared_struct(line: &str) -> Option<&str> {
+/// The name of the struct a line declares for others to see, and whether all crates see it.
+fn declared_struct(line: &str) -> Option<(&str, bool)> {
     let shown = line.trim_start().strip_prefix("pub")?;
     let (_, rest) = shown.split_once("struct ")?;
-    let is_declaration = shown.starts_with(' ') || shown.starts_with('(');
+    let is_public = shown.starts_with(' ');
+    let is_declaration = is_public || shown.starts_with('(');
     let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
-    (is_declaration && !name.is_empty()).then_some(name)
+    (is_declaration && !name.is_empty()).then_some((name, is_public))
+}
+
+/// Structs of the same name: in one crate, or seen by all crates.
+fn declared_twice(files: &[SourceFile]) -> Vec<Offence> {
+    let mut places: BTreeMap<(&str, Option<&str>), Vec<Offence>> = BTreeMap::new();
+    for file in files.iter().filter(|file| is_product(&file.path)) {
+        for (number, line) in file.lines() {
+            let Some((name, is_public)) = declared_struct(line) else { continue };
+            let seen_from = [Some(crate_of(&file.path)), is_public.then_some(None)];
+            for whence in seen_from.into_iter().flatten() {
+                places.entry((name, whence)).or_default().push(file.offence(number, name));
+            }
+        }
+    }
+    places.into_values().filter(|places| places.len() > 1).flatten().collect()
 }
 
 #[test]
 fn no_type_is_declared_twice() {
-    assert_eq!(declared_struct("    pub(crate) struct Score<'a> {"), Some("Score"));
+    assert_eq!(declared_struct("    pub(crate) struct Score<'a> {"), Some(("Score", false)));
     assert_eq!(declared_struct("pub fn structure()"), None);
-    let files = repository();
-    let mut places: BTreeMap<&str, Vec<Offence>> = BTreeMap::new();
-    for file in files.iter().filter(|file| is_product(&file.path)) {
-        for (number, line) in file.lines() {
-            // A command's arguments are always called so: the module says whose they are.
-            let Some(name) = declared_struct(line).filter(|name| *name != "Args") else { continue };
-            places.entry(name).or_default().push(file.offence(number, name));
-        }
-    }
-    let twice = places.into_values().filter(|places| places.len() > 1).flatten().collect();
-    report(twice, "one word per idea: use the type that exists, or find this one its own name");
+    let sample = |name: &str, text: &str| SourceFile {
+        path: format!("crates/{name}.rs"),
+        text: text.to_owned(),
+    };
+    let (ours, theirs) = ("pub(crate) struct A;", "pub struct A;");
+    assert_eq!(declared_twice(&[sample("a/src/x", ours), sample("a/src/y", theirs)]).len(), 2);
+    assert_eq!(declared_twice(&[sample("a/src/x", ours), sample("b/src/y", theirs)]).len(), 0);
+    assert_eq!(declared_twice(&[sample("a/src/x", theirs), sample("b/src/y", theirs)]).len(), 2);
+    report(
+        declared_twice(&repository()),
+        "one word per idea: use the type that exists, or find this one its own name",
+    );
 }
 
 fn fat_traits(file: &SourceFile) -> Vec<Offence> {

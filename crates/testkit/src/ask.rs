@@ -1,0 +1,122 @@
+//! Questions that tests ask, with everything they do not care about filled in.
+
+use ratchet_core::id::{ObservationId, SessionId, TraceId};
+use ratchet_core::observation::Observation;
+use ratchet_core::score::Score;
+use ratchet_core::session::Session;
+use ratchet_core::trace::Trace;
+use ratchet_store::aggregate::{Aggregate, AggregateQuery, Dimension, Step};
+use ratchet_store::project::ProjectId;
+use ratchet_store::query::{
+    Condition, Detail, Direction, ObservationColumn, ObservationQuery, Paging, ScoreQuery,
+    ScoresOn, SessionQuery, Test, TimeRange, TraceOrder, TraceQuery,
+};
+use ratchet_store::telemetry::Telemetry;
+
+/// The first page, large enough for any test.
+pub const ONE_PAGE: Paging = Paging::Numbered { page: 1, limit: 10_000 };
+
+/// Asks for all traces of a project, with content, newest first.
+pub fn all_traces(project: &ProjectId) -> TraceQuery {
+    TraceQuery {
+        project: project.clone(),
+        range: TimeRange::default(),
+        conditions: Vec::new(),
+        order: (TraceOrder::Timestamp, Direction::Descending),
+        paging: ONE_PAGE,
+        detail: Detail::Content,
+    }
+}
+
+/// Asks for all observations of a project, with content, oldest first.
+pub fn all_observations(project: &ProjectId) -> ObservationQuery {
+    ObservationQuery {
+        project: project.clone(),
+        range: TimeRange::default(),
+        trace: None,
+        conditions: Vec::new(),
+        direction: Direction::Ascending,
+        paging: ONE_PAGE,
+        detail: Detail::Content,
+    }
+}
+
+/// Asks for all sessions of a project.
+pub fn all_sessions(project: &ProjectId) -> SessionQuery {
+    SessionQuery {
+        project: project.clone(),
+        range: TimeRange::default(),
+        environments: Vec::new(),
+        paging: ONE_PAGE,
+    }
+}
+
+/// Asks for all scores of a project.
+pub fn all_scores(project: &ProjectId) -> ScoreQuery {
+    ScoreQuery {
+        project: project.clone(),
+        range: TimeRange::default(),
+        on: ScoresOn::Anything,
+        name: None,
+        paging: ONE_PAGE,
+    }
+}
+
+/// Asks for the sums over all observations of a project.
+pub fn all_sums(project: &ProjectId, by: &[Dimension], step: Step) -> AggregateQuery {
+    AggregateQuery {
+        project: project.clone(),
+        range: TimeRange::default(),
+        by: by.to_vec(),
+        step,
+        conditions: Vec::new(),
+    }
+}
+
+/// A condition that every observation passes and that no rollup can answer.
+pub fn always() -> Condition<ObservationColumn> {
+    Condition { column: ObservationColumn::Id, test: Test::IsNotNull }
+}
+
+/// All traces of a project, newest first.
+pub async fn traces(store: &Telemetry, project: &ProjectId) -> Vec<Trace> {
+    store.traces(all_traces(project)).await.unwrap().rows
+}
+
+/// All observations of a project, oldest first.
+pub async fn observations(store: &Telemetry, project: &ProjectId) -> Vec<Observation> {
+    store.observations(all_observations(project)).await.unwrap().rows
+}
+
+/// All sessions of a project, newest first.
+pub async fn sessions(store: &Telemetry, project: &ProjectId) -> Vec<Session> {
+    store.sessions(all_sessions(project)).await.unwrap().rows
+}
+
+/// All scores of a project, newest first.
+pub async fn scores(store: &Telemetry, project: &ProjectId) -> Vec<Score> {
+    store.scores(all_scores(project)).await.unwrap().rows
+}
+
+/// The sums that a query asks for.
+pub async fn sums(store: &Telemetry, query: AggregateQuery) -> Aggregate {
+    store.aggregate(query).await.unwrap()
+}
+
+/// One trace that must be there.
+pub async fn trace(store: &Telemetry, project: &ProjectId, id: &str) -> Trace {
+    let found = store.trace(project.clone(), TraceId::parse(id).unwrap()).await.unwrap();
+    found.unwrap_or_else(|| panic!("trace {id} is not there"))
+}
+
+/// One observation that must be there.
+pub async fn observation(store: &Telemetry, project: &ProjectId, id: &str) -> Observation {
+    let id = ObservationId::parse(id).unwrap();
+    let found = store.observation(project.clone(), id.clone()).await.unwrap();
+    found.unwrap_or_else(|| panic!("observation {id} is not there"))
+}
+
+/// One session, if it is there.
+pub async fn session(store: &Telemetry, project: &ProjectId, id: &str) -> Option<Session> {
+    store.session(project.clone(), SessionId::parse(id).unwrap()).await.unwrap()
+}

@@ -1,0 +1,61 @@
+//! What every engine must do, whatever it is made of.
+//!
+//! A behaviour is a function that gets an empty store. [`check`] runs a list of them, each on a
+//! store of its own, and fails with the names of those that did not hold.
+
+/// Words about one record join, in any order.
+pub mod merging;
+/// Sums over traces and sessions.
+pub mod summaries;
+/// Pages, cursors and orders.
+pub mod paging;
+/// Every column, every test.
+pub mod filters;
+/// Looking for a text.
+pub mod search;
+/// Sums by hour and dimension.
+pub mod aggregates;
+/// Deleting what is old.
+pub mod retention;
+/// Projects, sizes and batches.
+pub mod borders;
+/// Random stories, told to the engine and to the model.
+pub mod random;
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+
+use ratchet_store::telemetry::Telemetry;
+use tokio::runtime::{Builder, Runtime};
+
+/// An empty store, and whatever must live as long as it does.
+pub struct Fresh {
+    /// The store.
+    pub store: Telemetry,
+    /// Its folder, its server …
+    pub keep: Box<dyn Any>,
+}
+
+/// A behaviour: its name, and what shows it.
+pub type Behaviour = (&'static str, fn(Telemetry) -> Pin<Box<dyn Future<Output = ()>>>);
+
+/// Runs behaviours, each on a fresh store, and fails if any does not hold.
+#[track_caller]
+pub fn check(open: fn() -> Fresh, behaviours: &[Behaviour]) {
+    let runtime = runtime();
+    let holds = |behaviour: &&Behaviour| {
+        let (_, show) = behaviour;
+        let fresh = open();
+        let shown = catch_unwind(AssertUnwindSafe(|| runtime.block_on(show(fresh.store.clone()))));
+        drop(fresh);
+        shown.is_err()
+    };
+    let broken: Vec<_> = behaviours.iter().filter(holds).map(|(name, _)| *name).collect();
+    assert!(broken.is_empty(), "{} of {} do not hold: {broken:#?}", broken.len(), behaviours.len());
+}
+
+/// A runtime for one test.
+pub fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_all().build().unwrap()
+}

@@ -1,0 +1,321 @@
+use std::collections::BTreeSet;
+
+use ratchet_core::id::TraceId;
+use ratchet_core::trace::Trace;
+use ratchet_store::StoreError;
+use ratchet_store::project::ProjectId;
+use ratchet_store::query::{
+    Direction, ObservationQuery, Paging, ScoreQuery, SessionQuery, TimeRange, TraceOrder,
+    TraceQuery,
+};
+use ratchet_store::telemetry::Telemetry;
+
+use super::Behaviour;
+use crate::ask;
+use crate::build::{BatchBuilder, at, batch, generation, project, score, span, trace};
+
+/// Every behaviour of this module.
+pub const ALL: &[Behaviour] = &[
+    ("numbered pages add up to the whole", |s| Box::pin(numbered_pages(s))),
+    ("a page beyond the end is empty", |s| Box::pin(beyond_the_end(s))),
+    ("pages follow every order", |s| Box::pin(every_order(s))),
+    ("cursors visit every trace once", |s| Box::pin(trace_cursors(s))),
+    ("cursors visit every observation, session and score once", |s| Box::pin(other_cursors(s))),
+    ("rows that arrive meanwhile neither hide nor repeat others", |s| Box::pin(arrivals(s))),
+    ("a range includes its start and excludes its end", |s| Box::pin(ranges(s))),
+    ("a cursor that is not ours is refused", |s| Box::pin(foreign_cursors(s))),
+];
+
+const ORDERS: [TraceOrder; 12] = [
+    TraceOrder::Timestamp,
+    TraceOrder::Id,
+    TraceOrder::Name,
+    TraceOrder::User,
+    TraceOrder::Session,
+    TraceOrder::Release,
+    TraceOrder::Version,
+    TraceOrder::Public,
+    TraceOrder::Bookmarked,
+    TraceOrder::Latency,
+    TraceOrder::Cost,
+    TraceOrder::TotalTokens,
+];
+
+const DIRECTIONS: [Direction; 2] = [Direction::Ascending, Direction::Descending];
+
+/// Twenty-three traces: some share a moment, a name or a user, and some have none.
+fn story(project: &ProjectId) -> BatchBuilder {
+    let mut told = batch(project);
+    for n in 0..23 {
+        let id = format!("t{n:02}");
+        let mut about = trace(&id).beginning(n / 3 * 1_000).public(n % 2 == 0);
+        if n % 4 != 0 {
+            about = about.named(["a", "b", "B"][usize::try_from(n).unwrap() % 3]).version("1");
+        }
+        if n % 3 != 0 {
+            about = about.for_user("ann").in_session(&format!("s{}", n % 5)).release("r");
+        }
+        told = told.with(about.bookmarked(n % 5 == 0));
+        if n % 5 != 0 {
+            let cost = f64::from(u8::try_from(n).unwrap() % 4);
+            let call = generation(&format!("g{n:02}")).of(&id).lasting(n * 10, n * 20);
+            told = told.with(call.tokens(n.unsigned_abs() % 6, 1).costing(cost));
+        }
+        told = told.with(score(&format!("q{n:02}")).on("q").of_trace(&id).number(1.0).given(n / 4));
+    }
+    told
+}
+
+fn page(page: u64, limit: u64) -> Paging {
+    Paging::Numbered { page, limit }
+}
+
+fn after(cursor: Option<String>, limit: u64) -> Paging {
+    Paging::After { cursor, limit }
+}
+
+fn unique(ids: &[String]) -> BTreeSet<&String> {
+    let unique: BTreeSet<_> = ids.iter().collect();
+    assert_eq!(unique.len(), ids.len(), "a row came twice: {ids:?}");
+    unique
+}
+
+async fn numbered_pages(store: Telemetry) {
+    let shop = project("shop");
+    store.record(story(&shop).build()).await.unwrap();
+    let whole = ask::traces(&store, &shop).await;
+    let mut joined = Vec::new();
+    for number in 1..=5 {
+        let query = TraceQuery { paging: page(number, 5), ..ask::all_traces(&shop) };
+        let answer = store.traces(query).await.unwrap();
+        assert_eq!((answer.total, answer.cursor), (Some(23), None));
+        joined.extend(answer.rows);
+    }
+    assert_eq!(joined, whole);
+}
+
+async fn beyond_the_end(store: Telemetry) {
+    let shop = project("shop");
+    store.record(story(&shop).build()).await.unwrap();
+    for paging in [page(6, 5), page(u64::MAX, 10_000), page(u64::MAX, 1), page(2, 23)] {
+        let answer = store.traces(TraceQuery { paging, ..ask::all_traces(&shop) }).await.unwrap();
+        assert_eq!((answer.rows.len(), answer.total), (0, Some(23)));
+    }
+    let empty = store.traces(ask::all_traces(&project("nobody"))).await.unwrap();
+    assert_eq!((empty.rows.len(), empty.total), (0, Some(0)));
+}
+
+/// Follows cursors to the end and returns what came.
+async fn all_pages(store: &Telemetry, query: &TraceQuery, limit: u64) -> Vec<Trace> {
+    let mut rows = Vec::new();
+    let mut cursor = None;
+    loop {
+        let query = TraceQuery { paging: after(cursor, limit), ..query.clone() };
+        let answer = store.traces(query).await.unwrap();
+        assert!(answer.rows.len() as u64 <= limit);
+        rows.extend(answer.rows);
+        assert!(rows.len() < 1_000, "the cursor never ends");
+        cursor = answer.cursor;
+        if cursor.is_none() {
+            return rows;
+        }
+    }
+}
+
+fn ids(rows: &[Trace]) -> Vec<String> {
+    rows.iter().map(|trace| trace.id.to_string()).collect()
+}
+
+async fn every_order(store: Telemetry) {
+    let shop = project("shop");
+    store.record(story(&shop).build()).await.unwrap();
+    for order in ORDERS {
+        for direction in DIRECTIONS {
+            let query = TraceQuery { order: (order, direction), ..ask::all_traces(&shop) };
+            let whole = store.traces(query.clone()).await.unwrap().rows;
+            assert_eq!(whole.len(), 23, "{order:?} {direction:?}");
+            check_sorted(&whole, order, direction);
+            let mut joined = Vec::new();
+            for number in 1..=6 {
+                let query = TraceQuery { paging: page(number, 4), ..query.clone() };
+                joined.extend(store.traces(query).await.unwrap().rows);
+            }
+            assert_eq!(ids(&joined), ids(&whole), "{order:?} {direction:?}");
+        }
+    }
+}
+
+async fn trace_cursors(store: Telemetry) {
+    let shop = project("shop");
+    store.record(story(&shop).build()).await.unwrap();
+    for direction in DIRECTIONS {
+        let order = (TraceOrder::Timestamp, direction);
+        let query = TraceQuery { order, ..ask::all_traces(&shop) };
+        let whole = store.traces(query.clone()).await.unwrap().rows;
+        for limit in [1, 4, 23, 100] {
+            let joined = all_pages(&store, &query, limit).await;
+            assert_eq!(ids(&joined), ids(&whole), "{direction:?} by {limit}");
+        }
+    }
+}
+
+/// Something to compare traces by: texts and numbers become texts that sort alike.
+fn sort_key(trace: &Trace, order: TraceOrder) -> Option<String> {
+    let number = |value: i64| format!("{value:020}");
+    match order {
+        TraceOrder::Timestamp => Some(number(trace.timestamp.nanos())),
+        TraceOrder::Id => Some(trace.id.to_string()),
+        TraceOrder::Name => trace.name.clone(),
+        TraceOrder::User => trace.user.clone(),
+        TraceOrder::Session => trace.session.as_ref().map(ToString::to_string),
+        TraceOrder::Release => trace.release.clone(),
+        TraceOrder::Version => trace.version.clone(),
+        TraceOrder::Public => Some(number(i64::from(trace.public))),
+        TraceOrder::Bookmarked => Some(number(i64::from(trace.bookmarked))),
+        TraceOrder::Latency => trace.summary.latency().map(number),
+        TraceOrder::Cost => trace.summary.cost.map(|cost| number(cost.pico())),
+        TraceOrder::TotalTokens => Some(number(trace.summary.total_tokens.cast_signed())),
+    }
+}
+
+/// Rows without a value stand together, at whichever end; the others are in order.
+#[track_caller]
+fn check_sorted(rows: &[Trace], order: TraceOrder, direction: Direction) {
+    let keys: Vec<_> = rows.iter().map(|trace| sort_key(trace, order)).collect();
+    let is_missing = |key: &Option<String>| key.is_none();
+    let missing = keys.iter().filter(|key| is_missing(key)).count();
+    let together = keys
+        .iter()
+        .take_while(|key| is_missing(key))
+        .count()
+        .max(keys.iter().rev().take_while(|key| is_missing(key)).count());
+    assert_eq!(missing, together, "rows without {order:?} are scattered: {keys:?}");
+    let mut present: Vec<_> = keys.iter().flatten().collect();
+    if direction == Direction::Descending {
+        present.reverse();
+    }
+    assert!(present.is_sorted(), "not in order of {order:?}: {keys:?}");
+}
+
+async fn other_cursors(store: Telemetry) {
+    let shop = project("shop");
+    store.record(story(&shop).build()).await.unwrap();
+    for direction in DIRECTIONS {
+        let (mut ids, mut cursor, mut starts) = (Vec::new(), None, Vec::new());
+        loop {
+            let paging = after(cursor, 4);
+            let query = ObservationQuery { direction, paging, ..ask::all_observations(&shop) };
+            let answer = store.observations(query).await.unwrap();
+            ids.extend(answer.rows.iter().map(|seen| seen.id.to_string()));
+            starts.extend(answer.rows.iter().map(|seen| seen.start));
+            cursor = answer.cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(unique(&ids).len(), 18);
+        if direction == Direction::Descending {
+            starts.reverse();
+        }
+        assert!(starts.is_sorted());
+    }
+    let (mut ids, mut cursor) = (Vec::new(), None);
+    loop {
+        let query = SessionQuery { paging: after(cursor, 2), ..ask::all_sessions(&shop) };
+        let answer = store.sessions(query).await.unwrap();
+        ids.extend(answer.rows.iter().map(|session| session.id.to_string()));
+        cursor = answer.cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!(unique(&ids).len(), 5);
+    let (mut ids, mut cursor) = (Vec::new(), None);
+    loop {
+        let query = ScoreQuery { paging: after(cursor, 3), ..ask::all_scores(&shop) };
+        let answer = store.scores(query).await.unwrap();
+        ids.extend(answer.rows.iter().map(|score| score.id.to_string()));
+        cursor = answer.cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!(unique(&ids).len(), 23);
+}
+
+async fn arrivals(store: Telemetry) {
+    let shop = project("shop");
+    store.record(story(&shop).build()).await.unwrap();
+    let (mut ids, mut cursor, mut round) = (Vec::new(), None, 0);
+    loop {
+        let query = TraceQuery { paging: after(cursor, 4), ..ask::all_traces(&shop) };
+        let answer = store.traces(query).await.unwrap();
+        ids.extend(answer.rows.iter().map(|trace| trace.id.to_string()));
+        cursor = answer.cursor;
+        if cursor.is_none() {
+            break;
+        }
+        round += 1;
+        let newer = trace(&format!("newer{round}")).beginning(1_000_000 + round);
+        let older = trace(&format!("older{round}")).beginning(-round);
+        let middle = trace(&format!("middle{round}")).beginning(2_000);
+        let told = batch(&shop).with(newer).with(older).with(middle);
+        store.record(told.build()).await.unwrap();
+    }
+    let seen = unique(&ids);
+    let expected: Vec<String> = (0..23).map(|n| format!("t{n:02}")).collect();
+    assert!(expected.iter().all(|id| seen.contains(id)), "a row was lost: {ids:?}");
+}
+
+async fn ranges(store: Telemetry) {
+    let shop = project("shop");
+    let told = [1_000, 2_000, 3_000].map(|t| {
+        let id = format!("t{t}");
+        batch(&shop)
+            .with(trace(&id).beginning(t).in_session(&format!("s{t}")))
+            .with(span(&format!("o{t}")).of(&id).lasting(t, t + 5))
+            .with(score(&format!("q{t}")).on("q").of_trace(&id).number(0.0).given(t))
+    });
+    for batch in told {
+        store.record(batch.build()).await.unwrap();
+    }
+    let range = TimeRange { from: Some(at(2_000)), to: Some(at(3_000)) };
+    let traces = store.traces(TraceQuery { range, ..ask::all_traces(&shop) }).await.unwrap();
+    assert_eq!(traces.rows.iter().map(|t| t.timestamp).collect::<Vec<_>>(), [at(2_000)]);
+    assert_eq!(traces.total, Some(1));
+    let query = ObservationQuery { range, ..ask::all_observations(&shop) };
+    let observations = store.observations(query).await.unwrap().rows;
+    assert_eq!(observations.iter().map(|o| o.start).collect::<Vec<_>>(), [at(2_000)]);
+    let sessions =
+        store.sessions(SessionQuery { range, ..ask::all_sessions(&shop) }).await.unwrap();
+    assert_eq!(sessions.rows.iter().map(|s| s.created_at).collect::<Vec<_>>(), [at(2_000)]);
+    let scores = store.scores(ScoreQuery { range, ..ask::all_scores(&shop) }).await.unwrap().rows;
+    assert_eq!(scores.iter().map(|s| s.timestamp).collect::<Vec<_>>(), [at(2_000)]);
+    let backward = TimeRange { from: Some(at(3_000)), to: Some(at(1_000)) };
+    let none = store.traces(TraceQuery { range: backward, ..ask::all_traces(&shop) }).await;
+    assert_eq!(none.unwrap().rows, []);
+}
+
+async fn foreign_cursors(store: Telemetry) {
+    let shop = project("shop");
+    store.record(story(&shop).build()).await.unwrap();
+    let of_trace = Some(TraceId::parse("t01").unwrap());
+    for cursor in ["", "x", "0", "////", "e30=", "{}", "eyJhIjoxfQ", "日本", "a\0b"] {
+        let paging = after(Some(cursor.to_owned()), 3);
+        let traces = TraceQuery { paging: paging.clone(), ..ask::all_traces(&shop) };
+        refused(&store.traces(traces).await.map(drop), cursor);
+        let within = ObservationQuery { paging: paging.clone(), ..ask::all_observations(&shop) };
+        refused(&store.observations(within.clone()).await.map(drop), cursor);
+        let within = ObservationQuery { trace: of_trace.clone(), ..within };
+        refused(&store.observations(within).await.map(drop), cursor);
+        let sessions = SessionQuery { paging: paging.clone(), ..ask::all_sessions(&shop) };
+        refused(&store.sessions(sessions).await.map(drop), cursor);
+        let scores = ScoreQuery { paging: paging.clone(), ..ask::all_scores(&shop) };
+        refused(&store.scores(scores).await.map(drop), cursor);
+    }
+}
+
+#[track_caller]
+fn refused(answer: &Result<(), StoreError>, cursor: &str) {
+    assert!(matches!(answer, Err(StoreError::BadQuery(_))), "{cursor:?}: {answer:?}");
+}

@@ -1,0 +1,197 @@
+//! Random stories: words about few records with many collisions, told in batches, with deletions
+//! in between. Whatever happens, the engine must answer like the model.
+
+use std::cell::Cell;
+use std::fmt;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use ratchet_core::field::Authority;
+use ratchet_core::observation::Level;
+use ratchet_store::aggregate::{Dimension, Step};
+use ratchet_store::project::ProjectId;
+use ratchet_store::telemetry::Telemetry;
+
+use super::{Fresh, aggregates, runtime};
+use crate::ask;
+use crate::build::{ObservationBuilder, Patch, TraceBuilder, at, batch, observation, project};
+use crate::build::{json, score, text, trace};
+use crate::model::Model;
+use crate::reading::Reading;
+
+/// One thing that happens to the store.
+#[derive(Clone)]
+enum Happening {
+    Recorded(Vec<Patch>),
+    DeletedBefore(i64),
+}
+
+/// Tells only what was said: a patch has many fields, and most say nothing.
+impl fmt::Debug for Happening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let patches = match self {
+            Self::DeletedBefore(millis) => return write!(f, "deleted before {millis}"),
+            Self::Recorded(patches) => patches,
+        };
+        f.write_str("recorded")?;
+        for patch in patches {
+            let fields = format!("{patch:?}");
+            let is_said = |part: &&str| !part.contains("None)") && !part.ends_with("{})");
+            let said: Vec<_> = fields.split(", ").filter(is_said).collect();
+            write!(f, "\n        {}", said.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+const TRACES: usize = 4;
+const HOUR: i64 = 3_600_000;
+
+/// Tells random stories and fails on the first that reads differently from the model, after
+/// making it as short as it can be.
+#[track_caller]
+pub fn check(open: fn() -> Fresh, stories: u32) {
+    let runtime = runtime();
+    let fresh = open();
+    let mut runner =
+        TestRunner::new(Config { cases: stories, failure_persistence: None, ..Config::default() });
+    let told = Cell::new(0);
+    let result = runner.run(&vec(happening(), 1..12), |story| {
+        told.set(told.get() + 1);
+        let shop = project(&format!("story-{}", told.get()));
+        let telling = tell(&fresh.store, &shop, &story);
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            runtime.block_on(telling);
+        }));
+        outcome.map_err(|_| TestCaseError::fail("the engine does not answer like the model"))
+    });
+    if let Err(failure) = result {
+        panic!("{failure}");
+    }
+}
+
+async fn tell(store: &Telemetry, shop: &ProjectId, story: &[Happening]) {
+    let mut model = Model::default();
+    for (moment, happening) in (0..).zip(story) {
+        match happening {
+            Happening::Recorded(patches) => {
+                let told = batch(shop).received(moment).with_all(patches.clone()).build();
+                model.record(told.clone());
+                store.record(told).await.unwrap();
+            }
+            Happening::DeletedBefore(millis) => {
+                while store.delete_before(shop.clone(), at(*millis)).await.unwrap() > 0 {}
+                model.delete_before(at(*millis));
+            }
+        }
+        let read = Reading::of_store(store, shop).await;
+        read.assert_equals(&Reading::of_model(&model), &format!("after {happening:?}"));
+    }
+    for by in [&[][..], &[Dimension::Name], &[Dimension::Model, Dimension::Environment]] {
+        aggregates::check(store, &model, ask::all_sums(shop, by, Step::Hour)).await;
+    }
+    aggregates::check(store, &model, ask::all_sums(shop, &[Dimension::User], Step::Day)).await;
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        9 => vec(patch(), 1..6).prop_map(Happening::Recorded),
+        1 => (-2 * HOUR..3 * HOUR).prop_map(Happening::DeletedBefore),
+    ]
+}
+
+fn patch() -> impl Strategy<Value = Patch> {
+    prop_oneof![
+        3 => trace_patch().prop_map(Patch::from),
+        6 => observation_patch().prop_map(Patch::from),
+        1 => score_patch(),
+    ]
+}
+
+fn pick(words: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
+    prop::sample::select(words)
+}
+
+fn time() -> impl Strategy<Value = i64> {
+    prop_oneof![-2 * HOUR..3 * HOUR, Just(0), Just(HOUR), Just(HOUR - 1)]
+}
+
+/// One change to a trace.
+type TraceWord = fn(TraceBuilder, &'static str, i64) -> TraceBuilder;
+
+const TRACE_WORDS: [TraceWord; 14] = [
+    |t, word, _| t.named(word),
+    |t, _, _| t.without_name(),
+    |t, word, _| t.for_user(word),
+    |t, _, _| t.without_user(),
+    |t, word, _| t.in_session(if word.is_empty() { "session" } else { word }),
+    |t, _, _| t.without_session(),
+    |t, word, _| t.in_environment(word),
+    |t, word, _| t.tagged(word),
+    |t, word, _| t.metadata(word, "1"),
+    |t, word, _| t.metadata(word, "null"),
+    |t, word, _| t.input(text(word)),
+    |t, _, _| t.without_output(),
+    |t, word, _| t.output(ratchet_core::payload::Payload::Json(json(&format!("[{word:?}]")))),
+    |t, _, time| t.beginning(time),
+];
+
+/// One change to an observation.
+type ObservationWord = fn(ObservationBuilder, &'static str, i64) -> ObservationBuilder;
+
+const OBSERVATION_WORDS: [ObservationWord; 17] = [
+    |o, word, _| o.named(word),
+    |o, _, _| o.without_name(),
+    |o, _, time| o.beginning(time),
+    |o, _, time| o.ending(time),
+    |o, _, time| o.first_token(time),
+    |o, word, _| o.calling(word),
+    |o, _, time| o.tokens(time.unsigned_abs() % 100, 3),
+    |o, _, _| o.using(&[]),
+    |o, _, time| o.costing(f64::from(u8::try_from(time.rem_euclid(50)).unwrap())),
+    |o, _, _| o.without_cost(),
+    |o, _, _| o.level(Level::Error),
+    |o, _, _| o.level(Level::Warning),
+    |o, word, _| o.in_environment(word),
+    |o, word, _| o.input(text(word)),
+    |o, _, _| o.without_output(),
+    |o, word, _| o.metadata(word, "[]"),
+    |o, word, _| o.metadata(word, "null"),
+];
+
+const WORDS: &[&str] = &["", "a", "b", "prod"];
+
+fn trace_patch() -> impl Strategy<Value = TraceBuilder> {
+    let authority =
+        prop::sample::select(&[Authority::Child, Authority::Root, Authority::Stated][..]);
+    let words = vec((prop::sample::select(&TRACE_WORDS[..]), pick(WORDS), time()), 0..5);
+    (0..TRACES, 0..4_i64, any::<bool>(), authority, words).prop_map(
+        |(number, said_at, is_update, authority, words)| {
+            let patch = trace(&format!("t{number}")).said_at(said_at).by(authority);
+            let patch = if is_update { patch.as_update() } else { patch };
+            words.into_iter().fold(patch, |patch, (say, word, time)| say(patch, word, time))
+        },
+    )
+}
+
+fn observation_patch() -> impl Strategy<Value = ObservationBuilder> {
+    let words = vec((prop::sample::select(&OBSERVATION_WORDS[..]), pick(WORDS), time()), 0..7);
+    (0..TRACES * 2, 0..4_i64, any::<bool>(), 0..6_u8, words).prop_map(
+        |(number, said_at, is_update, knows_trace, words)| {
+            let patch = observation(&format!("o{number}")).said_at(said_at);
+            let patch = if is_update { patch.as_update() } else { patch };
+            let is_stray = is_update && knows_trace == 0;
+            let home = format!("t{}", number % TRACES);
+            let patch = if is_stray { patch } else { patch.of(&home) };
+            words.into_iter().fold(patch, |patch, (say, word, time)| say(patch, word, time))
+        },
+    )
+}
+
+fn score_patch() -> impl Strategy<Value = Patch> {
+    (0..3_usize, 0..TRACES, 0..4_i64, time()).prop_map(|(number, on, said_at, time)| {
+        let judged = score(&format!("s{number}")).said_at(said_at).on("quality").given(time);
+        judged.of_trace(&format!("t{on}")).number(f64::from(u8::try_from(on).unwrap())).into()
+    })
+}

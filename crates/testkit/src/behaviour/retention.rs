@@ -1,0 +1,100 @@
+use ratchet_store::aggregate::{Dimension, Step};
+use ratchet_store::project::ProjectId;
+use ratchet_store::telemetry::{Batch, Telemetry};
+
+use super::{Behaviour, aggregates};
+use crate::ask;
+use crate::build::{at, batch, generation, observation, project, score, text, trace};
+use crate::model::Model;
+use crate::reading::Reading;
+
+/// Every behaviour of this module.
+pub const ALL: &[Behaviour] = &[
+    ("what is old goes, with all that hangs on it", |s| Box::pin(old_goes(s))),
+    ("a trace that begins at the border stays", |s| Box::pin(the_border_stays(s))),
+    ("other projects keep what they have", |s| Box::pin(others_keep(s))),
+    ("a deleted record can begin anew", |s| Box::pin(a_new_beginning(s))),
+];
+
+const DAY: i64 = 24 * 3_600_000;
+
+/// A trace a day for ten days, two to a session, with steps and scores.
+fn ten_days(shop: &ProjectId) -> Batch {
+    let mut told = batch(shop);
+    for day in 0..10 {
+        let id = format!("t{day}");
+        let about = trace(&id).beginning(day * DAY).in_session(&format!("s{}", day / 2));
+        told = told.with(about.input(text("hello")));
+        for n in 0..3 {
+            let begin = day * DAY + n * 1_000;
+            let call = generation(&format!("g{day}-{n}")).of(&id).lasting(begin, begin + 500);
+            let call = call.calling("small").tokens(3, 4).costing(0.5).named("ask");
+            told = told.with(call.input(text("question")).metadata("day", &day.to_string()));
+        }
+        let on = |id: &str| score(id).on("quality").number(0.5).given(day * DAY);
+        told = told
+            .with(on(&format!("q{day}")).of_trace(&id))
+            .with(on(&format!("r{day}")).of_observation(&id, &format!("g{day}-0")));
+    }
+    told.with(score("s").on("quality").of_session("s1").number(1.0).given(0)).build()
+}
+
+/// Deletes slice by slice until nothing is left to delete; returns how many went.
+async fn delete_all_before(store: &Telemetry, shop: &ProjectId, millis: i64) -> u64 {
+    let mut gone = 0;
+    loop {
+        let slice = store.delete_before(shop.clone(), at(millis)).await.unwrap();
+        if slice == 0 {
+            return gone;
+        }
+        gone += slice;
+    }
+}
+
+async fn old_goes(store: Telemetry) {
+    let shop = project("shop");
+    let mut model = Model::default();
+    model.record(ten_days(&shop));
+    store.record(ten_days(&shop)).await.unwrap();
+    for day in [0, 1, 3, 7, 20] {
+        delete_all_before(&store, &shop, day * DAY).await;
+        model.delete_before(at(day * DAY));
+        let read = Reading::of_store(&store, &shop).await;
+        read.assert_equals(&Reading::of_model(&model), &format!("deleting before day {day}"));
+        for by in [&[][..], &[Dimension::Name, Dimension::Model]] {
+            aggregates::check(&store, &model, ask::all_sums(&shop, by, Step::Day)).await;
+        }
+    }
+    assert_eq!(ask::scores(&store, &shop).await, [], "scores go with what they judge");
+}
+
+async fn the_border_stays(store: Telemetry) {
+    let shop = project("shop");
+    store.record(ten_days(&shop)).await.unwrap();
+    assert_eq!(delete_all_before(&store, &shop, 4 * DAY).await, 4);
+    let oldest = ask::traces(&store, &shop).await.pop().unwrap();
+    assert_eq!(oldest.timestamp, at(4 * DAY));
+}
+
+async fn others_keep(store: Telemetry) {
+    let (shop, other) = (project("shop"), project("other"));
+    store.record(ten_days(&shop)).await.unwrap();
+    store.record(ten_days(&other)).await.unwrap();
+    let before = Reading::of_store(&store, &other).await;
+    delete_all_before(&store, &shop, 20 * DAY).await;
+    Reading::of_store(&store, &other).await.assert_equals(&before, "deleting in another project");
+}
+
+async fn a_new_beginning(store: Telemetry) {
+    let shop = project("shop");
+    store.record(ten_days(&shop)).await.unwrap();
+    delete_all_before(&store, &shop, 20 * DAY).await;
+    let mut model = Model::default();
+    let late = observation("g0-0").of("t0").said_at(9).as_update().named("late").beginning(5);
+    let told = batch(&shop).with(late).build();
+    model.record(told.clone());
+    store.record(told).await.unwrap();
+    let read = Reading::of_store(&store, &shop).await;
+    assert_eq!(read.observations, Reading::of_model(&model).observations);
+    aggregates::check(&store, &model, ask::all_sums(&shop, &[], Step::Whole)).await;
+}

@@ -1,0 +1,155 @@
+//! Fuzzing on the stable toolchain: a mutator that knows JSON and protobuf, over seeds written by
+//! hand.
+//!
+//! There is no coverage to steer by, so the target says in words what it made of an input, and an
+//! input that leads to words not heard before becomes a seed itself.
+
+mod bytes;
+mod json;
+mod protobuf;
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::chance::Chance;
+use crate::say;
+
+/// Something that reads bytes from outside.
+#[derive(Clone, Copy)]
+pub struct Target {
+    /// What it is called.
+    pub name: &'static str,
+    /// What its inputs look like.
+    pub shape: Shape,
+    /// Words that mean something to it.
+    pub dictionary: &'static [&'static str],
+    /// Reads an input and says what it made of it. Must not panic, whatever comes.
+    pub read: fn(&[u8]) -> String,
+}
+
+/// What the inputs of a target look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A JSON document.
+    Json,
+    /// A protobuf message.
+    Protobuf,
+    /// Anything else.
+    Bytes,
+}
+
+/// An input that takes longer than this is taken for a hang.
+const HANG: Duration = Duration::from_secs(20);
+/// Inputs stay below this many bytes: what a decoder makes of them must stay in proportion.
+const MAX_INPUT: usize = 64 * 1024;
+/// How much memory the whole run may take beyond what the process had before.
+const MAX_GROWTH_KB: u64 = 600 * 1024;
+const MAX_SEEDS: usize = 2_000;
+
+/// Feeds a target for some time and prints how many inputs a second it took.
+///
+/// Fails on the first input that makes it panic, that it does not come back from, or when it
+/// takes far more memory than its inputs deserve.
+#[track_caller]
+pub fn run(target: Target, seeds: &[&[u8]], time: Duration) {
+    assert!(!seeds.is_empty(), "{}: no seeds", target.name);
+    let mut chance = Chance::from_environment(target.name);
+    let mut corpus: Vec<Vec<u8>> = seeds.iter().map(|seed| seed.to_vec()).collect();
+    let mut heard = BTreeSet::new();
+    let before = peak_memory_kb();
+    let watch = Watch::default();
+    let executions = std::thread::scope(|scope| {
+        scope.spawn(|| watch.stand(target.name));
+        let started = Instant::now();
+        let mut executions = 0_u64;
+        for seed in seeds {
+            heard.insert(read(target, seed, &watch));
+        }
+        while started.elapsed() < time {
+            let input = mutated(target, &corpus, &mut chance);
+            let words = read(target, &input, &watch);
+            executions += 1;
+            if corpus.len() < MAX_SEEDS && heard.insert(words) {
+                corpus.push(input);
+            }
+        }
+        watch.is_done.store(true, Ordering::SeqCst);
+        executions
+    });
+    let rate = executions as f64 / time.as_secs_f64();
+    let growth = peak_memory_kb().saturating_sub(before);
+    let (name, from, to) = (target.name, seeds.len(), corpus.len());
+    say(&format!(
+        "fuzz {name}: {executions} inputs, {rate:.0}/s, {from} seeds grew to {to}, {growth} kB"
+    ));
+    assert!(growth < MAX_GROWTH_KB, "{}: took {growth} kB", target.name);
+}
+
+#[track_caller]
+fn read(target: Target, input: &[u8], watch: &Watch) -> String {
+    watch.executions.fetch_add(1, Ordering::SeqCst);
+    let words = catch_unwind(AssertUnwindSafe(|| (target.read)(input)));
+    let Ok(words) = words else {
+        watch.is_done.store(true, Ordering::SeqCst);
+        panic!("{} panics on {}", target.name, shown(input));
+    };
+    // Numbers and quoted texts differ from input to input; the sentence around them does not.
+    words.chars().filter(|c| !c.is_ascii_digit()).take(60).collect()
+}
+
+/// An input as a Rust literal, ready to become a test.
+fn shown(input: &[u8]) -> String {
+    format!("b\"{}\" ({} bytes)", input.escape_ascii(), input.len())
+}
+
+fn mutated(target: Target, corpus: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
+    let mut input = chance.pick(corpus).clone();
+    for _ in 0..=chance.below(3) {
+        let by_shape = match target.shape {
+            Shape::Json if !chance.once_in(5) => json::mutate(&input, target.dictionary, chance),
+            Shape::Protobuf if !chance.once_in(5) => protobuf::mutate(&input, chance),
+            Shape::Json | Shape::Protobuf | Shape::Bytes => None,
+        };
+        input = by_shape.unwrap_or_else(|| {
+            let other = chance.pick(corpus);
+            bytes::mutate(&input, other, target.dictionary, chance)
+        });
+    }
+    input.truncate(MAX_INPUT);
+    input
+}
+
+/// Notices when an input is not done with.
+#[derive(Default)]
+struct Watch {
+    executions: AtomicU64,
+    is_done: AtomicBool,
+}
+
+impl Watch {
+    /// Looks from time to time whether anything moved; a target that does not come back ends the
+    /// process, since nothing else could.
+    fn stand(&self, name: &str) {
+        let (mut last, mut since) = (u64::MAX, Instant::now());
+        while !self.is_done.load(Ordering::SeqCst) {
+            std::thread::park_timeout(Duration::from_millis(20));
+            let now = self.executions.load(Ordering::SeqCst);
+            if now != last {
+                (last, since) = (now, Instant::now());
+            }
+            if since.elapsed() > HANG {
+                eprintln!("{name} does not come back from input {now}");
+                std::process::exit(101);
+            }
+        }
+    }
+}
+
+/// The most memory this process ever had, in kilobytes; zero where the system does not say.
+fn peak_memory_kb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,212 @@
+//! Columns and the tests on them, as plainly as they can be said.
+
+use ratchet_core::money::Money;
+use ratchet_core::observation::{Level, Observation};
+use ratchet_core::payload::{Json, Payload};
+use ratchet_core::time::Timestamp;
+use ratchet_core::trace::{LevelCounts, Trace};
+use ratchet_store::query::{Compare, ObservationColumn, Test, TextTest, TraceColumn};
+
+/// The value of a column.
+pub(super) enum Cell {
+    Text(Option<String>),
+    Number(Option<f64>),
+    Time(Option<Timestamp>),
+    Truth(bool),
+    Tags(Vec<String>),
+    Keys(Vec<(String, Json)>),
+}
+
+/// Whether a value passes a test; `None` when the test does not fit the column.
+pub(super) fn passes(cell: &Cell, test: &Test) -> Option<bool> {
+    match (cell, test) {
+        (cell, Test::IsNull) => Some(is_missing(cell)),
+        (cell, Test::IsNotNull) => Some(!is_missing(cell)),
+        (Cell::Text(text), test) => text_passes(text.as_deref(), test),
+        (Cell::Number(number), Test::Number(how, than)) => {
+            Some(number.map_or(*how == Compare::Unequal, |number| compares(*how, &number, than)))
+        }
+        (Cell::Time(time), Test::Time(how, than)) => {
+            Some(time.map_or(*how == Compare::Unequal, |time| compares(*how, &time, than)))
+        }
+        (Cell::Truth(truth), Test::Is(wanted)) => Some(truth == wanted),
+        (Cell::Tags(tags), Test::AnyOf(words)) => Some(words.iter().any(|tag| tags.contains(tag))),
+        (Cell::Tags(tags), Test::NoneOf(words)) => {
+            Some(!words.iter().any(|tag| tags.contains(tag)))
+        }
+        (Cell::Tags(tags), Test::AllOf(words)) => Some(words.iter().all(|tag| tags.contains(tag))),
+        (Cell::Keys(keys), Test::Key(key, test)) => {
+            let json = keys.iter().find(|(name, _)| name == key).map(|(_, json)| json);
+            key_passes(json, test)
+        }
+        _ => None,
+    }
+}
+
+fn is_missing(cell: &Cell) -> bool {
+    match cell {
+        Cell::Text(text) => text.is_none(),
+        Cell::Number(number) => number.is_none(),
+        Cell::Time(time) => time.is_none(),
+        Cell::Truth(_) => false,
+        Cell::Tags(tags) => tags.is_empty(),
+        Cell::Keys(keys) => keys.is_empty(),
+    }
+}
+
+fn text_passes(text: Option<&str>, test: &Test) -> Option<bool> {
+    match test {
+        Test::Text(how, other) => Some(match (how, text) {
+            (TextTest::Equals, text) => text == Some(other),
+            (TextTest::Differs, text) => text != Some(other),
+            (TextTest::Contains, text) => text.is_some_and(|text| text.contains(other)),
+            (TextTest::Lacks, text) => !text.is_some_and(|text| text.contains(other)),
+            (TextTest::StartsWith, text) => text.is_some_and(|text| text.starts_with(other)),
+            (TextTest::EndsWith, text) => text.is_some_and(|text| text.ends_with(other)),
+        }),
+        Test::AnyOf(words) => Some(text.is_some_and(|text| words.iter().any(|word| word == text))),
+        Test::NoneOf(words) => {
+            Some(!text.is_some_and(|text| words.iter().any(|word| word == text)))
+        }
+        Test::IsNull => Some(text.is_none()),
+        Test::IsNotNull => Some(text.is_some()),
+        _ => None,
+    }
+}
+
+/// A key's value is a text when it is a JSON string, and otherwise the JSON as it is written. A
+/// text that reads as a number compares as one.
+fn key_passes(json: Option<&Json>, test: &Test) -> Option<bool> {
+    let value = json.map(|json| serde_json::from_str(json.as_str()).unwrap());
+    let text = value.as_ref().map(|value: &serde_json::Value| match value {
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    });
+    let number = || match value.as_ref()? {
+        serde_json::Value::String(text) => text.parse().ok(),
+        other => other.as_f64(),
+    };
+    match test {
+        Test::Number(..) => passes(&Cell::Number(number()), test),
+        _ => text_passes(text.as_deref(), test),
+    }
+}
+
+fn compares<T: PartialOrd>(how: Compare, value: &T, than: &T) -> bool {
+    match how {
+        Compare::Equal => value == than,
+        Compare::Unequal => value != than,
+        Compare::Greater => value > than,
+        Compare::AtLeast => value >= than,
+        Compare::Less => value < than,
+        Compare::AtMost => value <= than,
+    }
+}
+
+pub(super) fn of_trace(trace: &Trace, column: TraceColumn) -> Cell {
+    let content = trace.content.clone().unwrap_or_default();
+    let (sums, levels) = (&trace.summary, &trace.summary.levels);
+    match column {
+        TraceColumn::Id => Cell::Text(Some(trace.id.to_string())),
+        TraceColumn::Timestamp => Cell::Time(Some(trace.timestamp)),
+        TraceColumn::Name => Cell::Text(trace.name.clone()),
+        TraceColumn::User => Cell::Text(trace.user.clone()),
+        TraceColumn::Session => Cell::Text(trace.session.as_ref().map(ToString::to_string)),
+        TraceColumn::Release => Cell::Text(trace.release.clone()),
+        TraceColumn::Version => Cell::Text(trace.version.clone()),
+        TraceColumn::Environment => Cell::Text(Some(trace.environment.to_string())),
+        TraceColumn::Agent => Cell::Text(trace.agent.clone()),
+        TraceColumn::Tags => Cell::Tags(trace.tags.clone()),
+        TraceColumn::Public => Cell::Truth(trace.public),
+        TraceColumn::Bookmarked => Cell::Truth(trace.bookmarked),
+        TraceColumn::Metadata => Cell::Keys(content.metadata),
+        TraceColumn::Input => Cell::Text(content.input.as_ref().map(written)),
+        TraceColumn::Output => Cell::Text(content.output.as_ref().map(written)),
+        TraceColumn::Level => Cell::Text(Some(worst_level(levels).as_str().to_owned())),
+        TraceColumn::DebugCount => count(levels.debug),
+        TraceColumn::DefaultCount => count(levels.default),
+        TraceColumn::WarningCount => count(levels.warning),
+        TraceColumn::ErrorCount => count(levels.error),
+        TraceColumn::Latency => Cell::Number(sums.latency().map(seconds)),
+        TraceColumn::InputTokens => count(sums.input_tokens),
+        TraceColumn::OutputTokens => count(sums.output_tokens),
+        TraceColumn::TotalTokens => count(sums.total_tokens),
+        TraceColumn::Cost => Cell::Number(sums.cost.map(Money::dollars)),
+    }
+}
+
+pub(super) fn of_observation(seen: &Observation, of: &Trace, column: ObservationColumn) -> Cell {
+    let content = seen.content.clone().unwrap_or_default();
+    let prompt = seen.prompt.as_ref();
+    match column {
+        ObservationColumn::Id => Cell::Text(Some(seen.id.to_string())),
+        ObservationColumn::Trace => Cell::Text(Some(seen.trace.to_string())),
+        ObservationColumn::Kind => Cell::Text(Some(seen.kind.as_str().to_owned())),
+        ObservationColumn::Name => Cell::Text(seen.name.clone()),
+        ObservationColumn::Parent => Cell::Text(seen.parent.as_ref().map(ToString::to_string)),
+        ObservationColumn::Start => Cell::Time(Some(seen.start)),
+        ObservationColumn::End => Cell::Time(seen.end),
+        ObservationColumn::Level => Cell::Text(Some(seen.level.as_str().to_owned())),
+        ObservationColumn::StatusMessage => Cell::Text(seen.status_message.clone()),
+        ObservationColumn::Version => Cell::Text(seen.version.clone()),
+        ObservationColumn::Environment => Cell::Text(Some(seen.environment.to_string())),
+        ObservationColumn::Agent => Cell::Text(seen.agent.clone()),
+        ObservationColumn::Model => Cell::Text(seen.model.clone()),
+        ObservationColumn::PromptName => Cell::Text(prompt.map(|prompt| prompt.name.clone())),
+        ObservationColumn::PromptVersion => {
+            Cell::Number(prompt.map(|prompt| f64::from(prompt.version)))
+        }
+        ObservationColumn::Metadata => Cell::Keys(content.metadata),
+        ObservationColumn::Input => Cell::Text(content.input.as_ref().map(written)),
+        ObservationColumn::Output => Cell::Text(content.output.as_ref().map(written)),
+        ObservationColumn::Latency => Cell::Number(seen.latency().map(seconds)),
+        ObservationColumn::TimeToFirstToken => {
+            Cell::Number(seen.time_to_first_token().map(seconds))
+        }
+        ObservationColumn::TokensPerSecond => Cell::Number(tokens_per_second(seen)),
+        ObservationColumn::InputTokens => count(seen.usage.input()),
+        ObservationColumn::OutputTokens => count(seen.usage.output()),
+        ObservationColumn::TotalTokens => count(seen.usage.total()),
+        ObservationColumn::Cost => {
+            Cell::Number(seen.cost.as_ref().map(|cost| cost.total().dollars()))
+        }
+        ObservationColumn::TraceName => Cell::Text(of.name.clone()),
+        ObservationColumn::TraceUser => Cell::Text(of.user.clone()),
+        ObservationColumn::TraceSession => Cell::Text(of.session.as_ref().map(ToString::to_string)),
+        ObservationColumn::TraceTags => Cell::Tags(of.tags.clone()),
+        ObservationColumn::TraceEnvironment => Cell::Text(Some(of.environment.to_string())),
+    }
+}
+
+/// The loudest level of a trace's observations.
+fn worst_level(levels: &LevelCounts) -> Level {
+    match levels {
+        LevelCounts { error: 1.., .. } => Level::Error,
+        LevelCounts { warning: 1.., .. } => Level::Warning,
+        LevelCounts { default: 0, debug: 1.., .. } => Level::Debug,
+        LevelCounts { .. } => Level::Default,
+    }
+}
+
+fn tokens_per_second(seen: &Observation) -> Option<f64> {
+    let latency = seen.latency().filter(|nanos| *nanos > 0)?;
+    Some(number(seen.usage.output()) / seconds(latency))
+}
+
+fn written(payload: &Payload) -> String {
+    payload.as_str().to_owned()
+}
+
+fn count(units: u64) -> Cell {
+    Cell::Number(Some(number(units)))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "tests count in small numbers")]
+fn number(units: u64) -> f64 {
+    units as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "tests last for short times")]
+fn seconds(nanos: i64) -> f64 {
+    nanos as f64 / 1e9
+}
