@@ -1,8 +1,56 @@
 //! What span attributes mean: one set of rules for every convention in use.
+//!
+//! The rules are data (`rule.rs`). An attribute that no rule names, or that a stronger one made
+//! superfluous, is kept in the observation's metadata.
 
+use crate::convention::claim::Claims;
+use crate::convention::event::Events;
+use crate::convention::metadata::{Keys, Reading};
+use crate::convention::origin::Known;
+use crate::convention::table::Target;
+use crate::convention::trace::Seen;
+use crate::environment::Environment;
+use crate::field::{Act, Field, Stamp};
+use crate::merge::Metadata;
 use crate::observation::ObservationPatch;
 use crate::span::{Origin, Span};
 use crate::trace::TracePatch;
+
+/// Which attribute tells which field.
+mod rule;
+/// The rules, turned round for looking up.
+mod table;
+/// A span's attributes on their way into fields.
+mod claim;
+/// A span's events, likewise.
+mod event;
+/// What is known of all spans of an origin.
+mod origin;
+/// What kind of step a span is.
+mod kind;
+/// Names, levels, prompts and times.
+mod step;
+/// What went in and what came out.
+mod content;
+/// Trees whose paths are names.
+mod flat;
+/// Tokens, each counted once.
+mod tokens;
+/// The model, its parameters and its cost.
+mod model;
+/// What Genkit hides in its payloads.
+mod genkit;
+/// The client's own keys, and what was left over.
+mod metadata;
+/// What a span lets us know of its trace.
+mod trace;
+/// Attribute values as JSON.
+mod json;
+#[cfg(test)]
+mod tests;
+
+/// Logfire lists a model call's messages as events in this attribute.
+const LISTED_EVENTS: &str = "events";
 
 /// The SDK that sent a request, as its headers say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,22 +73,90 @@ pub struct Interpreted {
 /// Interprets the spans of one origin. What the origin says is worked out once.
 #[derive(Clone, Debug)]
 pub struct Interpreter {
-    origin: Origin,
-    sender: Sender,
+    known: Known,
 }
 
 impl Interpreter {
     /// Works out what the origin says of all its spans.
+    #[expect(clippy::needless_pass_by_value, reason = "both are spent: nobody needs them again")]
     pub fn new(origin: Origin, sender: Sender) -> Self {
-        Self { origin, sender }
+        Self { known: Known::new(&origin, &sender) }
     }
 
     /// Turns a span into what it says. Every attribute ends up in a field or in the metadata.
-    pub fn interpret(&self, span: Span) -> Interpreted {
-        let _ = (&self.origin, &self.sender);
-        Interpreted {
-            observation: ObservationPatch::new(span.id, Some(span.trace.clone())),
-            trace: TracePatch::new(span.trace),
+    pub fn interpret(&self, mut span: Span) -> Interpreted {
+        let mut told = ToldSpan::new(&mut span);
+        let mut observation = ObservationPatch::new(span.id.clone(), Some(span.trace.clone()));
+        let mut trace = TracePatch::new(span.trace.clone());
+        let reading = Reading { encoding: self.known.encoding, stamp: told.stamp };
+        let keys = metadata::take(Target::Metadata, &mut told.claims, reading);
+        let nature = kind::nature(&mut told.claims, &span.name, self.known.hides_generations);
+        observation.kind = Field::said(nature.kind, told.stamp);
+        // The model first: what it is told by may be part of the content.
+        model::tell(&mut observation, &mut told, nature);
+        step::tell(&mut observation, &mut told, &mut span);
+        content::tell(&mut observation, &mut told);
+        self.tell_place(&mut observation, &mut told, &keys);
+        let seen = Seen {
+            known: &self.known,
+            keys: &keys,
+            parent: span.parent.as_ref(),
+            start: span.start,
+        };
+        trace::tell(&mut trace, &observation, &mut told, seen);
+        observation.metadata = self.left_over(keys, &told, &span);
+        Interpreted { observation, trace }
+    }
+
+    fn tell_place(&self, observation: &mut ObservationPatch, told: &mut ToldSpan, keys: &Keys) {
+        let stamp = told.stamp;
+        let environment = told
+            .claims
+            .take(Target::Environment, |value| claim::text(value).map(Environment::normalise));
+        let environment = environment.or_else(|| self.known.environment.clone());
+        let version = told.claims.take_text(Target::Version);
+        let version = version.or_else(|| self.known.version.clone());
+        let agent = told.claims.take_text(Target::Agent).or_else(|| keys.text("agent"));
+        observation.environment = Field::if_some(environment, stamp);
+        observation.version = Field::if_some(version, stamp);
+        observation.agent = Field::if_some(agent, stamp);
+    }
+
+    /// Adds to the client's own keys what no field took, and where the span came from.
+    fn left_over(&self, mut keys: Keys, told: &ToldSpan, span: &Span) -> Metadata {
+        keys.add_ours("attributes", metadata::left(&told.claims));
+        keys.add_ours("events", told.events.left());
+        keys.add_ours("links", event::links(&span.links));
+        keys.add_ours("resourceAttributes", self.known.resource.clone());
+        keys.add_ours("scope", self.known.scope.clone());
+        keys.into_metadata()
+    }
+}
+
+/// A span taken apart, while its fields are being told.
+struct ToldSpan {
+    claims: Claims,
+    events: Events,
+    is_claude_code: bool,
+    /// A whole span speaks at its end.
+    stamp: Stamp,
+}
+
+impl ToldSpan {
+    fn new(span: &mut Span) -> Self {
+        let is_claude_code = span.name.starts_with("claude_code.");
+        let attributes = std::mem::take(&mut span.attributes);
+        let mut told = Self {
+            claims: Claims::new(attributes, is_claude_code),
+            events: Events::new(std::mem::take(&mut span.events)),
+            is_claude_code,
+            stamp: Stamp::stated(span.end, Act::Create),
+        };
+        if let Some(listed) = told.claims.take_unnamed(LISTED_EVENTS)
+            && let Err(other) = told.events.add_listed(listed, span.end)
+        {
+            told.claims.leave(LISTED_EVENTS.to_owned(), other);
         }
+        told
     }
 }

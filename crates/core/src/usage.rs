@@ -2,6 +2,9 @@ use std::collections::BTreeMap;
 
 use crate::money::Money;
 
+/// The forms in which clients state them.
+mod details;
+
 /// The key under which a usage or a cost keeps its total.
 pub const TOTAL: &str = "total";
 
@@ -20,6 +23,12 @@ impl Usage {
             kinds.insert(TOTAL.to_owned(), total);
         }
         Self(kinds)
+    }
+
+    /// Reads units as a client states them: by our kinds, or in a provider's own form, whose
+    /// parts are taken out of the whole. What is no count is left out.
+    pub fn from_details(sent: &serde_json::Map<String, serde_json::Value>) -> Self {
+        Self::new(details::units(sent))
     }
 
     /// Whether nothing was counted.
@@ -68,6 +77,12 @@ impl Cost {
         Self { kinds, total }
     }
 
+    /// Reads dollars by kind as a client states them; `None` when none of them is an amount.
+    pub fn from_details(sent: &serde_json::Map<String, serde_json::Value>) -> Option<Self> {
+        let amounts = details::amounts(sent);
+        (!amounts.is_empty()).then(|| Self::new(amounts))
+    }
+
     /// Amounts by kind, without the total.
     pub fn kinds(&self) -> &BTreeMap<String, Money> {
         &self.kinds
@@ -77,6 +92,19 @@ impl Cost {
     pub fn total(&self) -> Money {
         self.total
     }
+}
+
+/// A float that is a count, as a count.
+pub(crate) fn whole(number: f64) -> Option<u64> {
+    /// Beyond this, floats skip whole numbers.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let is_count = number.fract() == 0.0 && (0.0..=EXACT).contains(&number);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked to fit on the line above"
+    )]
+    is_count.then_some(number as u64)
 }
 
 #[cfg(test)]

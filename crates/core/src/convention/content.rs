@@ -1,0 +1,176 @@
+//! What went in and what came out.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::convention::ToldSpan;
+use crate::convention::claim::{Claims, says_something, text};
+use crate::convention::event::{self, Events};
+use crate::convention::flat::Tree;
+use crate::convention::json::{Fields, Typed, Unpacked, json, looks_structured};
+use crate::convention::table::{Shape, Source, TABLE, Target};
+use crate::field::Field;
+use crate::observation::ObservationPatch;
+use crate::payload::Payload;
+use crate::span::AttributeValue;
+
+/// Tells what went in and what came out.
+pub(super) fn tell(observation: &mut ObservationPatch, told: &mut ToldSpan) {
+    let input = take(Target::Input, &mut told.claims, &mut told.events);
+    let output = take(Target::Output, &mut told.claims, &mut told.events);
+    observation.input = Field::if_some(input, told.stamp);
+    observation.output = Field::if_some(output, told.stamp);
+}
+
+/// Takes the strongest payload of a target from a span's attributes and events.
+fn take(target: Target, claims: &mut Claims, events: &mut Events) -> Option<Payload> {
+    for rank in TABLE.ranks(target) {
+        let source = TABLE.source_at(rank)?;
+        if !source.events.is_empty() {
+            if let Some(payload) = from_events(source, claims, events) {
+                return Some(payload);
+            }
+            continue;
+        }
+        if !claims.has_at(rank) {
+            continue;
+        }
+        let told = claims.take_at(rank);
+        let payload = match source.shape {
+            Shape::Flattened => flattened(rank, told),
+            Shape::Reply => reply(told),
+            Shape::Conversation => conversation(told, claims),
+            Shape::Plain | Shape::Gathered | Shape::Messages | Shape::Of(_) => plain(told),
+        };
+        if let Some(payload) = payload {
+            forget(target, &payload, claims);
+            return Some(payload);
+        }
+    }
+    None
+}
+
+/// A value as a payload: a text as it is, all else as JSON.
+pub(super) fn payload(value: AttributeValue) -> Payload {
+    match value {
+        AttributeValue::Text(text) => Payload::Text(text.into()),
+        other => Payload::Json(json(&Typed(&other))),
+    }
+}
+
+/// Drops the same content under other names; copies of whole conversations are not rare.
+fn forget(target: Target, payload: &Payload, claims: &mut Claims) {
+    if let Payload::Text(text) = payload
+        && claims.has(target)
+    {
+        claims.forget(target, &AttributeValue::Text(text.as_ref().to_owned()));
+    }
+}
+
+fn plain(told: Vec<(String, AttributeValue)>) -> Option<Payload> {
+    told.into_iter().next_back().map(|(_, value)| payload(value))
+}
+
+fn flattened(rank: u16, told: Vec<(String, AttributeValue)>) -> Option<Payload> {
+    let mut tree = Tree::default();
+    for (name, value) in told {
+        tree.add(TABLE.key(rank, &name), value);
+    }
+    Some(Payload::Json(json(&tree)))
+}
+
+/// Vercel's answer comes in pieces: a lone text is the answer, more become one message.
+fn reply(told: Vec<(String, AttributeValue)>) -> Option<Payload> {
+    let mut pieces = told.into_iter().filter(|(_, value)| says_something(value));
+    let first = pieces.next()?;
+    let rest: Vec<_> = pieces.collect();
+    if rest.is_empty() && first.0.ends_with(".text") {
+        return Some(payload(first.1));
+    }
+    let role = AttributeValue::Text("assistant".to_owned());
+    let role = std::iter::once(("role", Unpacked(&role)));
+    let pieces = std::iter::once(&first).chain(&rest);
+    let pieces = pieces.map(|(name, value)| (reply_key(name), Unpacked(value)));
+    Some(Payload::Json(json(&Fields(role.chain(pieces)))))
+}
+
+fn reply_key(name: &str) -> &str {
+    match name.rsplit('.').next().unwrap_or(name) {
+        "text" => "content",
+        "toolCalls" => "tool_calls",
+        other => other,
+    }
+}
+
+fn conversation(told: Vec<(String, AttributeValue)>, claims: &mut Claims) -> Option<Payload> {
+    let (_, value) = told.into_iter().next_back()?;
+    let system = claims.told(Target::System).find_map(|(_, value)| text(value));
+    let whole = text(&value).and_then(|messages| with_system(system?, messages));
+    if let Some(whole) = whole {
+        claims.take(Target::System, |value| text(value).map(drop));
+        return Some(Payload::Text(whole));
+    }
+    Some(payload(value))
+}
+
+/// Puts system instructions before a list of messages, by their texts alone: nothing is parsed.
+fn with_system(system: &str, messages: &str) -> Option<Arc<str>> {
+    let rest = messages.trim().strip_prefix('[').filter(|rest| rest.ends_with(']'))?.trim_start();
+    let comma = if rest.starts_with(']') { "" } else { "," };
+    let instructions = if looks_structured(system) {
+        format!(r#""parts":{system}"#)
+    } else {
+        format!(r#""content":{}"#, Value::from(system))
+    };
+    Some(format!(r#"[{{"role":"system",{instructions}}}{comma}{rest}"#).into())
+}
+
+fn from_events(source: &Source, claims: &mut Claims, events: &mut Events) -> Option<Payload> {
+    match source.shape {
+        Shape::Of(attribute) => {
+            let told = events.take_attribute(source.events, attribute);
+            let joined = event::joined(told)?;
+            if source.target != Target::Input {
+                return Some(payload(joined));
+            }
+            let system = events.take_attribute(source.events, "gen_ai.system_instructions");
+            let Some(system) = event::joined(system) else {
+                return conversation(vec![(attribute.to_owned(), joined)], claims);
+            };
+            let whole = text(&system).zip(text(&joined)).and_then(|(s, m)| with_system(s, m));
+            Some(whole.map_or_else(|| payload(joined), Payload::Text))
+        }
+        Shape::Messages => {
+            let messages = events.take_messages(source.events);
+            let shown = if source.target == Target::Output && messages.len() == 1 {
+                messages.first().map(json)?
+            } else if messages.is_empty() {
+                return None;
+            } else {
+                json(&messages)
+            };
+            Some(Payload::Json(shown))
+        }
+        Shape::Plain | Shape::Conversation | Shape::Flattened | Shape::Reply | Shape::Gathered => {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn system_instructions_come_first() {
+        let shown = |system, messages| with_system(system, messages).unwrap().to_string();
+        assert_eq!(
+            shown(r#"[{"type":"text"}]"#, r#" [{"role":"user"}]"#),
+            r#"[{"role":"system","parts":[{"type":"text"}]},{"role":"user"}]"#
+        );
+        assert_eq!(shown("be \"kind\"", "[]"), r#"[{"role":"system","content":"be \"kind\""}]"#);
+        assert_eq!(with_system("x", "hello"), None);
+        assert_eq!(with_system("x", "["), None);
+    }
+}

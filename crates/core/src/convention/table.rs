@@ -1,0 +1,251 @@
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use crate::convention::rule::RULES;
+
+/// What an attribute may tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Target {
+    Kind,
+    Name,
+    Function,
+    Agent,
+    Input,
+    System,
+    Output,
+    Model,
+    Parameters,
+    Settings,
+    ServiceTier,
+    Speed,
+    PromptName,
+    PromptVersion,
+    PromptLink,
+    FirstTokenAt,
+    FirstTokenMillis,
+    FirstTokenSeconds,
+    UsageDetails,
+    TokenUsage,
+    InputTokens,
+    FreshTokens,
+    CacheReadTokens,
+    CacheWriteTokens,
+    InputAudioTokens,
+    OutputTokens,
+    ReasoningTokens,
+    OutputAudioTokens,
+    TotalTokens,
+    CostDetails,
+    CostTotal,
+    CostInput,
+    CostOutput,
+    Level,
+    Severity,
+    StatusMessage,
+    Environment,
+    Version,
+    Release,
+    User,
+    Session,
+    Tags,
+    AsRoot,
+    TraceName,
+    TracePublic,
+    TraceInput,
+    TraceOutput,
+    TraceMetadata,
+    Metadata,
+    Evidence,
+}
+
+const TARGETS: usize = Target::Evidence as usize + 1;
+
+/// Where a field is told.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Told {
+    /// By one of these attributes, the strongest first.
+    By(&'static [&'static str]),
+    /// By one of these, but only in spans of Claude Code: the names are too common elsewhere.
+    ByClaudeCode(&'static [&'static str]),
+    /// By these attributes together.
+    Together(Shape, &'static [&'static str]),
+    /// By all attributes whose names begin so, together.
+    Under(Shape, &'static [&'static str]),
+    /// By the span's events of these names, together.
+    During(Shape, &'static [&'static str]),
+}
+
+/// How what was told becomes a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// As it is.
+    Plain,
+    /// A list of messages, to which system instructions belong.
+    Conversation,
+    /// A tree whose paths are names: `gen_ai.prompt.0.role`.
+    Flattened,
+    /// An answer's text, reasoning and tool calls.
+    Reply,
+    /// Keys and values, named by what follows the prefix.
+    Gathered,
+    /// One message for each event.
+    Messages,
+    /// This attribute of the events.
+    Of(&'static str),
+}
+
+/// Where a source stands among all sources; the lesser is the stronger within a target.
+pub(super) type Rank = u16;
+
+/// One source and how to read it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source {
+    pub(super) target: Target,
+    pub(super) shape: Shape,
+    /// The events to look at; empty for attributes.
+    pub(super) events: &'static [&'static str],
+}
+
+/// The rules, turned round for looking up.
+pub(super) struct Table {
+    by_name: HashMap<&'static str, Rank>,
+    by_claude_code: HashMap<&'static str, Rank>,
+    by_prefix: Vec<(&'static str, Rank)>,
+    sources: Vec<Source>,
+    ranges: [Range<Rank>; TARGETS],
+}
+
+pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(RULES));
+
+impl Table {
+    fn new(rules: &'static [(Target, Told)]) -> Self {
+        let mut table = Self {
+            by_name: HashMap::new(),
+            by_claude_code: HashMap::new(),
+            by_prefix: Vec::new(),
+            sources: Vec::new(),
+            ranges: std::array::from_fn(|_| 0..0),
+        };
+        // A target's sources stand together, whatever stands between its rules.
+        let mut rules: Vec<_> = rules.iter().collect();
+        rules.sort_by_key(|(target, _)| *target as usize);
+        for (target, told) in rules {
+            table.add(*target, *told);
+        }
+        table
+    }
+
+    fn add(&mut self, target: Target, told: Told) {
+        match told {
+            Told::By(names) => {
+                for name in names {
+                    let rank = self.source(target, Shape::Plain, &[]);
+                    self.by_name.insert(name, rank);
+                }
+            }
+            Told::ByClaudeCode(names) => {
+                for name in names {
+                    let rank = self.source(target, Shape::Plain, &[]);
+                    self.by_claude_code.insert(name, rank);
+                }
+            }
+            Told::Together(shape, names) => {
+                let rank = self.source(target, shape, &[]);
+                self.by_name.extend(names.iter().map(|name| (*name, rank)));
+            }
+            Told::Under(shape, prefixes) => {
+                let rank = self.source(target, shape, &[]);
+                self.by_prefix.extend(prefixes.iter().map(|prefix| (*prefix, rank)));
+            }
+            Told::During(shape, events) => {
+                self.source(target, shape, events);
+            }
+        }
+    }
+
+    fn source(&mut self, target: Target, shape: Shape, events: &'static [&'static str]) -> Rank {
+        let rank = Rank::try_from(self.sources.len()).unwrap_or(Rank::MAX);
+        self.sources.push(Source { target, shape, events });
+        let range = &mut self.ranges[target as usize];
+        let start = if range.start == range.end { rank } else { range.start };
+        *range = start..rank + 1;
+        rank
+    }
+
+    /// The source an attribute is, if any rule names it.
+    pub(super) fn rank(&self, name: &str, is_claude_code: bool) -> Option<Rank> {
+        if let Some(rank) = self.by_name.get(name) {
+            return Some(*rank);
+        }
+        if is_claude_code && let Some(rank) = self.by_claude_code.get(name) {
+            return Some(*rank);
+        }
+        let begins = |(prefix, _): &&(&str, Rank)| name.starts_with(prefix);
+        self.by_prefix.iter().find(begins).map(|(_, rank)| *rank)
+    }
+
+    /// The sources of a target, strongest first.
+    pub(super) fn ranks(&self, target: Target) -> Range<Rank> {
+        self.ranges[target as usize].clone()
+    }
+
+    pub(super) fn source_at(&self, rank: Rank) -> Option<&Source> {
+        self.sources.get(usize::from(rank))
+    }
+
+    /// What follows the prefix by which a name was found.
+    pub(super) fn key<'a>(&self, rank: Rank, name: &'a str) -> &'a str {
+        let ours = self.by_prefix.iter().filter(|(_, other)| *other == rank);
+        ours.filter_map(|(prefix, _)| name.strip_prefix(prefix)).next().unwrap_or(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(told: Told) -> &'static [&'static str] {
+        match told {
+            Told::By(names)
+            | Told::ByClaudeCode(names)
+            | Told::Together(_, names)
+            | Told::Under(_, names) => names,
+            Told::During(..) => &[],
+        }
+    }
+
+    #[test]
+    fn no_attribute_is_named_twice() {
+        let mut all: Vec<_> = RULES.iter().flat_map(|(_, told)| names(*told)).collect();
+        let before = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), before);
+    }
+
+    #[test]
+    fn every_target_has_a_source_and_keeps_the_order_of_the_rules() {
+        assert!(TABLE.ranges.iter().all(|range| !range.is_empty()));
+        let rank = |name| TABLE.rank(name, false).unwrap();
+        assert!(rank("langfuse.observation.input") < rank("input.value"));
+        assert!(rank("input.value") < rank("gen_ai.input.messages"));
+        assert!(rank("gen_ai.response.model") < rank("gen_ai.request.model"));
+    }
+
+    #[test]
+    fn common_names_belong_to_claude_code_only_in_its_spans() {
+        assert_eq!(TABLE.rank("input_tokens", false), None);
+        assert!(TABLE.rank("input_tokens", true).is_some());
+    }
+
+    #[test]
+    fn a_name_of_its_own_beats_a_prefix() {
+        assert_ne!(
+            TABLE.rank("gen_ai.request.model", false),
+            TABLE.rank("gen_ai.request.top_p", false)
+        );
+        let rank = TABLE.rank("ai.settings.mode", false).unwrap();
+        assert_eq!(TABLE.key(rank, "ai.settings.mode"), "mode");
+    }
+}
