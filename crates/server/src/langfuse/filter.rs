@@ -8,7 +8,7 @@ use ratchet_store::query::{Compare, Condition, Test, TextTest, TimeRange};
 use serde::Deserialize;
 use serde_json::Value;
 
-use self::column::{Column, Columns};
+use self::column::{Columns, FilterColumn};
 use self::kind::FilterKind;
 use super::params::Params;
 
@@ -22,6 +22,7 @@ mod tests;
 
 /// One condition as it is sent.
 #[derive(Debug, Deserialize)]
+#[serde(expecting = "a condition such as {\"type\":…,\"column\":…,\"operator\":…,\"value\":…}")]
 struct SentCondition {
     #[serde(rename = "type")]
     kind: Word<FilterKind>,
@@ -68,7 +69,9 @@ fn parse<C: Copy>(json: &str, columns: Columns<C>) -> Result<Filter<C>, Vec<Issu
     let mut issues = Vec::new();
     for (place, condition) in sent.iter().enumerate() {
         match condition.test(columns) {
-            Ok((Column { is_start: true, .. }, Test::Time(compare, at))) if narrows(compare) => {
+            Ok((FilterColumn { is_start: true, .. }, Test::Time(compare, at)))
+                if narrows(compare) =>
+            {
                 narrow(&mut filter.range, compare, at);
             }
             Ok((column, test)) => {
@@ -91,7 +94,10 @@ fn parse<C: Copy>(json: &str, columns: Columns<C>) -> Result<Filter<C>, Vec<Issu
 type Wrong = (&'static str, String);
 
 impl SentCondition {
-    fn test<C: Copy>(&self, columns: Columns<C>) -> Result<(&'static Column<C>, Test), Wrong> {
+    fn test<C: Copy>(
+        &self,
+        columns: Columns<C>,
+    ) -> Result<(&'static FilterColumn<C>, Test), Wrong> {
         let column = columns.find(&self.column).map_err(|message| ("column", message))?;
         let kind = self.kind.0;
         if !column.kind.takes(kind) {

@@ -8,13 +8,13 @@ pub(in crate::langfuse) type Columns<C> = &'static ColumnSet<C>;
 /// Which columns a resource has, and which of Langfuse's it does not have yet.
 #[derive(Debug)]
 pub(in crate::langfuse) struct ColumnSet<C: 'static> {
-    known: &'static [Column<C>],
+    known: &'static [FilterColumn<C>],
     not_yet: &'static [&'static str],
 }
 
 /// A column that can be filtered on.
 #[derive(Debug)]
-pub(super) struct Column<C> {
+pub(super) struct FilterColumn<C> {
     name: &'static str,
     /// The same in the store.
     pub(super) column: C,
@@ -37,7 +37,7 @@ pub(super) enum ColumnKind {
 
 impl<C> ColumnSet<C> {
     /// The column of a name, or why there is none.
-    pub(super) fn find(&'static self, name: &str) -> Result<&'static Column<C>, String> {
+    pub(super) fn find(&'static self, name: &str) -> Result<&'static FilterColumn<C>, String> {
         if let Some(column) = self.known.iter().find(|column| column.name == name) {
             return Ok(column);
         }
@@ -77,32 +77,32 @@ impl ColumnKind {
     }
 }
 
-const fn text<C>(name: &'static str, column: C) -> Column<C> {
-    Column { name, column, kind: ColumnKind::Text, is_start: false }
+const fn text<C>(name: &'static str, column: C) -> FilterColumn<C> {
+    FilterColumn { name, column, kind: ColumnKind::Text, is_start: false }
 }
 
-const fn number<C>(name: &'static str, column: C) -> Column<C> {
-    Column { name, column, kind: ColumnKind::Number, is_start: false }
+const fn number<C>(name: &'static str, column: C) -> FilterColumn<C> {
+    FilterColumn { name, column, kind: ColumnKind::Number, is_start: false }
 }
 
-const fn time<C>(name: &'static str, column: C) -> Column<C> {
-    Column { name, column, kind: ColumnKind::Time, is_start: false }
+const fn time<C>(name: &'static str, column: C) -> FilterColumn<C> {
+    FilterColumn { name, column, kind: ColumnKind::Time, is_start: false }
 }
 
-const fn start<C>(name: &'static str, column: C) -> Column<C> {
-    Column { name, column, kind: ColumnKind::Time, is_start: true }
+const fn start<C>(name: &'static str, column: C) -> FilterColumn<C> {
+    FilterColumn { name, column, kind: ColumnKind::Time, is_start: true }
 }
 
-const fn truth<C>(name: &'static str, column: C) -> Column<C> {
-    Column { name, column, kind: ColumnKind::Truth, is_start: false }
+const fn truth<C>(name: &'static str, column: C) -> FilterColumn<C> {
+    FilterColumn { name, column, kind: ColumnKind::Truth, is_start: false }
 }
 
-const fn tags<C>(name: &'static str, column: C) -> Column<C> {
-    Column { name, column, kind: ColumnKind::Tags, is_start: false }
+const fn tags<C>(name: &'static str, column: C) -> FilterColumn<C> {
+    FilterColumn { name, column, kind: ColumnKind::Tags, is_start: false }
 }
 
-const fn object<C>(name: &'static str, column: C) -> Column<C> {
-    Column { name, column, kind: ColumnKind::Object, is_start: false }
+const fn object<C>(name: &'static str, column: C) -> FilterColumn<C> {
+    FilterColumn { name, column, kind: ColumnKind::Object, is_start: false }
 }
 
 /// The columns of a trace.

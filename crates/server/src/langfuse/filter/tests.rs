@@ -173,5 +173,10 @@ fn broken_json_says_where() {
            booleanObject, boolean, null)",
         ],
     );
+    refused(
+        "[1]",
+        &["filter[0]: invalid type: integer `1`, expected a condition such as \
+           {\"type\":…,\"column\":…,\"operator\":…,\"value\":…}"],
+    );
     refused("[", &["filter: EOF while parsing a list"]);
 }
