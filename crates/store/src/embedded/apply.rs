@@ -196,8 +196,13 @@ impl<'a> Applier<'a> {
         let (stray, waits_since) = stray.unzip();
         let known_since = known.as_ref().map(|known| known.observation.created_at);
         let created_at = [known_since, waits_since].into_iter().flatten().min().unwrap_or(open.now);
+        let known_facts = known.as_ref().map(ObservationRow::facts);
         let known = known.map(|known| self.take(open, known)).transpose()?;
-        let merged = [known, stray].into_iter().flatten().fold(patch.clone(), Merge::merge);
+        let merged = known.iter().chain(&stray).cloned().fold(patch.clone(), Merge::merge);
+        if let Some(facts) = known_facts.filter(|_| known.as_ref() == Some(&merged)) {
+            // Sent again, as exporters do when an answer got lost: the row stays as it is.
+            return self.count(open, (&facts, &merged));
+        }
         let facts = Facts::of(&merged, self.prices, created_at);
         let payload = self.store_entry(&mut open.row, &observation_row::entry_of(&merged))?;
         let place = Place {
