@@ -7,6 +7,7 @@ CRATE ?=
 DATA ?=
 
 .DEFAULT_GOAL := help
+.NOTPARALLEL:
 .PHONY: help demo dev test unit doctest sdk bench lint fmt fmt-check tidy doc deps snap setup timings
 
 help: ## list the targets
@@ -20,7 +21,7 @@ dev: ## run a server from source on a throw-away folder, or: make dev DATA=DIR
 
 # Quickest failure first.
 ifeq ($(CRATE),)
-test: fmt-check setup tidy lint unit doctest sdk ## run everything, or one crate: make test CRATE=store
+test: fmt-check tidy lint unit doctest sdk ## run everything, or one crate: make test CRATE=store
 	@echo "make test: everything passed"
 else
 test:
