@@ -15,7 +15,7 @@ pub(crate) mod value;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use clap::Args;
 use ratchet_core::secret::Secret;
 use ratchet_server::app::{Limits, Timeouts};
@@ -33,7 +33,7 @@ const FILE_VARIABLE: &str = "RATCHET_CONFIG";
 pub(crate) struct ConfigArgs {
     /// Data folder [default: ./ratchet-data]
     #[arg(long, value_name = "DIR")]
-    pub(crate) data: Option<PathBuf>,
+    pub(crate) data: Option<String>,
     /// Settings file, instead of ratchet.toml in this folder and in the data folder
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
@@ -124,12 +124,10 @@ pub(crate) struct Credentials {
 impl Config {
     /// Loads the settings of this process: the flags given, its environment, its files.
     pub(crate) fn load(args: &ConfigArgs, mut flags: Vec<Flag>) -> anyhow::Result<Self> {
-        flags.extend(args.data.iter().map(|data| ("data", data.display().to_string())));
+        flags.extend(args.data.iter().map(|data| ("data", data.clone())));
         let named_file =
             args.config.clone().or_else(|| std::env::var_os(FILE_VARIABLE).map(PathBuf::from));
-        let environment = std::env::vars_os()
-            .filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?)));
-        let mut layers = Layers::new(flags, environment.filter(|(name, _)| name != FILE_VARIABLE));
+        let mut layers = Layers::new(flags, environment()?);
         match named_file {
             Some(file) => layers.add_file(&file)?,
             None => add_usual_files(&mut layers)?,
@@ -161,7 +159,7 @@ impl Config {
             limits: read_limits(&mut of)?,
             timeouts: read_timeouts(&mut of)?,
             store: StoreConfig {
-                queue: of.value("store.queue", Count(256), "batches that may wait on disk")?.0,
+                queue: of.value("store.queue", Count(256), "batches waiting to be written")?.0,
                 readers: of.value("store.readers", Count(4), "connections for reading")?.0,
             },
             init: Init::read(&mut of)?,
@@ -233,6 +231,21 @@ impl Init {
             owner_password: of.secret("init.owner_password", "first start: their password"),
         })
     }
+}
+
+/// Our environment variables, but the one that is no setting.
+fn environment() -> anyhow::Result<Vec<(String, String)>> {
+    let mut ours = Vec::new();
+    for (name, text) in std::env::vars_os() {
+        let Some(name) = name.to_str().filter(|name| name.starts_with(layers::PREFIX)) else {
+            continue;
+        };
+        let text = text.to_str().with_context(|| format!("{name} is not valid UTF-8"))?;
+        if name != FILE_VARIABLE {
+            ours.push((name.to_owned(), text.to_owned()));
+        }
+    }
+    Ok(ours)
 }
 
 /// Adds `ratchet.toml` of the current folder, and below it that of the data folder.

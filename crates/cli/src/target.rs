@@ -20,7 +20,7 @@ use ratchet_store::project::ProjectId;
 
 use crate::config::{Config, ConfigArgs};
 use crate::folder;
-use remote::Remote;
+pub(crate) use remote::Remote;
 
 /// Says where the data is.
 #[derive(Args, Clone, Debug)]

@@ -1,26 +1,29 @@
 //! `ratchet doctor`: looks at everything a server needs and changes nothing, so that it may also
-//! look at a folder that a server is using.
+//! look at a folder that a server is using. With `--server` it asks the server itself.
 
 /// The data folder and the disk under it.
 mod disk;
 /// The addresses a server would use.
 mod ports;
+/// A server that is running.
+mod server;
 
 use clap::Args;
 use ratchet_server::clock::Clock;
 use ratchet_store::embedded::{self, Finding, Health};
 use serde::Serialize;
 
-use crate::config::{Config, ConfigArgs};
+use crate::config::Config;
 use crate::exit::Outcome;
 use crate::print::{OutputArgs, table};
 use crate::runtime;
+use crate::target::{Remote, TargetArgs};
 
 /// `ratchet doctor`
 #[derive(Args, Debug)]
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
-    config: ConfigArgs,
+    target: TargetArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -64,13 +67,24 @@ impl From<Finding> for Check {
 
 /// Runs `ratchet doctor`.
 pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<Outcome> {
-    let config = Config::load(&args.config, Vec::new())?;
-    let mut checks = disk::checks(&config.data, Clock::System.now());
-    checks.extend(store_checks(&config));
-    checks.extend(runtime::block_on(async { Ok(ports::checks(config.addresses).await) })?);
+    let config = Config::load(&args.target.config, Vec::new())?;
+    let checks = match &args.target.server {
+        Some(url) => {
+            let server = Remote::new(url, &config.credentials)?;
+            runtime::block_on(async { Ok(server::checks(&server, Clock::System.now()).await) })?
+        }
+        None => runtime::block_on(async { Ok(folder_checks(&config).await) })?,
+    };
     args.output.show(&checks, |checks| text(checks))?;
     let is_bad = checks.iter().any(|check| check.state == State::Bad);
     Ok(if is_bad { Outcome::FoundBad } else { Outcome::Done })
+}
+
+async fn folder_checks(config: &Config) -> Vec<Check> {
+    let mut checks = disk::checks(&config.data, Clock::System.now());
+    checks.extend(store_checks(config));
+    checks.extend(ports::checks(config.addresses).await);
+    checks
 }
 
 fn store_checks(config: &Config) -> Vec<Check> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 /// The beginning of every environment variable of ours.
-const PREFIX: &str = "RATCHET_";
+pub(crate) const PREFIX: &str = "RATCHET_";
 /// The file that is looked for in the current folder and in the data folder.
 pub(crate) const FILE_NAME: &str = "ratchet.toml";
 
@@ -54,13 +54,9 @@ struct File {
 
 impl Layers {
     /// Layers without a file yet. An empty environment variable counts as not set.
-    pub(crate) fn new(
-        flags: Vec<Flag>,
-        environment: impl Iterator<Item = (String, String)>,
-    ) -> Self {
-        let is_ours =
-            |(name, text): &(String, String)| name.starts_with(PREFIX) && !text.is_empty();
-        Self { flags, environment: environment.filter(is_ours).collect(), files: Vec::new() }
+    pub(crate) fn new(flags: Vec<Flag>, environment: Vec<(String, String)>) -> Self {
+        let set = environment.into_iter().filter(|(_, text)| !text.is_empty());
+        Self { flags, environment: set.collect(), files: Vec::new() }
     }
 
     /// Adds a file below those already there.

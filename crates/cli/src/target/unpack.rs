@@ -11,12 +11,31 @@ use reqwest::Response;
 
 use crate::print::Progress;
 
-/// Unpacks a streamed backup into a folder, which is made if it is not there.
-pub(super) async fn receive(mut stream: Response, to: &Path) -> anyhow::Result<BackupReport> {
-    std::fs::create_dir_all(to).with_context(|| format!("cannot make {}", to.display()))?;
-    let mut unpacker = Unpacker::new(to);
+/// Unpacks a streamed backup into a new folder, which appears only once it is whole.
+pub(super) async fn receive(stream: Response, to: &Path) -> anyhow::Result<BackupReport> {
+    let mut partial = to.as_os_str().to_owned();
+    partial.push(".partial");
+    let partial = PathBuf::from(partial);
+    std::fs::create_dir(&partial)
+        .with_context(|| format!("cannot make the folder {}", partial.display()))?;
+    let received = unpack(stream, &partial).await.and_then(|report| {
+        std::fs::rename(&partial, to)
+            .with_context(|| format!("cannot make the folder {}", to.display()))?;
+        Ok(report)
+    });
+    if received.is_err() {
+        std::fs::remove_dir_all(&partial)
+            .with_context(|| format!("cannot remove {}", partial.display()))?;
+    }
+    let BackupReport { bytes, files } = received?;
+    let files = files.iter().filter_map(|file| Some(to.join(file.file_name()?))).collect();
+    Ok(BackupReport { bytes, files })
+}
+
+async fn unpack(mut stream: Response, folder: &Path) -> anyhow::Result<BackupReport> {
+    let mut unpacker = Unpacker::new(folder);
     let mut progress = Progress::new("received");
-    while let Some(piece) = stream.chunk().await.context("the stream broke off")? {
+    while let Some(piece) = stream.chunk().await.context("the stream broke off; try again")? {
         unpacker.take(&piece)?;
         progress.add(piece.len());
     }
@@ -104,8 +123,7 @@ impl<'a> Unpacker<'a> {
     fn finish(self) -> anyhow::Result<BackupReport> {
         ensure!(
             matches!(self.state, State::Ended),
-            "the stream ended before the backup did; delete {} and try again",
-            self.folder.display()
+            "the stream ended before the backup did; try again"
         );
         Ok(self.report)
     }

@@ -64,6 +64,7 @@ fn a_backup_of_a_running_server_comes_back() {
     assert_eq!(made["files"].as_array().unwrap().len(), 2);
     let scratch = std::fs::read_dir(data.path().join("tmp")).unwrap();
     assert_eq!(scratch.count(), 0, "the server keeps no copy");
+    assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 1, "nothing beside the backup");
     check_restores(&backup);
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use ratchet_testkit::process::{Finished, Launch};
 use serde_json::Value;
 
-use crate::{folder, ratchet, server};
+use crate::{ask, folder, ratchet, server};
 
 fn doctor(data: &Path) -> Launch {
     let free = "127.0.0.1:0";
@@ -50,6 +50,18 @@ fn a_folder_in_use_may_be_looked_at() {
     assert!(check(launch(), "--listen", "ok", 0).starts_with("ratchet serves"));
     assert!(check(launch(), "--otlp-grpc", "ok", 0).starts_with("ratchet serves"));
     check(launch(), "catalog.db integrity", "ok", 0);
+}
+
+#[test]
+fn a_running_server_is_asked() {
+    let data = tempfile::tempdir().unwrap();
+    let running = server(data.path()).start();
+    for about in ["server", "version", "clock", "queue", "data"] {
+        check(ask(&running, &["doctor", "--json"]), about, "ok", 0);
+    }
+    let stranger = ask(&running, &["doctor", "--json"]).env("RATCHET_SECRET_KEY", "wrong");
+    let detail = check(stranger, "server", "bad", 3);
+    assert!(detail.contains("refused (401)"), "{detail}");
 }
 
 #[test]

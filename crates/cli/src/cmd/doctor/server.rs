@@ -1,0 +1,79 @@
+use ratchet_core::time::Timestamp;
+use ratchet_server::api::status::StatusView;
+
+use super::{Check, State};
+use crate::print::bytes_text;
+use crate::target::Remote;
+
+/// How far the two clocks may be apart.
+const CLOCK_TOLERANCE_NANOS: u64 = 60_000_000_000;
+
+/// Asks a running server how it is.
+pub(super) async fn checks(server: &Remote, now: Timestamp) -> Vec<Check> {
+    match server.get::<StatusView>("/api/v1/status").await {
+        Ok(status) => judge(&status, env!("CARGO_PKG_VERSION"), now),
+        Err(error) => vec![Check::new("server", State::Bad, format!("{error:#}"))],
+    }
+}
+
+fn judge(status: &StatusView, our_version: &str, now: Timestamp) -> Vec<Check> {
+    let StatusView { version, projects, queue_depth, telemetry_bytes, .. } = status;
+    let work = format!("{queue_depth} batches waiting to be written");
+    let data = format!("{projects} projects, {} of telemetry", bytes_text(*telemetry_bytes));
+    vec![
+        Check::new("server", State::Ok, "answers, and the key is an owner's"),
+        judge_version(version, our_version),
+        judge_clock(&status.now, now),
+        Check::new("queue", State::Ok, work),
+        Check::new("data", State::Ok, data),
+    ]
+}
+
+fn judge_version(theirs: &str, ours: &str) -> Check {
+    if theirs == ours {
+        return Check::new("version", State::Ok, theirs);
+    }
+    let detail = format!("the server is ratchet {theirs}, this is {ours}; use the same");
+    Check::new("version", State::Warn, detail)
+}
+
+fn judge_clock(theirs: &str, ours: Timestamp) -> Check {
+    let distance = Timestamp::parse(theirs).map(|theirs| theirs.since(ours).unsigned_abs());
+    let is_close = distance.is_ok_and(|distance| distance <= CLOCK_TOLERANCE_NANOS);
+    if is_close {
+        return Check::new("clock", State::Ok, theirs);
+    }
+    let detail =
+        format!("the server says it is {theirs}, this machine says {ours}; set the clocks");
+    Check::new("clock", State::Warn, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(version: &str, now: &str, expected: [State; 2]) {
+        let status = StatusView {
+            version: version.to_owned(),
+            now: now.to_owned(),
+            projects: 1,
+            queue_depth: 0,
+            observations_since_start: 0,
+            telemetry_bytes: 0,
+        };
+        let ours = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
+        let checks = judge(&status, "1.2.3", ours);
+        let state = |about| checks.iter().find(|check| check.about == about).unwrap().state;
+        assert_eq!([state("version"), state("clock")], expected);
+    }
+
+    #[test]
+    fn versions_and_clocks_should_agree() {
+        check("1.2.3", "2026-01-01T00:00:59Z", [State::Ok, State::Ok]);
+        check("1.3.0", "2026-01-01T00:00:00Z", [State::Warn, State::Ok]);
+        check("1.2.3", "2026-01-01T00:02:00Z", [State::Ok, State::Warn]);
+        check("1.2.3", "2025-12-31T23:58:00Z", [State::Ok, State::Warn]);
+        check("1.2.3", "soon", [State::Ok, State::Warn]);
+    }
+}
