@@ -33,7 +33,7 @@ const FILE_VARIABLE: &str = "RATCHET_CONFIG";
 pub(crate) struct ConfigArgs {
     /// Data folder [default: ./ratchet-data]
     #[arg(long, value_name = "DIR")]
-    pub(crate) data: Option<String>,
+    pub(crate) data: Option<PathBuf>,
     /// Settings file, instead of ratchet.toml in this folder and in the data folder
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
@@ -124,7 +124,10 @@ pub(crate) struct Credentials {
 impl Config {
     /// Loads the settings of this process: the flags given, its environment, its files.
     pub(crate) fn load(args: &ConfigArgs, mut flags: Vec<Flag>) -> anyhow::Result<Self> {
-        flags.extend(args.data.iter().map(|data| ("data", data.clone())));
+        if let Some(data) = &args.data {
+            let text = data.to_str().context("--data must be a path in UTF-8")?;
+            flags.push(("data", text.to_owned()));
+        }
         let named_file =
             args.config.clone().or_else(|| std::env::var_os(FILE_VARIABLE).map(PathBuf::from));
         let mut layers = Layers::new(flags, environment()?);

@@ -1,8 +1,11 @@
 use std::path::Path;
 use std::process::Command;
 
+use ratchet_core::id::ObservationId;
+use ratchet_store::embedded::Folder;
+use ratchet_store::project::ProjectId;
 use ratchet_testkit::otlp;
-use ratchet_testkit::process::{PUBLIC_KEY, Ratchet, SECRET_KEY, Signal};
+use ratchet_testkit::process::{PROJECT, PUBLIC_KEY, Ratchet, SECRET_KEY, Signal};
 use reqwest::{Client, StatusCode};
 
 use crate::{ask, fails, folder, json, ok, ratchet, server};
@@ -24,6 +27,14 @@ fn record(running: &Ratchet) {
     assert_eq!(status, StatusCode::OK);
 }
 
+/// Reads its name back, straight from a folder that no server holds.
+fn recorded_name(data: &Path) -> Option<String> {
+    let folder = Folder::open(data, ratchet_testkit::folder::options()).unwrap();
+    let project = ProjectId::parse(PROJECT).unwrap();
+    let id = ObservationId::parse(&otlp::span_id(SPAN)).unwrap();
+    block_on(async { folder.telemetry.observation(project, id).await.unwrap()?.name })
+}
+
 fn block_on<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Runtime::new().unwrap().block_on(work)
 }
@@ -33,6 +44,7 @@ fn check_restores(backup: &Path) {
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("restored");
     ok(ratchet(&["restore"]).arg(backup).arg("--data").arg(&data));
+    assert_eq!(recorded_name(&data).as_deref(), Some("checkout"));
     let running = server(&data).start();
     assert_eq!(json(ask(&running, &["keys", "list"]))[0]["publicKey"], PUBLIC_KEY);
 }

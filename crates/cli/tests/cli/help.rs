@@ -12,6 +12,7 @@ fn help_lists_every_command() {
 fn each_command_explains_itself() {
     for command in [
         "serve",
+        "demo",
         "keys create",
         "keys list",
         "keys revoke",
