@@ -21,7 +21,7 @@ dev: ## run a server from source on a throw-away folder, or: make dev DATA=DIR
 
 # Quickest failure first.
 ifeq ($(CRATE),)
-test: fmt-check tidy lint unit doctest sdk ## run everything, or one crate: make test CRATE=store
+test: fmt-check tidy lint doc unit doctest sdk ## run everything, or one crate: make test CRATE=store
 	@echo "make test: everything passed"
 else
 test:

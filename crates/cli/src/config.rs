@@ -1,7 +1,7 @@
 //! What Ratchet was told and what it makes of it.
 //!
-//! Two steps: [`layers`] holds what was typed (flags over `RATCHET_*` variables over
-//! `ratchet.toml`), and [`Config`] is what it means. A setting is one line in one of the `read`
+//! Two steps: `layers` holds what was typed (flags over `RATCHET_*` variables over
+//! `ratchet.toml`), and `Config` is what it means. A setting is one line in one of the `read`
 //! functions below: its file key, its variable (`limits.body` is `RATCHET_LIMITS_BODY`), its
 //! default and its place in `ratchet config show` all follow from there.
 

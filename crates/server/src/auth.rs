@@ -1,7 +1,7 @@
 //! Who is calling and what they may do.
 //!
-//! A handler names what it needs by the extractor it takes: [`Caller`] for anyone with a key,
-//! [`Reader`], [`Recorder`], [`Member`] or [`Owner`] for a role, [`Scorer`] for feedback, which
+//! A handler names what it needs by the extractor it takes: `Caller` for anyone with a key,
+//! `Reader`, `Recorder`, `Member` or `Owner` for a role, `Scorer` for feedback, which
 //! also takes a public key alone.
 
 use axum::extract::FromRequestParts;

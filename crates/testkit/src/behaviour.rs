@@ -1,6 +1,6 @@
 //! What every engine must do, whatever it is made of.
 //!
-//! A behaviour is a function that gets an empty store. [`check`] runs a list of them, each on a
+//! A behaviour is a function that gets an empty store. `check` runs a list of them, each on a
 //! store of its own, and fails with the names of those that did not hold.
 
 /// Words about one record join, in any order.

@@ -8,7 +8,7 @@
 //!     .with(generation("g").of("t").lasting(0, 250).calling("gpt-5").tokens(12, 30));
 //! ```
 //!
-//! Times are milliseconds after [`START`]. A builder speaks with one [`Stamp`] at a time; `said_at`,
+//! Times are milliseconds after `START`. A builder speaks with one `Stamp` at a time; `said_at`,
 //! `as_update` and `by` change the stamp of what is said after them.
 
 mod observation;
