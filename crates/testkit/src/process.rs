@@ -4,10 +4,11 @@
 //! `env!("CARGO_BIN_EXE_ratchet")`. No test waits by sleeping: the process says when it listens,
 //! and its end closes the pipe it said so on.
 
+mod log;
+
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
@@ -16,6 +17,7 @@ use rustix::process::{Pid, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use log::Log;
 pub use rustix::process::Signal;
 
 /// The project, the public half and the secret half of the key that every process starts with.
@@ -127,20 +129,15 @@ impl Launch {
     /// # Errors
     /// Returns its log if it ended instead.
     pub fn try_start(mut self) -> Result<Ratchet, String> {
-        let log = self.home.path().join("log");
-        let mut child = self
-            .command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(File::create(&log).unwrap())
-            .spawn()
-            .unwrap();
+        self.command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self.command.spawn().unwrap();
+        let log = Log::follow(child.stderr.take().unwrap());
         let lines = lines_of(child.stdout.take().unwrap());
         let first = lines.recv_timeout(PATIENCE);
         let mut ratchet = Ratchet { child, lines, log, ready: Value::Null, _home: self.home };
         match first {
             Ok(line) => ratchet.ready = serde_json::from_str(&line).unwrap(),
-            Err(_) => return Err(ratchet.log()),
+            Err(_) => return Err(ratchet.wait().log),
         }
         Ok(ratchet)
     }
@@ -162,7 +159,7 @@ pub struct Finished {
 pub struct Ratchet {
     child: Child,
     lines: Receiver<String>,
-    log: PathBuf,
+    log: Log,
     /// The line it printed when it began to listen.
     pub ready: Value,
     _home: TempDir,
@@ -191,7 +188,17 @@ impl Ratchet {
 
     /// What it logged so far.
     pub fn log(&self) -> String {
-        std::fs::read_to_string(&self.log).unwrap()
+        self.log.text()
+    }
+
+    /// Waits until it has logged something.
+    ///
+    /// # Panics
+    /// If it does not; the message holds its log.
+    #[track_caller]
+    pub fn wait_for_log(&self, text: &str) {
+        let is_there = self.log.wait_for(text, PATIENCE);
+        assert!(is_there, "no {text:?} in:\n{}", self.log());
     }
 
     /// Sends it a signal.
@@ -213,7 +220,8 @@ impl Ratchet {
                 Err(RecvTimeoutError::Timeout) => panic!("it does not end:\n{}", self.log()),
             }
         }
-        Ended { status: self.child.wait().unwrap(), stdout, log: self.log() }
+        let status = self.child.wait().unwrap();
+        Ended { status, stdout, log: self.log.whole() }
     }
 
     /// Kills it as a power cut would: nothing is flushed, nobody is told.

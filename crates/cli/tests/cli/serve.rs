@@ -1,6 +1,10 @@
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Stdio};
 
-use ratchet_testkit::process::{Launch, PROJECT, PUBLIC_KEY, SECRET_KEY, Signal};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ratchet_testkit::process::{Launch, PROJECT, PUBLIC_KEY, Ratchet, SECRET_KEY, Signal};
 
 use crate::{fails, json, ratchet, server};
 
@@ -41,10 +45,10 @@ fn people_get_lines_to_paste() {
         .arg("--data")
         .arg(data.path())
         .into_parts();
-    let child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut child = EndAtDrop(child);
     let mut text = String::new();
-    for line in std::io::BufRead::lines(std::io::BufReader::new(child.0.stdout.take().unwrap())) {
+    for line in BufReader::new(child.0.stdout.take().unwrap()).lines() {
         let line = line.unwrap();
         text += &line;
         text += "\n";
@@ -64,7 +68,8 @@ fn people_get_lines_to_paste() {
     }
 }
 
-struct EndAtDrop(std::process::Child);
+/// A process that ends with the test.
+struct EndAtDrop(Child);
 
 impl Drop for EndAtDrop {
     fn drop(&mut self) {
@@ -157,7 +162,7 @@ fn a_busy_otlp_port_is_only_told() {
         .env("RATCHET_OTLP_HTTP", "off")
         .start();
     assert!(running.ready["otlpGrpc"].is_null());
-    assert!(running.log().contains(&format!("{address} is in use")), "{}", running.log());
+    running.wait_for_log(&format!("{address} is in use"));
 }
 
 #[test]
@@ -189,27 +194,60 @@ fn one_signal_drains_and_exits_with_0() {
 }
 
 #[test]
+fn a_request_under_way_is_answered_before_the_end() {
+    let data = tempfile::tempdir().unwrap();
+    let running = server(data.path()).start();
+    let body = r#"{"name": "last minute"}"#;
+    let (first, rest) = body.split_at(5);
+    let mut client = begin_request(&running, body.len());
+    client.write_all(first.as_bytes()).unwrap();
+    running.signal(Signal::TERM);
+    running.wait_for_log("a second signal ends at once");
+    client.write_all(rest.as_bytes()).unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 201 Created"), "{answer}");
+    assert_eq!(running.wait().status.code(), Some(0));
+    let projects = json(ratchet(&["projects", "list"]).arg("--data").arg(data.path()));
+    assert_eq!(projects[1]["name"], "last minute");
+}
+
+#[test]
+fn a_drain_ends_at_its_deadline() {
+    let data = tempfile::tempdir().unwrap();
+    let running = server(data.path()).args(["--drain", "50 ms"]).start();
+    let _never_ends = begin_request(&running, 10);
+    running.signal(Signal::TERM);
+    let ended = running.wait();
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.log);
+    assert!(ended.log.contains("cutting connections"), "{}", ended.log);
+}
+
+#[test]
 fn a_second_signal_ends_at_once() {
     let data = tempfile::tempdir().unwrap();
     let running = server(data.path()).args(["--drain", "1 h"]).start();
-    // A request that never ends keeps the drain waiting.
-    let mut client =
-        std::net::TcpStream::connect(running.web().trim_start_matches("http://")).unwrap();
-    let head = "POST /api/public/ingestion HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n";
-    std::io::Write::write_all(&mut client, head.as_bytes()).unwrap();
+    let _never_ends = begin_request(&running, 10);
     running.signal(Signal::TERM);
-    wait_for_log(&running, "a second signal ends at once");
+    running.wait_for_log("a second signal ends at once");
     running.signal(Signal::TERM);
     assert_eq!(running.wait().status.code(), Some(143));
 }
 
-/// Waits for a line in the log; the deadline is the test's own patience.
-fn wait_for_log(running: &ratchet_testkit::process::Ratchet, line: &str) {
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while !running.log().contains(line) {
-        assert!(std::time::Instant::now() < deadline, "no {line:?} in:\n{}", running.log());
-        std::thread::yield_now();
-    }
+/// Sends all of a request but its body, and returns once the server is reading it.
+fn begin_request(running: &Ratchet, body_len: usize) -> TcpStream {
+    let mut client = TcpStream::connect(running.web().trim_start_matches("http://")).unwrap();
+    let pair = STANDARD.encode(format!("{PUBLIC_KEY}:{SECRET_KEY}"));
+    let head = format!(
+        "POST /api/v1/projects HTTP/1.1\r\nhost: x\r\nauthorization: Basic {pair}\r\n\
+         content-length: {body_len}\r\nexpect: 100-continue\r\n\r\n"
+    );
+    client.write_all(head.as_bytes()).unwrap();
+    // The server says "go on" when a handler asks for the body.
+    let mut go_on = [0; 25];
+    client.read_exact(&mut go_on).unwrap();
+    assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");
+    client
 }
 
 #[test]
