@@ -207,7 +207,8 @@ impl<'a> Applier<'a> {
         let payload = self.store_entry(&mut open.row, &observation_row::entry_of(&merged))?;
         let place = Place {
             created_at,
-            updated_at: Some(open.now),
+            // Clocks are set back at times; nothing changes before it was made.
+            updated_at: Some(open.now.max(created_at)),
             ..Place::new(open.row.no, open.project, payload, open.now)
         };
         observation_row::write(self.db, OnConflict::Replace, (&merged, &facts), place)?;
@@ -274,7 +275,7 @@ impl<'a> Applier<'a> {
             }
             row.payload = self.store_entry(&mut row, &entry)?.map(|(block, _)| block);
         }
-        row.updated_at = now;
+        row.updated_at = row.updated_at.max(now);
         row.write(self.db, project, before.is_none())?;
         SessionChange { before: before.as_ref(), after: Some(&row) }.apply(self.db, project)
     }
@@ -299,7 +300,10 @@ impl<'a> Applier<'a> {
     ) -> rusqlite::Result<()> {
         let patch = patch.clone();
         let row = match load_score(self.db, project, &patch.id)? {
-            Some(known) => ScoreRow { patch: known.patch.merge(patch), updated_at: now, ..known },
+            Some(known) => {
+                let updated_at = known.updated_at.max(now);
+                ScoreRow { patch: known.patch.merge(patch), updated_at, ..known }
+            }
             None => ScoreRow { no: None, patch, created_at: now, updated_at: now },
         };
         row.write(self.db, project)
