@@ -54,6 +54,11 @@ impl Request {
         self
     }
 
+    /// Adds a pair of keys.
+    pub fn with_key(self, public: &str, secret: &str) -> Self {
+        self.header("Authorization", &basic(public, secret))
+    }
+
     /// Sends JSON.
     pub fn json(self, body: impl Into<Vec<u8>>) -> Self {
         self.header("Content-Type", "application/json").body(body)

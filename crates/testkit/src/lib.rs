@@ -25,6 +25,8 @@ pub mod chance;
 pub mod http;
 /// Real processes on free ports.
 pub mod process;
+/// Small disks that can be filled.
+pub mod mount;
 /// Feeding decoders with nonsense.
 pub mod fuzz;
 

@@ -8,6 +8,7 @@ mod log;
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -17,7 +18,9 @@ use rustix::process::{Pid, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::http::{self, Answer, Request};
 use log::Log;
+
 pub use rustix::process::Signal;
 
 /// The project, the public half and the secret half of the key that every process starts with.
@@ -169,6 +172,20 @@ impl Ratchet {
     /// The address of the web pages and the APIs: `http://127.0.0.1:…`.
     pub fn web(&self) -> &str {
         self.ready["web"].as_str().unwrap()
+    }
+
+    /// The same as a socket address.
+    pub fn address(&self) -> SocketAddr {
+        self.web().trim_start_matches("http://").parse().unwrap()
+    }
+
+    /// Sends a request with the preset key, on a connection of its own.
+    ///
+    /// # Panics
+    /// If the connection breaks before the answer is whole.
+    #[track_caller]
+    pub fn send(&self, request: Request) -> Answer {
+        http::send(self.address(), &request.with_key(PUBLIC_KEY, SECRET_KEY)).unwrap()
     }
 
     /// The address of OTLP over HTTP's own port.

@@ -29,6 +29,14 @@ fn check(launch: Launch, about: &str, state: &str, code: i32) -> String {
     found["detail"].as_str().unwrap().to_owned()
 }
 
+/// Fails if doctor finds anything wrong with a folder, which may be in use.
+#[track_caller]
+pub(crate) fn assert_sound(data: &Path) {
+    let Finished { code, stdout, stderr } = doctor(data).run();
+    assert_eq!(code, Some(0), "{stdout}{stderr}");
+    assert!(stdout.contains("telemetry.db integrity"), "{stdout}");
+}
+
 #[test]
 fn a_healthy_folder_is_well() {
     let data = folder();

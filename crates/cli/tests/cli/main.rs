@@ -13,6 +13,12 @@ mod catalog;
 mod backup;
 /// What `doctor` sees.
 mod doctor;
+/// Killed at any moment, nothing is lost.
+mod crash;
+/// Disks that are full, locked or cut off.
+mod disks;
+/// Clients that are slow, silent or gone.
+mod clients;
 
 use std::path::Path;
 

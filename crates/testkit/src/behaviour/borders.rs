@@ -20,6 +20,7 @@ pub const ALL: &[Behaviour] = &[
     ("odd ids come back as they went", |s| Box::pin(odd_ids(s))),
     ("extreme times and numbers are kept", |s| Box::pin(extremes(s))),
     ("a batch is seen whole or not at all", |s| Box::pin(batches_are_whole(s))),
+    ("a clock that jumps back loses nothing", |s| Box::pin(clock_jumps_back(s))),
     ("an empty batch is no trouble", |s| Box::pin(empty_batch(s))),
     ("scores are found by what they judge", |s| Box::pin(scores_by_target(s))),
 ];
@@ -193,6 +194,28 @@ async fn batches_are_whole(store: Telemetry) {
         }
     };
     tokio::join!(write, read);
+}
+
+async fn clock_jumps_back(store: Telemetry) {
+    let shop = project("shop");
+    for (n, received) in [50_000, -50_000, 10_000].into_iter().enumerate() {
+        let n = i64::try_from(n).unwrap();
+        let told = batch(&shop)
+            .received(received)
+            .with(trace("t").said_at(n).named(&format!("name {n}")))
+            .with(span("o").of("t").said_at(n).named(&format!("name {n}")).lasting(0, n))
+            .with(score("q").said_at(n).on("q").of_trace("t").comment(&n.to_string()).number(1.0));
+        store.record(told.build()).await.unwrap();
+    }
+    let seen = ask::observation(&store, &shop, "o").await;
+    assert_eq!((seen.name.as_deref(), seen.end), (Some("name 2"), Some(at(2))));
+    assert!(seen.created_at <= seen.updated_at, "changed before it was made: {seen:?}");
+    let run = ask::trace(&store, &shop, "t").await;
+    assert_eq!((run.name.as_deref(), run.summary.levels.total()), (Some("name 2"), 1));
+    assert!(run.created_at <= run.updated_at, "changed before it was made: {run:?}");
+    let judged = ask::scores(&store, &shop).await;
+    assert_eq!((judged.len(), judged[0].comment.as_deref()), (1, Some("2")));
+    assert!(judged[0].created_at <= judged[0].updated_at, "changed before it was made");
 }
 
 async fn empty_batch(store: Telemetry) {
