@@ -41,7 +41,7 @@ use ratchet_core::score::Score;
 use ratchet_core::session::Session;
 use ratchet_core::time::Timestamp;
 use ratchet_core::trace::Trace;
-use rusqlite::ErrorCode;
+use rusqlite::{Connection, ErrorCode};
 
 pub use backup::{BackupReport, restore};
 pub use catalog_db::CatalogDb;
@@ -53,7 +53,7 @@ use crate::aggregate::{Aggregate, AggregateQuery};
 use crate::catalog::Catalog;
 use crate::project::ProjectId;
 use crate::query::{
-    ObservationQuery, Page, ScoreQuery, SessionQuery, TextHits, TextQuery, TraceQuery,
+    Attached, ObservationQuery, Page, ScoreQuery, SessionQuery, TextHits, TextQuery, TraceQuery,
 };
 use crate::telemetry::{Batch, Telemetry};
 use crate::{StoreError, StoreResult};
@@ -256,6 +256,15 @@ impl Engine {
 
     pub(crate) async fn scores(&self, query: ScoreQuery) -> StoreResult<Page<Score>> {
         self.shared.readers.read(move |db| read::scores::list(db, &query)).await
+    }
+
+    pub(crate) async fn attached(
+        &self,
+        project: ProjectId,
+        traces: Vec<TraceId>,
+    ) -> StoreResult<Vec<Attached>> {
+        let query = move |db: &Connection| read::attached::list(db, &project, &traces);
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
     }
 
     pub(crate) async fn search(&self, query: TextQuery) -> StoreResult<TextHits<Observation>> {

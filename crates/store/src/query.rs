@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ratchet_core::id::{ObservationId, SessionId, TraceId};
+use ratchet_core::id::{ObservationId, ScoreId, SessionId, TraceId};
 use ratchet_core::time::Timestamp;
 
 use crate::project::ProjectId;
@@ -291,6 +291,15 @@ pub enum ScoresOn {
     Observation(TraceId, ObservationId),
     /// This session.
     Session(SessionId),
+}
+
+/// What hangs on a trace, by id.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attached {
+    /// Its observations, by start.
+    pub observations: Vec<ObservationId>,
+    /// The scores on it and on its observations, newest first.
+    pub scores: Vec<ScoreId>,
 }
 
 /// A search for a text in names, inputs, outputs and metadata of observations, newest first.

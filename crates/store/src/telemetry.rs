@@ -10,7 +10,7 @@ use crate::aggregate::{Aggregate, AggregateQuery};
 use crate::embedded::{self, Prepared};
 use crate::project::ProjectId;
 use crate::query::{
-    ObservationQuery, Page, ScoreQuery, SessionQuery, TextHits, TextQuery, TraceQuery,
+    Attached, ObservationQuery, Page, ScoreQuery, SessionQuery, TextHits, TextQuery, TraceQuery,
 };
 
 /// What one request records: all of it or nothing.
@@ -133,6 +133,21 @@ impl Telemetry {
     pub async fn scores(&self, query: ScoreQuery) -> StoreResult<Page<Score>> {
         match self {
             Self::Embedded(engine) => engine.scores(query).await,
+        }
+    }
+
+    /// Returns what hangs on each of some traces, in their order. A trace that is not there has
+    /// nothing hanging on it.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn attached(
+        &self,
+        project: ProjectId,
+        traces: Vec<TraceId>,
+    ) -> StoreResult<Vec<Attached>> {
+        match self {
+            Self::Embedded(engine) => engine.attached(project, traces).await,
         }
     }
 

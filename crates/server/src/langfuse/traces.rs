@@ -1,6 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
+use ratchet_core::id::Id;
 use ratchet_core::observation::Observation;
 use ratchet_core::score::Score;
 use ratchet_core::trace::Trace;
@@ -11,7 +12,7 @@ use ratchet_remote::langfuse::wire::trace::{
 };
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
-    Detail, Direction, ObservationQuery, Paging, ScoreQuery, ScoresOn, TimeRange,
+    Attached, Detail, Direction, ObservationQuery, Paging, ScoreQuery, ScoresOn, TimeRange,
 };
 
 use self::asked::{Group, Groups, Unknown};
@@ -38,21 +39,19 @@ pub(super) async fn list(
     let asked = asked::list(caller.project.clone(), params)?;
     let unknown = Unknown::for_client(&headers);
     let found = app.store.telemetry.traces(asked.query).await?;
-    let mut data = Vec::with_capacity(found.rows.len());
-    for trace in &found.rows {
+    let attached = attached(&app, &caller.project, &found.rows, &asked.groups).await?;
+    let show = |(trace, attached): (&Trace, Attached)| {
         let mut details = TraceDetails::new(trace, caller.project.as_str());
         if asked.groups.has(Group::Observations) {
-            let rows = observations_of(&app, &caller.project, trace, Detail::Row).await?;
-            details.observations = rows.iter().map(|row| row.id.to_string()).collect();
+            details.observations = attached.observations.iter().map(Id::to_string).collect();
         }
         if asked.groups.has(Group::Scores) {
-            let rows = scores_of(&app, &caller.project, trace).await?;
-            details.scores = rows.iter().map(|row| row.id.to_string()).collect();
+            details.scores = attached.scores.iter().map(Id::to_string).collect();
         }
         asked.groups.hide_numbers(&mut details, unknown);
-        let trace = TraceView::new(trace, caller.project.as_str());
-        data.push(DetailedTrace { trace, details });
-    }
+        DetailedTrace { trace: TraceView::new(trace, caller.project.as_str()), details }
+    };
+    let data = found.rows.iter().zip(attached).map(show).collect();
     Ok(Json(Paged { data, meta: asked.page.meta(found.total) }))
 }
 
@@ -85,6 +84,21 @@ pub(super) async fn show(
         trace.content = None;
     }
     Ok(Json(DetailedTrace { trace: TraceView::new(&trace, project.as_str()), details }))
+}
+
+/// What hangs on each of the traces, as far as anyone asked.
+async fn attached(
+    app: &App,
+    project: &ProjectId,
+    traces: &[Trace],
+    groups: &Groups,
+) -> ApiResult<Vec<Attached>> {
+    let is_asked = groups.has(Group::Observations) || groups.has(Group::Scores);
+    if !is_asked {
+        return Ok(vec![Attached::default(); traces.len()]);
+    }
+    let ids = traces.iter().map(|trace| trace.id.clone()).collect();
+    Ok(app.store.telemetry.attached(project.clone(), ids).await?)
 }
 
 /// All observations of a trace, by start.

@@ -4,6 +4,7 @@ pub(super) mod traces;
 pub(super) mod observations;
 pub(super) mod sessions;
 pub(super) mod scores;
+pub(super) mod attached;
 pub(super) mod search;
 pub(super) mod sums;
 

@@ -1,10 +1,12 @@
+use ratchet_core::id::TraceId;
 use ratchet_core::money::Money;
 use ratchet_core::observation::Level;
+use ratchet_store::query::Attached;
 use ratchet_store::telemetry::Telemetry;
 
 use super::Behaviour;
 use crate::ask;
-use crate::build::{at, batch, event, generation, observation, project, span, tool, trace};
+use crate::build::{at, batch, event, generation, observation, project, score, span, tool, trace};
 
 /// Every behaviour of this module.
 pub const ALL: &[Behaviour] = &[
@@ -16,6 +18,7 @@ pub const ALL: &[Behaviour] = &[
     ("a session without traces is gone", |s| Box::pin(an_empty_session_is_gone(s))),
     ("late observations reach the session's sums", |s| Box::pin(late_steps_reach_the_session(s))),
     ("a trace begins when its first observation does", |s| Box::pin(begins_with_its_first(s))),
+    ("what hangs on traces is listed by id", |s| Box::pin(what_hangs_on_traces(s))),
 ];
 
 fn dollars(amount: f64) -> Option<Money> {
@@ -151,4 +154,25 @@ async fn begins_with_its_first(store: Telemetry) {
     let read = ask::trace(&store, &shop, "t").await;
     assert_eq!(read.timestamp, at(650), "the trace's own word beats its observations'");
     assert_eq!(read.summary.start, Some(at(600)));
+}
+
+async fn what_hangs_on_traces(store: Telemetry) {
+    let (shop, other) = (project("shop"), project("other"));
+    let told = batch(&shop)
+        .with(span("late").of("t").lasting(700, 800))
+        .with(span("early").of("t").lasting(600, 650))
+        .with(span("alone").of("u").lasting(100, 200))
+        .with(score("old").of_trace("t").on("quality").number(1.0).given(1))
+        .with(score("new").of_observation("t", "late").on("quality").number(1.0).given(2));
+    store.record(told.build()).await.unwrap();
+    let id = |text: &str| TraceId::parse(text).unwrap();
+    let ids = vec![id("u"), id("nobody"), id("t")];
+    let found = store.attached(shop, ids.clone()).await.unwrap();
+    let told = found.iter().map(|on| format!("{:?}", (&on.observations, &on.scores)));
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [r#"(["alone"], [])"#, "([], [])", r#"(["early", "late"], ["new", "old"])"#]
+    );
+    let theirs = store.attached(other, ids).await.unwrap();
+    assert_eq!(theirs, vec![Attached::default(); 3]);
 }

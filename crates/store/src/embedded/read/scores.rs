@@ -29,11 +29,16 @@ pub(in crate::embedded) fn list(db: &Connection, query: &ScoreQuery) -> StoreRes
     if let Some(name) = &query.name {
         filter.and("s.name = ?", [name.clone().into()]);
     }
+    // The plus keeps SQLite from walking all scores in order of time to find the few of one record.
+    let order = match query.on {
+        ScoresOn::Anything => &["s.timestamp", "s.no"],
+        _ => &["+s.timestamp", "+s.no"],
+    };
     let list = List {
         select: format!("SELECT {} FROM score s", score_row::COLUMNS),
         count: "SELECT count(*) FROM score s".to_owned(),
         filter,
-        order: &["s.timestamp", "s.no"],
+        order,
         direction: Direction::Descending,
         paging: &query.paging,
         known_total: None,
