@@ -13,7 +13,7 @@ use crate::environment::Environment;
 use crate::field::{Act, Field, Stamp};
 use crate::merge::Metadata;
 use crate::observation::ObservationPatch;
-use crate::span::{Origin, Span};
+use crate::span::{AttributeValue, Origin, Span};
 use crate::trace::TracePatch;
 
 /// Which attribute tells which field.
@@ -110,10 +110,7 @@ impl Interpreter {
 
     fn tell_place(&self, observation: &mut ObservationPatch, told: &mut ToldSpan, keys: &Keys) {
         let stamp = told.stamp;
-        let environment = told
-            .claims
-            .take(Target::Environment, |value| claim::text(value).map(Environment::normalise));
-        let environment = environment.or_else(|| self.known.environment.clone());
+        let environment = told.environment().or_else(|| self.known.environment.clone());
         let version = told.claims.take_text(Target::Version);
         let version = version.or_else(|| self.known.version.clone());
         let agent = told.claims.take_text(Target::Agent).or_else(|| keys.text("agent"));
@@ -158,5 +155,15 @@ impl ToldSpan {
             told.claims.leave(LISTED_EVENTS.to_owned(), other);
         }
         told
+    }
+
+    /// The span's own environment. A name that had to be changed is kept as it was, too.
+    fn environment(&mut self) -> Option<Environment> {
+        let (name, sent) = self.claims.take_text_named(Target::Environment)?;
+        let environment = Environment::normalise(&sent);
+        if !sent.eq_ignore_ascii_case(environment.as_str()) {
+            self.claims.leave(name, AttributeValue::Text(sent));
+        }
+        Some(environment)
     }
 }

@@ -37,3 +37,7 @@ pub mod price;
 pub mod limit;
 /// Texts that must not be shown.
 pub mod secret;
+
+/// Values for property tests.
+#[cfg(test)]
+mod arbitrary;

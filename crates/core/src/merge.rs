@@ -97,3 +97,108 @@ impl Merge for Metadata {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::test_runner::TestCaseResult;
+
+    use super::*;
+    use crate::arbitrary::{observation_patch, score_patch, trace_patch};
+
+    /// All three laws at once: whatever the grouping, the order and the repetition, the record is
+    /// the same.
+    fn check<T: Merge + Clone + Debug + PartialEq>(
+        patches: &[T],
+        shuffled: &[T],
+    ) -> TestCaseResult {
+        let fold = |patches: &[T]| patches.iter().cloned().reduce(Merge::merge);
+        let folded = fold(patches);
+        let from_the_right =
+            patches.iter().cloned().rev().reduce(|later, earlier| earlier.merge(later));
+        prop_assert_eq!(&folded, &from_the_right);
+        prop_assert_eq!(&folded, &fold(shuffled));
+        prop_assert_eq!(&folded, &fold(&[patches, shuffled].concat()));
+        Ok(())
+    }
+
+    fn shuffled<T: Clone + Debug + 'static>(
+        patch: impl Strategy<Value = T> + 'static,
+    ) -> impl Strategy<Value = (Vec<T>, Vec<T>)> {
+        vec(patch, 1..5).prop_flat_map(|patches| {
+            let shuffled = Just(patches.clone()).prop_shuffle();
+            (Just(patches), shuffled)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn observations_do_not_care_about_order_or_repetition(
+            (patches, shuffled) in shuffled(observation_patch())
+        ) {
+            check(&patches, &shuffled)?;
+        }
+
+        #[test]
+        fn traces_do_not_care_about_order_or_repetition(
+            (patches, shuffled) in shuffled(trace_patch())
+        ) {
+            check(&patches, &shuffled)?;
+        }
+
+        #[test]
+        fn scores_do_not_care_about_order_or_repetition(
+            (patches, shuffled) in shuffled(score_patch())
+        ) {
+            check(&patches, &shuffled)?;
+        }
+    }
+
+    use crate::field::{Act, Authority, Stamp};
+
+    fn word(authority: Authority, at: i64, act: Act, value: Option<&str>) -> Field<String> {
+        let stamp = Stamp { authority, at: Timestamp::from_nanos(at), act };
+        Field::from_word(Some(Said { stamp, value: value.map(str::to_owned) }))
+    }
+
+    #[track_caller]
+    fn wins(winner: Field<String>, loser: Field<String>) {
+        assert_eq!(winner.clone().merge(loser), winner);
+    }
+
+    #[test]
+    fn authority_beats_time_beats_act_beats_value() {
+        use Act::{Create, Update};
+        use Authority::{Child, Root, Stated};
+        wins(word(Root, 1, Create, Some("a")), word(Child, 9, Update, Some("z")));
+        wins(word(Stated, 1, Create, Some("a")), word(Root, 9, Update, Some("z")));
+        wins(word(Stated, 2, Create, Some("a")), word(Stated, 1, Update, Some("z")));
+        wins(word(Stated, 1, Update, Some("a")), word(Stated, 1, Create, Some("z")));
+        wins(word(Stated, 1, Create, Some("b")), word(Stated, 1, Create, Some("a")));
+    }
+
+    #[test]
+    fn null_clears_what_was_said_before_and_yields_to_what_comes_after() {
+        use Act::Update;
+        use Authority::Stated;
+        wins(word(Stated, 2, Update, None), word(Stated, 1, Update, Some("a")));
+        wins(word(Stated, 2, Update, Some("a")), word(Stated, 1, Update, None));
+        wins(word(Stated, 1, Update, None), Field::unsaid());
+    }
+
+    #[test]
+    fn metadata_merges_by_key() {
+        let said = |at, value| {
+            let stamp = Stamp::stated(Timestamp::from_nanos(at), Act::Create);
+            Said { stamp, value: Json::parse(value) }
+        };
+        let older = Metadata::new([("a".to_owned(), said(1, "1")), ("b".to_owned(), said(1, "1"))]);
+        let newer = Metadata::new([("a".to_owned(), said(2, "2")), ("c".to_owned(), said(2, "2"))]);
+        let merged = newer.merge(older);
+        let values: Vec<_> = merged.values().map(|(key, json)| (key, json.as_str())).collect();
+        assert_eq!(values, [("a", "2"), ("b", "1"), ("c", "2")]);
+    }
+}

@@ -1,4 +1,4 @@
-use crate::convention::table::{Rank, Shape, TABLE, Target};
+use crate::convention::table::{Rank, Shape, TABLE, Target, Targets};
 use crate::span::{AttributeValue, Attributes};
 
 /// An attribute that some rule names, until a field takes it.
@@ -15,6 +15,8 @@ pub(super) struct Claim {
 pub(super) struct Claims {
     /// By rank, so that a target's claims stand together, strongest first.
     claims: Vec<Claim>,
+    /// Which targets they tell, so that the others need no looking for.
+    targets: Targets,
     /// What no rule names.
     unnamed: Vec<(String, AttributeValue)>,
 }
@@ -23,6 +25,7 @@ impl Claims {
     /// Walks the attributes once.
     pub(super) fn new(attributes: Attributes, is_claude_code: bool) -> Self {
         let mut claims = Vec::with_capacity(attributes.0.len());
+        let mut targets = Targets::default();
         let mut unnamed = Vec::new();
         let table = &*TABLE;
         for (name, value) in attributes.0 {
@@ -32,7 +35,9 @@ impl Claims {
             }
         }
         claims.sort_by_key(|claim| claim.rank);
-        Self { claims, unnamed }
+        let sources = claims.iter().filter_map(|claim| table.source_at(claim.rank));
+        sources.for_each(|source| targets.insert(source.target));
+        Self { claims, targets, unnamed }
     }
 
     fn of(&self, target: Target) -> &[Claim] {
@@ -46,6 +51,9 @@ impl Claims {
     }
 
     fn bounds(&self, target: Target) -> (usize, usize) {
+        if !self.targets.contains(target) {
+            return (0, 0);
+        }
         let ranks = TABLE.ranks(target);
         let from = self.claims.partition_point(|claim| claim.rank < ranks.start);
         let to = self.claims.partition_point(|claim| claim.rank < ranks.end);
@@ -89,7 +97,7 @@ impl Claims {
         let winner = claims.get_mut(at)?;
         let name = std::mem::take(&mut winner.name);
         let value = winner.value.take()?;
-        forget_equal(claims, &value);
+        forget_if(claims, |other| *other == value);
         Some((name, found))
     }
 
@@ -105,11 +113,18 @@ impl Claims {
         let winner = claims.iter_mut().find(says)?;
         let name = std::mem::take(&mut winner.name);
         let value = winner.value.take()?;
-        forget_equal(claims, &value);
+        forget_if(claims, |other| *other == value);
         match value {
             AttributeValue::Text(text) => Some((name, text)),
             _ => None,
         }
+    }
+
+    /// The first rank of a target, not below another, at which something is said.
+    pub(super) fn next_rank(&self, target: Target, from: Rank) -> Option<Rank> {
+        let says = |claim: &&Claim| claim.value.as_ref().is_some_and(says_something);
+        let claims = self.of(target).iter().filter(|claim| claim.rank >= from);
+        claims.filter(says).map(|claim| claim.rank).next()
     }
 
     /// Takes everything told at one rank, with its names.
@@ -123,16 +138,10 @@ impl Claims {
         taken.collect()
     }
 
-    /// Whether anything is told at one rank.
-    pub(super) fn has_at(&self, rank: Rank) -> bool {
-        let from = self.claims.partition_point(|claim| claim.rank < rank);
-        let mut at_rank = self.claims.iter().skip(from).take_while(|claim| claim.rank == rank);
-        at_rank.any(|claim| claim.value.as_ref().is_some_and(says_something))
-    }
-
     /// Drops what tells a target exactly what is already known.
-    pub(super) fn forget(&mut self, target: Target, known: &AttributeValue) {
-        forget_equal(self.of_mut(target), known);
+    pub(super) fn forget(&mut self, target: Target, known: &str) {
+        let is_known = |value: &AttributeValue| text(value) == Some(known);
+        forget_if(self.of_mut(target), is_known);
     }
 
     /// Puts back what a field could not use after all.
@@ -156,12 +165,12 @@ impl Claims {
 }
 
 /// Parts of a greater whole stay, or the whole would have holes.
-fn forget_equal(claims: &mut [Claim], known: &AttributeValue) {
+fn forget_if(claims: &mut [Claim], is_known: impl Fn(&AttributeValue) -> bool) {
     let is_whole = |claim: &Claim| {
         TABLE.source_at(claim.rank).is_some_and(|source| source.shape == Shape::Plain)
     };
     for claim in claims {
-        if claim.value.as_ref() == Some(known) && is_whole(claim) {
+        if claim.value.as_ref().is_some_and(&is_known) && is_whole(claim) {
             claim.value = None;
         }
     }

@@ -1,5 +1,6 @@
 //! What went in and what came out.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -9,7 +10,7 @@ use crate::convention::claim::{Claims, says_something, text};
 use crate::convention::event::{self, Events};
 use crate::convention::flat::Tree;
 use crate::convention::json::{Fields, Typed, Unpacked, json, looks_structured};
-use crate::convention::table::{Shape, Source, TABLE, Target};
+use crate::convention::table::{Rank, Shape, Source, TABLE, Target};
 use crate::field::Field;
 use crate::observation::ObservationPatch;
 use crate::payload::Payload;
@@ -25,19 +26,15 @@ pub(super) fn tell(observation: &mut ObservationPatch, told: &mut ToldSpan) {
 
 /// Takes the strongest payload of a target from a span's attributes and events.
 fn take(target: Target, claims: &mut Claims, events: &mut Events) -> Option<Payload> {
-    for rank in TABLE.ranks(target) {
-        let source = TABLE.source_at(rank)?;
-        if !source.events.is_empty() {
-            if let Some(payload) = from_events(source, claims, events) {
-                return Some(payload);
-            }
-            continue;
+    let ranks = TABLE.ranks(target);
+    let mut from = ranks.start;
+    while let Some(rank) = claims.next_rank(target, from) {
+        if let Some(payload) = from_events(from..rank, claims, events) {
+            return Some(payload);
         }
-        if !claims.has_at(rank) {
-            continue;
-        }
+        let shape = TABLE.source_at(rank)?.shape;
         let told = claims.take_at(rank);
-        let payload = match source.shape {
+        let payload = match shape {
             Shape::Flattened => flattened(rank, told),
             Shape::Reply => reply(told),
             Shape::Conversation => conversation(told, claims),
@@ -47,8 +44,23 @@ fn take(target: Target, claims: &mut Claims, events: &mut Events) -> Option<Payl
             forget(target, &payload, claims);
             return Some(payload);
         }
+        from = rank + 1;
     }
-    None
+    from_events(from..ranks.end, claims, events)
+}
+
+/// Takes the strongest payload that events tell, among these ranks.
+fn from_events(ranks: Range<Rank>, claims: &mut Claims, events: &mut Events) -> Option<Payload> {
+    if events.is_empty() {
+        return None;
+    }
+    ranks.filter_map(|rank| TABLE.source_at(rank)).find_map(|source| match source.shape {
+        Shape::Of(attribute) => from_attribute(source, attribute, claims, events),
+        Shape::Messages => from_messages(source, events),
+        Shape::Plain | Shape::Conversation | Shape::Flattened | Shape::Reply | Shape::Gathered => {
+            None
+        }
+    })
 }
 
 /// A value as a payload: a text as it is, all else as JSON.
@@ -61,10 +73,8 @@ pub(super) fn payload(value: AttributeValue) -> Payload {
 
 /// Drops the same content under other names; copies of whole conversations are not rare.
 fn forget(target: Target, payload: &Payload, claims: &mut Claims) {
-    if let Payload::Text(text) = payload
-        && claims.has(target)
-    {
-        claims.forget(target, &AttributeValue::Text(text.as_ref().to_owned()));
+    if let Payload::Text(text) = payload {
+        claims.forget(target, text);
     }
 }
 
@@ -72,7 +82,7 @@ fn plain(told: Vec<(String, AttributeValue)>) -> Option<Payload> {
     told.into_iter().next_back().map(|(_, value)| payload(value))
 }
 
-fn flattened(rank: u16, told: Vec<(String, AttributeValue)>) -> Option<Payload> {
+fn flattened(rank: Rank, told: Vec<(String, AttributeValue)>) -> Option<Payload> {
     let mut tree = Tree::default();
     for (name, value) in told {
         tree.add(TABLE.key(rank, &name), value);
@@ -126,36 +136,29 @@ fn with_system(system: &str, messages: &str) -> Option<Arc<str>> {
     Some(format!(r#"[{{"role":"system",{instructions}}}{comma}{rest}"#).into())
 }
 
-fn from_events(source: &Source, claims: &mut Claims, events: &mut Events) -> Option<Payload> {
-    match source.shape {
-        Shape::Of(attribute) => {
-            let told = events.take_attribute(source.events, attribute);
-            let joined = event::joined(told)?;
-            if source.target != Target::Input {
-                return Some(payload(joined));
-            }
-            let system = events.take_attribute(source.events, "gen_ai.system_instructions");
-            let Some(system) = event::joined(system) else {
-                return conversation(vec![(attribute.to_owned(), joined)], claims);
-            };
-            let whole = text(&system).zip(text(&joined)).and_then(|(s, m)| with_system(s, m));
-            Some(whole.map_or_else(|| payload(joined), Payload::Text))
-        }
-        Shape::Messages => {
-            let messages = events.take_messages(source.events);
-            let shown = if source.target == Target::Output && messages.len() == 1 {
-                messages.first().map(json)?
-            } else if messages.is_empty() {
-                return None;
-            } else {
-                json(&messages)
-            };
-            Some(Payload::Json(shown))
-        }
-        Shape::Plain | Shape::Conversation | Shape::Flattened | Shape::Reply | Shape::Gathered => {
-            None
-        }
+fn from_attribute(
+    source: &Source,
+    attribute: &str,
+    claims: &mut Claims,
+    events: &mut Events,
+) -> Option<Payload> {
+    let joined = event::joined(events.take_attribute(source.events, attribute))?;
+    let is_list = text(&joined).is_some_and(|messages| with_system("", messages).is_some());
+    if source.target != Target::Input || !is_list {
+        return Some(payload(joined));
     }
+    let system = events.take_attribute(source.events, "gen_ai.system_instructions");
+    let Some(system) = event::joined(system).map(payload) else {
+        return conversation(vec![(attribute.to_owned(), joined)], claims);
+    };
+    with_system(system.as_str(), text(&joined)?).map(Payload::Text)
+}
+
+fn from_messages(source: &Source, events: &mut Events) -> Option<Payload> {
+    let messages = events.take_messages(source.events);
+    let first = messages.first()?;
+    let is_lone_answer = source.target == Target::Output && messages.len() == 1;
+    Some(Payload::Json(if is_lone_answer { json(first) } else { json(&messages) }))
 }
 
 #[cfg(test)]

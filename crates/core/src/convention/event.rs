@@ -33,6 +33,10 @@ impl Events {
         Ok(())
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
     /// Takes an attribute from each event of these names.
     pub(super) fn take_attribute(&mut self, names: &[&str], key: &str) -> Vec<AttributeValue> {
         let named = |event: &&mut SpanEvent| names.contains(&event.name.as_str());

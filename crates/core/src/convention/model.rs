@@ -50,22 +50,42 @@ fn parameters(claims: &mut Claims) -> Option<Json> {
     if let Some(stated) = stated.or_else(|| genkit::parameters(claims)) {
         return Some(stated);
     }
-    let mut gathered = Vec::new();
-    for rank in TABLE.ranks(Target::Settings) {
-        gathered.extend(claims.take_at(rank).into_iter().map(|(name, value)| {
-            let key = TABLE.key(rank, &name).to_owned();
-            (key, value)
-        }));
-    }
+    let mut gathered = gathered(claims);
     // Prices may depend on these, so they count as parameters whatever they are called.
     for (target, key) in [(Target::ServiceTier, "service_tier"), (Target::Speed, "speed")] {
-        let is_new = !gathered.iter().any(|(gathered, _)| gathered == key);
-        if is_new && let Some(value) = claims.take_text(target) {
+        if !has(&gathered, key)
+            && let Some(value) = claims.take_text(target)
+        {
             gathered.push((key.to_owned(), AttributeValue::Text(value)));
         }
     }
     let fields = gathered.iter().map(|(key, value)| (key, Typed(value)));
     (!gathered.is_empty()).then(|| json(&Fields(fields)))
+}
+
+type Settings = Vec<(String, AttributeValue)>;
+
+fn has(gathered: &Settings, key: &str) -> bool {
+    gathered.iter().any(|(gathered, _)| gathered == key)
+}
+
+/// Parameters that have an attribute each. What comes second stays among the attributes.
+fn gathered(claims: &mut Claims) -> Settings {
+    let mut gathered = Settings::new();
+    if !claims.has(Target::Settings) {
+        return gathered;
+    }
+    for rank in TABLE.ranks(Target::Settings) {
+        for (name, value) in claims.take_at(rank) {
+            let key = TABLE.key(rank, &name);
+            if has(&gathered, key) {
+                claims.leave(name, value);
+            } else {
+                gathered.push((key.to_owned(), value));
+            }
+        }
+    }
+    gathered
 }
 
 fn stated_cost(claims: &mut Claims) -> Option<Cost> {

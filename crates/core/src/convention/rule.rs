@@ -77,8 +77,8 @@ pub(super) const RULES: &[(Target, Told)] = &[
     ),
     (T::Input, Together(Conversation, &["pydantic_ai.all_messages"])),
     (T::Input, By(&["tool_arguments"])),
-    (T::Input, Under(Flattened, &["gen_ai.prompt."])),
-    (T::Input, Under(Flattened, &["llm.input_messages."])),
+    (T::Input, Under(Flattened, "gen_ai.prompt.")),
+    (T::Input, Under(Flattened, "llm.input_messages.")),
     (T::Input, Together(Conversation, &["gen_ai.input.messages"])),
     (T::Input, By(&["gen_ai.tool.call.arguments", "gen_ai.prompt", "llm.input_messages"])),
     (T::Input, ByClaudeCode(&["user_prompt"])),
@@ -88,17 +88,9 @@ pub(super) const RULES: &[(Target, Told)] = &[
     (T::Output, By(&["langfuse.observation.output", "genkit:output"])),
     (
         T::Output,
-        Together(
-            Reply,
-            &[
-                "ai.response.text",
-                "ai.response.reasoning",
-                "ai.response.toolCalls",
-                "ai.result.text",
-                "ai.result.toolCalls",
-            ],
-        ),
+        Together(Reply, &["ai.response.text", "ai.response.reasoning", "ai.response.toolCalls"]),
     ),
+    (T::Output, Together(Reply, &["ai.result.text", "ai.result.toolCalls"])),
     (T::Output, By(&["ai.response.object", "ai.result.object", "ai.toolCall.result"])),
     (
         T::Output,
@@ -128,8 +120,8 @@ pub(super) const RULES: &[(Target, Told)] = &[
             "tool_response",
         ]),
     ),
-    (T::Output, Under(Flattened, &["gen_ai.completion."])),
-    (T::Output, Under(Flattened, &["llm.output_messages."])),
+    (T::Output, Under(Flattened, "gen_ai.completion.")),
+    (T::Output, Under(Flattened, "llm.output_messages.")),
     (
         T::Output,
         By(&[
@@ -165,7 +157,8 @@ pub(super) const RULES: &[(Target, Told)] = &[
             "model_config",
         ]),
     ),
-    (T::Settings, Under(Gathered, &["gen_ai.request.", "ai.settings."])),
+    (T::Settings, Under(Gathered, "gen_ai.request.")),
+    (T::Settings, Under(Gathered, "ai.settings.")),
     (
         T::ServiceTier,
         By(&[
@@ -338,11 +331,12 @@ pub(super) const RULES: &[(Target, Told)] = &[
     (T::TraceInput, By(&["langfuse.trace.input"])),
     (T::TraceOutput, By(&["langfuse.trace.output"])),
     (T::TraceMetadata, By(&["langfuse.trace.metadata"])),
-    (T::TraceMetadata, Under(Gathered, &["langfuse.trace.metadata."])),
+    (T::TraceMetadata, Under(Gathered, "langfuse.trace.metadata.")),
     // ---- Keys and values of the client's own.
     (T::Metadata, By(&["langfuse.observation.metadata", "langfuse.metadata", "metadata"])),
-    (T::Metadata, Under(Gathered, &["langfuse.observation.metadata.", "langfuse.metadata."])),
-    (T::Metadata, Under(Gathered, &["ai.telemetry.metadata."])),
+    (T::Metadata, Under(Gathered, "langfuse.observation.metadata.")),
+    (T::Metadata, Under(Gathered, "langfuse.metadata.")),
+    (T::Metadata, Under(Gathered, "ai.telemetry.metadata.")),
     // ---- What only decides about the others.
     (T::Evidence, By(&["gen_ai.tool.call.id", "ai.model.provider"])),
     (T::Evidence, By(&["ai.response.providerMetadata"])),

@@ -1,6 +1,7 @@
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
 
 use crate::convention::rule::RULES;
 
@@ -61,6 +62,22 @@ pub(super) enum Target {
 
 const TARGETS: usize = Target::Evidence as usize + 1;
 
+/// Targets as a set, one bit each.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Targets(u64);
+
+const _: () = assert!(TARGETS <= u64::BITS as usize, "one bit for each target");
+
+impl Targets {
+    pub(super) fn insert(&mut self, target: Target) {
+        self.0 |= 1 << target as u64;
+    }
+
+    pub(super) fn contains(self, target: Target) -> bool {
+        self.0 & (1 << target as u64) != 0
+    }
+}
+
 /// Where a field is told.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Told {
@@ -71,7 +88,7 @@ pub(super) enum Told {
     /// By these attributes together.
     Together(Shape, &'static [&'static str]),
     /// By all attributes whose names begin so, together.
-    Under(Shape, &'static [&'static str]),
+    Under(Shape, &'static str),
     /// By the span's events of these names, together.
     During(Shape, &'static [&'static str]),
 }
@@ -109,8 +126,8 @@ pub(super) struct Source {
 
 /// The rules, turned round for looking up.
 pub(super) struct Table {
-    by_name: HashMap<&'static str, Rank>,
-    by_claude_code: HashMap<&'static str, Rank>,
+    by_name: FxHashMap<&'static str, Rank>,
+    by_claude_code: FxHashMap<&'static str, Rank>,
     by_prefix: Vec<(&'static str, Rank)>,
     sources: Vec<Source>,
     ranges: [Range<Rank>; TARGETS],
@@ -121,8 +138,8 @@ pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(RULES));
 impl Table {
     fn new(rules: &'static [(Target, Told)]) -> Self {
         let mut table = Self {
-            by_name: HashMap::new(),
-            by_claude_code: HashMap::new(),
+            by_name: FxHashMap::default(),
+            by_claude_code: FxHashMap::default(),
             by_prefix: Vec::new(),
             sources: Vec::new(),
             ranges: std::array::from_fn(|_| 0..0),
@@ -154,9 +171,9 @@ impl Table {
                 let rank = self.source(target, shape, &[]);
                 self.by_name.extend(names.iter().map(|name| (*name, rank)));
             }
-            Told::Under(shape, prefixes) => {
+            Told::Under(shape, prefix) => {
                 let rank = self.source(target, shape, &[]);
-                self.by_prefix.extend(prefixes.iter().map(|prefix| (*prefix, rank)));
+                self.by_prefix.push((prefix, rank));
             }
             Told::During(shape, events) => {
                 self.source(target, shape, events);
@@ -196,8 +213,8 @@ impl Table {
 
     /// What follows the prefix by which a name was found.
     pub(super) fn key<'a>(&self, rank: Rank, name: &'a str) -> &'a str {
-        let ours = self.by_prefix.iter().filter(|(_, other)| *other == rank);
-        ours.filter_map(|(prefix, _)| name.strip_prefix(prefix)).next().unwrap_or(name)
+        let ours = self.by_prefix.iter().find(|(_, other)| *other == rank);
+        ours.and_then(|(prefix, _)| name.strip_prefix(prefix)).unwrap_or(name)
     }
 }
 
@@ -205,13 +222,13 @@ impl Table {
 mod tests {
     use super::*;
 
-    fn names(told: Told) -> &'static [&'static str] {
+    fn names(told: Told) -> Vec<&'static str> {
         match told {
-            Told::By(names)
-            | Told::ByClaudeCode(names)
-            | Told::Together(_, names)
-            | Told::Under(_, names) => names,
-            Told::During(..) => &[],
+            Told::By(names) | Told::ByClaudeCode(names) | Told::Together(_, names) => {
+                names.to_vec()
+            }
+            Told::Under(_, prefix) => vec![prefix],
+            Told::During(..) => Vec::new(),
         }
     }
 

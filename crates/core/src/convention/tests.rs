@@ -18,6 +18,8 @@ mod precedence;
 mod counting;
 /// What a span lets us know of its trace.
 mod run;
+/// What holds for any span.
+mod properties;
 
 const START: i64 = 1_700_000_000_000_000_000;
 
@@ -116,7 +118,7 @@ fn shown_observation(patch: &ObservationPatch) -> Map<String, Value> {
     show("cost", patch.cost.value().map(|cost| cost.total().dollars().into()));
     let link = |link: &crate::observation::PromptLink| json!([link.name, link.version]);
     show("prompt", patch.prompt.value().map(link));
-    let after = |at: &Timestamp| json!((at.nanos() - START) / 1_000_000);
+    let after = |at: &Timestamp| json!(at.since(Timestamp::from_nanos(START)) / 1_000_000);
     show("first_token_ms", patch.completion_start.value().map(after));
     show("input", patch.input.value().map(shown_payload));
     show("output", patch.output.value().map(shown_payload));
@@ -141,7 +143,7 @@ fn shown_trace(patch: &TracePatch) -> Map<String, Value> {
     show("root", marked(&patch.root, ToString::to_string));
     show("input", marked(&patch.input, |payload| payload.as_str().to_owned()));
     show("output", marked(&patch.output, |payload| payload.as_str().to_owned()));
-    show("began", patch.timestamp.0.map(|at| (at.nanos() - START).into()));
+    show("began", patch.timestamp.0.map(|at| at.since(Timestamp::from_nanos(START)).into()));
     show("tags", (!patch.tags.is_empty()).then(|| json!(patch.tags)));
     let keys: Map<_, _> = patch.metadata.values().map(|(k, v)| (k.to_owned(), parsed(v))).collect();
     show("metadata", (!keys.is_empty()).then(|| keys.into()));

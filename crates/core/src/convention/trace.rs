@@ -8,7 +8,7 @@ use crate::convention::content::payload;
 use crate::convention::json::{Typed, json};
 use crate::convention::metadata::{self, Keys, Reading};
 use crate::convention::origin::Known;
-use crate::convention::table::{TABLE, Target};
+use crate::convention::table::Target;
 use crate::field::{Authority, Field, Stamp};
 use crate::id::{ObservationId, SessionId};
 use crate::merge::Earliest;
@@ -86,7 +86,7 @@ fn tell_stated(trace: &mut TracePatch, told: &mut ToldSpan, known: &Known) {
 }
 
 fn stated_payload(told: &mut ToldSpan, target: Target) -> Option<Payload> {
-    let rank = TABLE.ranks(target).find(|rank| told.claims.has_at(*rank))?;
+    let rank = told.claims.next_rank(target, 0)?;
     let (_, value) = told.claims.take_at(rank).pop()?;
     Some(payload(value))
 }
