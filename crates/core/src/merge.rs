@@ -165,28 +165,29 @@ mod tests {
     }
 
     #[track_caller]
-    fn wins(winner: Field<String>, loser: Field<String>) {
-        assert_eq!(winner.clone().merge(loser), winner);
+    fn wins(winner: &Field<String>, loser: &Field<String>) {
+        assert_eq!(&winner.clone().merge(loser.clone()), winner);
+        assert_eq!(&loser.clone().merge(winner.clone()), winner);
     }
 
     #[test]
     fn authority_beats_time_beats_act_beats_value() {
         use Act::{Create, Update};
         use Authority::{Child, Root, Stated};
-        wins(word(Root, 1, Create, Some("a")), word(Child, 9, Update, Some("z")));
-        wins(word(Stated, 1, Create, Some("a")), word(Root, 9, Update, Some("z")));
-        wins(word(Stated, 2, Create, Some("a")), word(Stated, 1, Update, Some("z")));
-        wins(word(Stated, 1, Update, Some("a")), word(Stated, 1, Create, Some("z")));
-        wins(word(Stated, 1, Create, Some("b")), word(Stated, 1, Create, Some("a")));
+        wins(&word(Root, 1, Create, Some("a")), &word(Child, 9, Update, Some("z")));
+        wins(&word(Stated, 1, Create, Some("a")), &word(Root, 9, Update, Some("z")));
+        wins(&word(Stated, 2, Create, Some("a")), &word(Stated, 1, Update, Some("z")));
+        wins(&word(Stated, 1, Update, Some("a")), &word(Stated, 1, Create, Some("z")));
+        wins(&word(Stated, 1, Create, Some("b")), &word(Stated, 1, Create, Some("a")));
     }
 
     #[test]
     fn null_clears_what_was_said_before_and_yields_to_what_comes_after() {
         use Act::Update;
         use Authority::Stated;
-        wins(word(Stated, 2, Update, None), word(Stated, 1, Update, Some("a")));
-        wins(word(Stated, 2, Update, Some("a")), word(Stated, 1, Update, None));
-        wins(word(Stated, 1, Update, None), Field::unsaid());
+        wins(&word(Stated, 2, Update, None), &word(Stated, 1, Update, Some("a")));
+        wins(&word(Stated, 2, Update, Some("a")), &word(Stated, 1, Update, None));
+        wins(&word(Stated, 1, Update, None), &Field::unsaid());
     }
 
     #[test]
