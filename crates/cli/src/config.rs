@@ -200,6 +200,9 @@ fn read_limits(of: &mut Lookup<'_>) -> anyhow::Result<Limits> {
         decompressed_bytes: of
             .value("limits.decompressed", size(usual.decompressed_bytes), "request body unpacked")?
             .0,
+        inflight_bytes: of
+            .value("limits.inflight", size(usual.inflight_bytes), "all request bodies at once")?
+            .0,
         batch_len: of.value("limits.batch", Count(usual.batch_len), "spans in a request")?.0,
         text_bytes: of.value("limits.text", size(usual.text_bytes), "longer text is elided")?.0,
         depth: of.value("limits.depth", Count(usual.depth), "nesting of lists and maps")?.0,

@@ -9,6 +9,7 @@ use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
 
 use crate::clock::Clock;
+use crate::inflight::InFlight;
 use crate::metrics::Metrics;
 use crate::rate::{Rate, RateLimiter};
 use crate::work::Workers;
@@ -34,6 +35,8 @@ pub struct Parts {
     pub rates: RateLimiter,
     /// Threads for work that takes real CPU time.
     pub workers: Workers,
+    /// The memory that bodies take.
+    pub(crate) bodies: InFlight,
     is_closing: AtomicBool,
 }
 
@@ -43,9 +46,23 @@ impl App {
         let rates = RateLimiter::new(settings.limits.rate);
         let metrics = Metrics::default();
         let workers = Workers::default();
-        let is_closing = AtomicBool::new(false);
-        let parts = Parts { store, settings, clock, prices, metrics, rates, workers, is_closing };
-        Self(Arc::new(parts))
+        let bodies = InFlight::new(settings.limits.inflight_bytes);
+        Self(Arc::new(Parts {
+            store,
+            settings,
+            clock,
+            prices,
+            metrics,
+            rates,
+            workers,
+            bodies,
+            is_closing: AtomicBool::new(false),
+        }))
+    }
+
+    /// Bytes of request bodies in memory now.
+    pub fn bodies_in_flight(&self) -> usize {
+        self.bodies.bytes()
     }
 
     /// Lets the readiness check say that the server is on its way out.
@@ -97,6 +114,8 @@ pub struct Limits {
     pub body_bytes: usize,
     /// Bytes of a request body once decompressed.
     pub decompressed_bytes: usize,
+    /// Bytes of all request bodies in memory at one time.
+    pub inflight_bytes: usize,
     /// Spans or events in one request.
     pub batch_len: usize,
     /// Bytes of one text; the middle of a longer one is elided, and its length kept.
@@ -118,6 +137,7 @@ impl Default for Limits {
         Self {
             body_bytes: 20_000_000,
             decompressed_bytes: 100_000_000,
+            inflight_bytes: 256_000_000,
             batch_len: 10_000,
             text_bytes: 8_000_000,
             depth: 64,

@@ -4,19 +4,21 @@
 //! `Reader`, `Recorder`, `Member` or `Owner` for a role, `Scorer` for feedback, which
 //! also takes a public key alone.
 
+/// What an Authorization header holds.
+mod credentials;
+/// Pages of other sites, which a server without keys must not serve.
+mod site;
+
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
-use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use ratchet_core::secret::Secret;
 use ratchet_stages::record::events::Reach;
 use ratchet_store::catalog::{ApiKey, Role};
 use ratchet_store::project::ProjectId;
 
 use crate::app::{Access, App};
 use crate::error::{ApiError, ApiResult};
+use credentials::{Credentials, unauthorized};
 
 /// Someone with a valid key, public and secret half.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,6 +138,7 @@ enum Identity {
 
 async fn identify(app: &App, headers: &HeaderMap) -> ApiResult<Identity> {
     if let Access::Open(project) = &app.settings.access {
+        site::refuse_others(headers)?;
         let (project, key) = (project.clone(), "open".to_owned());
         return Ok(Identity::Full(Caller { project, key, role: Role::Owner }));
     }
@@ -154,48 +157,6 @@ async fn identify(app: &App, headers: &HeaderMap) -> ApiResult<Identity> {
         .take(&caller.key, app.clock.monotonic())
         .map_err(|retry_after| ApiError::TooManyRequests { retry_after })?;
     Ok(identity)
-}
-
-/// What an Authorization header holds.
-#[derive(Debug, PartialEq, Eq)]
-enum Credentials {
-    Pair { public: String, secret: Secret },
-    Public(String),
-}
-
-impl Credentials {
-    fn from_headers(headers: &HeaderMap) -> ApiResult<Self> {
-        let header =
-            headers.get(AUTHORIZATION).ok_or_else(|| unauthorized("no Authorization header"))?;
-        let text = header.to_str().map_err(|_| unauthorized("Authorization is not plain text"))?;
-        Self::parse(text)
-    }
-
-    fn parse(header: &str) -> ApiResult<Self> {
-        let (scheme, rest) = header.trim().split_once(' ').unwrap_or((header.trim(), ""));
-        let rest = rest.trim();
-        if scheme.eq_ignore_ascii_case("bearer") && !rest.is_empty() {
-            return Ok(Self::Public(rest.to_owned()));
-        }
-        if !scheme.eq_ignore_ascii_case("basic") {
-            return Err(unauthorized("Authorization is neither Basic nor Bearer"));
-        }
-        let pair = STANDARD
-            .decode(rest)
-            .ok()
-            .and_then(|bytes| String::from_utf8(bytes).ok())
-            .ok_or_else(|| unauthorized("Authorization is not base64 of public:secret"))?;
-        let (public, secret) = pair
-            .split_once(':')
-            .ok_or_else(|| unauthorized("Authorization has no colon between public and secret"))?;
-        Ok(Self::Pair { public: public.to_owned(), secret: Secret::new(secret) })
-    }
-}
-
-fn unauthorized(why: &str) -> ApiError {
-    ApiError::Unauthorized(format!(
-        "{why}; send HTTP Basic auth with your public key as user and your secret key as password"
-    ))
 }
 
 impl FromRequestParts<App> for Caller {
@@ -254,37 +215,6 @@ impl FromRequestParts<App> for Owner {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[track_caller]
-    fn check(header: &str, expected: impl Into<Option<Credentials>>) {
-        assert_eq!(Credentials::parse(header).ok(), expected.into());
-    }
-
-    fn pair(public: &str, secret: &str) -> Option<Credentials> {
-        Some(Credentials::Pair { public: public.to_owned(), secret: Secret::new(secret) })
-    }
-
-    #[test]
-    fn basic_holds_both_halves() {
-        check("Basic cGs6c2s=", pair("pk", "sk"));
-        check("basic   cGs6c2s=", pair("pk", "sk"));
-        check("Basic cGs6czpr", pair("pk", "s:k"));
-        check("Basic Og==", pair("", ""));
-    }
-
-    #[test]
-    fn bearer_holds_the_public_half() {
-        check("Bearer pk-lf-1", Some(Credentials::Public("pk-lf-1".to_owned())));
-    }
-
-    #[test]
-    fn anything_else_is_refused() {
-        for header in
-            ["", "Basic", "Basic ???", "Basic cGtzaw==", "Bearer ", "Digest x", "Basic /w=="]
-        {
-            check(header, None);
-        }
-    }
 
     fn caller(role: Role) -> Caller {
         Caller { project: ProjectId::parse("p").unwrap(), key: "k".to_owned(), role }

@@ -18,14 +18,17 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::app::{App, Limits, Timeouts};
 use crate::error::{ApiError, ApiResult};
+use crate::inflight::{Held, NoRoom};
 
 /// A body as it came over the wire, not yet decompressed.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Received {
     /// The bytes.
     pub wire: Bytes,
     /// How they are compressed.
     pub encoding: Encoding,
+    /// Their share of the memory for bodies.
+    held: Held,
 }
 
 /// How a body is compressed.
@@ -57,6 +60,11 @@ impl Encoding {
 }
 
 impl Received {
+    /// The same body, seen through what was found inside.
+    pub(crate) fn reframed(self, wire: Bytes, encoding: Encoding) -> Self {
+        Self { wire, encoding, held: self.held }
+    }
+
     /// Returns the decompressed bytes. Takes real CPU time when they are many.
     ///
     /// # Errors
@@ -107,34 +115,66 @@ pub fn json<T: DeserializeOwned>(bytes: &[u8]) -> ApiResult<T> {
         .map_err(|error| ApiError::Invalid(format!("the body is not the JSON expected: {error}")))
 }
 
-async fn read(mut body: Body, limits: &Limits, timeouts: &Timeouts) -> ApiResult<Bytes> {
-    let deadline = Instant::now() + timeouts.body;
-    let mut read = BytesMut::new();
-    let mut first = None;
-    loop {
-        let gap_ends = Instant::now() + timeouts.body_gap;
-        let frame = timeout_at(gap_ends.min(deadline), body.frame()).await.map_err(|_| {
-            let (had, wait) = (read.len(), shown(timeouts));
-            ApiError::TooSlow(format!("the body stopped after {had} bytes; {wait}"))
-        })?;
-        let Some(frame) = frame else { break };
-        let frame =
-            frame.map_err(|error| ApiError::Invalid(format!("the body broke off: {error}")))?;
-        let Ok(data) = frame.into_data() else { continue };
-        if read.len() + first.as_ref().map_or(0, Bytes::len) + data.len() > limits.body_bytes {
-            return Err(too_large(limits));
-        }
-        // Most bodies come in one piece: that piece is the body, no copy needed.
-        match first.take() {
-            None if read.is_empty() => first = Some(data),
-            None => read.extend_from_slice(&data),
-            Some(earlier) => {
-                read.extend_from_slice(&earlier);
-                read.extend_from_slice(&data);
+/// Reads a body while it stays within its limits.
+struct Reader<'a> {
+    limits: &'a Limits,
+    timeouts: &'a Timeouts,
+    held: Held,
+    /// Most bodies come in one piece: that piece is the body, no copy needed.
+    first: Bytes,
+    rest: BytesMut,
+}
+
+impl<'a> Reader<'a> {
+    fn new(app: &'a App) -> Self {
+        let (limits, timeouts) = (&app.settings.limits, &app.settings.timeouts);
+        let (first, rest) = (Bytes::new(), BytesMut::new());
+        Self { limits, timeouts, held: app.bodies.hold(), first, rest }
+    }
+
+    async fn read(mut self, mut body: Body) -> ApiResult<(Bytes, Held)> {
+        let deadline = Instant::now() + self.timeouts.body;
+        loop {
+            let gap_ends = Instant::now() + self.timeouts.body_gap;
+            let frame = timeout_at(gap_ends.min(deadline), body.frame()).await;
+            let Some(frame) = frame.map_err(|_| self.too_slow())? else { break };
+            let frame =
+                frame.map_err(|error| ApiError::Invalid(format!("the body broke off: {error}")))?;
+            if let Ok(data) = frame.into_data() {
+                self.push(data)?;
             }
         }
+        let whole = if self.rest.is_empty() { self.first } else { self.rest.freeze() };
+        Ok((whole, self.held))
     }
-    Ok(first.unwrap_or_else(|| read.freeze()))
+
+    fn push(&mut self, data: Bytes) -> ApiResult<()> {
+        if self.len() + data.len() > self.limits.body_bytes {
+            return Err(too_large(self.limits));
+        }
+        self.held.grow(data.len()).map_err(|NoRoom| ApiError::Unavailable {
+            why: "too many large requests are under way".to_owned(),
+            retry_after: Duration::from_secs(1),
+        })?;
+        if self.len() == 0 {
+            self.first = data;
+            return Ok(());
+        }
+        if self.rest.is_empty() {
+            self.rest.extend_from_slice(&self.first);
+        }
+        self.rest.extend_from_slice(&data);
+        Ok(())
+    }
+
+    fn len(&self) -> usize {
+        self.first.len().max(self.rest.len())
+    }
+
+    fn too_slow(&self) -> ApiError {
+        let (had, wait) = (self.len(), shown(self.timeouts));
+        ApiError::TooSlow(format!("the body stopped after {had} bytes; {wait}"))
+    }
 }
 
 fn shown(timeouts: &Timeouts) -> String {
@@ -168,9 +208,9 @@ impl FromRequest<App> for Received {
         if is_too_long {
             return Err(too_large(limits));
         }
-        let wire = read(request.into_body(), limits, &app.settings.timeouts).await?;
+        let (wire, held) = Reader::new(app).read(request.into_body()).await?;
         app.metrics.count_bytes(wire.len());
-        Ok(Self { wire, encoding })
+        Ok(Self { wire, encoding, held })
     }
 }
 

@@ -1,4 +1,4 @@
-//! What stands around every handler: counting, and a net for panics.
+//! What stands around every handler: a span and a count, a net for panics, and leave for browsers.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -7,25 +7,57 @@ use std::pin::pin;
 use std::task::Poll;
 
 use axum::extract::{MatchedPath, Request, State};
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_MAX_AGE, ORIGIN,
+};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
 
-use crate::app::App;
+use crate::app::{Access, App};
 use crate::error::ApiError;
+use crate::otlp;
 
-/// Counts the request by route and status.
-pub(crate) async fn count(State(app): State<App>, request: Request, next: Next) -> Response {
+/// Counts the request by route and status, and tells of it in a span of its own.
+///
+/// OTLP requests have no span: when the server exports its spans to itself, they would never end.
+pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let response = next.run(request).await;
     // Made-up methods and paths must not become labels: clients choose them.
     let route = route.as_ref().map_or("unknown", MatchedPath::as_str);
     let method = if is_standard(&method) { method.as_str() } else { "other" };
-    app.metrics.count_request(method, route, response.status());
+    let span = if is_otlp(route) { Span::none() } else { request_span(method, route) };
+    let began = app.clock.monotonic();
+    let response = next.run(request).instrument(span.clone()).await;
+    let status = response.status();
+    span.record("http.response.status_code", status.as_u16());
+    let took = app.clock.monotonic().saturating_duration_since(began);
+    let duration_ms = took.as_secs_f64() * 1e3;
+    tracing::debug!(method, route, status = status.as_u16(), duration_ms, "answered a request");
+    app.metrics.count_request(method, route, status);
     response
 }
 
-fn is_standard(method: &axum::http::Method) -> bool {
+fn request_span(method: &str, route: &str) -> Span {
+    tracing::info_span!(
+        "request",
+        otel.name = format_args!("{method} {route}"),
+        otel.kind = "server",
+        http.request.method = method,
+        http.route = route,
+        http.response.status_code = Empty,
+    )
+}
+
+fn is_otlp(route: &str) -> bool {
+    route.ends_with("/v1/traces") || route == otlp::grpc::EXPORT
+}
+
+fn is_standard(method: &Method) -> bool {
     ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"].contains(&method.as_str())
 }
 
@@ -49,4 +81,39 @@ pub(crate) async fn catch_panic(request: Request, next: Next) -> Response {
 fn panic_words(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
+
+/// Lets pages of any origin call with a key: feedback comes from browsers.
+///
+/// Browsers attach nothing by themselves to such calls, so a page can do no more than its key.
+/// A server that asks for no key lets no other page in.
+pub(crate) async fn allow_browsers(
+    State(app): State<App>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let is_cross_origin = request.headers().contains_key(ORIGIN);
+    let is_api = ["/api/", "/v1/"].iter().any(|api| request.uri().path().starts_with(api));
+    if !is_cross_origin || !is_api || app.settings.access != Access::Keys {
+        return next.run(request).await;
+    }
+    let is_preflight = request.method() == Method::OPTIONS;
+    let mut response = if is_preflight {
+        (StatusCode::NO_CONTENT, preflight()).into_response()
+    } else {
+        next.run(request).await
+    };
+    response.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    response
+}
+
+fn preflight() -> HeaderMap {
+    let headers = "authorization, content-type, content-encoding, x-langfuse-sdk-name, \
+                   x-langfuse-sdk-version, x-langfuse-sdk-variant, x-langfuse-public-key, \
+                   x-langfuse-ingestion-version";
+    HeaderMap::from_iter([
+        (ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE")),
+        (ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(headers)),
+        (ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400")),
+    ])
 }

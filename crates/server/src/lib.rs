@@ -36,3 +36,4 @@ pub mod api;
 
 mod connection;
 mod guard;
+mod inflight;

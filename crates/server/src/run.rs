@@ -1,12 +1,11 @@
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use hyper_util::server::graceful::GracefulShutdown;
 use ratchet_stages::record::retention;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet};
 
 use crate::app::App;
@@ -52,7 +51,7 @@ pub async fn run(
     stop: Stop,
 ) -> Result<(), RunError> {
     let slots = Arc::new(Semaphore::new(app.settings.limits.connections));
-    let routes = router(app.clone()).merge(pages);
+    let routes = router(app.clone(), pages);
     let mut tasks = JoinSet::new();
     let mut listen = |listener, routes| {
         let door = Door { listener, routes, slots: Arc::clone(&slots), app: app.clone() };
@@ -114,22 +113,27 @@ impl Door {
             let accepted = tokio::select! {
                 () = stop.requested() => break,
                 Some(_ended) = connections.join_next() => continue,
-                accepted = self.accept() => accepted,
+                accepted = self.listener.accept() => accepted,
             };
-            match accepted {
-                Ok((stream, slot)) => {
-                    let (routes, watcher) = (self.routes.clone(), graceful.watcher());
-                    let timeouts = self.app.settings.timeouts.clone();
-                    connections.spawn(async move {
-                        connection::serve(stream, routes, timeouts, watcher).await;
-                        drop(slot);
-                    });
-                }
+            let stream = match accepted {
+                Ok((stream, _address)) => stream,
                 Err(error) => {
                     tracing::warn!(error.cause = %error, "cannot accept a connection");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
+                    continue;
                 }
-            }
+            };
+            // Beyond the cap, this client waits here and the next ones in the system's queue.
+            let slot = tokio::select! {
+                () = stop.requested() => break,
+                slot = Arc::clone(&self.slots).acquire_owned() => slot,
+            };
+            let (routes, watcher) = (self.routes.clone(), graceful.watcher());
+            let timeouts = self.app.settings.timeouts.clone();
+            connections.spawn(async move {
+                connection::serve(stream, routes, timeouts, watcher).await;
+                drop(slot);
+            });
         }
         drop(self.listener);
         if tokio::time::timeout(self.app.settings.timeouts.drain, graceful.shutdown())
@@ -139,12 +143,5 @@ impl Door {
             tracing::warn!(connections = connections.len(), "cutting connections that did not end");
         }
         connections.shutdown().await;
-    }
-
-    /// Takes a free slot first: beyond the cap, clients wait in the system's own queue.
-    async fn accept(&self) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
-        let slot = Arc::clone(&self.slots).acquire_owned().await.map_err(io::Error::other)?;
-        let (stream, _address) = self.listener.accept().await?;
-        Ok((stream, slot))
     }
 }

@@ -47,9 +47,10 @@ pub(crate) type AttributesDraft = Capped<(String, AttributeValue)>;
 /// A span while it is being read.
 #[derive(Debug, Default)]
 pub(crate) struct SpanDraft {
-    pub(crate) trace: Option<TraceId>,
-    pub(crate) id: Option<ObservationId>,
-    pub(crate) parent: Option<ObservationId>,
+    /// Ids are judged at the end: a span that is rejected is named, and its name comes after them.
+    pub(crate) trace: Option<Result<TraceId, Fault>>,
+    pub(crate) id: Option<Result<ObservationId, Fault>>,
+    pub(crate) parent: Option<Result<Option<ObservationId>, Fault>>,
     pub(crate) name: String,
     /// Nanoseconds since 1970; zero means nobody said.
     pub(crate) start: u64,
@@ -85,20 +86,22 @@ impl StatusCode {
 pub(crate) struct Verified {
     trace: TraceId,
     id: ObservationId,
+    parent: Option<ObservationId>,
     start: Timestamp,
     end: Timestamp,
 }
 
 impl SpanDraft {
-    pub(crate) fn verify(&self, received_at: Timestamp) -> Result<Verified, Fault> {
+    pub(crate) fn verify(&mut self, received_at: Timestamp) -> Result<Verified, Fault> {
         let (start, end) = edges(
             timestamp("start_time_unix_nano", self.start)?,
             timestamp("end_time_unix_nano", self.end)?,
             received_at,
         );
-        let trace = self.trace.clone().ok_or(Fault::Missing("trace_id"))?;
-        let id = self.id.clone().ok_or(Fault::Missing("span_id"))?;
-        Ok(Verified { trace, id, start, end })
+        let trace = self.trace.take().ok_or(Fault::Missing("trace_id"))??;
+        let id = self.id.take().ok_or(Fault::Missing("span_id"))??;
+        let parent = self.parent.take().transpose()?.flatten();
+        Ok(Verified { trace, id, parent, start, end })
     }
 
     pub(crate) fn into_span(mut self, verified: Verified) -> Span {
@@ -107,7 +110,7 @@ impl SpanDraft {
         Span {
             trace: verified.trace,
             id: verified.id,
-            parent: self.parent,
+            parent: verified.parent,
             name: self.name,
             start: verified.start,
             end: verified.end,
@@ -248,9 +251,9 @@ mod tests {
 
     #[track_caller]
     fn check_edges(start: u64, end: u64, expected: (i64, i64)) {
-        let draft = SpanDraft {
-            trace: Some(trace_id(&[1; 16]).unwrap()),
-            id: Some(span_id(&[1; 8]).unwrap()),
+        let mut draft = SpanDraft {
+            trace: Some(trace_id(&[1; 16])),
+            id: Some(span_id(&[1; 8])),
             start,
             end,
             ..SpanDraft::default()
@@ -271,7 +274,7 @@ mod tests {
 
     #[test]
     fn times_beyond_the_range_are_refused() {
-        let draft = SpanDraft { start: u64::MAX, ..SpanDraft::default() };
+        let mut draft = SpanDraft { start: u64::MAX, ..SpanDraft::default() };
         let fault = draft.verify(Timestamp::default()).unwrap_err();
         assert_eq!(fault.to_string(), "start_time_unix_nano is after the year 2261");
     }

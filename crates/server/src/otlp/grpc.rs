@@ -47,7 +47,8 @@ async fn record(app: &App, request: Request) -> ApiResult<Rejected> {
     let caller = Caller::identify(app, &headers).await?.may_record()?.0;
     check_content_type(&headers)?;
     let framed = Received::from_request(request, app).await?;
-    let received = unframe(framed.wire, &headers)?;
+    let (wire, encoding) = unframe(framed.wire.clone(), &headers)?;
+    let received = framed.reframed(wire, encoding);
     let sender = http::sender(&headers);
     deliver(app, Delivery { caller, sender, format: Format::Protobuf, received }).await
 }
@@ -63,7 +64,7 @@ fn check_content_type(headers: &HeaderMap) -> ApiResult<()> {
 }
 
 /// Takes the one message out of its frame.
-fn unframe(mut framed: Bytes, headers: &HeaderMap) -> ApiResult<Received> {
+fn unframe(mut framed: Bytes, headers: &HeaderMap) -> ApiResult<(Bytes, Encoding)> {
     let invalid = |why: &str| ApiError::Invalid(format!("the gRPC frame {why}"));
     let Some(&[flag, length @ ..]) = framed.first_chunk::<PREFIX_BYTES>() else {
         return Err(invalid("breaks off before its length"));
@@ -73,8 +74,8 @@ fn unframe(mut framed: Bytes, headers: &HeaderMap) -> ApiResult<Received> {
         return Err(invalid("does not hold exactly one whole message"));
     }
     match flag {
-        0 => Ok(Received { wire, encoding: Encoding::Identity }),
-        1 => Ok(Received { wire, encoding: compression(headers)? }),
+        0 => Ok((wire, Encoding::Identity)),
+        1 => Ok((wire, compression(headers)?)),
         _ => Err(invalid("begins with an unknown flag")),
     }
 }
@@ -152,7 +153,7 @@ mod tests {
         )]);
         let outcome = unframe(Bytes::copy_from_slice(frame), &headers);
         match (outcome, expected) {
-            (Ok(received), Ok(encoding)) => assert_eq!(received.encoding, encoding),
+            (Ok((_, found)), Ok(encoding)) => assert_eq!(found, encoding),
             (Err(error), Err(reason)) => assert!(error.to_string().contains(reason), "{error}"),
             (outcome, expected) => panic!("{outcome:?} instead of {expected:?}"),
         }

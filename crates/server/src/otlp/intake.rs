@@ -100,7 +100,7 @@ impl<'a> Intake<'a> {
     /// Takes a span as far as it could be read.
     pub(crate) fn end_span(
         &mut self,
-        draft: SpanDraft,
+        mut draft: SpanDraft,
         read: Result<(), Fault>,
         scope: &mut ScopeDraft,
     ) -> ApiResult<()> {

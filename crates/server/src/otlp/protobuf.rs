@@ -112,9 +112,9 @@ fn span(
 ) -> Result<(), Fault> {
     while let Some(field) = fields.next()? {
         match field.number {
-            1 => draft.trace = Some(trace_id(field.bytes()?)?),
-            2 => draft.id = Some(span_id(field.bytes()?)?),
-            4 => draft.parent = parent_id(field.bytes()?)?,
+            1 => draft.trace = Some(trace_id(field.bytes()?)),
+            2 => draft.id = Some(span_id(field.bytes()?)),
+            4 => draft.parent = Some(parent_id(field.bytes()?)),
             5 => draft.name = bounds.text(field.text()?),
             7 => draft.start = field.fixed64()?,
             8 => draft.end = field.fixed64()?,

@@ -37,38 +37,34 @@ impl Visitor<'_> for Text<'_, '_> {
     }
 }
 
-/// An id in hexadecimal, judged by a function; null is an empty one.
-pub(crate) struct Hex<Id>(pub(crate) &'static str, pub(crate) Judge<Id>);
-
-/// Makes an id of what was decoded, or says why not.
-pub(crate) type Judge<Id> = fn(Result<&[u8], Fault>) -> Result<Id, Fault>;
+/// An id in hexadecimal, made by a function of its bytes; null has none.
+pub(crate) struct Hex<Id>(pub(crate) &'static str, pub(crate) fn(&[u8]) -> Result<Id, Fault>);
 
 /// The longest id that is worth decoding.
 const MAX_ID_BYTES: usize = 32;
 
 impl<'de, Id> DeserializeSeed<'de> for Hex<Id> {
-    type Value = Id;
+    type Value = Result<Id, Fault>;
 
-    fn deserialize<D: Deserializer<'de>>(self, id: D) -> Result<Id, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, id: D) -> Result<Result<Id, Fault>, D::Error> {
         id.deserialize_any(self)
     }
 }
 
 impl<Id> Visitor<'_> for Hex<Id> {
-    type Value = Id;
+    type Value = Result<Id, Fault>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} as a hexadecimal string", self.0)
     }
 
-    fn visit_str<E: Error>(self, hex: &str) -> Result<Id, E> {
+    fn visit_str<E: Error>(self, hex: &str) -> Result<Result<Id, Fault>, E> {
         let mut bytes = [0; MAX_ID_BYTES];
-        let decoded = decode_hex(hex, &mut bytes).ok_or(Fault::NotHex(self.0));
-        (self.1)(decoded).map_err(E::custom)
+        Ok(decode_hex(hex, &mut bytes).ok_or(Fault::NotHex(self.0)).and_then(self.1))
     }
 
-    fn visit_unit<E: Error>(self) -> Result<Id, E> {
-        (self.1)(Ok(&[])).map_err(E::custom)
+    fn visit_unit<E: Error>(self) -> Result<Result<Id, Fault>, E> {
+        Ok((self.1)(&[]))
     }
 }
 

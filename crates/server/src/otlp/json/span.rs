@@ -20,13 +20,13 @@ impl<'de> Fields<'de> for SpanReader<'_, '_, '_> {
         let Self { draft, bounds } = self;
         match name {
             "traceId" | "trace_id" => {
-                draft.trace = Some(Hex("trace_id", |id| trace_id(id?)).deserialize(value)?);
+                draft.trace = Some(Hex("trace_id", trace_id).deserialize(value)?);
             }
             "spanId" | "span_id" => {
-                draft.id = Some(Hex("span_id", |id| span_id(id?)).deserialize(value)?);
+                draft.id = Some(Hex("span_id", span_id).deserialize(value)?);
             }
             "parentSpanId" | "parent_span_id" => {
-                draft.parent = Hex("parent_span_id", |id| parent_id(id?)).deserialize(value)?;
+                draft.parent = Some(Hex("parent_span_id", parent_id).deserialize(value)?);
             }
             "name" => draft.name = Text(bounds).deserialize(value)?,
             "startTimeUnixNano" | "start_time_unix_nano" => {
@@ -152,12 +152,10 @@ impl<'de> Fields<'de> for LinkReader<'_, '_> {
     fn field<D: Deserializer<'de>>(&mut self, name: &str, value: D) -> Result<(), D::Error> {
         match name {
             "traceId" | "trace_id" => {
-                self.trace =
-                    Hex("link.trace_id", |id| Ok(id.and_then(trace_id).ok())).deserialize(value)?;
+                self.trace = Hex("link.trace_id", trace_id).deserialize(value)?.ok();
             }
             "spanId" | "span_id" => {
-                self.span =
-                    Hex("link.span_id", |id| Ok(id.and_then(span_id).ok())).deserialize(value)?;
+                self.span = Hex("link.span_id", span_id).deserialize(value)?.ok();
             }
             "attributes" => {
                 let (into, bounds) = (&mut self.attributes, &mut *self.bounds);

@@ -1,0 +1,191 @@
+use std::net::SocketAddr;
+
+use axum::Router;
+use axum::routing::get;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ratchet_core::id::TraceId;
+use ratchet_core::secret::Secret;
+use ratchet_core::time::Timestamp;
+use ratchet_core::trace::Trace;
+use ratchet_server::app::{App, Settings};
+use ratchet_server::clock::{Clock, ManualClock};
+use ratchet_server::run::{Listeners, RunError, run};
+use ratchet_server::stop::{self, Stop, Stopper};
+use ratchet_store::catalog::{KeyPair, NewKey, NewProject, Role};
+use ratchet_store::project::ProjectId;
+use ratchet_testkit::folder::DataFolder;
+use ratchet_testkit::otlp::trace_id;
+use reqwest::StatusCode;
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+/// A running server with one project and a key for each role.
+pub(crate) struct TestServer {
+    pub(crate) app: App,
+    pub(crate) clock: ManualClock,
+    pub(crate) web: SocketAddr,
+    pub(crate) grpc: SocketAddr,
+    stopper: Stopper,
+    running: JoinSet<Result<(), RunError>>,
+    data: DataFolder,
+}
+
+impl TestServer {
+    pub(crate) async fn start() -> Self {
+        Self::start_with(Settings::default()).await
+    }
+
+    pub(crate) async fn start_with(settings: Settings) -> Self {
+        let data = DataFolder::new();
+        let clock = ManualClock::at(Timestamp::parse("2026-11-15T12:00:00Z").unwrap());
+        make_keys(&data).await;
+        let store = data.folder().clone();
+        let app = App::new(store, settings, Clock::Manual(clock.clone()), Default::default());
+        let (stopper, stop) = stop::signal();
+        let listeners = Listeners {
+            web: TcpListener::bind("127.0.0.1:0").await.unwrap(),
+            otlp_http: None,
+            otlp_grpc: Some(TcpListener::bind("127.0.0.1:0").await.unwrap()),
+        };
+        let web = listeners.web.local_addr().unwrap();
+        let grpc = listeners.otlp_grpc.as_ref().unwrap().local_addr().unwrap();
+        let mut running = JoinSet::new();
+        running.spawn(serve(app.clone(), listeners, stop));
+        Self { app, clock, web, grpc, stopper, running, data }
+    }
+
+    /// Tells the server to stop and waits until it has.
+    pub(crate) async fn stop(mut self) -> DataFolder {
+        self.stopper.stop();
+        self.running.join_next().await.unwrap().unwrap().unwrap();
+        self.data
+    }
+
+    /// Tells the server to stop, and does not wait.
+    pub(crate) fn begin_stop(&self) {
+        self.stopper.stop();
+    }
+
+    /// A request with a member's key.
+    pub(crate) fn post(&self, path: &str) -> Request {
+        Request::new(reqwest::Method::POST, self.web, path).key(Role::Member)
+    }
+
+    /// A request with a viewer's key.
+    pub(crate) fn get(&self, path: &str) -> Request {
+        Request::new(reqwest::Method::GET, self.web, path).key(Role::Viewer)
+    }
+
+    /// Sends bytes as they are and returns all that comes back until the server hangs up.
+    pub(crate) async fn raw(&self, bytes: &[u8]) -> String {
+        let mut stream = TcpStream::connect(self.web).await.unwrap();
+        stream.write_all(bytes).await.unwrap();
+        let mut reply = Vec::new();
+        stream.read_to_end(&mut reply).await.unwrap();
+        String::from_utf8(reply).unwrap()
+    }
+
+    /// The trace with this number, if it was recorded.
+    pub(crate) async fn trace(&self, number: u128) -> Option<Trace> {
+        let id = TraceId::parse(&trace_id(number)).unwrap();
+        self.app.store.telemetry.trace(project(), id).await.unwrap()
+    }
+}
+
+async fn serve(app: App, listeners: Listeners, stop: Stop) -> Result<(), RunError> {
+    let pages = Router::new().route("/panic", get(broken));
+    run(app, listeners, pages, stop).await
+}
+
+async fn broken() {
+    panic!("on purpose");
+}
+
+pub(crate) fn project() -> ProjectId {
+    ProjectId::parse("shop").unwrap()
+}
+
+async fn make_keys(data: &DataFolder) {
+    let now = Timestamp::default();
+    let new = NewProject { id: project(), name: "shop".to_owned(), retention_days: None };
+    data.catalog().create_project(new, now).await.unwrap();
+    for role in Role::ALL {
+        let pair = KeyPair { public_key: public_key(role), secret_key: Secret::new("sk") };
+        let new = NewKey { project: project(), role, note: None, pair: Some(pair) };
+        data.catalog().create_key(new, now).await.unwrap();
+    }
+}
+
+pub(crate) fn public_key(role: Role) -> String {
+    format!("pk-{}", role.as_str())
+}
+
+/// The Authorization header of a role's key.
+pub(crate) fn basic(role: Role) -> String {
+    format!("Basic {}", STANDARD.encode(format!("{}:sk", public_key(role))))
+}
+
+/// A request in the making.
+pub(crate) struct Request(reqwest::RequestBuilder);
+
+impl Request {
+    fn new(method: reqwest::Method, to: SocketAddr, path: &str) -> Self {
+        Self(reqwest::Client::new().request(method, format!("http://{to}{path}")))
+    }
+
+    /// The same with another key.
+    pub(crate) fn key(self, role: Role) -> Self {
+        self.header("authorization", &basic(role))
+    }
+
+    /// The same with a header, in place of an earlier one.
+    pub(crate) fn header(self, name: &'static str, value: &str) -> Self {
+        let headers = HeaderMap::from_iter([(name.parse().unwrap(), value.parse().unwrap())]);
+        Self(self.0.headers(headers))
+    }
+
+    pub(crate) fn protobuf(self, body: Vec<u8>) -> Self {
+        Self(self.header("content-type", "application/x-protobuf").0.body(body))
+    }
+
+    pub(crate) fn json(self, body: String) -> Self {
+        Self(self.header("content-type", "application/json").0.body(body))
+    }
+
+    pub(crate) async fn send(self) -> Reply {
+        let response = self.0.send().await.unwrap();
+        let (status, headers) = (response.status(), response.headers().clone());
+        Reply { status, headers, body: response.bytes().await.unwrap().to_vec() }
+    }
+}
+
+/// What the server answered.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Reply {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// Checks status and what the message must contain.
+    #[track_caller]
+    pub(crate) fn check(&self, status: u16, words: &str) -> &Self {
+        let text = String::from_utf8_lossy(&self.body);
+        assert_eq!(self.status.as_u16(), status, "{text}");
+        assert!(text.contains(words), "{text} does not say {words}");
+        self
+    }
+}

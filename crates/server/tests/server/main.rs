@@ -1,0 +1,17 @@
+//! A real server on free ports, with the real store in a throw-away folder.
+#![expect(clippy::unwrap_used, reason = "a broken expectation must stop the test")]
+
+/// The server under test, and clients for it.
+mod harness;
+/// Who may call, and how often.
+mod access;
+/// Bodies of all kinds.
+mod bodies;
+/// Clients that are slow, silent or gone.
+mod connections;
+/// OTLP over gRPC.
+mod grpc;
+/// What operators see.
+mod operating;
+/// OTLP over HTTP.
+mod traces;
