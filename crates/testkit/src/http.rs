@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 /// No answer of ours takes this long; without it a lost answer would hang a test for ever.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -47,6 +49,13 @@ pub fn basic(public: &str, secret: &str) -> String {
     format!("Basic {}", STANDARD.encode(format!("{public}:{secret}")))
 }
 
+/// Bytes, compressed.
+pub fn gzip(plain: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(plain).unwrap();
+    encoder.finish().unwrap()
+}
+
 impl Request {
     /// Adds a header.
     pub fn header(mut self, name: &str, value: &str) -> Self {
@@ -73,6 +82,12 @@ impl Request {
     pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
         self
+    }
+
+    /// Compresses the body and says so.
+    pub fn gzipped(mut self) -> Self {
+        self.body = gzip(&self.body);
+        self.header("Content-Encoding", "gzip")
     }
 
     /// Sends the body in chunks instead of announcing its length.

@@ -19,6 +19,8 @@ mod crash;
 mod disks;
 /// Clients that are slow, silent or gone.
 mod clients;
+/// Requests that make no sense.
+mod bad_input;
 
 use std::path::Path;
 
