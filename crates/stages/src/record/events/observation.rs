@@ -53,14 +53,17 @@ pub(super) fn patch(
     })
 }
 
-/// What an event about an observation lets us know of its trace: that it is there, and where it
-/// ran. The observation the trace began with knows best.
+/// What an event about an observation lets us know of its trace: that it is there, where it ran,
+/// and which agent. The observation the trace began with knows best.
 pub(super) fn trace_patch(observation: &ObservationPatch, stamp: Stamp) -> Option<TracePatch> {
     let is_root = stamp.act == Act::Create && observation.parent.value().is_none();
     let authority = if is_root { Authority::Root } else { Authority::Child };
+    let implied = Stamp { authority, ..stamp };
+    let agent = observation.agent.value().filter(|_| is_root).cloned();
     let environment = observation.environment.value().cloned();
     Some(TracePatch {
-        environment: Field::if_some(environment, Stamp { authority, ..stamp }),
+        environment: Field::if_some(environment, implied),
+        agent: Field::if_some(agent, implied),
         ..TracePatch::new(observation.trace.clone()?)
     })
 }

@@ -227,6 +227,14 @@ fn an_agent_is_called_what_its_observation_is_called() {
     let patch = observation("agent-create", r#"{"id":"o","name":"planner"}"#);
     assert_eq!(patch.agent.value().unwrap(), "planner");
     assert!(observation("span-create", r#"{"id":"o","name":"x"}"#).agent.word().is_none());
+    let agent_of_trace = |body: &str| {
+        let patch = interpret("agent-create", body).traces.into_patches().remove(0);
+        patch.agent.into_value()
+    };
+    let root = agent_of_trace(r#"{"id":"o","traceId":"t","name":"planner"}"#);
+    assert_eq!(root.as_deref(), Some("planner"));
+    let child = r#"{"id":"o","traceId":"t","name":"helper","parentObservationId":"p"}"#;
+    assert_eq!(agent_of_trace(child), None);
 }
 
 #[test]
