@@ -13,5 +13,7 @@ mod connections;
 mod grpc;
 /// What operators see.
 mod operating;
+/// The Langfuse API.
+mod langfuse;
 /// OTLP over HTTP.
 mod traces;

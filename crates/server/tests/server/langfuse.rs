@@ -1,0 +1,116 @@
+//! Langfuse's API, as its clients use it.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Reply, TestServer};
+
+/// Batches of events.
+mod ingestion;
+/// Scores that come without a batch.
+mod scores;
+/// What comes back.
+mod reads;
+/// Which records a query finds.
+mod queries;
+/// One project never sees another's.
+mod isolation;
+
+/// An event that happened a number of seconds after ten o'clock.
+fn event(kind: &str, second: u32, body: Value) -> Value {
+    let timestamp = format!("2026-11-15T10:00:{second:02}Z");
+    let mut event = json!({"id": format!("{kind}-{second}"), "timestamp": timestamp, "type": kind});
+    event["body"] = body;
+    event
+}
+
+/// Sends events in one batch.
+async fn ingest(server: &TestServer, events: &[Value]) -> Reply {
+    let body = json!({ "batch": events }).to_string();
+    server.post("/api/public/ingestion").json(body).send().await
+}
+
+/// Sends events, each of which must be recorded.
+async fn record(server: &TestServer, events: &[Value]) {
+    let reply = ingest(server, events).await;
+    let result = reply.check(207, "").json();
+    assert_eq!(result["errors"], json!([]));
+    assert_eq!(result["successes"].as_array().unwrap().len(), events.len());
+}
+
+/// Reads JSON that must be there.
+async fn read(server: &TestServer, path: &str) -> Value {
+    server.get(path).send().await.check(200, "").json()
+}
+
+/// One trace with a bit of everything.
+fn a_bit_of_everything() -> Vec<Value> {
+    let about_trace = [
+        event(
+            "trace-create",
+            0,
+            json!({
+                "id": "t1", "name": "trip", "userId": "u1", "sessionId": "s1", "release": "r1",
+                "version": "v1", "environment": "Prod", "tags": ["b", "a"], "public": true,
+                "metadata": {"tenant": "acme", "depth": {"x": [1, null]}}, "input": {"city": "?"},
+            }),
+        ),
+        event("trace-create", 6, json!({"id": "t1", "output": "sorry", "tags": ["c"]})),
+        event(
+            "score-create",
+            7,
+            json!({"id": "sc1", "traceId": "t1", "name": "quality", "value": 0.5, "comment": "meh"}),
+        ),
+        event(
+            "score-create",
+            8,
+            json!({
+                "id": "sc2", "traceId": "t1", "observationId": "o2", "name": "thumbs_feedback",
+                "value": 1, "dataType": "BOOLEAN",
+            }),
+        ),
+    ];
+    about_trace.into_iter().chain(its_steps()).collect()
+}
+
+fn its_steps() -> Vec<Value> {
+    vec![
+        event(
+            "agent-create",
+            0,
+            json!({"id": "o1", "traceId": "t1", "name": "planner", "environment": "prod"}),
+        ),
+        event(
+            "generation-create",
+            1,
+            json!({
+                "id": "o2", "traceId": "t1", "parentObservationId": "o1", "name": "ask",
+                "startTime": "2026-11-15T10:00:01Z", "model": "gpt-4o",
+                "modelParameters": {"temperature": 0.2}, "environment": "prod",
+                "input": [{"role": "user", "content": "Wohin im März?"}],
+                "promptName": "trip", "promptVersion": 3,
+            }),
+        ),
+        event(
+            "generation-update",
+            4,
+            json!({
+                "id": "o2", "endTime": "2026-11-15T10:00:04Z", "output": "Lisbon",
+                "completionStartTime": "2026-11-15T10:00:01.250Z",
+                "usageDetails": {
+                    "prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100,
+                    "prompt_tokens_details": {"cached_tokens": 200},
+                },
+                "costDetails": {"input": 0.002, "output": 0.001},
+            }),
+        ),
+        event(
+            "span-create",
+            5,
+            json!({
+                "id": "o3", "traceId": "t1", "parentObservationId": "o1", "name": "book",
+                "level": "ERROR", "statusMessage": "no seats left", "environment": "prod",
+                "endTime": "2026-11-15T10:00:06Z", "metadata": ["odd"],
+            }),
+        ),
+    ]
+}
