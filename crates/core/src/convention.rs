@@ -7,7 +7,7 @@ use crate::convention::claim::Claims;
 use crate::convention::event::Events;
 use crate::convention::metadata::{Keys, Reading};
 use crate::convention::origin::Known;
-use crate::convention::table::Target;
+use crate::convention::table::{Dialect, Target};
 use crate::convention::trace::Seen;
 use crate::environment::Environment;
 use crate::field::{Act, Field, Stamp};
@@ -71,6 +71,30 @@ pub struct Interpreted {
 }
 
 /// Interprets the spans of one origin. What the origin says is worked out once.
+///
+/// ```
+/// use ratchet_core::convention::{Interpreter, Sender};
+/// use ratchet_core::id::{ObservationId, TraceId};
+/// use ratchet_core::span::{AttributeValue, Attributes, Origin, Span, SpanStatus};
+/// use ratchet_core::time::Timestamp;
+///
+/// let attribute = ("gen_ai.request.model".to_owned(), AttributeValue::Text("gpt-4o".to_owned()));
+/// let span = Span {
+///     trace: TraceId::parse("run").unwrap(),
+///     id: ObservationId::parse("call").unwrap(),
+///     parent: None,
+///     name: "chat".to_owned(),
+///     start: Timestamp::from_millis(1),
+///     end: Timestamp::from_millis(2),
+///     attributes: Attributes(vec![attribute]),
+///     events: Vec::new(),
+///     links: Vec::new(),
+///     status: SpanStatus::Ok,
+/// };
+/// let told = Interpreter::new(Origin::default(), Sender::default()).interpret(span);
+/// assert_eq!(told.observation.model.value().unwrap(), "gpt-4o");
+/// assert_eq!(told.trace.name.value().unwrap(), "chat");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Interpreter {
     known: Known,
@@ -85,7 +109,7 @@ impl Interpreter {
 
     /// Turns a span into what it says. Every attribute ends up in a field or in the metadata.
     pub fn interpret(&self, mut span: Span) -> Interpreted {
-        let mut told = ToldSpan::new(&mut span);
+        let mut told = ToldSpan::new(&mut span, self.known.dialect);
         let mut observation = ObservationPatch::new(span.id.clone(), Some(span.trace.clone()));
         let mut trace = TracePatch::new(span.trace.clone());
         let reading = Reading { encoding: self.known.encoding, stamp: told.stamp };
@@ -134,19 +158,20 @@ impl Interpreter {
 struct ToldSpan {
     claims: Claims,
     events: Events,
-    is_claude_code: bool,
+    dialect: Dialect,
     /// A whole span speaks at its end.
     stamp: Stamp,
 }
 
 impl ToldSpan {
-    fn new(span: &mut Span) -> Self {
+    fn new(span: &mut Span, dialect: Dialect) -> Self {
         let is_claude_code = span.name.starts_with("claude_code.");
+        let dialect = if is_claude_code { Dialect::ClaudeCode } else { dialect };
         let attributes = std::mem::take(&mut span.attributes);
         let mut told = Self {
-            claims: Claims::new(attributes, is_claude_code),
+            claims: Claims::new(attributes, dialect),
             events: Events::new(std::mem::take(&mut span.events)),
-            is_claude_code,
+            dialect,
             stamp: Stamp::stated(span.end, Act::Create),
         };
         if let Some(listed) = told.claims.take_unnamed(LISTED_EVENTS)

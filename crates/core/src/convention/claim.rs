@@ -1,4 +1,4 @@
-use crate::convention::table::{Rank, Shape, TABLE, Target, Targets};
+use crate::convention::table::{Dialect, Rank, Shape, TABLE, Target, Targets};
 use crate::span::{AttributeValue, Attributes};
 
 /// An attribute that some rule names, until a field takes it.
@@ -23,13 +23,13 @@ pub(super) struct Claims {
 
 impl Claims {
     /// Walks the attributes once.
-    pub(super) fn new(attributes: Attributes, is_claude_code: bool) -> Self {
+    pub(super) fn new(attributes: Attributes, dialect: Dialect) -> Self {
         let mut claims = Vec::with_capacity(attributes.0.len());
         let mut targets = Targets::default();
         let mut unnamed = Vec::new();
         let table = &*TABLE;
         for (name, value) in attributes.0 {
-            match table.rank(&name, is_claude_code) {
+            match table.rank(&name, dialect) {
                 Some(rank) => claims.push(Claim { rank, name, value: Some(value) }),
                 None => unnamed.push((name, value)),
             }

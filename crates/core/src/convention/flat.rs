@@ -47,6 +47,16 @@ impl Tree {
         place.value = Some(value);
     }
 
+    /// A key for the value of a place that also has branches, for which JSON has no form.
+    fn free_key(&self) -> String {
+        let is_taken = |key: &str| self.branches.contains_key(&Step::Key(key.to_owned()));
+        let mut key = String::new();
+        while is_taken(&key) {
+            key.push('_');
+        }
+        key
+    }
+
     fn is_list(&self) -> bool {
         self.value.is_none() && self.branches.keys().all(|step| matches!(step, Step::Index(_)))
     }
@@ -75,9 +85,8 @@ impl Serialize for Tree {
             return serializer.collect_seq(self.branches.values().map(Self::unwrapped));
         }
         let mut map = serializer.serialize_map(None)?;
-        // A place with a value and branches has no JSON of its own: the value gets an empty key.
         if let Some(value) = &self.value {
-            map.serialize_entry("", &Typed(value))?;
+            map.serialize_entry(&self.free_key(), &Typed(value))?;
         }
         for (step, branch) in &self.branches {
             match step {
@@ -132,6 +141,7 @@ mod tests {
     fn a_place_with_a_value_and_branches_loses_neither() {
         check(&[("0", "a"), ("0.b", "c")], r#"[{"":"a","b":"c"}]"#);
         check(&[("0", "a"), ("x", "b")], r#"{"0":"a","x":"b"}"#);
+        check(&[("", "a"), (".", "b")], r#"{"":{"_":"a","":"b"}}"#);
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub(super) fn tell(observation: &mut ObservationPatch, told: &mut ToldSpan, natu
         observation.cost = Field::if_some(stated_cost(claims), stamp);
         return;
     }
-    let usage = tokens::take(claims, told.is_claude_code);
+    let usage = tokens::take(claims, told.dialect);
     let model = genkit::model(claims).or_else(|| claims.take_text(Target::Model));
     observation.model = Field::if_some(model, stamp);
     observation.usage = Field::if_some(usage, stamp);

@@ -2,6 +2,7 @@ use crate::convention::Sender;
 use crate::convention::claim::text;
 use crate::convention::json::{Fields, json, pairs};
 use crate::convention::metadata::Encoding;
+use crate::convention::table::Dialect;
 use crate::environment::Environment;
 use crate::payload::Json;
 use crate::span::Origin;
@@ -14,6 +15,8 @@ pub(super) struct Known {
     pub(super) environment: Option<Environment>,
     pub(super) version: Option<String>,
     pub(super) release: Option<String>,
+    /// Whose names its spans may use, whatever they are called.
+    pub(super) dialect: Dialect,
     /// The service, unless that is only OpenTelemetry's placeholder.
     pub(super) service: Option<String>,
     /// How metadata values are written.
@@ -33,6 +36,8 @@ impl Known {
             told.map(str::to_owned)
         };
         let sdk = Sdk::new(origin, sender);
+        let service = said(&["service.name"]);
+        let is_claude_code = service.as_deref() == Some("claude-code");
         let environment = said(&[
             "langfuse.environment",
             "deployment.environment.name",
@@ -44,7 +49,8 @@ impl Known {
             environment: environment.map(|name| Environment::normalise(&name)),
             version: said(&["langfuse.version", "service.version"]),
             release: said(&["langfuse.release"]),
-            service: said(&["service.name"]).filter(|name| !name.starts_with("unknown_service")),
+            dialect: if is_claude_code { Dialect::ClaudeCode } else { Dialect::Any },
+            service: service.filter(|name| !name.starts_with("unknown_service")),
             encoding: sdk.encoding(),
             hides_generations: sdk.hides_generations(),
             resource: has_resource.then(|| json(&Fields(pairs(&origin.resource)))),

@@ -78,12 +78,19 @@ impl Targets {
     }
 }
 
+/// Whose names a span may use. Some are too common to mean anything elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Any,
+    ClaudeCode,
+}
+
 /// Where a field is told.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Told {
     /// By one of these attributes, the strongest first.
     By(&'static [&'static str]),
-    /// By one of these, but only in spans of Claude Code: the names are too common elsewhere.
+    /// By one of these, but only in spans of Claude Code.
     ByClaudeCode(&'static [&'static str]),
     /// By these attributes together.
     Together(Shape, &'static [&'static str]),
@@ -191,11 +198,13 @@ impl Table {
     }
 
     /// The source an attribute is, if any rule names it.
-    pub(super) fn rank(&self, name: &str, is_claude_code: bool) -> Option<Rank> {
+    pub(super) fn rank(&self, name: &str, dialect: Dialect) -> Option<Rank> {
         if let Some(rank) = self.by_name.get(name) {
             return Some(*rank);
         }
-        if is_claude_code && let Some(rank) = self.by_claude_code.get(name) {
+        if dialect == Dialect::ClaudeCode
+            && let Some(rank) = self.by_claude_code.get(name)
+        {
             return Some(*rank);
         }
         let begins = |(prefix, _): &&(&str, Rank)| name.starts_with(prefix);
@@ -244,7 +253,7 @@ mod tests {
     #[test]
     fn every_target_has_a_source_and_keeps_the_order_of_the_rules() {
         assert!(TABLE.ranges.iter().all(|range| !range.is_empty()));
-        let rank = |name| TABLE.rank(name, false).unwrap();
+        let rank = |name| TABLE.rank(name, Dialect::Any).unwrap();
         assert!(rank("langfuse.observation.input") < rank("input.value"));
         assert!(rank("input.value") < rank("gen_ai.input.messages"));
         assert!(rank("gen_ai.response.model") < rank("gen_ai.request.model"));
@@ -252,17 +261,17 @@ mod tests {
 
     #[test]
     fn common_names_belong_to_claude_code_only_in_its_spans() {
-        assert_eq!(TABLE.rank("input_tokens", false), None);
-        assert!(TABLE.rank("input_tokens", true).is_some());
+        assert_eq!(TABLE.rank("input_tokens", Dialect::Any), None);
+        assert!(TABLE.rank("input_tokens", Dialect::ClaudeCode).is_some());
     }
 
     #[test]
     fn a_name_of_its_own_beats_a_prefix() {
         assert_ne!(
-            TABLE.rank("gen_ai.request.model", false),
-            TABLE.rank("gen_ai.request.top_p", false)
+            TABLE.rank("gen_ai.request.model", Dialect::Any),
+            TABLE.rank("gen_ai.request.top_p", Dialect::Any)
         );
-        let rank = TABLE.rank("ai.settings.mode", false).unwrap();
+        let rank = TABLE.rank("ai.settings.mode", Dialect::Any).unwrap();
         assert_eq!(TABLE.key(rank, "ai.settings.mode"), "mode");
     }
 }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::convention::claim::Claims;
 use crate::convention::genkit;
 use crate::convention::json::{Typed, json};
-use crate::convention::table::Target;
+use crate::convention::table::{Dialect, Target};
 use crate::span::AttributeValue;
 use crate::usage::{TOTAL, Usage, whole};
 
@@ -94,7 +94,7 @@ fn usage(kinds: [(&str, Option<u64>); 7], total: Option<u64>) -> Option<Usage> {
 }
 
 /// Takes the usage of a model call: as stated, or from the counts of any convention.
-pub(super) fn take(claims: &mut Claims, is_claude_code: bool) -> Option<Usage> {
+pub(super) fn take(claims: &mut Claims, dialect: Dialect) -> Option<Usage> {
     if let Some(stated) = claims.take(Target::UsageDetails, stated) {
         return Some(stated);
     }
@@ -105,6 +105,7 @@ pub(super) fn take(claims: &mut Claims, is_claude_code: bool) -> Option<Usage> {
         return counts.usage(Counting::Within);
     }
     let fresh = claims.take(Target::FreshTokens, count);
+    let is_claude_code = dialect == Dialect::ClaudeCode;
     let is_apart = is_claude_code || fresh.is_some() || vercel_counts_apart(claims);
     let counting = if is_apart { Counting::Apart } else { Counting::Within };
     let provider = claims.peek(Target::Evidence, "ai.response.providerMetadata").map(provider);

@@ -167,6 +167,19 @@ fn audio_never_exceeds_its_side() {
 }
 
 #[test]
+fn claude_code_counts_apart_whatever_its_spans_are_called() {
+    let counts = json!({"input_tokens": 500, "cache_read_tokens": 300, "output_tokens": 1});
+    let usage = |service: &str, name: &str| {
+        let resource = json!({"service.name": service});
+        let span = json!({"name": name, "resource": resource, "attributes": counts});
+        interpret(&span).observation.usage.value().map(crate::usage::Usage::total)
+    };
+    assert_eq!(usage("claude-code", "llm_request"), Some(801));
+    assert_eq!(usage("mine", "claude_code.llm_request"), Some(801));
+    assert_eq!(usage("mine", "llm_request"), None, "these names may mean anything");
+}
+
+#[test]
 fn counts_come_in_any_type() {
     check(
         &json!({"gen_ai.usage.input_tokens": "12", "gen_ai.usage.output_tokens": 3.0}),
