@@ -16,6 +16,8 @@ mod filter;
 mod path;
 /// From a body to the disk.
 mod deliver;
+/// From records to an answer.
+mod answer;
 /// Batches of events.
 mod ingestion;
 /// Scores that come without a batch.

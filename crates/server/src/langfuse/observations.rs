@@ -1,5 +1,8 @@
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use ratchet_core::money::Money;
 use ratchet_core::observation::{Level, Observation, ObservationKind};
 use ratchet_core::price::PriceTable;
@@ -11,6 +14,7 @@ use ratchet_store::query::{
     Condition, Detail, Direction, ObservationColumn, ObservationQuery, Test, TextTest,
 };
 
+use super::answer;
 use super::filter::{Filter, column};
 use super::params::{PageNumber, Params};
 use super::path::PathId;
@@ -23,11 +27,16 @@ pub(super) async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
     params: Params,
-) -> ApiResult<Json<Paged<ObservationView>>> {
+) -> ApiResult<Response> {
     let (query, page) = read_query(caller.project, params)?;
     let found = app.store.telemetry.observations(query).await?;
-    let data = found.rows.iter().map(|row| view(row, &app.prices)).collect();
-    Ok(Json(Paged { data, meta: page.meta(found.total) }))
+    let size = answer::size(found.rows.iter().map(|row| row.content.as_ref()));
+    let prices = Arc::clone(&app.prices);
+    let page = move || Paged {
+        data: found.rows.iter().map(|row| view(row, &prices)).collect(),
+        meta: page.meta(found.total),
+    };
+    answer::json(&app, size, page).await
 }
 
 /// `GET /api/public/observations/{id}`: one observation.

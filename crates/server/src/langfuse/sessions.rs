@@ -1,5 +1,6 @@
 use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use ratchet_core::session::Session;
 use ratchet_core::trace::Trace;
 use ratchet_remote::langfuse::wire::page::Paged;
@@ -11,6 +12,7 @@ use ratchet_store::query::{
     TraceOrder, TraceQuery,
 };
 
+use super::answer;
 use super::params::Params;
 use super::path::PathId;
 use crate::app::App;
@@ -45,15 +47,19 @@ pub(super) async fn show(
     State(app): State<App>,
     Reader(caller): Reader,
     PathId(id): PathId<Session>,
-) -> ApiResult<Json<SessionWithTraces>> {
+) -> ApiResult<Response> {
     let session = app.store.telemetry.session(caller.project.clone(), id.clone()).await?;
     let session = session
         .ok_or_else(|| ApiError::NotFound(format!("Session {id} not found in this project")))?;
     let traces = traces_of(&app, &caller.project, &session).await?;
-    let project = caller.project.as_str();
-    let traces = traces.iter().map(|trace| TraceView::new(trace, project)).collect();
-    let session = SessionView::new(&session, project);
-    Ok(Json(SessionWithTraces { session, content: SessionTraces { traces } }))
+    let size = answer::size(traces.iter().map(|trace| trace.content.as_ref()));
+    let view = move || {
+        let project = caller.project.as_str();
+        let traces = traces.iter().map(|trace| TraceView::new(trace, project)).collect();
+        let session = SessionView::new(&session, project);
+        SessionWithTraces { session, content: SessionTraces { traces } }
+    };
+    answer::json(&app, size, view).await
 }
 
 async fn traces_of(app: &App, project: &ProjectId, session: &Session) -> ApiResult<Vec<Trace>> {

@@ -1,6 +1,8 @@
-use axum::Json;
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::http::HeaderMap;
+use axum::response::Response;
 use ratchet_core::id::Id;
 use ratchet_core::observation::Observation;
 use ratchet_core::score::Score;
@@ -15,10 +17,10 @@ use ratchet_store::query::{
     Attached, Detail, Direction, ObservationQuery, Paging, ScoreQuery, ScoresOn, TimeRange,
 };
 
-use self::asked::{Group, Groups, Unknown};
-use super::observations;
+use self::asked::{AskedList, Group, Groups, Unknown};
 use super::params::Params;
 use super::path::PathId;
+use super::{answer, observations};
 use crate::app::App;
 use crate::auth::Reader;
 use crate::error::{ApiError, ApiResult};
@@ -35,24 +37,28 @@ pub(super) async fn list(
     Reader(caller): Reader,
     headers: HeaderMap,
     params: Params,
-) -> ApiResult<Json<Paged<TraceWithDetails>>> {
-    let asked = asked::list(caller.project.clone(), params)?;
+) -> ApiResult<Response> {
+    let AskedList { query, page, groups } = asked::list(caller.project.clone(), params)?;
     let unknown = Unknown::for_client(&headers);
-    let found = app.store.telemetry.traces(asked.query).await?;
-    let attached = attached(&app, &caller.project, &found.rows, &asked.groups).await?;
-    let show = |(trace, attached): (&Trace, Attached)| {
-        let mut details = TraceDetails::new(trace, caller.project.as_str());
-        if asked.groups.has(Group::Observations) {
-            details.observations = attached.observations.iter().map(Id::to_string).collect();
-        }
-        if asked.groups.has(Group::Scores) {
-            details.scores = attached.scores.iter().map(Id::to_string).collect();
-        }
-        asked.groups.hide_numbers(&mut details, unknown);
-        DetailedTrace { trace: TraceView::new(trace, caller.project.as_str()), details }
+    let found = app.store.telemetry.traces(query).await?;
+    let attached = attached(&app, &caller.project, &found.rows, &groups).await?;
+    let size = answer::size(found.rows.iter().map(|trace| trace.content.as_ref()));
+    let view = move || {
+        let show = |(trace, attached): (&Trace, Attached)| {
+            let mut details = TraceDetails::new(trace, caller.project.as_str());
+            if groups.has(Group::Observations) {
+                details.observations = attached.observations.iter().map(Id::to_string).collect();
+            }
+            if groups.has(Group::Scores) {
+                details.scores = attached.scores.iter().map(Id::to_string).collect();
+            }
+            groups.hide_numbers(&mut details, unknown);
+            DetailedTrace { trace: TraceView::new(trace, caller.project.as_str()), details }
+        };
+        let data: Vec<TraceWithDetails> = found.rows.iter().zip(attached).map(show).collect();
+        Paged { data, meta: page.meta(found.total) }
     };
-    let data = found.rows.iter().zip(attached).map(show).collect();
-    Ok(Json(Paged { data, meta: asked.page.meta(found.total) }))
+    answer::json(&app, size, view).await
 }
 
 /// `GET /api/public/traces/{id}`: one trace with all there is of it.
@@ -62,28 +68,40 @@ pub(super) async fn show(
     PathId(id): PathId<Trace>,
     headers: HeaderMap,
     mut params: Params,
-) -> ApiResult<Json<TraceWithFullDetails>> {
+) -> ApiResult<Response> {
     let groups = Groups::read(&mut params);
     params.finish()?;
-    let project = &caller.project;
+    let project = caller.project;
     let trace = app.store.telemetry.trace(project.clone(), id.clone()).await?;
     let mut trace =
         trace.ok_or_else(|| ApiError::NotFound(format!("Trace {id} not found in this project")))?;
-    let mut details = TraceDetails::new(&trace, project.as_str());
-    if groups.has(Group::Observations) {
-        let rows = observations_of(&app, project, &trace, groups.detail()).await?;
-        details.observations =
-            rows.iter().map(|row| observations::view(row, &app.prices)).collect();
-    }
-    if groups.has(Group::Scores) {
-        let rows = scores_of(&app, project, &trace).await?;
-        details.scores = rows.iter().filter_map(ScoreView::new).collect();
-    }
-    groups.hide_numbers(&mut details, Unknown::for_client(&headers));
     if !groups.has(Group::Io) {
         trace.content = None;
     }
-    Ok(Json(DetailedTrace { trace: TraceView::new(&trace, project.as_str()), details }))
+    let observations = if groups.has(Group::Observations) {
+        observations_of(&app, &project, &trace, groups.detail()).await?
+    } else {
+        Vec::new()
+    };
+    let scores = if groups.has(Group::Scores) {
+        scores_of(&app, &project, &trace).await?
+    } else {
+        Vec::new()
+    };
+    let carried = observations.iter().map(|row| row.content.as_ref());
+    let size = answer::size(carried.chain([trace.content.as_ref()]));
+    let (unknown, prices) = (Unknown::for_client(&headers), Arc::clone(&app.prices));
+    let view = move || {
+        let mut details = TraceDetails::new(&trace, project.as_str());
+        let show = |row| observations::view(row, &prices);
+        details.observations = observations.iter().map(show).collect();
+        details.scores = scores.iter().filter_map(ScoreView::new).collect();
+        groups.hide_numbers(&mut details, unknown);
+        let view: TraceWithFullDetails =
+            DetailedTrace { trace: TraceView::new(&trace, project.as_str()), details };
+        view
+    };
+    answer::json(&app, size, view).await
 }
 
 /// What hangs on each of the traces, as far as anyone asked.
