@@ -28,6 +28,9 @@ use value::{Address, ByteSize, Count, Lasting, Listen, Place, Switch};
 /// Names the one file to read; not a setting itself.
 const FILE_VARIABLE: &str = "RATCHET_CONFIG";
 
+/// Where OpenTelemetry's own tools look for an address.
+const TRACES_VARIABLE: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+
 /// Flags of every command that has settings.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ConfigArgs {
@@ -84,6 +87,8 @@ pub(crate) struct LogConfig {
     pub(crate) filter: String,
     /// One JSON object a line instead of text.
     pub(crate) json: Switch,
+    /// Where the server's own traces go, over OTLP/gRPC.
+    pub(crate) traces: Option<String>,
 }
 
 /// How the store works.
@@ -158,6 +163,9 @@ impl Config {
                     "level, or target=level pairs",
                 )?,
                 json: of.value("log.json", Switch::Off, "one JSON object a line")?,
+                traces: of
+                    .optional("log.traces", "OTLP/gRPC address for the server's own traces")?
+                    .or_else(|| std::env::var(TRACES_VARIABLE).ok()),
             },
             limits: read_limits(&mut of)?,
             timeouts: read_timeouts(&mut of)?,

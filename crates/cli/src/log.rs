@@ -1,22 +1,39 @@
 use std::io::IsTerminal;
 
 use anyhow::Context;
-use tracing_subscriber::EnvFilter;
+use ratchet_server::own_traces::OwnTraces;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 use crate::config::LogConfig;
 use crate::config::value::Switch;
 
-/// Sends log lines to stderr from now on.
-pub(crate) fn init(config: &LogConfig) -> anyhow::Result<()> {
+/// Sends log lines to stderr from now on, and the server's traces to where the settings say.
+///
+/// Must be called inside the async runtime. Stop what it returns before the program ends.
+pub(crate) fn init(config: &LogConfig) -> anyhow::Result<Option<OwnTraces>> {
     let filter = EnvFilter::try_new(&config.filter)
         .with_context(|| format!("`log.filter` is \"{}\", not a level", config.filter))?;
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal());
-    let started = match config.json {
-        Switch::On => log.json().flatten_event(true).try_init(),
-        Switch::Off => log.try_init(),
+    let lines = match config.json {
+        Switch::On => lines.json().flatten_event(true).with_filter(filter).boxed(),
+        Switch::Off => lines.with_filter(filter).boxed(),
     };
-    started.map_err(|error| anyhow::anyhow!("cannot start logging: {error}"))
+    let traces = config.traces.as_deref().map(OwnTraces::start).transpose()?;
+    tracing_subscriber::registry()
+        .with(lines)
+        .with(traces.as_ref().map(OwnTraces::layer))
+        .try_init()
+        .map_err(|error| anyhow::anyhow!("cannot start logging: {error}"))?;
+    Ok(traces)
+}
+
+/// Sends the last traces.
+pub(crate) async fn stop(traces: Option<OwnTraces>) {
+    if let Some(traces) = traces {
+        traces.stop().await;
+    }
 }

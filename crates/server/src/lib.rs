@@ -25,6 +25,8 @@ pub mod body;
 pub mod work;
 /// Figures for Prometheus.
 pub mod metrics;
+/// The server's own traces.
+pub mod own_traces;
 /// Whether the server is alive and ready.
 pub mod health;
 /// OpenTelemetry's protocol.

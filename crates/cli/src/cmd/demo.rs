@@ -72,8 +72,12 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
         // The story is told on stdout; the log only speaks up when something is wrong.
         "warn".clone_into(&mut config.log.filter);
     }
-    log::init(&config.log)?;
-    runtime::block_on(demo(&config, args, end))
+    runtime::block_on(async {
+        let traces = log::init(&config.log)?;
+        let outcome = demo(&config, args, end).await;
+        log::stop(traces).await;
+        outcome
+    })
 }
 
 async fn demo(config: &Config, args: &DemoArgs, end: Timestamp) -> anyhow::Result<Outcome> {

@@ -50,8 +50,12 @@ impl ServeArgs {
 pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
     let config = Config::load(&args.config, args.flags())?;
     config.warn_of_unknown_variables();
-    log::init(&config.log)?;
-    runtime::block_on(serve(&config, args.output))
+    runtime::block_on(async {
+        let traces = log::init(&config.log)?;
+        let outcome = serve(&config, args.output).await;
+        log::stop(traces).await;
+        outcome
+    })
 }
 
 async fn serve(config: &Config, output: OutputArgs) -> anyhow::Result<Outcome> {

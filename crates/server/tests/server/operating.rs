@@ -1,6 +1,10 @@
+use ratchet_server::app::{Access, Settings};
+use ratchet_server::own_traces::OwnTraces;
+use ratchet_store::query::{Detail, Paging, TimeRange, TraceOrder, TraceQuery};
 use ratchet_testkit::otlp::{request, span};
+use tracing_subscriber::layer::SubscriberExt;
 
-use crate::harness::TestServer;
+use crate::harness::{TestServer, project};
 
 #[tokio::test]
 async fn health_and_readiness() {
@@ -50,4 +54,38 @@ async fn figures_tell_what_happened() {
     }
     assert!(!String::from_utf8_lossy(&figures.body).contains("secret-name"));
     server.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_may_export_its_traces_to_itself() {
+    let access = Access::Open(project());
+    let server = TestServer::start_with(Settings { access, ..Settings::default() }).await;
+    let traces = OwnTraces::start(&format!("http://{}", server.grpc)).unwrap();
+    let listening =
+        tracing::subscriber::set_default(tracing_subscriber::registry().with(traces.layer()));
+    server.get("/api/public/health").send().await.check(200, "OK");
+    server.post("/v1/traces").json("{}".to_owned()).send().await.check(200, "");
+    traces.stop().await;
+    drop(listening);
+    assert_eq!(trace_names(&server).await, ["GET /api/public/health"]);
+    server.stop().await;
+}
+
+#[test]
+fn traces_go_only_where_they_can() {
+    let error = OwnTraces::start("https://collector:4317").unwrap_err();
+    assert!(error.to_string().contains("begins with http://"), "{error}");
+}
+
+async fn trace_names(server: &TestServer) -> Vec<String> {
+    let query = TraceQuery {
+        project: project(),
+        range: TimeRange::default(),
+        conditions: Vec::new(),
+        order: (TraceOrder::default(), Default::default()),
+        paging: Paging::Numbered { page: 1, limit: 10 },
+        detail: Detail::Row,
+    };
+    let page = server.app.store.telemetry.traces(query).await.unwrap();
+    page.rows.into_iter().map(|trace| trace.name.unwrap_or_default()).collect()
 }

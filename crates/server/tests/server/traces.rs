@@ -10,11 +10,11 @@ const PATHS: [&str; 2] = ["/v1/traces", "/api/public/otel/v1/traces"];
 async fn what_is_acknowledged_is_readable_at_once() {
     let server = TestServer::start().await;
     for (number, path) in (1u128..).zip(PATHS) {
-        let body = request("shop").with(span(number, 1)).to_protobuf();
+        let body = request("shop").with(span(number, 1).named("checkout")).to_protobuf();
         let reply = server.post(path).protobuf(body).send().await;
         reply.check(200, "");
         assert_eq!(reply.header("content-type"), "application/x-protobuf");
-        assert!(server.trace(number).await.is_some());
+        assert_eq!(server.trace(number).await.unwrap().name.as_deref(), Some("checkout"));
     }
     for (number, path) in (11u128..).zip(PATHS) {
         let body = request("shop").with(span(number, 1)).to_json();

@@ -145,7 +145,12 @@ fn sizes() -> Vec<Case> {
     let all_bad = otlp::request("bad").with_all((0..7).map(|_| bad.clone()));
     vec![
         raw("10,001 spans", &many.to_protobuf(), 413, "more than 10000 spans"),
-        raw("seven bad spans", &all_bad.clone().to_protobuf(), 200, "span 1 (): trace_id must be"),
+        raw(
+            "seven bad spans",
+            &all_bad.clone().to_protobuf(),
+            200,
+            "span 1 (span 1): trace_id must be",
+        ),
         raw("seven bad spans, not all named", &all_bad.to_protobuf(), 200, "and 2 more"),
     ]
 }

@@ -1,0 +1,83 @@
+//! The server's own traces, sent to any OTLP endpoint: another Ratchet, a collector, or itself.
+//!
+//! OTLP requests leave no trace (see `guard`), so a server that exports to itself does not feed on
+//! its own exports.
+
+use std::time::Duration;
+
+use opentelemetry::trace::TracerProvider;
+use opentelemetry_otlp::{SpanExporter, WithExportConfig};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::{SdkTracerProvider, Tracer};
+use tracing::Subscriber;
+use tracing_opentelemetry::OpenTelemetryLayer;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::registry::LookupSpan;
+
+/// How long the last spans may take to leave.
+const FLUSH: Duration = Duration::from_secs(2);
+
+/// Why the server's traces cannot be exported.
+#[derive(Debug, thiserror::Error)]
+pub enum OwnTracesError {
+    /// TLS is left to a proxy or a collector beside the server.
+    #[error("cannot export traces to {0}; give an address that begins with http://")]
+    Scheme(String),
+    /// The exporter refused its settings.
+    #[error("cannot export traces to {endpoint}")]
+    Exporter {
+        /// Where they were to go.
+        endpoint: String,
+        /// Why not.
+        #[source]
+        source: opentelemetry_otlp::ExporterBuildError,
+    },
+}
+
+/// Sends the server's traces away, in batches and on a thread of its own.
+#[derive(Debug)]
+pub struct OwnTraces {
+    provider: SdkTracerProvider,
+}
+
+impl OwnTraces {
+    /// Exports over gRPC from now on. Headers come from `OTEL_EXPORTER_OTLP_HEADERS`, as for any
+    /// exporter. Must be called inside the async runtime; nobody needs to listen there yet.
+    ///
+    /// # Errors
+    /// Fails if the address makes no sense.
+    pub fn start(endpoint: &str) -> Result<Self, OwnTracesError> {
+        if !endpoint.starts_with("http://") {
+            return Err(OwnTracesError::Scheme(endpoint.to_owned()));
+        }
+        let exporter = SpanExporter::builder().with_tonic().with_endpoint(endpoint).build();
+        let exporter = exporter
+            .map_err(|source| OwnTracesError::Exporter { endpoint: endpoint.to_owned(), source })?;
+        let resource = Resource::builder().with_service_name("ratchet").build();
+        let provider = SdkTracerProvider::builder()
+            .with_resource(resource)
+            .with_batch_exporter(exporter)
+            .build();
+        Ok(Self { provider })
+    }
+
+    /// The layer that turns the server's spans, and nobody else's, into OpenTelemetry's.
+    pub fn layer<S>(&self) -> impl Layer<S> + use<S>
+    where
+        S: Subscriber + for<'span> LookupSpan<'span>,
+    {
+        let layer: OpenTelemetryLayer<S, Tracer> =
+            tracing_opentelemetry::layer().with_tracer(self.provider.tracer("ratchet"));
+        layer.with_filter(Targets::new().with_target("ratchet", LevelFilter::INFO))
+    }
+
+    /// Sends what is left and ends, within a few seconds whoever listens.
+    pub async fn stop(self) {
+        let stopped =
+            tokio::task::spawn_blocking(move || self.provider.shutdown_with_timeout(FLUSH)).await;
+        if let Ok(Err(error)) = stopped {
+            tracing::warn!(error.cause = %error, "the last traces of the server are lost");
+        }
+    }
+}
