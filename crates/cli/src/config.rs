@@ -28,9 +28,6 @@ use value::{Address, ByteSize, Count, Lasting, Listen, Place, Switch};
 /// Names the one file to read; not a setting itself.
 const FILE_VARIABLE: &str = "RATCHET_CONFIG";
 
-/// Where OpenTelemetry's own tools look for an address.
-const TRACES_VARIABLE: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
-
 /// Flags of every command that has settings.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ConfigArgs {
@@ -163,9 +160,9 @@ impl Config {
                     "level, or target=level pairs",
                 )?,
                 json: of.value("log.json", Switch::Off, "one JSON object a line")?,
+                // Not from `OTEL_EXPORTER_OTLP_ENDPOINT`: people set that for their agents.
                 traces: of
-                    .optional("log.traces", "OTLP/gRPC address for the server's own traces")?
-                    .or_else(|| std::env::var(TRACES_VARIABLE).ok()),
+                    .optional("log.traces", "OTLP/gRPC receiver of the server's own traces")?,
             },
             limits: read_limits(&mut of)?,
             timeouts: read_timeouts(&mut of)?,
