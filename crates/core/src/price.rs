@@ -12,6 +12,7 @@ use crate::price::name::ModelName;
 use crate::usage::{Cost, TOTAL, Usage};
 
 pub use crate::price::file::PriceError;
+pub(crate) use crate::price::kind::{Side, side_of};
 
 /// Kinds of units, and what each is called.
 mod kind;

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use crate::money::Money;
+use crate::price::{Side, side_of};
 
 /// The forms in which clients state them.
 mod details;
@@ -43,12 +44,12 @@ impl Usage {
 
     /// Everything that went in: fresh, cached and written to the cache.
     pub fn input(&self) -> u64 {
-        self.side("input")
+        self.side(Side::Input)
     }
 
     /// Everything that came out, reasoning included.
     pub fn output(&self) -> u64 {
-        self.side("output")
+        self.side(Side::Output)
     }
 
     /// The total, as provided or summed.
@@ -56,8 +57,8 @@ impl Usage {
         self.0.get(TOTAL).copied().unwrap_or(0)
     }
 
-    fn side(&self, side: &str) -> u64 {
-        let on_side = self.0.iter().filter(|(kind, _)| kind.contains(side));
+    fn side(&self, side: Side) -> u64 {
+        let on_side = self.0.iter().filter(|(kind, _)| side_of(kind) == Some(side));
         on_side.fold(0u64, |sum, (_, units)| sum.saturating_add(*units))
     }
 }
@@ -126,5 +127,11 @@ mod tests {
     fn sides_count_each_kind_once() {
         let usage = usage(&[("input", 3), ("input_cached_tokens", 90), ("output", 4)]);
         assert_eq!((usage.input(), usage.output(), usage.total()), (93, 4, 97));
+    }
+
+    #[test]
+    fn kinds_are_known_by_whatever_name_clients_give_them() {
+        let usage = usage(&[("cache_write_tokens", 3), ("reasoning_tokens", 4), ("x_input", 5)]);
+        assert_eq!((usage.input(), usage.output()), (8, 4));
     }
 }

@@ -178,7 +178,12 @@ impl Kind {
     }
 
     /// Whether units of the kind go into the model.
-    pub(super) const fn is_input(self) -> bool {
+    pub(super) fn is_input(self) -> bool {
+        self.side() == Some(Side::Input)
+    }
+
+    /// Which side of a model call the kind is on.
+    const fn side(self) -> Option<Side> {
         match self {
             Self::Input
             | Self::CacheRead
@@ -186,14 +191,32 @@ impl Kind {
             | Self::CacheWriteHour
             | Self::InputImage
             | Self::InputAudio
-            | Self::CacheReadAudio => true,
-            Self::Output
-            | Self::Reasoning
-            | Self::OutputImage
-            | Self::OutputAudio
-            | Self::WebSearch
-            | Self::Total => false,
+            | Self::CacheReadAudio => Some(Side::Input),
+            Self::Output | Self::Reasoning | Self::OutputImage | Self::OutputAudio => {
+                Some(Side::Output)
+            }
+            Self::WebSearch | Self::Total => None,
         }
+    }
+}
+
+/// A side of a model call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// What the model is given.
+    Input,
+    /// What the model gives.
+    Output,
+}
+
+/// Which side a kind of unit is on, by a client's name for it. A name nobody knows is judged by
+/// the word in it.
+pub(crate) fn side_of(name: &str) -> Option<Side> {
+    match Kind::of_usage(name) {
+        Some(kind) => kind.side(),
+        None if name.contains("input") => Some(Side::Input),
+        None if name.contains("output") => Some(Side::Output),
+        None => None,
     }
 }
 
