@@ -1,6 +1,8 @@
 use ratchet_server::app::{Access, Settings};
 use ratchet_server::own_traces::OwnTraces;
+use ratchet_stages::record::retention;
 use ratchet_store::query::{Detail, Paging, TimeRange, TraceOrder, TraceQuery};
+use ratchet_testkit::build::at;
 use ratchet_testkit::otlp::{request, span};
 use tracing_subscriber::layer::SubscriberExt;
 
@@ -88,4 +90,20 @@ async fn trace_names(server: &TestServer) -> Vec<String> {
     };
     let page = server.app.store.telemetry.traces(query).await.unwrap();
     page.rows.into_iter().map(|trace| trace.name.unwrap_or_default()).collect()
+}
+
+#[tokio::test]
+async fn what_is_too_old_goes_and_the_rest_stays() {
+    const DAY: i64 = 86_400_000;
+    let server = TestServer::start().await;
+    let old = span(1, 1).lasting(0, 1);
+    let new = span(2, 2).lasting(20 * DAY, 20 * DAY + 1);
+    let batch = request("shop").with(old).with(new);
+    server.post("/v1/traces").protobuf(batch.to_protobuf()).send().await.check(200, "");
+    let store = &server.app.store;
+    assert_eq!(retention::sweep(store, at(40 * DAY)).await.unwrap(), 0, "kept forever");
+    store.catalog.set_retention(project(), Some(30)).await.unwrap();
+    assert_eq!(retention::sweep(store, at(40 * DAY)).await.unwrap(), 1);
+    assert!(server.trace(1).await.is_none() && server.trace(2).await.is_some());
+    server.stop().await;
 }
