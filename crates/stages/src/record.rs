@@ -1,13 +1,8 @@
 //! An agent's work becomes a trace: spans and events into the store.
 
-use std::collections::HashMap;
-
 use ratchet_core::convention::{Interpreter, Sender};
-use ratchet_core::id::TraceId;
-use ratchet_core::merge::Merge;
 use ratchet_core::span::{Origin, Span};
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::TracePatch;
 use ratchet_store::embedded::Prepared;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::{Batch, Telemetry};
@@ -42,42 +37,20 @@ pub struct SpanGroup {
 /// Takes real CPU time and does no IO: large requests belong on a blocking thread.
 pub fn spans(telemetry: &Telemetry, arrival: Arrival, groups: Vec<SpanGroup>) -> Prepared {
     let mut observations = Vec::with_capacity(groups.iter().map(|group| group.spans.len()).sum());
-    let mut traces = TracePatches::default();
+    let mut traces = Vec::with_capacity(observations.capacity());
     for group in groups {
         let interpreter = Interpreter::new(group.origin, arrival.sender.clone());
         for span in group.spans {
             let said = interpreter.interpret(span);
             observations.push(said.observation);
-            traces.join(said.trace);
+            traces.push(said.trace);
         }
     }
     telemetry.prepare(Batch {
         project: arrival.project,
-        traces: traces.into_patches(),
+        traces,
         observations,
         scores: Vec::new(),
         received_at: arrival.received_at,
     })
-}
-
-/// What one request says about its traces, one patch for each: spans of a trace come together.
-#[derive(Debug, Default)]
-struct TracePatches(HashMap<TraceId, TracePatch>);
-
-impl TracePatches {
-    fn join(&mut self, patch: TracePatch) {
-        let joined = match self.0.remove(&patch.id) {
-            Some(earlier) => earlier.merge(patch),
-            None => patch,
-        };
-        self.0.insert(joined.id.clone(), joined);
-    }
-
-    fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    fn into_patches(self) -> Vec<TracePatch> {
-        self.0.into_values().collect()
-    }
 }

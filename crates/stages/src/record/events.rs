@@ -9,6 +9,7 @@ use ratchet_core::limit;
 use ratchet_core::observation::{ObservationKind, ObservationPatch};
 use ratchet_core::score::ScorePatch;
 use ratchet_core::time::Timestamp;
+use ratchet_core::trace::TracePatch;
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::ingestion::{Envelope, EventType};
 use ratchet_remote::langfuse::wire::json::Raw;
@@ -20,7 +21,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::{Arrival, TracePatches};
+use super::Arrival;
 
 mod content;
 mod observation;
@@ -80,7 +81,7 @@ impl From<Issue> for Refusal {
 /// What events say, and what became of each of them.
 #[derive(Debug, Default)]
 pub struct Statements {
-    traces: TracePatches,
+    traces: Vec<TracePatch>,
     observations: Vec<ObservationPatch>,
     scores: Vec<ScorePatch>,
     outcomes: Vec<Outcome>,
@@ -147,7 +148,7 @@ impl Statements {
     pub fn prepare(self, telemetry: &Telemetry, arrival: Arrival) -> (Prepared, Vec<Outcome>) {
         let prepared = telemetry.prepare(Batch {
             project: arrival.project,
-            traces: self.traces.into_patches(),
+            traces: self.traces,
             observations: self.observations,
             scores: self.scores,
             received_at: arrival.received_at,
@@ -181,7 +182,7 @@ impl Statements {
     fn take_trace(&mut self, body: &RawValue, saying: &Saying<'_>) -> Result<String, Issue> {
         let patch = trace::patch(read_body(body, saying.rules)?, saying)?;
         let id = patch.id.to_string();
-        self.traces.join(patch);
+        self.traces.push(patch);
         Ok(id)
     }
 
@@ -201,7 +202,7 @@ impl Statements {
         let patch = observation::patch(read_body(body, saying.rules)?, kind, saying)?;
         let id = patch.id.to_string();
         if let Some(trace) = observation::trace_patch(&patch, saying.stamp) {
-            self.traces.join(trace);
+            self.traces.push(trace);
         }
         self.observations.push(patch);
         Ok(id)

@@ -28,9 +28,9 @@ fn interpret(kind: &str, body: &str) -> Statements {
 
 #[track_caller]
 fn trace(body: &str) -> TracePatch {
-    let said = interpret("trace-create", body);
+    let mut said = interpret("trace-create", body);
     said.outcomes[0].result.clone().unwrap();
-    said.traces.into_patches().remove(0)
+    said.traces.remove(0)
 }
 
 #[track_caller]
@@ -52,7 +52,7 @@ fn refused(kind: &str, body: &str, expected: &str) {
     let said = interpret(kind, body);
     let refusal = said.outcomes[0].result.clone().expect_err("must be refused");
     assert_eq!(refusal.to_string(), expected);
-    assert!(said.traces.into_patches().is_empty(), "nothing of it is recorded");
+    assert!(said.traces.is_empty(), "nothing of it is recorded");
     assert!(said.observations.is_empty() && said.scores.is_empty());
 }
 
@@ -207,14 +207,14 @@ fn half_a_prompt_link_is_none() {
 fn an_observation_without_a_trace_leaves_it_to_the_store() {
     let said = interpret("span-create", r#"{"id":"o","traceId":""}"#);
     assert_eq!(said.observations[0].trace, None);
-    assert!(said.traces.into_patches().is_empty());
+    assert!(said.traces.is_empty());
 }
 
 #[test]
 fn the_observation_a_trace_began_with_knows_its_environment_best() {
     let authority = |kind: &str, parent: &str| {
         let body = format!(r#"{{"id":"o","traceId":"t","environment":"e"{parent}}}"#);
-        let patch = interpret(kind, &body).traces.into_patches().remove(0);
+        let patch = interpret(kind, &body).traces.remove(0);
         patch.environment.stamp().unwrap().authority
     };
     assert_eq!(authority("span-create", ""), Authority::Root);
@@ -228,7 +228,7 @@ fn an_agent_is_called_what_its_observation_is_called() {
     assert_eq!(patch.agent.value().unwrap(), "planner");
     assert!(observation("span-create", r#"{"id":"o","name":"x"}"#).agent.word().is_none());
     let agent_of_trace = |body: &str| {
-        let patch = interpret("agent-create", body).traces.into_patches().remove(0);
+        let patch = interpret("agent-create", body).traces.remove(0);
         patch.agent.into_value()
     };
     let root = agent_of_trace(r#"{"id":"o","traceId":"t","name":"planner"}"#);

@@ -100,7 +100,7 @@ fn envelopes_that_make_no_sense_are_refused_one_by_one() {
         "e1 recorded t",
     ];
     assert_eq!(told, expected);
-    assert_eq!(said.traces.into_patches().len(), 1);
+    assert_eq!(said.traces.len(), 1);
 }
 
 #[test]
