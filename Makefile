@@ -38,6 +38,7 @@ sdk: setup ## run the SDK checks against a real server
 	scripts/sdk-checks
 
 bench: ## measure speed and size (long; not part of `make test`)
+	$(CARGO) build --release --locked -p ratchet-cli
 	$(CARGO) run --release --locked -p ratchet-bench -- $(BENCH_ARGS)
 
 lint: ## run clippy; a warning is an error

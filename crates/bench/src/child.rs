@@ -1,0 +1,116 @@
+//! `ratchet serve` as a process of its own, on a folder of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail, ensure};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+use crate::client::{Client, Target};
+
+/// The keys every measured server is started with.
+const PUBLIC_KEY: &str = "pk-lf-bench";
+const SECRET_KEY: &str = "sk-lf-bench";
+/// The project they open.
+pub(crate) const PROJECT: &str = "bench";
+
+/// A running server.
+#[derive(Debug)]
+pub(crate) struct Server {
+    child: Child,
+    /// Where it listens and with which keys.
+    pub(crate) target: Target,
+    /// From starting the process to its first answer.
+    pub(crate) cold_start: Duration,
+}
+
+impl Server {
+    /// Starts a server and waits until it answers.
+    ///
+    /// # Errors
+    /// Fails if the program is not there or does not come up.
+    pub(crate) async fn start(program: &Path, data: &Path) -> anyhow::Result<Self> {
+        let began = Instant::now();
+        let mut child = Command::new(program)
+            .args(["serve", "--json", "--listen", "127.0.0.1:0"])
+            .args(["--otlp-grpc", "off", "--otlp-http", "off", "--data"])
+            .arg(data)
+            .env("RATCHET_INIT_PROJECT_ID", PROJECT)
+            .env("RATCHET_INIT_PUBLIC_KEY", PUBLIC_KEY)
+            .env("RATCHET_INIT_SECRET_KEY", SECRET_KEY)
+            .env("RATCHET_LOG_FILTER", "warn")
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .with_context(|| format!("cannot start {}", program.display()))?;
+        let stdout = child.stdout.take().context("no stdout")?;
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line).await?;
+        let ready: Value = serde_json::from_str(&line).context("ratchet serve did not come up")?;
+        let web = ready.get("web").and_then(Value::as_str).context("no address in its welcome")?;
+        let basic = STANDARD.encode(format!("{PUBLIC_KEY}:{SECRET_KEY}"));
+        let target = Target::parse(web, "/v1/traces")?
+            .with_header("authorization", &format!("Basic {basic}"));
+        let (status, _) = Client::connect(&target).await?.get("/api/public/health").await?;
+        ensure!(status.is_success(), "the health check answered {status}");
+        Ok(Self { child, target, cold_start: began.elapsed() })
+    }
+
+    /// The process.
+    ///
+    /// # Errors
+    /// Fails if it has ended.
+    pub(crate) fn pid(&self) -> anyhow::Result<u32> {
+        self.child.id().context("ratchet serve has ended")
+    }
+
+    /// Tells the server to stop and waits until it has.
+    ///
+    /// # Errors
+    /// Fails if it does not end well.
+    pub(crate) async fn stop(mut self) -> anyhow::Result<()> {
+        let pid = i32::try_from(self.pid()?).ok().and_then(rustix::process::Pid::from_raw);
+        rustix::process::kill_process(pid.context("no pid")?, rustix::process::Signal::TERM)?;
+        let status = self.child.wait().await?;
+        if !status.success() {
+            bail!("ratchet serve ended with {status}");
+        }
+        Ok(())
+    }
+}
+
+/// Looks for the program next to this one, as `cargo build --release` leaves it.
+///
+/// # Errors
+/// Says how to build it if it is not there.
+pub(crate) fn program(named: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let path = match named {
+        Some(path) => path.to_owned(),
+        None => std::env::current_exe()?.with_file_name("ratchet"),
+    };
+    ensure!(
+        path.exists(),
+        "{} is not there; build it with `cargo build --release -p ratchet-cli`",
+        path.display()
+    );
+    Ok(path)
+}
+
+/// Bytes of all files in a folder.
+///
+/// # Errors
+/// Fails if the folder cannot be read.
+pub(crate) fn folder_bytes(folder: &Path) -> anyhow::Result<u64> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let about = entry.metadata()?;
+        bytes += if about.is_dir() { folder_bytes(&entry.path())? } else { about.len() };
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,126 @@
+//! One kept-alive connection to a server. Cheap on purpose: the client shares the machine with
+//! what it measures.
+
+use anyhow::{Context, bail};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::{Method, Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+/// Where requests go, and what they carry besides.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    /// `host:port`.
+    pub(crate) authority: String,
+    /// Where spans are sent.
+    pub(crate) traces_path: String,
+    /// Headers of every request: keys, most often.
+    pub(crate) headers: Vec<(String, String)>,
+}
+
+impl Target {
+    /// Takes a URL apart.
+    ///
+    /// # Errors
+    /// Only plain HTTP is spoken: TLS would be measured along.
+    pub(crate) fn parse(url: &str, traces_path: &str) -> anyhow::Result<Self> {
+        let Some(rest) = url.strip_prefix("http://") else {
+            bail!("{url} does not begin with http://, the only thing the bench speaks");
+        };
+        let authority = rest.split('/').next().unwrap_or(rest);
+        let authority =
+            if authority.contains(':') { authority.to_owned() } else { format!("{authority}:80") };
+        Ok(Self { authority, traces_path: traces_path.to_owned(), headers: Vec::new() })
+    }
+
+    /// The same with one more header.
+    pub(crate) fn with_header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) struct Client {
+    target: Target,
+    sender: SendRequest<Full<Bytes>>,
+    _connection: JoinSet<()>,
+}
+
+impl Client {
+    /// Connects.
+    ///
+    /// # Errors
+    /// Fails if nobody listens there.
+    pub(crate) async fn connect(target: &Target) -> anyhow::Result<Self> {
+        let stream = TcpStream::connect(&target.authority)
+            .await
+            .with_context(|| format!("cannot connect to {}", target.authority))?;
+        stream.set_nodelay(true)?;
+        let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
+            // A broken connection shows in the request that needed it.
+            drop(connection.await);
+        });
+        Ok(Self { target: target.clone(), sender, _connection: tasks })
+    }
+
+    /// Sends spans and waits for the acknowledgement.
+    ///
+    /// # Errors
+    /// Fails unless the server says yes.
+    pub(crate) async fn export(&mut self, body: Vec<u8>) -> anyhow::Result<()> {
+        let path = self.target.traces_path.clone();
+        let request = self
+            .request(Method::POST, &path)
+            .header("content-type", "application/x-protobuf")
+            .body(Full::new(Bytes::from(body)))?;
+        let (status, told) = self.send(request).await?;
+        if !status.is_success() {
+            bail!("the server answered {status}: {}", String::from_utf8_lossy(&told));
+        }
+        Ok(())
+    }
+
+    /// Asks for something.
+    ///
+    /// # Errors
+    /// Fails if the connection breaks; any status is an answer.
+    pub(crate) async fn get(&mut self, path: &str) -> anyhow::Result<(StatusCode, Bytes)> {
+        let request = self.request(Method::GET, path).body(Full::default())?;
+        self.send(request).await
+    }
+
+    fn request(&self, method: Method, path: &str) -> hyper::http::request::Builder {
+        let request = Request::builder().method(method).uri(path);
+        let request = request.header("host", &self.target.authority);
+        let headers = self.target.headers.iter();
+        headers.fold(request, |request, (name, value)| request.header(name, value))
+    }
+
+    async fn send(&mut self, request: Request<Full<Bytes>>) -> anyhow::Result<(StatusCode, Bytes)> {
+        self.sender.ready().await?;
+        let response = self.sender.send_request(request).await?;
+        let status = response.status();
+        let body = response.into_body().collect().await?.to_bytes();
+        Ok((status, body))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_taken_apart() {
+        let authority = |url| Target::parse(url, "/v1/traces").map(|target| target.authority);
+        assert_eq!(authority("http://127.0.0.1:6006/").unwrap(), "127.0.0.1:6006");
+        assert_eq!(authority("http://peer").unwrap(), "peer:80");
+        assert!(authority("https://peer").is_err());
+    }
+}

@@ -1,0 +1,103 @@
+//! Time spent: by this thread, by this process, by another process.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use rustix::time::{ClockId, clock_gettime};
+
+/// CPU time of the calling thread.
+pub(crate) fn thread_cpu() -> Duration {
+    cpu(ClockId::ThreadCPUTime)
+}
+
+/// CPU time of this process, all threads together.
+pub(crate) fn own_cpu() -> Duration {
+    cpu(ClockId::ProcessCPUTime)
+}
+
+fn cpu(clock: ClockId) -> Duration {
+    let spent = clock_gettime(clock);
+    let seconds = u64::try_from(spent.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(spent.tv_nsec).unwrap_or(0))
+}
+
+/// CPU time of a process, and of its descendants: servers in Python like to have several.
+///
+/// # Errors
+/// Fails if there is no such process.
+pub(crate) fn cpu_of(pid: u32) -> anyhow::Result<Duration> {
+    let family = family(pid)?;
+    let times = family.iter().filter_map(|pid| ticks(*pid));
+    let per_second = rustix::param::clock_ticks_per_second();
+    let nanos = times.sum::<u64>().saturating_mul(1_000_000_000 / per_second.max(1));
+    Ok(Duration::from_nanos(nanos))
+}
+
+/// Resident memory of a process in bytes.
+///
+/// # Errors
+/// Fails if there is no such process.
+pub(crate) fn memory_of(pid: u32) -> anyhow::Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))
+        .with_context(|| format!("process {pid} is gone"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    Ok(kilobytes.context("no VmRSS: is this Linux?")? * 1_024)
+}
+
+fn family(root: u32) -> anyhow::Result<Vec<u32>> {
+    let mut family = vec![root];
+    let processes: Vec<(u32, u32)> = std::fs::read_dir("/proc")
+        .context("cannot read /proc: the bench needs Linux")?
+        .filter_map(|entry| {
+            let pid: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            Some((pid, parent(pid)?))
+        })
+        .collect();
+    let mut looked_at = 0;
+    while let Some(pid) = family.get(looked_at).copied() {
+        looked_at += 1;
+        let children = processes.iter().filter(|(_, parent)| *parent == pid);
+        family.extend(children.map(|(child, _)| *child));
+    }
+    Ok(family)
+}
+
+/// The fields of `/proc/PID/stat` after the name, which may hold anything.
+fn stat(pid: u32) -> Option<Vec<String>> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, after_name) = text.rsplit_once(')')?;
+    Some(after_name.split_whitespace().map(str::to_owned).collect())
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    stat(pid)?.get(1)?.parse().ok()
+}
+
+/// User and system time in clock ticks, those of reaped children included.
+fn ticks(pid: u32) -> Option<u64> {
+    let fields = stat(pid)?;
+    let times = fields.get(11..15)?.iter().filter_map(|field| field.parse::<u64>().ok());
+    Some(times.sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_takes_cpu_time() {
+        let before = (thread_cpu(), own_cpu());
+        let sum = (0..3_000_000u64).fold(0, |sum: u64, n| sum.wrapping_mul(31).wrapping_add(n));
+        assert_ne!(sum, 1);
+        assert!(thread_cpu() > before.0 && own_cpu() > before.1);
+    }
+
+    #[test]
+    fn this_process_can_be_looked_at() {
+        let pid = std::process::id();
+        assert!(memory_of(pid).unwrap() > 100_000);
+        assert!(cpu_of(pid).is_ok());
+        assert!(memory_of(u32::MAX).is_err());
+    }
+}

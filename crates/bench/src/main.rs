@@ -1,0 +1,55 @@
+//! `ratchet-bench`: what recording and reading cost, next to what they could cost at best.
+//!
+//! It measures a `ratchet serve` of its own over HTTP, the steps of recording in this process, and
+//! with `--peer` any other OTLP/HTTP server under the very same load.
+
+/// What to measure.
+mod args;
+/// Texts that look like agents'.
+mod text;
+/// Spans, encoded once.
+mod template;
+/// Request bodies without end.
+mod stream;
+/// One connection.
+mod client;
+/// Time spent.
+mod clock;
+/// Middle and slow end.
+mod sample;
+/// Folders to measure in.
+mod scratch;
+/// The server under test.
+mod child;
+/// Sending spans.
+mod record;
+/// Recording, step by step.
+mod split;
+/// Millions of observations.
+mod fill;
+/// Asking questions.
+mod reads;
+/// What came of it.
+mod report;
+/// Everything in order.
+mod run;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let args = args::Args::parse();
+    let outcome = run::run(&args).and_then(|report| {
+        let text = if args.json { report.json()? } else { report.markdown() };
+        Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
+    });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("ratchet-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

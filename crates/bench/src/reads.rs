@@ -1,0 +1,111 @@
+//! How long questions take, and how that grows with what is in the folder.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+use ratchet_core::time::Timestamp;
+use ratchet_server::clock::Clock;
+use ratchet_store::aggregate::{AggregateQuery, Dimension, Step};
+use ratchet_store::query::TimeRange;
+use serde::Serialize;
+
+use crate::child::Server;
+use crate::client::{Client, Target};
+use crate::fill::Filled;
+use crate::record::{Cell, Load, Recording, hex};
+use crate::sample::Spread;
+use crate::split;
+use crate::template::Pool;
+use crate::text::Dice;
+
+/// What questions cost at one size.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Reading {
+    /// Observations in the folder.
+    pub(crate) rows: u64,
+    /// Bytes on disk for each.
+    pub(crate) bytes_per_span: f64,
+    /// From start to first answer.
+    pub(crate) cold_start_ms: f64,
+    /// The fifty newest traces, over HTTP.
+    pub(crate) list: Spread,
+    /// One trace with its ten observations and their content, over HTTP.
+    pub(crate) get: Spread,
+    /// Counts, costs and latencies by model and day over thirty days, from the store.
+    pub(crate) aggregate: Spread,
+    /// Recording on top of it.
+    pub(crate) recording: Recording,
+}
+
+/// How often each question is asked.
+const ASKED: usize = 400;
+
+/// Asks a folder everything.
+///
+/// # Errors
+/// Fails if a question is not answered.
+pub(crate) async fn measure(
+    program: &Path,
+    data: &Path,
+    filled: &Filled,
+    (pool, lasts): (Arc<Pool>, Duration),
+) -> anyhow::Result<Reading> {
+    let aggregate = aggregates(data).await?;
+    let server = Server::start(program, data).await?;
+    let list = ask(&server.target, ASKED, |_| "/api/public/traces?limit=50".to_owned()).await?;
+    let mut dice = Dice::new(5);
+    let get = ask(&server.target, ASKED, |_| {
+        let id = filled.traces.get(dice.below(filled.traces.len()));
+        format!("/api/public/traces/{}", id.map(|id| hex(id)).unwrap_or_default())
+    })
+    .await?;
+    let (target, pid) = (server.target.clone(), Some(server.pid()?));
+    let load = Load { target, pid, lasts, pool, reads_back: true };
+    let recording = load.run(Cell { connections: 4, batch: 100 }).await?;
+    let cold_start_ms = server.cold_start.as_secs_f64() * 1e3;
+    server.stop().await?;
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    let bytes_per_span = filled.bytes as f64 / filled.rows.max(1) as f64;
+    let rows = filled.rows;
+    Ok(Reading { rows, bytes_per_span, cold_start_ms, list, get, aggregate, recording })
+}
+
+async fn ask(
+    target: &Target,
+    times: usize,
+    mut path: impl FnMut(usize) -> String,
+) -> anyhow::Result<Spread> {
+    let mut client = Client::connect(target).await?;
+    let mut taken = Vec::with_capacity(times);
+    for nth in 0..times {
+        let path = path(nth);
+        let asked = Instant::now();
+        let (status, _) = client.get(&path).await?;
+        taken.push(asked.elapsed());
+        ensure!(status.is_success(), "{path} answered {status}");
+    }
+    Ok(Spread::of(taken))
+}
+
+async fn aggregates(data: &Path) -> anyhow::Result<Spread> {
+    let folder = split::open(data)?;
+    let end = Clock::System.now();
+    let mut taken = Vec::new();
+    for _ in 0..ASKED / 4 {
+        let asked = Instant::now();
+        let answer = folder.telemetry.aggregate(last_thirty_days(end)?).await?;
+        taken.push(asked.elapsed());
+        ensure!(!answer.groups.is_empty(), "the aggregate is empty");
+    }
+    folder.close().await?;
+    Ok(Spread::of(taken))
+}
+
+fn last_thirty_days(end: Timestamp) -> anyhow::Result<AggregateQuery> {
+    const DAYS_NANOS: i64 = 30 * 86_400 * 1_000_000_000;
+    let range = TimeRange { from: Some(end.plus_nanos(-DAYS_NANOS)), to: Some(end) };
+    let (project, by, conditions) = (split::project()?, vec![Dimension::Model], Vec::new());
+    Ok(AggregateQuery { project, range, by, step: Step::Day, conditions })
+}

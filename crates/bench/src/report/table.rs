@@ -1,0 +1,222 @@
+use crate::record::Recording;
+
+use super::{Idle, Peer, Report};
+
+/// The whole report.
+pub(super) fn report(report: &Report) -> String {
+    let setting = &report.setting;
+    let mut text = format!(
+        "Spans of {} bytes, {} cores shared by server and client, {} s for each load.\n",
+        setting.span_bytes, setting.cores, setting.seconds
+    );
+    if let Some(idle) = &report.idle {
+        text += &idle_table(idle);
+    }
+    if !report.recording.is_empty() {
+        text += &recording_table(&report.recording);
+    }
+    text += &split_table(report);
+    text += &reading_table(report);
+    if let Some(peer) = &report.peer {
+        text += &peer_table(report, peer);
+    }
+    text
+}
+
+/// A table with a heading; numbers are already words here.
+fn table(title: &str, head: &[&str], rows: &[Vec<String>]) -> String {
+    let columns: Vec<usize> = (0..head.len())
+        .map(|column| {
+            let cells =
+                rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+            cells.chain([head[column].chars().count()]).max().unwrap_or(0)
+        })
+        .collect();
+    let line = |cells: Vec<&str>| {
+        let padded = cells.iter().zip(&columns).map(|(cell, width)| format!("{cell:>width$}"));
+        format!("| {} |\n", padded.collect::<Vec<_>>().join(" | "))
+    };
+    let rule =
+        columns.iter().map(|width| format!("{}:", "-".repeat(width.saturating_sub(1).max(1))));
+    let rule: Vec<String> = rule.collect();
+    let mut text = format!("\n**{title}**\n\n");
+    text += &line(head.to_vec());
+    text += &line(rule.iter().map(String::as_str).collect());
+    rows.iter().for_each(|row| text += &line(row.iter().map(String::as_str).collect()));
+    text
+}
+
+fn idle_table(idle: &Idle) -> String {
+    let megabytes = |bytes: u64| {
+        #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+        let bytes = bytes as f64;
+        format!("{:.1} MB", bytes / 1e6)
+    };
+    let mut rows = vec![
+        vec!["cold start, new folder".to_owned(), milliseconds(idle.cold_start_ms)],
+        vec!["idle memory (resident)".to_owned(), megabytes(idle.memory_bytes)],
+        vec!["program".to_owned(), megabytes(idle.program_bytes)],
+    ];
+    if let Some(bytes) = idle.bytes_per_span {
+        rows.push(vec!["on disk for each span".to_owned(), format!("{bytes:.0} bytes")]);
+    }
+    table("At rest", &["what", "measured"], &rows)
+}
+
+fn recording_table(recordings: &[Recording]) -> String {
+    let head = [
+        "connections",
+        "batch",
+        "spans/s",
+        "server µs/span",
+        "client µs/span",
+        "ack p50",
+        "ack p99",
+        "read back",
+    ];
+    let rows: Vec<Vec<String>> = recordings
+        .iter()
+        .map(|recording| {
+            vec![
+                recording.cell.connections.to_string(),
+                recording.cell.batch.to_string(),
+                thousands(recording.spans_per_second),
+                recording.server_cpu_us.map_or_else(|| "?".to_owned(), |us| format!("{us:.1}")),
+                format!("{:.1}", recording.client_cpu_us),
+                milliseconds(recording.acknowledged.p50_ms),
+                milliseconds(recording.acknowledged.p99_ms),
+                if recording.confirmed { "yes" } else { "not tried" }.to_owned(),
+            ]
+        })
+        .collect();
+    table("Recording over HTTP, acknowledged and queryable", &head, &rows)
+}
+
+fn split_table(report: &Report) -> String {
+    let Some(split) = &report.split else {
+        return String::new();
+    };
+    let total = split.decode_us + split.map_us + split.prepare_us + split.write_us;
+    let row =
+        |what: &str, us: f64, ceiling: String| vec![what.to_owned(), format!("{us:.1}"), ceiling];
+    let rows = [
+        row("decode", split.decode_us, format!("{} on one core", thousands(split.decode_ceiling))),
+        row("map", split.map_us, String::new()),
+        row("merge and compress", split.prepare_us, String::new()),
+        row("write", split.write_us, format!("{} by the writer", thousands(split.write_ceiling))),
+        row("together", total, String::new()),
+    ];
+    table("CPU time of one span, without HTTP", &["step", "µs", "alone, spans/s"], &rows)
+}
+
+fn reading_table(report: &Report) -> String {
+    if report.reading.is_empty() {
+        return String::new();
+    }
+    let head = [
+        "observations",
+        "list-50 p50",
+        "p99",
+        "get-trace p50",
+        "p99",
+        "aggregate p50",
+        "p99",
+        "recording spans/s",
+        "µs/span",
+        "cold start",
+        "bytes/span",
+    ];
+    let rows: Vec<Vec<String>> = report
+        .reading
+        .iter()
+        .map(|at| {
+            let spreads = [at.list, at.get, at.aggregate];
+            let times = spreads.iter().flat_map(|spread| [spread.p50_ms, spread.p99_ms]);
+            let mut row = vec![whole(at.rows)];
+            row.extend(times.map(milliseconds));
+            row.push(thousands(at.recording.spans_per_second));
+            row.push(at.recording.server_cpu_us.map_or_else(String::new, |us| format!("{us:.1}")));
+            row.push(milliseconds(at.cold_start_ms));
+            row.push(format!("{:.0}", at.bytes_per_span));
+            row
+        })
+        .collect();
+    table("Reading, as the folder grows", &head, &rows)
+}
+
+fn peer_table(report: &Report, peer: &Peer) -> String {
+    let head = [
+        "connections",
+        "batch",
+        "peer spans/s",
+        "until idle",
+        "peer µs/span",
+        "ratchet spans/s",
+        "times as fast",
+        "times as cheap",
+    ];
+    let rows: Vec<Vec<String>> = peer
+        .recording
+        .iter()
+        .map(|theirs| {
+            let ours = report.under(theirs.cell);
+            let faster =
+                ours.map(|ours| ours.settled_spans_per_second / theirs.settled_spans_per_second);
+            let ours_cpu = ours.and_then(|ours| ours.server_cpu_us);
+            let cheaper = ours_cpu.zip(theirs.server_cpu_us).map(|(ours, theirs)| theirs / ours);
+            let times =
+                |ratio: Option<f64>| ratio.map_or_else(|| "?".to_owned(), |r| format!("{r:.0}"));
+            vec![
+                theirs.cell.connections.to_string(),
+                theirs.cell.batch.to_string(),
+                thousands(theirs.spans_per_second),
+                thousands(theirs.settled_spans_per_second),
+                theirs.server_cpu_us.map_or_else(|| "?".to_owned(), |us| format!("{us:.0}")),
+                ours.map_or_else(|| "?".to_owned(), |ours| thousands(ours.spans_per_second)),
+                times(faster),
+                times(cheaper),
+            ]
+        })
+        .collect();
+    table(&format!("The same load on {}", peer.url), &head, &rows)
+}
+
+fn milliseconds(ms: f64) -> String {
+    if ms < 10.0 { format!("{ms:.2} ms") } else { format!("{ms:.0} ms") }
+}
+
+/// A rate with its thousands apart.
+fn thousands(rate: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate")]
+    whole(rate.round() as u64)
+}
+
+fn whole(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (nth, digit) in digits.chars().enumerate() {
+        if nth > 0 && (digits.len() - nth).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!(whole(7), "7");
+        assert_eq!(whole(1_234_567), "1,234,567");
+        assert_eq!(thousands(999.6), "1,000");
+    }
+
+    #[test]
+    fn tables_line_up() {
+        let text = table("T", &["a", "b"], &[vec!["1".to_owned(), "22".to_owned()]]);
+        assert_eq!(text, "\n**T**\n\n| a |  b |\n| -: | -: |\n| 1 | 22 |\n");
+    }
+}

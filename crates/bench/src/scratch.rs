@@ -1,0 +1,45 @@
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+/// A folder for what is measured, removed at the end.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    path: PathBuf,
+}
+
+impl Scratch {
+    /// Makes a folder, in the system's place for temporary files unless another is named. Figures
+    /// depend on the disk it lies on.
+    ///
+    /// # Errors
+    /// Fails if it cannot be made.
+    pub(crate) fn new(within: Option<&Path>) -> anyhow::Result<Self> {
+        let place = within.map_or_else(std::env::temp_dir, Path::to_owned);
+        let path = place.join(format!("ratchet-bench-{}", std::process::id()));
+        std::fs::create_dir_all(&path)
+            .with_context(|| format!("cannot make {}", path.display()))?;
+        Ok(Self { path })
+    }
+
+    /// A place within it.
+    pub(crate) fn place(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Frees what was in a place.
+    ///
+    /// # Errors
+    /// Fails if it cannot be removed.
+    pub(crate) fn clear(&self, name: &str) -> anyhow::Result<()> {
+        std::fs::remove_dir_all(self.place(name)).with_context(|| format!("cannot remove {name}"))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.path) {
+            eprintln!("ratchet-bench: cannot remove {}: {error}", self.path.display());
+        }
+    }
+}

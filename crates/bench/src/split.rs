@@ -1,0 +1,167 @@
+//! Where the CPU time of recording goes, step by step, and how fast each step alone could be.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::anyhow;
+use ratchet_core::convention::{Interpreter, Sender};
+use ratchet_core::merge::Merge;
+use ratchet_core::price::PriceTable;
+use ratchet_core::time::Timestamp;
+use ratchet_core::trace::TracePatch;
+use ratchet_server::app::Limits;
+use ratchet_server::clock::Clock;
+use ratchet_server::otlp::{Decoded, Format, decode_traces};
+use ratchet_store::embedded::{Folder, Options, Prepared};
+use ratchet_store::project::ProjectId;
+use ratchet_store::telemetry::Batch;
+use serde::Serialize;
+
+use crate::child::PROJECT;
+use crate::clock::{own_cpu, thread_cpu};
+use crate::sample::{micros_each, rate};
+use crate::stream::Stream;
+use crate::template::Pool;
+
+/// CPU microseconds of one span in each step, and the rates the first and the last alone allow.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Split {
+    /// Spans measured.
+    pub(crate) spans: u64,
+    /// Protobuf into spans.
+    pub(crate) decode_us: f64,
+    /// Spans into what they say.
+    pub(crate) map_us: f64,
+    /// Merging what repeats, pricing, compressing.
+    pub(crate) prepare_us: f64,
+    /// The transaction, on the writer's thread.
+    pub(crate) write_us: f64,
+    /// Spans a second that one core decodes, with nothing else to do.
+    pub(crate) decode_ceiling: f64,
+    /// Spans a second that the writer commits, with everything prepared.
+    pub(crate) write_ceiling: f64,
+}
+
+/// How much of a folder's work is done in this process.
+pub(crate) fn open(data: &Path) -> anyhow::Result<Folder> {
+    let options = Options {
+        prices: Arc::new(PriceTable::builtin()),
+        queue_len: 256,
+        readers: 4,
+        holder: format!("ratchet-bench, process {}", std::process::id()),
+    };
+    Ok(Folder::open(data, options)?)
+}
+
+/// The project that everything is recorded into.
+///
+/// # Errors
+/// Never, as long as its name is a good one.
+pub(crate) fn project() -> anyhow::Result<ProjectId> {
+    Ok(ProjectId::parse(PROJECT)?)
+}
+
+/// What the steps before the disk took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spent {
+    decode: Duration,
+    map: Duration,
+    prepare: Duration,
+}
+
+/// Takes bodies to the point where they can be written, keeping the time.
+#[derive(Debug)]
+pub(crate) struct Preparer {
+    folder: Folder,
+    project: ProjectId,
+    limits: Limits,
+    /// What it took so far.
+    pub(crate) spent: Spent,
+}
+
+impl Preparer {
+    /// Prepares for a folder.
+    ///
+    /// # Errors
+    /// Never, as long as the project's name is a good one.
+    pub(crate) fn new(folder: Folder) -> anyhow::Result<Self> {
+        Ok(Self { folder, project: project()?, limits: Limits::default(), spent: Spent::default() })
+    }
+
+    /// Decodes, interprets and prepares one request body, as the server does.
+    ///
+    /// # Errors
+    /// Fails if the body is not OTLP.
+    pub(crate) fn prepare(&mut self, body: &[u8], now: Timestamp) -> anyhow::Result<Prepared> {
+        let start = thread_cpu();
+        let decoded = decode_traces(Format::Protobuf, body, &self.limits, now)
+            .map_err(|error| anyhow!("cannot decode our own spans: {error}"))?;
+        let is_decoded = thread_cpu();
+        let batch = self.interpret(decoded, now);
+        let is_mapped = thread_cpu();
+        let prepared = self.folder.telemetry.prepare(batch);
+        let is_prepared = thread_cpu();
+        self.spent.decode += is_decoded - start;
+        self.spent.map += is_mapped - is_decoded;
+        self.spent.prepare += is_prepared - is_mapped;
+        Ok(prepared)
+    }
+
+    fn interpret(&self, decoded: Decoded, received_at: Timestamp) -> Batch {
+        let mut observations = Vec::new();
+        let mut traces: Vec<TracePatch> = Vec::new();
+        for group in decoded.groups {
+            let interpreter = Interpreter::new(group.origin, Sender::default());
+            for span in group.spans {
+                let said = interpreter.interpret(span);
+                observations.push(said.observation);
+                // Spans of a trace come together here, so its patch is the last one.
+                match traces.pop() {
+                    Some(last) if last.id == said.trace.id => traces.push(last.merge(said.trace)),
+                    last => traces.extend(last.into_iter().chain([said.trace])),
+                }
+            }
+        }
+        let (project, scores) = (self.project.clone(), Vec::new());
+        Batch { project, traces, observations, scores, received_at }
+    }
+}
+
+/// Spans in a request while measuring: large enough that fixed costs do not show.
+const BATCH: usize = 1_000;
+
+/// Measures the steps on that many spans.
+///
+/// # Errors
+/// Fails if the folder cannot be written.
+pub(crate) async fn measure(data: &Path, pool: Arc<Pool>, spans: usize) -> anyhow::Result<Split> {
+    let folder = open(data)?;
+    let mut preparer = Preparer::new(folder.clone())?;
+    let mut stream = Stream::new(pool, 11);
+    let mut waiting = Vec::new();
+    for _ in 0..spans / BATCH {
+        let now = Clock::System.now();
+        let body = stream.body(BATCH, now);
+        waiting.push(preparer.prepare(&body, now)?);
+    }
+    let spans = u64::try_from(waiting.len() * BATCH)?;
+    let (began, cpu_before, own_before) = (Instant::now(), own_cpu(), thread_cpu());
+    for prepared in waiting {
+        folder.telemetry.commit(prepared).await?;
+    }
+    // What this process did meanwhile, but not this thread, is the writer's work.
+    let write = (own_cpu() - cpu_before).saturating_sub(thread_cpu() - own_before);
+    let took = began.elapsed();
+    folder.close().await?;
+    let Spent { decode, map, prepare } = preparer.spent;
+    Ok(Split {
+        spans,
+        decode_us: micros_each(decode, spans),
+        map_us: micros_each(map, spans),
+        prepare_us: micros_each(prepare, spans),
+        write_us: micros_each(write, spans),
+        decode_ceiling: rate(spans, decode),
+        write_ceiling: rate(spans, took),
+    })
+}
