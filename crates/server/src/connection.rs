@@ -23,6 +23,10 @@ use crate::app::Timeouts;
 /// HTTP/2 requests one client may have under way.
 const STREAMS: u32 = 128;
 
+/// Bytes a client may send on one HTTP/2 stream before we have read them: batches are large, and
+/// the usual 64 KB would make each of them wait for many round trips.
+const WINDOW_BYTES: u32 = 512 * 1024;
+
 /// Serves a connection until the client leaves, goes silent, or the watcher says to finish.
 pub(crate) async fn serve(stream: TcpStream, routes: Router, timeouts: Timeouts, watcher: Watcher) {
     // Small answers should not wait for more; failing to say so costs only latency.
@@ -66,6 +70,8 @@ fn builder(headers: Duration) -> Builder<Streams> {
         .timer(TokioTimer::new())
         .keep_alive_interval(headers)
         .keep_alive_timeout(headers)
+        .initial_stream_window_size(WINDOW_BYTES)
+        .initial_connection_window_size(WINDOW_BYTES * 4)
         .max_concurrent_streams(STREAMS);
     builder
 }

@@ -38,4 +38,5 @@ pub mod api;
 
 mod connection;
 mod guard;
+mod hear_out;
 mod inflight;

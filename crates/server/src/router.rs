@@ -6,6 +6,7 @@ use ratchet_core::limit::elide;
 
 use crate::app::App;
 use crate::error::ApiError;
+use crate::hear_out::hear_out;
 use crate::{api, guard, health, langfuse, metrics, otlp};
 
 /// How much of an unknown path is repeated to the client.
@@ -36,6 +37,7 @@ pub fn router(app: App, pages: Router) -> Router {
         .merge(pages)
         .layer(from_fn_with_state(app.clone(), guard::allow_browsers))
         .layer(from_fn(guard::catch_panic))
+        .layer(from_fn_with_state(app.clone(), hear_out))
         .layer(from_fn_with_state(app, guard::observe))
 }
 

@@ -82,6 +82,18 @@ async fn a_large_chunked_body_is_refused_when_it_passes_the_limit() {
 }
 
 #[tokio::test]
+async fn a_refused_client_may_finish_and_then_hears_why() {
+    let server = start(Limits { body_bytes: 1_000, ..Limits::default() }).await;
+    let large = "x".repeat(8_000_000);
+    let sent = format!("{}{large}", head("content-length: 8000000"));
+    let reply = server.raw(sent.as_bytes()).await;
+    assert!(reply.starts_with("HTTP/1.1 413") && reply.contains("more than 1000 bytes"), "{reply}");
+    let reply = server.raw(sent.replace("Basic", "Digest").as_bytes()).await;
+    assert!(reply.starts_with("HTTP/1.1 401") && reply.contains("neither Basic"), "{reply}");
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn chunked_bodies_are_read() {
     let server = TestServer::start().await;
     let json = request("shop").with(span(1, 1)).to_json();
