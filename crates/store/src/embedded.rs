@@ -28,6 +28,7 @@ mod session_row;
 mod stamps;
 mod stray;
 mod trace_row;
+mod units;
 mod writer;
 
 use std::path::{Path, PathBuf};

@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use crate::varint;
+
 /// How long things took: counts in buckets that grow by a constant factor.
 ///
 /// Sixteen buckets to the doubling, so a quantile is off by at most three percent. Counts are plain
@@ -50,7 +52,7 @@ impl Histogram {
         let mut bytes = Vec::with_capacity(self.0.len() * 3);
         for (bucket, count) in &self.0 {
             bytes.extend_from_slice(&bucket.to_le_bytes());
-            write_varint(&mut bytes, zigzag(*count));
+            varint::write(&mut bytes, varint::zigzag(*count));
         }
         bytes
     }
@@ -59,8 +61,8 @@ impl Histogram {
     pub fn decode(mut bytes: &[u8]) -> Self {
         let mut histogram = Self::default();
         while let Some((bucket, rest)) = bytes.split_first_chunk::<2>() {
-            let Some((count, rest)) = read_varint(rest) else { break };
-            histogram.add_to(u16::from_le_bytes(*bucket), unzigzag(count));
+            let Some((count, rest)) = varint::read(rest) else { break };
+            histogram.add_to(u16::from_le_bytes(*bucket), varint::unzigzag(count));
             bytes = rest;
         }
         histogram
@@ -95,33 +97,6 @@ fn middle_of(bucket: u16) -> i64 {
     let shift = (bucket / BUCKETS_PER_DOUBLING - 1).min(58);
     let low = i64::from(BUCKETS_PER_DOUBLING + bucket % BUCKETS_PER_DOUBLING) << shift;
     low + (1i64 << shift) / 2
-}
-
-fn zigzag(value: i64) -> u64 {
-    ((value << 1) ^ (value >> 63)).cast_unsigned()
-}
-
-fn unzigzag(value: u64) -> i64 {
-    (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
-}
-
-fn write_varint(bytes: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        bytes.push((value & 0x7f) as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push((value & 0x7f) as u8);
-}
-
-fn read_varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let mut value = 0u64;
-    for (at, byte) in bytes.iter().enumerate().take(10) {
-        value |= u64::from(byte & 0x7f).checked_shl(u32::try_from(at).ok()? * 7)?;
-        if byte & 0x80 == 0 {
-            return Some((value, bytes.get(at + 1..)?));
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -20,5 +20,6 @@ pub mod telemetry;
 pub mod catalog;
 /// SQLite in one folder.
 pub mod embedded;
+mod varint;
 
 pub use error::{StoreError, StoreResult};

@@ -1,6 +1,5 @@
 //! An observation's narrow row: from a patch, back to a patch, and to what people see.
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use ratchet_core::id::{ObservationId, TraceId};
@@ -12,10 +11,11 @@ use ratchet_core::time::Timestamp;
 use ratchet_core::usage::{Cost, TOTAL, Usage};
 use rusqlite::{Connection, Row, params};
 
-use super::column::{Column, to_i64, uncolumn};
+use super::column::{Column, to_i64, to_u64, uncolumn};
 use super::entry::{Entry, EntryMetadata};
 use super::facts::{Facts, text};
 use super::stamps::{Bit, Stamps};
+use super::units;
 
 const KIND: Bit = 1;
 const NAME: Bit = 1 << 1;
@@ -187,7 +187,7 @@ pub(super) fn read(row: &Row<'_>, trace: TraceId) -> rusqlite::Result<Observatio
     let end = uncolumn(row.get(4)?);
     let created_at: Column<Timestamp> = row.get(27)?;
     let updated_at: Option<Column<Timestamp>> = row.get(28)?;
-    let costs: Option<String> = row.get(17)?;
+    let costs = row.get_ref(17)?.as_blob_or_null()?;
     let cost: Option<i64> = row.get(21)?;
     let observation = Observation {
         id: row.get::<_, Column<ObservationId>>(1)?.0,
@@ -205,8 +205,8 @@ pub(super) fn read(row: &Row<'_>, trace: TraceId) -> rusqlite::Result<Observatio
         agent: row.get(13)?,
         model: row.get(14)?,
         model_parameters: json(row, 15)?,
-        usage: decode_usage(row.get_ref(16)?.as_str_or_null()?),
-        cost: cost.map(|total| decode_cost(costs.as_deref(), Money::from_pico(total))),
+        usage: decode_usage(row.get_ref(16)?.as_blob_or_null()?),
+        cost: cost.map(|total| decode_cost(costs, Money::from_pico(total))),
         prompt: prompt(row.get(22)?, row.get(23)?),
         created_at: created_at.0,
         updated_at: updated_at.map_or(created_at.0, |at| at.0),
@@ -275,25 +275,22 @@ fn json(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Json>> {
     Ok(row.get_ref(column)?.as_str_or_null()?.and_then(Json::parse))
 }
 
-fn encode_usage(usage: &Usage) -> String {
-    serde_json::to_string(usage.kinds()).unwrap_or_default()
+fn encode_usage(usage: &Usage) -> Vec<u8> {
+    units::encode(usage.kinds().iter().map(|(kind, units)| (kind.as_str(), *units)))
 }
 
-fn decode_usage(text: Option<&str>) -> Usage {
-    let kinds = text.and_then(|text| serde_json::from_str(text).ok());
-    Usage::new(kinds.unwrap_or_default())
+fn decode_usage(bytes: Option<&[u8]>) -> Usage {
+    Usage::new(bytes.map(units::decode).unwrap_or_default())
 }
 
 /// The kinds only: the total has a column of its own.
-fn encode_costs(cost: &Cost) -> String {
-    let pico: BTreeMap<&str, i64> =
-        cost.kinds().iter().map(|(kind, money)| (kind.as_str(), money.pico())).collect();
-    serde_json::to_string(&pico).unwrap_or_default()
+fn encode_costs(cost: &Cost) -> Vec<u8> {
+    let pico = |money: &Money| to_u64(money.pico());
+    units::encode(cost.kinds().iter().map(|(kind, money)| (kind.as_str(), pico(money))))
 }
 
-fn decode_cost(text: Option<&str>, total: Money) -> Cost {
-    let kinds: BTreeMap<String, i64> =
-        text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-    let kinds = kinds.into_iter().map(|(kind, pico)| (kind, Money::from_pico(pico)));
+fn decode_cost(bytes: Option<&[u8]>, total: Money) -> Cost {
+    let kinds = bytes.map(units::decode).unwrap_or_default().into_iter();
+    let kinds = kinds.map(|(kind, pico)| (kind, Money::from_pico(to_i64(pico))));
     Cost::new(kinds.chain([(TOTAL.to_owned(), total)]).collect())
 }
