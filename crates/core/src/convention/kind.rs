@@ -29,6 +29,7 @@ const WORDS: &[(&str, &[(&str, ObservationKind)])] = &[
             ("generate_content", K::Generation),
             ("generate", K::Generation),
             ("embeddings", K::Embedding),
+            ("retrieval", K::Retriever),
             ("invoke_agent", K::Agent),
             ("create_agent", K::Agent),
             ("agent_step", K::Agent),

@@ -81,6 +81,7 @@ pub(super) const RULES: &[(Target, Told)] = &[
     (T::Input, Under(Flattened, "llm.input_messages.")),
     (T::Input, Together(Conversation, &["gen_ai.input.messages"])),
     (T::Input, By(&["gen_ai.tool.call.arguments", "gen_ai.prompt", "llm.input_messages"])),
+    (T::Input, By(&["gen_ai.retrieval.query.text"])),
     (T::Input, ByClaudeCode(&["user_prompt"])),
     // Said apart from the conversation, shown as its first message.
     (T::System, By(&["gen_ai.system_instructions"])),
@@ -127,6 +128,7 @@ pub(super) const RULES: &[(Target, Told)] = &[
         By(&[
             "gen_ai.output.messages",
             "gen_ai.tool.call.result",
+            "gen_ai.retrieval.documents",
             "gen_ai.completion",
             "llm.output_messages",
             "ai.embedding",

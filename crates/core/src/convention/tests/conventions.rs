@@ -121,6 +121,25 @@ fn opentelemetry_messages_as_events() {
 }
 
 #[test]
+fn opentelemetry_retrieval() {
+    check(
+        &json!({
+            "name": "retrieval notes",
+            "attributes": {
+                "gen_ai.operation.name": "retrieval",
+                "gen_ai.retrieval.query.text": "night trains",
+                "gen_ai.retrieval.documents": r#"[{"id":"n1","score":0.4}]"#
+            }
+        }),
+        &json!({
+            "kind": "RETRIEVER", "name": "retrieval notes",
+            "input": "night trains", "output": r#"[{"id":"n1","score":0.4}]"#,
+            "metadata": {"attributes": {"gen_ai.operation.name": "retrieval"}}
+        }),
+    );
+}
+
+#[test]
 fn opentelemetry_messages_in_one_event() {
     check(
         &json!({
