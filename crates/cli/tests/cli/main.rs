@@ -7,6 +7,8 @@ mod help;
 mod config;
 /// Starting, stopping and standing in each other's way.
 mod serve;
+/// A made-up week.
+mod demo;
 /// Projects and keys, on a folder and on a server.
 mod catalog;
 /// Copies of the data, and back.
