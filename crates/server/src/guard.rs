@@ -33,7 +33,7 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     let span = if is_otlp(route) { Span::none() } else { request_span(method, route) };
     let began = app.clock.monotonic();
     let response = next.run(request).instrument(span.clone()).await;
-    let status = response.status();
+    let status = *response.extensions().get::<StatusCode>().unwrap_or(&response.status());
     span.record("http.response.status_code", status.as_u16());
     let took = app.clock.monotonic().saturating_duration_since(began);
     let duration_ms = took.as_secs_f64() * 1e3;

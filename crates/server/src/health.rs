@@ -1,5 +1,8 @@
 use axum::Json;
 use axum::extract::State;
+use ratchet_core::id::TraceId;
+use ratchet_store::StoreResult;
+use ratchet_store::embedded::Folder;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -25,11 +28,25 @@ pub(crate) async fn health() -> Json<HealthView> {
 /// `GET /api/public/ready`: requests will be served, not only answered.
 pub(crate) async fn ready(State(app): State<App>) -> ApiResult<Json<HealthView>> {
     if app.is_closing() {
-        return Err(ApiError::Unavailable {
-            why: "the server is shutting down".to_owned(),
-            retry_after: Duration::from_secs(5),
-        });
+        return Err(not_ready("the server is shutting down"));
     }
-    app.store.catalog.projects().await?;
+    if let Err(error) = read_both(&app.store).await {
+        tracing::error!(error.cause = %error, "the store cannot be read");
+        return Err(not_ready("the store cannot be read"));
+    }
     Ok(Json(OK))
+}
+
+fn not_ready(why: &str) -> ApiError {
+    ApiError::Unavailable { why: why.to_owned(), retry_after: Duration::from_secs(5) }
+}
+
+/// Reads something, there or not, from each database.
+async fn read_both(store: &Folder) -> StoreResult<()> {
+    let projects = store.catalog.projects().await?;
+    let probe = projects.into_iter().next().zip(TraceId::parse("readiness").ok());
+    if let Some((project, nobody)) = probe {
+        store.telemetry.trace(project.id, nobody).await?;
+    }
+    Ok(())
 }

@@ -121,7 +121,7 @@ impl Metrics {
     }
 }
 
-/// `GET /metrics`
+/// `GET /metrics`, for whoever can reach the port: figures only, nothing of any project.
 pub(crate) async fn show(State(app): State<App>) -> ApiResult<Response> {
     let text =
         app.metrics.text(app.store.stats()).map_err(|error| ApiError::Internal(Box::new(error)))?;

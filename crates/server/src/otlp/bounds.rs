@@ -4,6 +4,9 @@ use super::draft::Fault;
 use crate::app::Limits;
 use crate::error::ApiError;
 
+/// Reading recurses into values, so no setting may lift the bound beyond what the stack holds.
+const DEEPEST: usize = 256;
+
 /// Keeps a request within its limits while it is being read.
 #[derive(Debug)]
 pub(crate) struct Bounds<'a> {
@@ -24,8 +27,9 @@ impl<'a> Bounds<'a> {
 
     /// Counts a value at a depth: small messages must not become large structures.
     pub(crate) fn enter(&mut self, depth: usize) -> Result<(), Fault> {
-        if depth > self.limits.depth {
-            return Err(Fault::TooDeep(self.limits.depth));
+        let deepest = self.limits.depth.min(DEEPEST);
+        if depth > deepest {
+            return Err(Fault::TooDeep(deepest));
         }
         let Some(left) = self.values_left.checked_sub(1) else {
             self.is_exceeded = true;

@@ -31,7 +31,12 @@ const PREFIX_BYTES: usize = 5;
 pub(crate) async fn export(State(app): State<App>, request: Request) -> Response {
     match record(&app, request).await {
         Ok(rejected) => success(&reply::message(&rejected).encode_to_vec()),
-        Err(error) => status(&error).into_http(),
+        Err(error) => {
+            let mut response: Response = status(&error).into_http();
+            // gRPC answers 200 whatever happened; `guard` counts what it would be over HTTP.
+            response.extensions_mut().insert(error.status());
+            response
+        }
     }
 }
 

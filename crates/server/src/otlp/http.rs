@@ -3,6 +3,7 @@ use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
 use ratchet_core::convention::Sender;
+use ratchet_core::limit::elide;
 
 use super::deliver::{Delivery, deliver};
 use super::{Format, Rejected, reply};
@@ -69,9 +70,15 @@ fn check_version(headers: &HeaderMap) -> ApiResult<()> {
     }
 }
 
+/// How much of an SDK's name or version is kept: every span repeats them.
+const SDK_BYTES: usize = 100;
+
 /// The SDK that sent a request, as its headers say.
 pub(crate) fn sender(headers: &HeaderMap) -> Sender {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let text = |name| {
+        let value = headers.get(name)?.to_str().ok()?;
+        Some(elide(value, SDK_BYTES).into_owned())
+    };
     Sender { sdk_name: text("x-langfuse-sdk-name"), sdk_version: text("x-langfuse-sdk-version") }
 }
 

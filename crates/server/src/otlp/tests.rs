@@ -253,12 +253,26 @@ fn values_may_nest_as_deep_as_the_limit() {
 
 #[track_caller]
 fn check_json_depth(levels: usize, accepted: u64) {
+    assert_eq!(decode_json(&json_of_depth(levels)).unwrap().accepted, accepted, "{levels}");
+}
+
+fn json_of_depth(levels: usize) -> String {
     let open = r#"{"arrayValue":{"values":["#.repeat(levels);
     let close = "]}}".repeat(levels);
-    let body = in_json(&json_span(&format!(
-        r#","attributes":[{{"key":"deep","value":{open}{{}}{close}}}]"#
-    )));
-    assert_eq!(decode_json(&body).unwrap().accepted, accepted, "{levels}");
+    in_json(&json_span(&format!(r#","attributes":[{{"key":"deep","value":{open}{{}}{close}}}]"#)))
+}
+
+#[test]
+fn no_setting_lets_values_nest_beyond_the_stack() {
+    let limits = Limits { depth: usize::MAX, ..Limits::default() };
+    let attributes = vec![key_value("deep", nested(20))];
+    let body = request(vec![Span { attributes, ..span() }]);
+    assert_eq!(decode_with(Format::Protobuf, &body, &limits).unwrap().accepted, 1);
+    for (levels, accepted) in [(256, 1), (257, 0), (100_000, 0)] {
+        let body = json_of_depth(levels);
+        let decoded = decode_with(Format::Json, body.as_bytes(), &limits).unwrap();
+        assert_eq!(decoded.accepted, accepted, "{levels}");
+    }
 }
 
 #[test]

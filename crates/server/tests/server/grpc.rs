@@ -47,6 +47,11 @@ async fn refusals_have_the_right_code() {
     assert_eq!(status.code(), Code::ResourceExhausted);
     assert!(status.message().contains("more than 1 spans") && status.details().is_empty());
     export(&server, Some(Role::Member), one()).await.unwrap();
+    let figures = server.get("/metrics").send().await;
+    for status in [401, 403, 413, 200] {
+        let route = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+        figures.check(200, &format!("route=\"{route}\",status=\"{status}\"}} 1"));
+    }
     server.stop().await;
 }
 
