@@ -20,8 +20,12 @@ impl Environment {
         if INTERNAL.contains(&lower.as_str()) {
             return Self(lower.into());
         }
-        let bare = ["langfuse-", "langfuse_"].iter().find_map(|prefix| lower.strip_prefix(prefix));
-        let name: String = bare.unwrap_or(&lower).chars().take(MAX_CHARS).collect();
+        let mut bare = lower.as_str();
+        // As often as it stands there: what is normalised must stay as it is when read again.
+        while let Some(rest) = bare.strip_prefix("langfuse-").or(bare.strip_prefix("langfuse_")) {
+            bare = rest;
+        }
+        let name: String = bare.chars().take(MAX_CHARS).collect();
         let is_valid = !name.is_empty() && name.chars().all(is_environment_char);
         if is_valid { Self(name.into()) } else { Self::default() }
     }
@@ -62,6 +66,7 @@ mod tests {
         check("Production", "production");
         check("langfuse-eu", "eu");
         check("langfuse_eu", "eu");
+        check("langfuse-langfuse_eu", "eu");
         check(&"x".repeat(50), &"x".repeat(40));
     }
 

@@ -78,6 +78,7 @@ pub(super) struct PriceFile {
 
 impl PriceFile {
     pub(super) fn parse(text: &str) -> Result<Self, PriceError> {
+        check_braces(text)?;
         let document: Document = toml::from_str(text).map_err(|error| PriceError::Malformed {
             line: line_at(text, error.span().map_or(0, |span| span.start)),
             problem: error.message().to_owned(),
@@ -115,6 +116,27 @@ impl PriceFile {
         self.models.push(priced(entry)?);
         Ok(())
     }
+}
+
+/// More braces than this are never open at once in a file that makes sense.
+const MAX_OPEN_BRACES: usize = 64;
+
+/// Refuses a file that opens brace after brace: the parser takes each for a table inside the last,
+/// without a bound, until its stack is full.
+fn check_braces(text: &str) -> Result<(), PriceError> {
+    let mut open = 0_usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => open += 1,
+            '}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        if open > MAX_OPEN_BRACES {
+            let problem = format!("{open} braces are open; is a closing one missing?");
+            return Err(PriceError::Malformed { line: line_at(text, at), problem });
+        }
+    }
+    Ok(())
 }
 
 /// What is wrong with an entry, before anyone says where it stands.

@@ -256,3 +256,10 @@ fn a_flood_of_names_does_not_grow_the_memory() {
     assert!(table.matches.0.read().unwrap().len() <= REMEMBERED);
     assert!(table.list_price("gpt-4o").is_some());
 }
+
+#[test]
+fn braces_left_open_are_told_and_do_not_fill_the_stack() {
+    let slips = "[[model]]\nname = \"a\"\nprice = {]]\n".repeat(10_000);
+    let error = PriceTable::parse(&slips).unwrap_err().to_string();
+    assert_eq!(error, "line 195 of the price file: 65 braces are open; is a closing one missing?");
+}
