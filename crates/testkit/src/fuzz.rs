@@ -3,12 +3,16 @@
 //!
 //! There is no coverage to steer by, so the target says in words what it made of an input, and an
 //! input that leads to words not heard before becomes a seed itself.
+//!
+//! A stack that overflows ends the process before anyone can tell on which input: run again with
+//! the same `RATCHET_SEED` and with `RATCHET_FUZZ_KEEP=FILE`, and the file holds it.
 
 mod bytes;
 mod json;
 mod protobuf;
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -43,9 +47,9 @@ pub enum Shape {
 /// An input that takes longer than this is taken for a hang.
 const HANG: Duration = Duration::from_secs(20);
 /// Inputs stay below this many bytes: what a decoder makes of them must stay in proportion.
-const MAX_INPUT: usize = 64 * 1024;
+const MAX_INPUT: usize = 16 * 1024;
 /// How much memory the whole run may take beyond what the process had before.
-const MAX_GROWTH_KB: u64 = 600 * 1024;
+const MAX_GROWTH_KB: u64 = 200 * 1024;
 const MAX_SEEDS: usize = 2_000;
 
 /// Feeds a target for some time and prints how many inputs a second it took.
@@ -59,7 +63,7 @@ pub fn run(target: Target, seeds: &[&[u8]], time: Duration) {
     let mut corpus: Vec<Vec<u8>> = seeds.iter().map(|seed| seed.to_vec()).collect();
     let mut heard = BTreeSet::new();
     let before = peak_memory_kb();
-    let watch = Watch::default();
+    let watch = Watch::new();
     let executions = std::thread::scope(|scope| {
         scope.spawn(|| watch.stand(target.name));
         let started = Instant::now();
@@ -90,13 +94,16 @@ pub fn run(target: Target, seeds: &[&[u8]], time: Duration) {
 #[track_caller]
 fn read(target: Target, input: &[u8], watch: &Watch) -> String {
     watch.executions.fetch_add(1, Ordering::SeqCst);
+    if let Some(file) = &watch.keep {
+        std::fs::write(file, input).unwrap();
+    }
     let words = catch_unwind(AssertUnwindSafe(|| (target.read)(input)));
     let Ok(words) = words else {
         watch.is_done.store(true, Ordering::SeqCst);
         panic!("{} panics on {}", target.name, shown(input));
     };
     // Numbers and quoted texts differ from input to input; the sentence around them does not.
-    words.chars().filter(|c| !c.is_ascii_digit()).take(60).collect()
+    words.chars().filter(|c| !c.is_ascii_digit()).take(120).collect()
 }
 
 /// An input as a Rust literal, ready to become a test.
@@ -112,12 +119,16 @@ fn mutated(target: Target, corpus: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
             Shape::Protobuf if !chance.once_in(5) => protobuf::mutate(&input, chance),
             Shape::Json | Shape::Protobuf | Shape::Bytes => None,
         };
-        input = by_shape.unwrap_or_else(|| {
+        let changed = by_shape.unwrap_or_else(|| {
             let other = chance.pick(corpus);
             bytes::mutate(&input, other, target.dictionary, chance)
         });
+        // Repeating what was repeated would soon take more memory than any target.
+        if changed.len() <= MAX_INPUT {
+            input = changed;
+        }
     }
-    input.truncate(MAX_INPUT);
+    input.shrink_to_fit();
     input
 }
 
@@ -126,9 +137,14 @@ fn mutated(target: Target, corpus: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
 struct Watch {
     executions: AtomicU64,
     is_done: AtomicBool,
+    keep: Option<OsString>,
 }
 
 impl Watch {
+    fn new() -> Self {
+        Self { keep: std::env::var_os("RATCHET_FUZZ_KEEP"), ..Self::default() }
+    }
+
     /// Looks from time to time whether anything moved; a target that does not come back ends the
     /// process, since nothing else could.
     fn stand(&self, name: &str) {

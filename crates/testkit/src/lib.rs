@@ -27,6 +27,8 @@ pub mod http;
 pub mod process;
 /// Small disks that can be filled.
 pub mod mount;
+/// Inputs written by hand.
+pub mod fixtures;
 /// Feeding decoders with nonsense.
 pub mod fuzz;
 

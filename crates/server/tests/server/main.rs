@@ -17,3 +17,5 @@ mod operating;
 mod langfuse;
 /// OTLP over HTTP.
 mod traces;
+/// Decoders fed with nonsense.
+mod fuzz;
