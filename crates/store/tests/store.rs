@@ -1,7 +1,18 @@
 //! The embedded engine shows the behaviour that every engine must show, and some of its own.
 
-use ratchet_testkit::behaviour::{self, Fresh};
-use ratchet_testkit::folder::DataFolder;
+#![expect(clippy::unwrap_used, reason = "a broken expectation must stop the test")]
+
+use ratchet_core::money::Money;
+use ratchet_core::price::PriceTable;
+use ratchet_store::StoreError;
+use ratchet_store::aggregate::Step;
+use ratchet_store::embedded::{Folder, Options};
+use ratchet_store::telemetry::Telemetry;
+use ratchet_testkit::ask;
+use ratchet_testkit::behaviour::{self, Fresh, runtime};
+use ratchet_testkit::build::{at, batch, generation, observation, project, span, text, trace};
+use ratchet_testkit::folder::{DataFolder, options};
+use ratchet_testkit::reading::Reading;
 
 fn embedded() -> Fresh {
     let folder = DataFolder::new();
@@ -51,4 +62,104 @@ fn borders() {
 #[test]
 fn random_stories() {
     behaviour::random::check(embedded, 250);
+}
+
+fn priced() -> Options {
+    let table = "[[model]]\nname = \"small\"\nprice = { input = 1.0, output = 2.0 }\n\
+                 [[model]]\nname = \"large\"\nprice = { input = 10.0, output = 20.0 }\n";
+    Options { prices: PriceTable::parse(table).unwrap().into(), ..options() }
+}
+
+/// What the one observation costs, by itself, in its trace and in the hourly sums.
+#[track_caller]
+fn assert_costs(store: &Telemetry, micro_dollars: Option<i64>) {
+    let expected = micro_dollars.map(|micro| Money::from_pico(micro * 1_000_000));
+    runtime().block_on(async {
+        let shop = project("shop");
+        let call = ask::observation(store, &shop, "g").await;
+        assert_eq!(call.cost.map(|cost| cost.total()), expected);
+        assert_eq!(ask::trace(store, &shop, "t").await.summary.cost, expected);
+        let sums = ask::sums(store, ask::all_sums(&shop, &[], Step::Whole)).await;
+        let sums = &sums.groups[0].sums;
+        assert_eq!(sums.cost, expected.unwrap_or(Money::ZERO));
+        assert_eq!(sums.cost_unknown, i64::from(expected.is_none()));
+    });
+}
+
+#[test]
+fn calls_cost_what_the_table_says_unless_the_client_knows_better() {
+    let folder = DataFolder::with(priced());
+    let store = folder.telemetry();
+    let tell = |word: ratchet_testkit::build::ObservationBuilder| {
+        let told = batch(&project("shop")).with(word).build();
+        runtime().block_on(store.record(told)).unwrap();
+    };
+    let again = |millis| observation("g").of("t").said_at(millis).as_update();
+    tell(generation("g").of("t").lasting(0, 1).calling("nobody's").tokens(10, 100));
+    assert_costs(store, None);
+    tell(again(1).calling("small"));
+    assert_costs(store, Some(210));
+    tell(again(2).calling("large"));
+    assert_costs(store, Some(2_100));
+    tell(again(3).tokens(1, 1));
+    assert_costs(store, Some(30));
+    tell(again(4).costing(0.5));
+    assert_costs(store, Some(500_000));
+    tell(again(5).calling("small"));
+    assert_costs(store, Some(500_000));
+    tell(again(6).without_cost());
+    assert_costs(store, Some(3));
+    tell(again(7).using(&[("input", 1), ("input_audio_tokens", 1)]));
+    assert_costs(store, None);
+}
+
+#[test]
+fn what_was_recorded_is_there_after_reopening() {
+    let runtime = runtime();
+    runtime.block_on(async {
+        let shop = project("shop");
+        let folder = DataFolder::new();
+        let told = batch(&shop)
+            .with(trace("t").named("chat").in_session("s").input(text("hi")).beginning(0))
+            .with(span("o").of("t").lasting(1, 2).output(text("ho")).metadata("k", "[1]"));
+        folder.telemetry().record(told.build()).await.unwrap();
+        let before = Reading::of_store(folder.telemetry(), &shop).await;
+        let folder = folder.reopened().await;
+        let after = Reading::of_store(folder.telemetry(), &shop).await;
+        after.assert_equals(&before, "reopening");
+        let late = observation("o").of("t").said_at(5).as_update().named("late");
+        folder.telemetry().record(batch(&shop).with(late).build()).await.unwrap();
+        let seen = ask::observation(folder.telemetry(), &shop, "o").await;
+        assert_eq!((seen.name.as_deref(), seen.end), (Some("late"), Some(at(2))));
+    });
+}
+
+#[test]
+fn a_folder_has_one_owner() {
+    let folder = DataFolder::new();
+    let second = Folder::open(folder.path(), options()).unwrap_err();
+    assert!(
+        matches!(&second, StoreError::Locked { holder, .. } if holder.contains("a test")),
+        "{second}"
+    );
+    drop(folder);
+}
+
+#[test]
+fn what_is_deleted_gives_its_space_back() {
+    runtime().block_on(async {
+        let shop = project("shop");
+        let folder = DataFolder::new();
+        let mut chance = ratchet_testkit::chance::Chance::new(3);
+        for n in 0..40 {
+            let noise: String = (0..4_000).map(|_| format!("{:016x}", chance.number())).collect();
+            let step = span(&format!("o{n}")).of(&format!("t{n}")).lasting(n, n + 1);
+            let told = batch(&shop).with(step.input(text(&noise)));
+            folder.telemetry().record(told.build()).await.unwrap();
+        }
+        let full = folder.folder().compact().await.unwrap().bytes_after;
+        while folder.telemetry().delete_before(shop.clone(), at(1_000)).await.unwrap() > 0 {}
+        let empty = folder.folder().compact().await.unwrap().bytes_after;
+        assert!(empty * 4 < full, "{full} bytes before, {empty} after");
+    });
 }

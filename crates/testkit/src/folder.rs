@@ -21,8 +21,13 @@ pub struct DataFolder {
 impl DataFolder {
     /// Makes an empty data folder and opens it.
     pub fn new() -> Self {
+        Self::with(options())
+    }
+
+    /// Makes an empty data folder and opens it in a way of one's own.
+    pub fn with(options: Options) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let folder = Folder::open(dir.path(), options()).unwrap();
+        let folder = Folder::open(dir.path(), options).unwrap();
         Self { folder, dir }
     }
 
