@@ -1,5 +1,7 @@
 //! Typed conditions as SQL. Texts and numbers always travel as parameters.
 
+use std::collections::BTreeSet;
+
 use ratchet_core::id::{Id, StoredId};
 use ratchet_core::observation::{Level, ObservationKind};
 use ratchet_core::time::Timestamp;
@@ -59,6 +61,7 @@ impl Where {
 
     /// Adds tests on traces, known as `t`.
     pub(super) fn traces(&mut self, conditions: &[Condition<TraceColumn>]) -> StoreResult<()> {
+        check_size(conditions)?;
         conditions.iter().try_for_each(|condition| {
             self.test(trace_kind(condition.column), &condition.test, &condition.column)
         })
@@ -69,6 +72,7 @@ impl Where {
         &mut self,
         conditions: &[Condition<ObservationColumn>],
     ) -> StoreResult<()> {
+        check_size(conditions)?;
         conditions.iter().try_for_each(|condition| {
             self.test(observation_kind(condition.column), &condition.test, &condition.column)
         })
@@ -124,7 +128,10 @@ impl Where {
             (Kind::Tags(sql), Test::AnyOf(words)) => self.tags(sql, words, "> 0"),
             (Kind::Tags(sql), Test::NoneOf(words)) => self.tags(sql, words, "= 0"),
             (Kind::Tags(sql), Test::AllOf(words)) => {
-                words.iter().for_each(|word| self.tags(sql, std::slice::from_ref(word), "> 0"));
+                // One clause, however many words: SQLite bounds how deep clauses nest.
+                let distinct: BTreeSet<_> = words.iter().cloned().collect();
+                let distinct: Vec<_> = distinct.into_iter().collect();
+                self.tags(sql, &distinct, &format!("= {}", distinct.len()));
             }
             (_, test) => {
                 let why = format!("the column {column:?} does not take the test {test:?}");
@@ -162,6 +169,37 @@ impl Where {
         let count =
             format!("SELECT count(*) FROM json_each({sql}) WHERE value IN ({})", marks(words));
         self.and(format!("({count}) {how_many}"), words.iter().map(|word| text_value(word)));
+    }
+}
+
+/// How many conditions a query may have; SQLite takes about a thousand clauses.
+const MAX_CONDITIONS: usize = 500;
+/// How many words they may name together; SQLite takes about thirty-two thousand parameters.
+const MAX_WORDS: usize = 30_000;
+
+fn check_size<C>(conditions: &[Condition<C>]) -> StoreResult<()> {
+    if conditions.len() > MAX_CONDITIONS {
+        let why = format!("{} conditions, at most {MAX_CONDITIONS} are taken", conditions.len());
+        return Err(StoreError::BadQuery(why));
+    }
+    let words: usize = conditions.iter().map(|condition| words_in(&condition.test)).sum();
+    if words > MAX_WORDS {
+        let why = format!("conditions with {words} values, at most {MAX_WORDS} are taken");
+        return Err(StoreError::BadQuery(why));
+    }
+    Ok(())
+}
+
+fn words_in(test: &Test) -> usize {
+    match test {
+        Test::AnyOf(words) | Test::NoneOf(words) | Test::AllOf(words) => words.len(),
+        Test::Key(_, test) => words_in(test),
+        Test::Text(..)
+        | Test::Number(..)
+        | Test::Time(..)
+        | Test::Is(_)
+        | Test::IsNull
+        | Test::IsNotNull => 1,
     }
 }
 
