@@ -163,3 +163,42 @@ fn what_is_deleted_gives_its_space_back() {
         assert!(empty * 4 < full, "{full} bytes before, {empty} after");
     });
 }
+
+#[test]
+fn a_full_queue_refuses_and_drops_nothing_silently() {
+    let folder = DataFolder::with(Options { queue_len: 1, ..options() });
+    let shop = project("shop");
+    let store = folder.telemetry();
+    let runtime = runtime();
+    let mut taken = Vec::new();
+    let mut refused = 0;
+    // Rounds of requests at once, until the queue was full at least once.
+    for round in 0..50 {
+        let mut requests = tokio::task::JoinSet::new();
+        for n in 0..40 {
+            let id = format!("{round}-{n}");
+            let told = batch(&shop).with(span(&id).of(&id).lasting(0, 1).input(text(&id))).build();
+            let store = store.clone();
+            requests.spawn_on(async move { (id, store.record(told).await) }, runtime.handle());
+        }
+        for (id, answer) in runtime.block_on(requests.join_all()) {
+            match answer {
+                Ok(()) => taken.push(id),
+                Err(StoreError::QueueFull) => refused += 1,
+                Err(other) => panic!("{other}"),
+            }
+        }
+        if refused > 0 {
+            break;
+        }
+    }
+    assert!(refused > 0 && !taken.is_empty(), "{} taken, {refused} refused", taken.len());
+    taken.sort();
+    let mut found: Vec<_> = runtime
+        .block_on(ask::observations(store, &shop))
+        .into_iter()
+        .map(|seen| seen.id.to_string())
+        .collect();
+    found.sort();
+    assert_eq!(found, taken);
+}

@@ -48,6 +48,8 @@ async fn projects_are_apart(store: Telemetry) {
     assert_eq!(store.scores(of_trace).await.unwrap().rows, []);
     let sums = ask::sums(&store, ask::all_sums(&theirs, &[], Step::Whole)).await;
     assert_eq!(sums.groups, []);
+    let found = store.search(super::search::look_for("ours", &theirs)).await.unwrap();
+    assert_eq!((found.rows.len(), found.rows_read), (0, 0));
 
     store.record(told(&theirs, "theirs")).await.unwrap();
     for (whose, name) in [(&ours, "ours"), (&theirs, "theirs")] {

@@ -18,6 +18,7 @@ pub const ALL: &[Behaviour] = &[
     ("every trace column takes every test that fits", |s| Box::pin(trace_columns(s))),
     ("every observation column takes every test that fits", |s| Box::pin(observation_columns(s))),
     ("several tests must all hold", |s| Box::pin(several_tests(s))),
+    ("long lists are taken, endless ones refused", |s| Box::pin(long_lists(s))),
     ("a filtered list counts what passes", |s| Box::pin(totals_count_what_passes(s))),
 ];
 
@@ -249,6 +250,28 @@ async fn several_tests(store: Telemetry) {
     let query = TraceQuery { conditions, ..ask::all_traces(&shop) };
     let rows = store.traces(query).await.unwrap().rows;
     assert_eq!(rows.iter().map(|t| t.id.to_string()).collect::<Vec<_>>(), ["Ann"]);
+}
+
+async fn long_lists(store: Telemetry) {
+    let shop = project("shop");
+    store.record(story(&shop)).await.unwrap();
+    let ask = async |conditions: Vec<Condition<TraceColumn>>| {
+        let query = TraceQuery { conditions, ..ask::all_traces(&shop) };
+        store.traces(query).await.map(|page| page.rows.len())
+    };
+    let tags = |test| vec![Condition { column: TraceColumn::Tags, test }];
+    let words = |count: usize| (0..count).map(|n| format!("w{n}")).collect::<Vec<_>>();
+    let repeated = |count: usize| vec!["x".to_owned(); count];
+    assert_eq!(ask(tags(Test::AllOf(repeated(5_000)))).await.unwrap(), 2);
+    assert_eq!(ask(tags(Test::AllOf(words(5_000)))).await.unwrap(), 0);
+    assert_eq!(ask(tags(Test::AnyOf(words(20_000)))).await.unwrap(), 0);
+    assert_eq!(ask(tags(Test::NoneOf(words(20_000)))).await.unwrap(), 5);
+    let always = is(TraceColumn::Name, TextTest::Lacks, "nobody");
+    assert_eq!(ask(vec![always.clone(); 400]).await.unwrap(), 5);
+    for endless in [tags(Test::AnyOf(words(100_000))), vec![always; 50_000]] {
+        let refused = ask(endless).await;
+        assert!(matches!(refused, Err(StoreError::BadQuery(_))), "{refused:?}");
+    }
 }
 
 async fn totals_count_what_passes(store: Telemetry) {

@@ -23,7 +23,8 @@ pub const ALL: &[Behaviour] = &[
 
 const AMPLE: Duration = Duration::from_secs(30);
 
-fn look_for(text: &str, project: &ProjectId) -> TextQuery {
+/// Looks for a text with time to spare.
+pub(super) fn look_for(text: &str, project: &ProjectId) -> TextQuery {
     TextQuery {
         project: project.clone(),
         range: TimeRange::default(),

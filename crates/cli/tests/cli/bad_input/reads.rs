@@ -44,6 +44,7 @@ fn pages() -> Vec<Case> {
         traces("an order nobody knows", "orderBy=mood.asc", "orderBy"),
         traces("a direction nobody knows", "orderBy=timestamp.sideways", "orderBy"),
         traces("fields nobody knows", "fields=core,mood", "fields"),
+        traces("five thousand pages", &"page=x&".repeat(5_000), MUST_BE_PAGE),
         traces("several wrong things", "page=x&limit=y", MUST_BE_LIMIT),
     ]
 }
