@@ -42,6 +42,9 @@ pub(crate) struct Args {
     /// Where to put the folders that are measured [default: the system's temporary folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
+    /// Put those folders here and leave them, for a closer look
+    #[arg(long, value_name = "DIR", conflicts_with = "scratch")]
+    pub(crate) keep: Option<PathBuf>,
     /// Print JSON instead of tables
     #[arg(long, conflicts_with = "markdown")]
     pub(crate) json: bool,

@@ -10,7 +10,7 @@ use crate::client::Target;
 use crate::clock::memory_of;
 use crate::record::{Cell, Load, Recording};
 use crate::report::{Idle, Peer, Report, Setting};
-use crate::scratch::Scratch;
+use crate::scratch::{Fate, Scratch};
 use crate::template::Pool;
 use crate::{fill, reads, split};
 
@@ -37,10 +37,14 @@ struct Bench<'a> {
 impl<'a> Bench<'a> {
     fn new(args: &'a Args) -> anyhow::Result<Self> {
         let seconds = if args.quick { args.seconds.min(1.5) } else { args.seconds };
+        let (place, fate) = match &args.keep {
+            Some(keep) => (Some(keep), Fate::Kept),
+            None => (args.scratch.as_ref(), Fate::Removed),
+        };
         Ok(Self {
             args,
             program: child::program(args.ratchet.as_deref())?,
-            scratch: Scratch::new(args.scratch.as_deref())?,
+            scratch: Scratch::new(place.map(PathBuf::as_path), fate)?,
             pool: Arc::new(Pool::write(TRACES, 1)),
             lasts: Duration::try_from_secs_f64(seconds).context("--seconds makes no sense")?,
         })
@@ -114,7 +118,8 @@ impl<'a> Bench<'a> {
         let mut recordings = Vec::new();
         for cell in self.cells() {
             eprintln!("recording: {} connections, batches of {}", cell.connections, cell.batch);
-            let data = self.scratch.place("recording");
+            let name = format!("recording-{}x{}", cell.connections, cell.batch);
+            let data = self.scratch.place(&name);
             let recording = self.record(&data, cell).await?;
             if let Some(idle) = idle
                 && cell == (Cell { connections: 4, batch: 100 })
@@ -124,7 +129,7 @@ impl<'a> Bench<'a> {
                 idle.bytes_per_span = Some(each);
             }
             recordings.push(recording);
-            self.scratch.clear("recording")?;
+            self.scratch.clear(&name)?;
         }
         Ok(recordings)
     }
@@ -161,12 +166,13 @@ impl<'a> Bench<'a> {
 
     async fn reading(&self, rows: u64) -> anyhow::Result<reads::Reading> {
         eprintln!("filling a folder with {rows} observations");
-        let data = self.scratch.place("reading");
+        let name = format!("reading-{rows}");
+        let data = self.scratch.place(&name);
         let filled = fill::fill(&data, Arc::clone(&self.pool), rows).await?;
         eprintln!("  in {:.0} s; asking", filled.seconds);
         let with = (Arc::clone(&self.pool), self.lasts);
         let reading = reads::measure(&self.program, &data, &filled, with).await?;
-        self.scratch.clear("reading")?;
+        self.scratch.clear(&name)?;
         Ok(reading)
     }
 }

@@ -2,10 +2,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-/// A folder for what is measured, removed at the end.
+/// A folder for what is measured, removed at the end unless it is to be kept.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     path: PathBuf,
+    fate: Fate,
+}
+
+/// What becomes of folders that have been measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// They go.
+    Removed,
+    /// They stay, for a closer look.
+    Kept,
 }
 
 impl Scratch {
@@ -14,12 +24,12 @@ impl Scratch {
     ///
     /// # Errors
     /// Fails if it cannot be made.
-    pub(crate) fn new(within: Option<&Path>) -> anyhow::Result<Self> {
+    pub(crate) fn new(within: Option<&Path>, fate: Fate) -> anyhow::Result<Self> {
         let place = within.map_or_else(std::env::temp_dir, Path::to_owned);
         let path = place.join(format!("ratchet-bench-{}", std::process::id()));
         std::fs::create_dir_all(&path)
             .with_context(|| format!("cannot make {}", path.display()))?;
-        Ok(Self { path })
+        Ok(Self { path, fate })
     }
 
     /// A place within it.
@@ -32,12 +42,19 @@ impl Scratch {
     /// # Errors
     /// Fails if it cannot be removed.
     pub(crate) fn clear(&self, name: &str) -> anyhow::Result<()> {
+        if self.fate == Fate::Kept {
+            return Ok(());
+        }
         std::fs::remove_dir_all(self.place(name)).with_context(|| format!("cannot remove {name}"))
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
+        if self.fate == Fate::Kept {
+            eprintln!("ratchet-bench: kept {}", self.path.display());
+            return;
+        }
         if let Err(error) = std::fs::remove_dir_all(&self.path) {
             eprintln!("ratchet-bench: cannot remove {}: {error}", self.path.display());
         }

@@ -35,6 +35,11 @@ enum Part {
 
 const INPUT_BYTES: usize = 600;
 const OUTPUT_BYTES: usize = 900;
+/// How much of them was said before, in percent: a request repeats most of the conversation, an
+/// answer little. A whole trace then compresses by a factor of about 3.3, which is less than the
+/// 4.5 measured on public customer-service conversations and more than plain prose.
+const INPUT_ECHO: usize = 75;
+const OUTPUT_ECHO: usize = 20;
 
 /// Marks in an encoded span where something new is to be written.
 const TRACE_MARK: [u8; 16] = [0xa1; 16];
@@ -174,8 +179,8 @@ impl Author {
         // What was said last is said again in the next request, as conversations do.
         let mut said = self.writer.prose(INPUT_BYTES);
         let spans = SHAPE.iter().map(|(part, within)| {
-            let input = self.writer.reply(&said, INPUT_BYTES);
-            let output = self.writer.reply(&input, OUTPUT_BYTES);
+            let input = self.writer.echo(&said, INPUT_ECHO, INPUT_BYTES);
+            let output = self.writer.echo(&input, OUTPUT_ECHO, OUTPUT_BYTES);
             said.clone_from(&output);
             let attributes = self.attributes(*part, &user, &input, &output);
             let span = Span {

@@ -60,11 +60,11 @@ impl Writer {
         text
     }
 
-    /// A text that takes up some of what was said before, as answers do.
-    pub(crate) fn reply(&mut self, to: &str, bytes: usize) -> String {
-        let mut text = self.prose(bytes * 2 / 3);
+    /// A text of which that many percent were said before, as conversations go.
+    pub(crate) fn echo(&mut self, of: &str, percent: usize, bytes: usize) -> String {
+        let mut text = self.prose(bytes - bytes * percent.min(100) / 100);
         let quoted = bytes.saturating_sub(text.len());
-        let words: Vec<&str> = to.split(' ').collect();
+        let words: Vec<&str> = of.split(' ').collect();
         let from = self.dice.below(words.len());
         let mut taken = words.iter().cycle().skip(from);
         let limit = text.len() + quoted;
@@ -80,12 +80,12 @@ impl Writer {
     /// Common words often, rare ones sometimes, and now and then a number or a name.
     fn word(&mut self, text: &mut String) {
         match self.dice.below(100) {
-            0..6 => {
+            0..4 => {
                 let number = self.dice.below(100_000);
                 // Writing into a string cannot fail.
                 let _written = write!(text, "{number}");
             }
-            6..12 => text.extend((0..4 + self.dice.below(6)).map(|_| self.letter())),
+            4..8 => text.extend((0..4 + self.dice.below(6)).map(|_| self.letter())),
             _ => {
                 // The product of two throws favours the front of the list.
                 let reach = 1 + self.dice.below(self.words.len());
@@ -109,7 +109,7 @@ mod tests {
     fn texts_have_the_length_asked_for() {
         let mut writer = Writer::new(1);
         let question = writer.prose(200);
-        let answer = writer.reply(&question, 900);
+        let answer = writer.echo(&question, 30, 900);
         assert!((200..220).contains(&question.len()));
         assert!((880..930).contains(&answer.len()), "{}", answer.len());
     }
