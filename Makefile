@@ -29,6 +29,8 @@ test:
 	$(CARGO) test -p ratchet-$(CRATE)
 endif
 
+# How long each decoder is fed with nonsense; a bare `cargo test` is content with less.
+unit: export RATCHET_FUZZ_SECONDS ?= 60
 unit: ## run all cargo tests: unit, property, behaviour, end-to-end
 	$(CARGO) test --workspace --all-targets --locked
 
