@@ -1,13 +1,19 @@
 use std::sync::Arc;
 
+use crate::limit::depth;
+
+/// How deep a text may nest and still be taken for JSON. Many parsers give up a little beyond, and
+/// one such text would keep clients from reading all that comes with it.
+pub(crate) const MAX_DEPTH: usize = 100;
+
 /// A JSON text. Invariant: it parses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Json(Arc<str>);
 
 impl Json {
-    /// Takes a text that is JSON, or gives it up.
+    /// Takes a text that is JSON, or gives it up; it also gives up what nests too deep to be read.
     pub fn parse(text: &str) -> Option<Self> {
-        is_json(text).then(|| Self(text.into()))
+        (is_json(text) && depth(text) <= MAX_DEPTH).then(|| Self(text.into()))
     }
 
     /// Writes a value out.
@@ -45,13 +51,24 @@ impl Payload {
     }
 
     /// The JSON document to show: a text that is not one becomes a JSON string.
+    ///
+    /// So does a text that is a document by chance only: `4e10` may be a commit, and as a number
+    /// it would read 40000000000.
     pub fn to_json(&self) -> Json {
         match self {
             Self::Json(json) => json.clone(),
             Self::Text(text) => Json::parse(text)
+                .filter(|_| !changes_as_number(text.trim()))
                 .unwrap_or_else(|| Json::from_value(&serde_json::Value::from(text.as_ref()))),
         }
     }
+}
+
+/// Whether a text that is a JSON number would read differently, or not at all, as one.
+fn changes_as_number(text: &str) -> bool {
+    let is_number = text.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+    let read = || serde_json::from_str::<serde_json::Number>(text).ok();
+    is_number && read().is_none_or(|number| number.to_string() != text)
 }
 
 fn is_json(text: &str) -> bool {
@@ -68,6 +85,20 @@ mod tests {
         assert_eq!(shown(r#"{"a": 1}"#), r#"{"a": 1}"#);
         assert_eq!(shown("hello \"you\""), r#""hello \"you\"""#);
         assert_eq!(shown(""), r#""""#);
+    }
+
+    #[test]
+    fn text_that_is_json_by_chance_stays_text() {
+        let shown = |text: &str| Payload::Text(text.into()).to_json().as_str().to_owned();
+        for number in ["0", "42", "-1", "1.5", "18446744073709551615"] {
+            assert_eq!(shown(number), number);
+        }
+        for text in ["4e10", "27030e8286598724", "1E5", "1.50", "-0", "18446744073709551616"] {
+            assert_eq!(shown(text), format!("\"{text}\""));
+        }
+        let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        assert_eq!(shown(&nested(100)), nested(100));
+        assert_eq!(shown(&nested(101)), format!("\"{}\"", nested(101)));
     }
 
     #[test]

@@ -6,7 +6,8 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::payload::Json;
+use crate::limit::depth;
+use crate::payload::{Json, MAX_DEPTH};
 use crate::span::{AttributeValue, Attributes};
 
 /// A value that is written with its own type; bytes as base64, as OTLP writes them.
@@ -44,9 +45,10 @@ impl Serialize for Unpacked<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             AttributeValue::Text(text) if looks_structured(text) => {
+                let is_shallow = depth(text) <= MAX_DEPTH;
                 match serde_json::from_str::<&RawValue>(text) {
-                    Ok(raw) => raw.serialize(serializer),
-                    Err(_) => serializer.serialize_str(text),
+                    Ok(raw) if is_shallow => raw.serialize(serializer),
+                    Ok(_) | Err(_) => serializer.serialize_str(text),
                 }
             }
             value => Typed(value).serialize(serializer),

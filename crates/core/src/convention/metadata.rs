@@ -139,7 +139,8 @@ impl Keys {
 }
 
 fn fields(text: &str) -> Option<BTreeMap<String, Json>> {
-    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(text).ok()?;
+    let document = Json::parse(text)?;
+    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(document.as_str()).ok()?;
     Some(fields.into_iter().map(|(key, raw)| (key, Json::from_raw(raw))).collect())
 }
 

@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 
 use ratchet_core::payload::{Json, Payload};
+use serde_json::value::RawValue;
 
 use super::entry::{Entry, EntryMetadata};
 
@@ -153,10 +154,15 @@ fn part_length(head: &[u8; PART_HEAD]) -> usize {
     u32::from_le_bytes([head[1], head[2], head[3], head[4]]) as usize
 }
 
+/// A JSON text that was recorded as one, however deep it nests.
+pub(super) fn kept_json(text: &str) -> Option<Json> {
+    serde_json::from_str::<&RawValue>(text).ok().map(Json::from_raw)
+}
+
 fn read_payload((form, text): (u8, &str)) -> Option<Payload> {
     match form {
         1 => Some(Payload::Text(text.into())),
-        2 => Json::parse(text).map(Payload::Json),
+        2 => kept_json(text).map(Payload::Json),
         _ => None,
     }
 }

@@ -11,6 +11,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_core::usage::{Cost, TOTAL, Usage};
 use rusqlite::{Connection, Row, params};
 
+use super::block::kept_json;
 use super::column::{Column, to_i64, to_u64, uncolumn};
 use super::entry::{Entry, EntryMetadata};
 use super::facts::{Facts, text};
@@ -272,7 +273,7 @@ fn prompt(name: Option<String>, version: Option<u32>) -> Option<PromptLink> {
 }
 
 fn json(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Json>> {
-    Ok(row.get_ref(column)?.as_str_or_null()?.and_then(Json::parse))
+    Ok(row.get_ref(column)?.as_str_or_null()?.and_then(kept_json))
 }
 
 fn encode_usage(usage: &Usage) -> Vec<u8> {
