@@ -16,6 +16,8 @@ mod auth;
 mod bodies;
 /// Ratchet's own API.
 mod admin;
+/// Odd texts, and whether what comes back can be read.
+mod readable;
 
 use std::net::SocketAddr;
 
@@ -145,6 +147,12 @@ fn bodies_and_encodings() {
 #[test]
 fn administration() {
     check(|_| admin::table());
+}
+
+#[test]
+fn whatever_was_recorded_can_be_read() {
+    let data = tempfile::tempdir().unwrap();
+    readable::check(&server(data.path()).start());
 }
 
 #[test]

@@ -33,7 +33,7 @@ impl Sent {
     fn new(round: u64, client: u64, number: u64, chance: &mut Chance) -> Self {
         let trace = u128::from(round) << 64 | u128::from(client) << 32 | u128::from(number);
         let spans = [1, 3, 10, 60][chance.below(4)];
-        let words = format!("{:x} ", chance.number()).repeat(1 + chance.below(30));
+        let words = format!("w{:x} ", chance.number()).repeat(1 + chance.below(30));
         Self { trace: trace | 1 << 100, spans, words }
     }
 
