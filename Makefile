@@ -14,10 +14,10 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## build Ratchet, record a realistic week of agent traffic, and stay up to be looked at
-	$(CARGO) run --release --locked -- demo
+	$(CARGO) run --release --locked --bin ratchet -- demo
 
 dev: ## run a server from source on a throw-away folder, or: make dev DATA=DIR
-	$(CARGO) run -- serve --data "$(or $(DATA),$$(mktemp -d))"
+	$(CARGO) run --bin ratchet -- serve --data "$(or $(DATA),$$(mktemp -d))"
 
 # Quickest failure first. The repository's own rules (`make tidy`) are among the unit tests; running
 # them apart would build half of the dependencies a second time, with other features.
@@ -42,7 +42,7 @@ sdk: setup ## run the SDK checks against a real server
 
 bench: ## measure speed and size (long; not part of `make test`)
 	$(CARGO) build --release --locked -p ratchet-cli
-	$(CARGO) run --release --locked -p ratchet-bench -- $(BENCH_ARGS)
+	$(CARGO) run --release --locked --bin ratchet-bench -- $(BENCH_ARGS)
 
 lint: ## run clippy; a warning is an error
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings

@@ -1,6 +1,6 @@
 //! What the rules need to know of the manifests.
 
-use super::{SourceFile, crate_of, repository};
+use super::{LineRule, SourceFile, crate_of, repository};
 
 /// One crate of the workspace, by the name of its folder.
 pub(super) struct Crate {
@@ -29,4 +29,18 @@ pub(super) fn crates() -> Vec<Crate> {
     let crates: Vec<_> = repository().iter().filter_map(Crate::parse).collect();
     assert!(crates.len() > 5, "only {} crates: is this the repository?", crates.len());
     crates
+}
+
+#[test]
+fn make_names_the_binary_it_runs() {
+    LineRule {
+        advice: "the workspace has several binaries: say which with --bin",
+        covers: |path| path == "Makefile",
+        is_broken_by: |line| line.contains("$(CARGO) run") && !line.contains("--bin "),
+    }
+    .check(
+        "Makefile",
+        &["\t$(CARGO) run --release -- demo"],
+        &["\t$(CARGO) run --release --bin ratchet -- demo"],
+    );
 }
