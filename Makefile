@@ -14,10 +14,10 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## build Ratchet, record a realistic week of agent traffic, and stay up to be looked at
-	$(CARGO) run --release --locked --bin ratchet -- demo
+	$(CARGO) run --release --locked -p ratchet-cli --bin ratchet -- demo
 
 dev: ## run a server from source on a throw-away folder, or: make dev DATA=DIR
-	$(CARGO) run --bin ratchet -- serve --data "$(or $(DATA),$$(mktemp -d))"
+	$(CARGO) run -p ratchet-cli --bin ratchet -- serve --data "$(or $(DATA),$$(mktemp -d))"
 
 # Quickest failure first. The repository's own rules (`make tidy`) are among the unit tests; running
 # them apart would build half of the dependencies a second time, with other features.
