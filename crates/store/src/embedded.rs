@@ -8,7 +8,6 @@ mod column;
 mod compact;
 mod connection;
 mod content;
-mod credentials;
 mod cursor;
 mod entry;
 mod examine;
@@ -125,7 +124,7 @@ impl Folder {
         let catalog_db = CatalogDb::open(path.join(CATALOG_FILE), lock)?;
         Ok(Self {
             telemetry: Telemetry::Embedded(engine.clone()),
-            catalog: Catalog::Embedded(catalog_db.clone()),
+            catalog: Catalog::embedded(catalog_db.clone()),
             engine,
             catalog_db,
         })
@@ -287,7 +286,7 @@ impl Engine {
 }
 
 /// Tells what a failure of SQLite means for the caller.
-fn sqlite_error(file: &Path, error: rusqlite::Error) -> StoreError {
+pub(crate) fn sqlite_error(file: &Path, error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => StoreError::DiskFull,
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {

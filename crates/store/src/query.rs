@@ -186,16 +186,27 @@ pub enum Direction {
     Descending,
 }
 
+/// A page by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageNumber {
+    /// The page's number, from 1.
+    pub page: u64,
+    /// Rows on a page.
+    pub limit: u64,
+}
+
+impl PageNumber {
+    /// How many rows stand before the page.
+    pub const fn offset(self) -> u64 {
+        self.page.saturating_sub(1).saturating_mul(self.limit)
+    }
+}
+
 /// Which slice of the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Paging {
-    /// Page by number, from 1; the answer says how many there are in all.
-    Numbered {
-        /// The page's number, from 1.
-        page: u64,
-        /// Rows on a page.
-        limit: u64,
-    },
+    /// Page by number; the answer says how many there are in all.
+    Numbered(PageNumber),
     /// The rows after a cursor; cheap at any depth.
     After {
         /// Where the last answer stopped; from the start when `None`.

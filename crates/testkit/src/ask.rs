@@ -8,13 +8,13 @@ use ratchet_core::trace::Trace;
 use ratchet_store::aggregate::{Aggregate, AggregateQuery, Dimension, Step};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
-    Condition, Detail, Direction, ObservationColumn, ObservationQuery, Paging, ScoreQuery,
-    ScoresOn, SessionQuery, Test, TimeRange, TraceOrder, TraceQuery,
+    Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging,
+    ScoreQuery, ScoresOn, SessionQuery, Test, TimeRange, TraceOrder, TraceQuery,
 };
 use ratchet_store::telemetry::Telemetry;
 
 /// The first page, large enough for any test.
-pub const ONE_PAGE: Paging = Paging::Numbered { page: 1, limit: 10_000 };
+pub const ONE_PAGE: Paging = Paging::Numbered(PageNumber { page: 1, limit: 10_000 });
 
 /// Asks for all traces of a project, with content, newest first.
 pub fn all_traces(project: &ProjectId) -> TraceQuery {

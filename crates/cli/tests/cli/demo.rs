@@ -9,15 +9,15 @@ use ratchet_store::aggregate::{AggregateQuery, Dimension, Group, Step};
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
-    Detail, Direction, Paging, ScoreQuery, ScoresOn, SessionQuery, TimeRange, TraceOrder,
-    TraceQuery,
+    Detail, Direction, PageNumber, Paging, ScoreQuery, ScoresOn, SessionQuery, TimeRange,
+    TraceOrder, TraceQuery,
 };
 
 use crate::{fails, ok, ratchet};
 
 const PROJECT: &str = "demo";
 const END: &str = "2026-11-15T12:00:00Z";
-const EVERYTHING: Paging = Paging::Numbered { page: 1, limit: 10_000 };
+const EVERYTHING: Paging = Paging::Numbered(PageNumber { page: 1, limit: 10_000 });
 
 /// What a demo left in its folder.
 struct Left {

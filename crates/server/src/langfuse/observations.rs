@@ -11,12 +11,13 @@ use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::word::Spelled;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
-    Condition, Detail, Direction, ObservationColumn, ObservationQuery, Test, TextTest,
+    Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging, Test,
+    TextTest,
 };
 
 use super::answer;
 use super::filter::{Filter, column};
-use super::params::{PageNumber, Params};
+use super::params::{Params, meta};
 use super::path::PathId;
 use crate::app::App;
 use crate::auth::Reader;
@@ -34,7 +35,7 @@ pub(super) async fn list(
     let prices = Arc::clone(&app.prices);
     let page = move || Paged {
         data: found.rows.iter().map(|row| view(row, &prices)).collect(),
-        meta: page.meta(found.total),
+        meta: meta(page, found.total),
     };
     answer::json(&app, size, page).await
 }
@@ -76,7 +77,7 @@ fn read_query(project: ProjectId, mut params: Params) -> ApiResult<(ObservationQ
         trace: params.id("traceId"),
         conditions: filter.conditions,
         direction: Direction::Descending,
-        paging: page.paging(),
+        paging: Paging::Numbered(page),
         detail: Detail::Content,
     };
     params.finish()?;

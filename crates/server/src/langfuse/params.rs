@@ -8,7 +8,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::page::PageMeta;
 use ratchet_remote::langfuse::wire::word::Spelled;
-use ratchet_store::query::{Paging, TimeRange};
+use ratchet_store::query::{PageNumber, TimeRange};
 
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
@@ -21,13 +21,6 @@ const MAX_LIMIT: u64 = 100;
 pub(super) struct Params {
     pairs: Vec<(String, String)>,
     issues: Vec<Issue>,
-}
-
-/// A page by number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PageNumber {
-    page: u64,
-    limit: u64,
 }
 
 impl Params {
@@ -120,16 +113,9 @@ impl Params {
     }
 }
 
-impl PageNumber {
-    /// The same for the store.
-    pub(super) fn paging(self) -> Paging {
-        Paging::Numbered { page: self.page, limit: self.limit }
-    }
-
-    /// Where the page stands among all rows.
-    pub(super) fn meta(self, total: Option<u64>) -> PageMeta {
-        PageMeta::new(self.page, self.limit, total.unwrap_or(0))
-    }
+/// Where a page stands among all rows.
+pub(super) fn meta(page: PageNumber, total: Option<u64>) -> PageMeta {
+    PageMeta::new(page.page, page.limit, total.unwrap_or(0))
 }
 
 impl FromRequestParts<App> for Params {

@@ -13,7 +13,7 @@ use ratchet_store::query::{
 };
 
 use super::answer;
-use super::params::Params;
+use super::params::{Params, meta};
 use super::path::PathId;
 use crate::app::App;
 use crate::auth::Reader;
@@ -33,13 +33,13 @@ pub(super) async fn list(
         project: caller.project.clone(),
         range: params.range("fromTimestamp", "toTimestamp"),
         environments: params.list("environment"),
-        paging: page.paging(),
+        paging: Paging::Numbered(page),
     };
     params.finish()?;
     let found = app.store.telemetry.sessions(query).await?;
     let project = caller.project.as_str();
     let data = found.rows.iter().map(|session| SessionView::new(session, project)).collect();
-    Ok(Json(Paged { data, meta: page.meta(found.total) }))
+    Ok(Json(Paged { data, meta: meta(page, found.total) }))
 }
 
 /// `GET /api/public/sessions/{id}`: one session with all its traces, oldest first.

@@ -18,7 +18,7 @@ use ratchet_store::query::{
 };
 
 use self::asked::{AskedList, Group, Groups, Unknown};
-use super::params::Params;
+use super::params::{Params, meta};
 use super::path::PathId;
 use super::{answer, observations};
 use crate::app::App;
@@ -56,7 +56,7 @@ pub(super) async fn list(
             DetailedTrace { trace: TraceView::new(trace, caller.project.as_str()), details }
         };
         let data: Vec<TraceWithDetails> = found.rows.iter().zip(attached).map(show).collect();
-        Paged { data, meta: page.meta(found.total) }
+        Paged { data, meta: meta(page, found.total) }
     };
     answer::json(&app, size, view).await
 }

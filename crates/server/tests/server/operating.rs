@@ -1,7 +1,7 @@
 use ratchet_server::app::{Access, Settings};
 use ratchet_server::own_traces::OwnTraces;
 use ratchet_stages::record::retention;
-use ratchet_store::query::{Detail, Paging, TimeRange, TraceOrder, TraceQuery};
+use ratchet_store::query::{Detail, PageNumber, Paging, TimeRange, TraceOrder, TraceQuery};
 use ratchet_testkit::build::at;
 use ratchet_testkit::otlp::{request, span};
 use tracing_subscriber::layer::SubscriberExt;
@@ -85,7 +85,7 @@ async fn trace_names(server: &TestServer) -> Vec<String> {
         range: TimeRange::default(),
         conditions: Vec::new(),
         order: (TraceOrder::default(), Default::default()),
-        paging: Paging::Numbered { page: 1, limit: 10 },
+        paging: Paging::Numbered(PageNumber { page: 1, limit: 10 }),
         detail: Detail::Row,
     };
     let page = server.app.store.telemetry.traces(query).await.unwrap();

@@ -50,7 +50,7 @@ impl List<'_> {
         let has_content_tests = !self.filter.content.is_empty();
         let (skip, take) = self.window()?;
         let mut total = None;
-        if let Paging::Numbered { .. } = self.paging
+        if let Paging::Numbered(_) = self.paging
             && !has_content_tests
         {
             total = Some(self.known_total.map_or_else(|| self.total(db), Ok)?);
@@ -63,7 +63,7 @@ impl List<'_> {
         let params = params_from_iter(self.filter.params.iter());
         let mut rows = statement.query(params).map_err(StoreError::Database)?;
         let mut slice = Slice::new(if has_content_tests { skip } else { 0 }, take);
-        let counts_all = has_content_tests && matches!(self.paging, Paging::Numbered { .. });
+        let counts_all = has_content_tests && matches!(self.paging, Paging::Numbered(_));
         while let Some(row) = rows.next().map_err(StoreError::Database)? {
             if let Some(listed) = read(row).map_err(StoreError::Database)? {
                 slice.take(listed);
@@ -78,9 +78,7 @@ impl List<'_> {
 
     fn window(&self) -> StoreResult<(u64, u64)> {
         let (skip, take) = match self.paging {
-            Paging::Numbered { page, limit } => {
-                (page.saturating_sub(1).saturating_mul(*limit), *limit)
-            }
+            Paging::Numbered(page) => (page.offset(), page.limit),
             Paging::After { limit, .. } => (0, *limit),
         };
         if take > MAX_LIMIT {
@@ -162,6 +160,6 @@ impl<T> Slice<T> {
 
 /// An answer with nothing in it: nothing was ever recorded for the project.
 fn nothing<T>(paging: &Paging) -> Page<T> {
-    let total = matches!(paging, Paging::Numbered { .. }).then_some(0);
+    let total = matches!(paging, Paging::Numbered(_)).then_some(0);
     Page { rows: Vec::new(), total, cursor: None }
 }

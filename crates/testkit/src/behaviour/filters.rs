@@ -3,8 +3,8 @@ use ratchet_core::payload::Payload;
 use ratchet_store::StoreError;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
-    Compare, Condition, ObservationColumn, ObservationQuery, Test, TextTest, TraceColumn,
-    TraceQuery,
+    Compare, Condition, ObservationColumn, ObservationQuery, PageNumber, Paging, Test, TextTest,
+    TraceColumn, TraceQuery,
 };
 use ratchet_store::telemetry::{Batch, Telemetry};
 
@@ -281,7 +281,7 @@ async fn totals_count_what_passes(store: Telemetry) {
         is(TraceColumn::Name, TextTest::Contains, "Ann"),
         is(TraceColumn::Input, TextTest::Contains, "Ann"),
     ] {
-        let paging = ratchet_store::query::Paging::Numbered { page: 1, limit: 1 };
+        let paging = Paging::Numbered(PageNumber { page: 1, limit: 1 });
         let conditions = vec![condition.clone()];
         let query = TraceQuery { conditions, paging, ..ask::all_traces(&shop) };
         let answer = store.traces(query).await.unwrap();

@@ -5,8 +5,8 @@ use ratchet_core::trace::Trace;
 use ratchet_store::StoreError;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
-    Direction, ObservationQuery, Paging, ScoreQuery, SessionQuery, TimeRange, TraceOrder,
-    TraceQuery,
+    Direction, ObservationQuery, PageNumber, Paging, ScoreQuery, SessionQuery, TimeRange,
+    TraceOrder, TraceQuery,
 };
 use ratchet_store::telemetry::Telemetry;
 
@@ -67,7 +67,7 @@ fn story(project: &ProjectId) -> BatchBuilder {
 }
 
 fn page(page: u64, limit: u64) -> Paging {
-    Paging::Numbered { page, limit }
+    Paging::Numbered(PageNumber { page, limit })
 }
 
 fn after(cursor: Option<String>, limit: u64) -> Paging {

@@ -3,12 +3,13 @@ use ratchet_remote::langfuse::wire::trace::{NOT_ASKED, TraceDetails};
 use ratchet_remote::langfuse::wire::word::Spelled;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
-    Condition, Detail, Direction, Test, TextTest, TraceColumn, TraceOrder, TraceQuery,
+    Condition, Detail, Direction, PageNumber, Paging, Test, TextTest, TraceColumn, TraceOrder,
+    TraceQuery,
 };
 
 use crate::error::ApiResult;
 use crate::langfuse::filter::{Filter, column};
-use crate::langfuse::params::{PageNumber, Params};
+use crate::langfuse::params::Params;
 
 /// What a request for a list asks for.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ pub(super) fn list(project: ProjectId, mut params: Params) -> ApiResult<AskedLis
         range: filter.range,
         conditions: filter.conditions,
         order: params.parsed("orderBy", order).unwrap_or_default(),
-        paging: page.paging(),
+        paging: Paging::Numbered(page),
         detail: groups.detail(),
     };
     params.finish()?;

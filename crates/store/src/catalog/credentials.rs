@@ -7,7 +7,8 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use uuid::Uuid;
 
-use crate::catalog::KeyPair;
+use super::KeyPair;
+use crate::{StoreError, StoreResult};
 
 /// A new pair of keys, in the form that SDKs expect.
 pub(super) fn random_pair() -> KeyPair {
@@ -29,12 +30,11 @@ pub(super) fn matches(salt: &str, secret: &str, expected: &str) -> bool {
 }
 
 /// People's passwords are short, so the hash is slow.
-pub(super) fn hash_password(
-    password: &Secret,
-) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
-    let hash = Argon2::default()
-        .hash_password(password.expose().as_bytes())
-        .map_err(|error| error.to_string())?;
+pub(super) fn hash_password(password: &Secret) -> StoreResult<String> {
+    let hash = Argon2::default().hash_password(password.expose().as_bytes());
+    // It fails only if the system has no randomness to give, or on gigabytes of password.
+    let hash =
+        hash.map_err(|why| StoreError::BadQuery(format!("cannot hash a password: {why}")))?;
     Ok(hash.to_string())
 }
 

@@ -1,0 +1,246 @@
+use std::sync::{Arc, Mutex};
+
+use ratchet_core::secret::Secret;
+use ratchet_core::time::Timestamp;
+use rustc_hash::FxHashMap;
+use uuid::Uuid;
+
+use super::sql::{FromColumn, Row, Value, values};
+use super::{Catalog, credentials, project};
+use crate::project::ProjectId;
+use crate::{StoreError, StoreResult};
+
+/// What a key or a person may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// Write telemetry and nothing else.
+    IngestOnly,
+    /// Look at everything.
+    Viewer,
+    /// Look, record and judge.
+    Member,
+    /// Everything, keys and projects included.
+    Owner,
+}
+
+impl Role {
+    /// Every role, least first.
+    pub const ALL: [Self; 4] = [Self::IngestOnly, Self::Viewer, Self::Member, Self::Owner];
+
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::IngestOnly => "ingest-only",
+            Self::Viewer => "viewer",
+            Self::Member => "member",
+            Self::Owner => "owner",
+        }
+    }
+
+    /// Reads the word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.as_str() == word)
+    }
+}
+
+impl From<Role> for Value {
+    fn from(role: Role) -> Self {
+        role.as_str().into()
+    }
+}
+
+impl FromColumn for Role {
+    fn from_column(value: Value) -> Option<Self> {
+        // A role this binary does not know may do the least.
+        Some(Self::parse(&String::from_column(value)?).unwrap_or(Self::IngestOnly))
+    }
+}
+
+/// An API key. The secret itself is not kept, only a salted hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiKey {
+    /// Names the key for people and for revoking.
+    pub id: String,
+    /// Which project it opens.
+    pub project: ProjectId,
+    /// The half that is no secret.
+    pub public_key: String,
+    /// The end of the secret, to tell keys apart.
+    pub secret_hint: String,
+    /// What it may do.
+    pub role: Role,
+    /// What it is for.
+    pub note: Option<String>,
+    /// Since when.
+    pub created_at: Timestamp,
+}
+
+/// A key to be made.
+#[derive(Clone, Debug)]
+pub struct NewKey {
+    /// Which project it opens.
+    pub project: ProjectId,
+    /// What it may do.
+    pub role: Role,
+    /// What it is for.
+    pub note: Option<String>,
+    /// The pair to use; a random one when `None`.
+    pub pair: Option<KeyPair>,
+}
+
+/// The two halves of a key, shown once.
+#[derive(Clone, Debug)]
+pub struct KeyPair {
+    /// The half that is no secret.
+    pub public_key: String,
+    /// The secret half.
+    pub secret_key: Secret,
+}
+
+#[derive(Debug)]
+struct StoredKey {
+    key: ApiKey,
+    salt: String,
+    secret_hash: String,
+}
+
+/// Keys by their public half, so that authenticating a request needs no database.
+#[derive(Clone, Debug, Default)]
+pub(super) struct KnownKeys(Arc<Mutex<FxHashMap<String, Arc<StoredKey>>>>);
+
+impl KnownKeys {
+    fn get(&self, public: &str) -> Option<Arc<StoredKey>> {
+        self.0.lock().ok()?.get(public).cloned()
+    }
+
+    fn remember(&self, stored: &Arc<StoredKey>) {
+        if let Ok(mut keys) = self.0.lock() {
+            keys.insert(stored.key.public_key.clone(), stored.clone());
+        }
+    }
+
+    fn forget(&self, public: &str) {
+        if let Ok(mut keys) = self.0.lock() {
+            keys.remove(public);
+        }
+    }
+}
+
+const COLUMNS: &str =
+    "id, project, public_key, secret_hint, role, note, created_at, salt, secret_hash";
+
+impl Catalog {
+    /// Makes a key. The pair in the answer is the only time the secret can be seen.
+    ///
+    /// # Errors
+    /// Fails if the project does not exist or the public key is taken.
+    pub async fn create_key(&self, new: NewKey, now: Timestamp) -> StoreResult<(ApiKey, KeyPair)> {
+        let NewKey { project, role, note, pair } = new;
+        let pair = pair.unwrap_or_else(credentials::random_pair);
+        let key = ApiKey {
+            id: Uuid::new_v4().to_string(),
+            project,
+            public_key: pair.public_key.clone(),
+            secret_hint: credentials::hint(pair.secret_key.expose()),
+            role,
+            note,
+            created_at: now,
+        };
+        self.transact(move |tx| {
+            if !tx.exists("SELECT 1 FROM project WHERE id = $1", values![&key.project])? {
+                return Err(project::missing(&key.project));
+            }
+            let salt = Uuid::new_v4().simple().to_string();
+            let hash = credentials::hash_secret(&salt, pair.secret_key.expose());
+            let (public, hint) = (&key.public_key, &key.secret_hint);
+            let note = key.note.as_deref();
+            tx.insert(
+                &format!(
+                    "INSERT INTO api_key ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
+                ),
+                values![&key.id, &key.project, public, hint, role, note, now, salt, hash],
+                || format!("the public key {public}"),
+            )?;
+            Ok((key, pair))
+        })
+        .await
+    }
+
+    /// Returns the keys of a project, oldest first.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn keys(&self, project: ProjectId) -> StoreResult<Vec<ApiKey>> {
+        let sql =
+            format!("SELECT {COLUMNS} FROM api_key WHERE project = $1 ORDER BY created_at, id");
+        let read_key = |row: &Row<'_>| Ok(read(row)?.key);
+        self.transact(move |tx| tx.rows(&sql, values![&project], read_key)).await
+    }
+
+    /// Revokes a key, named by its id or its public key.
+    ///
+    /// # Errors
+    /// Fails if the project has no such key.
+    pub async fn revoke_key(&self, project: ProjectId, key: String) -> StoreResult<ApiKey> {
+        let revoke = self.transact(move |tx| {
+            let which = "project = $1 AND (id = $2 OR public_key = $2)";
+            let find = format!("SELECT {COLUMNS} FROM api_key WHERE {which}");
+            let found = tx.one(&find, values![&project, &key], read)?;
+            let delete = format!("DELETE FROM api_key WHERE {which}");
+            tx.execute(&delete, values![&project, &key])?;
+            found.ok_or_else(|| StoreError::NotFound(format!("key {key}")))
+        });
+        let revoked = revoke.await?;
+        self.keys.forget(&revoked.key.public_key);
+        Ok(revoked.key)
+    }
+
+    /// Returns the key if both halves are right. Takes the same time either way.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn authenticate(&self, public: &str, secret: &str) -> StoreResult<Option<ApiKey>> {
+        let stored = self.stored_key(public).await?;
+        // An unknown key is hashed and compared all the same, so that time tells nothing.
+        let (salt, expected) = stored
+            .as_ref()
+            .map_or(("", ""), |stored| (stored.salt.as_str(), stored.secret_hash.as_str()));
+        let is_right = credentials::matches(salt, secret, expected);
+        Ok(stored.filter(|_| is_right).map(|stored| stored.key.clone()))
+    }
+
+    /// Returns the key with this public half: enough to send feedback from a browser.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn public_key(&self, public: &str) -> StoreResult<Option<ApiKey>> {
+        Ok(self.stored_key(public).await?.map(|stored| stored.key.clone()))
+    }
+
+    async fn stored_key(&self, public: &str) -> StoreResult<Option<Arc<StoredKey>>> {
+        if let Some(known) = self.keys.get(public) {
+            return Ok(Some(known));
+        }
+        let wanted = public.to_owned();
+        let sql = format!("SELECT {COLUMNS} FROM api_key WHERE public_key = $1");
+        let found = self.transact(move |tx| tx.one(&sql, values![wanted], read)).await?;
+        let found = found.map(Arc::new);
+        if let Some(stored) = &found {
+            self.keys.remember(stored);
+        }
+        Ok(found)
+    }
+}
+
+fn read(row: &Row<'_>) -> StoreResult<StoredKey> {
+    let key = ApiKey {
+        id: row.get(0)?,
+        project: row.get(1)?,
+        public_key: row.get(2)?,
+        secret_hint: row.get(3)?,
+        role: row.get(4)?,
+        note: row.get(5)?,
+        created_at: row.get(6)?,
+    };
+    Ok(StoredKey { key, salt: row.get(7)?, secret_hash: row.get(8)? })
+}

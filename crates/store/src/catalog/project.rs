@@ -1,0 +1,90 @@
+use ratchet_core::time::Timestamp;
+
+use super::Catalog;
+use super::sql::{Row, values};
+use crate::project::ProjectId;
+use crate::{StoreError, StoreResult};
+
+/// A project: the border around traces, keys and everything else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    /// Which project.
+    pub id: ProjectId,
+    /// What people call it; unique.
+    pub name: String,
+    /// Days to keep telemetry; forever when `None`.
+    pub retention_days: Option<u32>,
+    /// Since when.
+    pub created_at: Timestamp,
+}
+
+/// A project to be made.
+#[derive(Clone, Debug)]
+pub struct NewProject {
+    /// Its id.
+    pub id: ProjectId,
+    /// Its name.
+    pub name: String,
+    /// Days to keep telemetry; forever when `None`.
+    pub retention_days: Option<u32>,
+}
+
+const COLUMNS: &str = "id, name, retention_days, created_at";
+
+impl Catalog {
+    /// Makes a project.
+    ///
+    /// # Errors
+    /// Fails if its id or its name is taken.
+    pub async fn create_project(&self, new: NewProject, now: Timestamp) -> StoreResult<Project> {
+        let NewProject { id, name, retention_days } = new;
+        let project = Project { id, name, retention_days, created_at: now };
+        self.transact(move |tx| {
+            tx.insert(
+                "INSERT INTO project (id, name, retention_days, created_at) \
+                 VALUES ($1, $2, $3, $4)",
+                values![&project.id, &project.name, retention_days, now],
+                || format!("a project with id {} or name {}", project.id, project.name),
+            )?;
+            Ok(project)
+        })
+        .await
+    }
+
+    /// Returns all projects, oldest first.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn projects(&self) -> StoreResult<Vec<Project>> {
+        let sql = format!("SELECT {COLUMNS} FROM project ORDER BY created_at, id");
+        self.transact(move |tx| tx.rows(&sql, &[], read)).await
+    }
+
+    /// Sets how long a project's telemetry is kept.
+    ///
+    /// # Errors
+    /// Fails if there is no such project.
+    pub async fn set_retention(&self, id: ProjectId, days: Option<u32>) -> StoreResult<Project> {
+        self.transact(move |tx| {
+            let sql = "UPDATE project SET retention_days = $1 WHERE id = $2";
+            tx.execute(sql, values![days, &id])?;
+            let sql = format!("SELECT {COLUMNS} FROM project WHERE id = $1");
+            tx.one(&sql, values![&id], read)?.ok_or_else(|| missing(&id))
+        })
+        .await
+    }
+}
+
+/// What to say of a project that is not there.
+pub(super) fn missing(id: &ProjectId) -> StoreError {
+    StoreError::NotFound(format!("project {id}"))
+}
+
+fn read(row: &Row<'_>) -> StoreResult<Project> {
+    Ok(Project {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        retention_days: row.get(2)?,
+        created_at: row.get(3)?,
+    })
+}

@@ -1,0 +1,161 @@
+//! The SQL that SQLite and PostgreSQL share, and the little that stands around it: parameters in,
+//! columns out, one transaction at a time.
+//!
+//! Statements keep to TEXT, BIGINT and DOUBLE PRECISION, to `$1`, `$2` … as parameters, and to
+//! what both databases understand. Truths are 0 and 1, times nanoseconds since 1970.
+
+/// What goes into a column and comes out of one.
+mod value;
+
+use std::path::Path;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{ErrorCode, OptionalExtension, params_from_iter};
+
+use crate::embedded::sqlite_error;
+use crate::query::{Page, PageNumber};
+use crate::{StoreError, StoreResult};
+
+pub(crate) use value::{FromColumn, Value};
+
+/// The parameters of a statement, in order.
+macro_rules! values {
+    ($($value:expr),* $(,)?) => {
+        &[$($crate::catalog::sql::Value::from($value)),*]
+    };
+}
+pub(crate) use values;
+
+/// What is listed: the parts of a SELECT without its page.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Listing<'sql> {
+    /// The columns to read.
+    pub(crate) columns: &'sql str,
+    /// From `FROM` to the end of `WHERE`.
+    pub(crate) from: &'sql str,
+    /// By what, after `ORDER BY`; must leave no ties.
+    pub(crate) order: &'sql str,
+}
+
+/// A transaction. It is rolled back unless the work it is for succeeds.
+#[derive(Debug)]
+pub(crate) struct Tx<'db> {
+    db: &'db rusqlite::Transaction<'db>,
+    file: &'db Path,
+}
+
+/// A row of an answer.
+#[derive(Debug)]
+pub(crate) struct Row<'row> {
+    row: &'row rusqlite::Row<'row>,
+    file: &'row Path,
+}
+
+impl<'db> Tx<'db> {
+    pub(crate) fn new(db: &'db rusqlite::Transaction<'db>, file: &'db Path) -> Self {
+        Self { db, file }
+    }
+
+    /// Runs a statement and returns how many rows it touched.
+    pub(crate) fn execute(&self, sql: &str, values: &[Value]) -> StoreResult<u64> {
+        let run = || self.db.prepare_cached(&numbered(sql))?.execute(params_from_iter(values));
+        let rows = run().map_err(|error| sqlite_error(self.file, error))?;
+        Ok(u64::try_from(rows).unwrap_or(u64::MAX))
+    }
+
+    /// Inserts what must not be there yet; the last argument says what is there if it is.
+    pub(crate) fn insert(
+        &self,
+        sql: &str,
+        values: &[Value],
+        exists: impl FnOnce() -> String,
+    ) -> StoreResult<()> {
+        match self.execute(sql, values) {
+            Err(StoreError::Database(error))
+                if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) =>
+            {
+                Err(StoreError::Exists(exists()))
+            }
+            other => other.map(drop),
+        }
+    }
+
+    /// Returns all rows of an answer.
+    pub(crate) fn rows<T>(
+        &self,
+        sql: &str,
+        values: &[Value],
+        read: impl Fn(&Row<'_>) -> StoreResult<T>,
+    ) -> StoreResult<Vec<T>> {
+        let failed = |error| sqlite_error(self.file, error);
+        let mut statement = self.db.prepare_cached(&numbered(sql)).map_err(failed)?;
+        let mut answer = statement.query(params_from_iter(values)).map_err(failed)?;
+        let mut rows = Vec::new();
+        while let Some(row) = answer.next().map_err(failed)? {
+            rows.push(read(&Row { row, file: self.file })?);
+        }
+        Ok(rows)
+    }
+
+    /// Returns the first row of an answer, if there is one.
+    pub(crate) fn one<T>(
+        &self,
+        sql: &str,
+        values: &[Value],
+        read: impl FnOnce(&Row<'_>) -> StoreResult<T>,
+    ) -> StoreResult<Option<T>> {
+        let failed = |error| sqlite_error(self.file, error);
+        let mut statement = self.db.prepare_cached(&numbered(sql)).map_err(failed)?;
+        let first = |row: &rusqlite::Row<'_>| Ok(read(&Row { row, file: self.file }));
+        let found = statement.query_row(params_from_iter(values), first).optional();
+        found.map_err(failed)?.transpose()
+    }
+
+    /// Returns whether a question has an answer at all.
+    pub(crate) fn exists(&self, sql: &str, values: &[Value]) -> StoreResult<bool> {
+        Ok(self.one(sql, values, |_| Ok(()))?.is_some())
+    }
+
+    /// Returns one page of a list, and how many rows there are in all.
+    #[expect(dead_code, reason = "lists of prompts, datasets and queues come page by page")]
+    pub(crate) fn page<T>(
+        &self,
+        listing: Listing<'_>,
+        values: &[Value],
+        page: PageNumber,
+        read: impl Fn(&Row<'_>) -> StoreResult<T>,
+    ) -> StoreResult<Page<T>> {
+        let Listing { columns, from, order } = listing;
+        let count = format!("SELECT COUNT(*) {from}");
+        let total = self.one(&count, values, |row| row.get(0))?;
+        let (limit, offset) = (values.len() + 1, values.len() + 2);
+        let select =
+            format!("SELECT {columns} {from} ORDER BY {order} LIMIT ${limit} OFFSET ${offset}");
+        let mut all = values.to_vec();
+        all.extend([Value::from(page.limit), Value::from(page.offset())]);
+        let rows = self.rows(&select, &all, read)?;
+        Ok(Page { rows, total, cursor: None })
+    }
+}
+
+/// SQLite numbers `$2` by where it stands, `?2` by what it says; PostgreSQL knows `$2` only.
+fn numbered(sql: &str) -> String {
+    sql.replace('$', "?")
+}
+
+impl Row<'_> {
+    /// Reads a column.
+    pub(crate) fn get<T: FromColumn>(&self, column: usize) -> StoreResult<T> {
+        let value = match self.row.get_ref(column).map_err(StoreError::Database)? {
+            ValueRef::Null => Some(Value::Null),
+            ValueRef::Integer(number) => Some(Value::Whole(number)),
+            ValueRef::Real(number) => Some(Value::Real(number)),
+            ValueRef::Text(_) => self.row.get(column).ok().map(Value::Text),
+            ValueRef::Blob(_) => None,
+        };
+        value.and_then(T::from_column).ok_or_else(|| {
+            let what = format!("column {column} of a row holds something else than it should");
+            StoreError::Corrupt { file: self.file.to_owned(), what }
+        })
+    }
+}
