@@ -77,6 +77,7 @@ impl Load {
     /// # Errors
     /// Fails if the server refuses anything, or if what it acknowledged cannot be read.
     pub(crate) async fn run(&self, cell: Cell) -> anyhow::Result<Recording> {
+        self.warm_up(cell.batch).await?;
         let there_before = if self.reads_back { self.count().await? } else { 0 };
         let began = Instant::now();
         let (own_before, server_before) = (own_cpu(), self.server_cpu()?);
@@ -132,6 +133,19 @@ impl Load {
             spans += u64::try_from(batch)?;
         }
         Ok(Sent { spans, times, stream })
+    }
+
+    /// Sends a few requests that nobody counts: what a server does for the first time only would
+    /// weigh more on a slow one.
+    async fn warm_up(&self, batch: usize) -> anyhow::Result<()> {
+        const REQUESTS: usize = 3;
+        let mut client = Client::connect(&self.target).await?;
+        let seed = Clock::System.now().nanos().cast_unsigned();
+        let mut stream = Stream::new(Arc::clone(&self.pool), seed);
+        for _ in 0..REQUESTS {
+            client.export(stream.body(batch, Clock::System.now())).await?;
+        }
+        Ok(())
     }
 
     /// Reads a sample of what was acknowledged, step by step.
