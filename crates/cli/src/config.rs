@@ -86,6 +86,8 @@ pub(crate) struct LogConfig {
     pub(crate) json: Switch,
     /// Where the server's own traces go, over OTLP/gRPC.
     pub(crate) traces: Option<String>,
+    /// The headers that go with them, a key of that receiver for one.
+    pub(crate) traces_headers: Option<Secret>,
 }
 
 /// How the store works.
@@ -163,6 +165,8 @@ impl Config {
                 // Not from `OTEL_EXPORTER_OTLP_ENDPOINT`: people set that for their agents.
                 traces: of
                     .optional("log.traces", "OTLP/gRPC receiver of the server's own traces")?,
+                traces_headers: of
+                    .secret("log.traces_headers", "what that receiver wants, as name=value"),
             },
             limits: read_limits(&mut of)?,
             timeouts: read_timeouts(&mut of)?,

@@ -22,7 +22,8 @@ pub(crate) fn init(config: &LogConfig) -> anyhow::Result<Option<OwnTraces>> {
         Switch::On => lines.json().flatten_event(true).with_filter(filter).boxed(),
         Switch::Off => lines.with_filter(filter).boxed(),
     };
-    let traces = config.traces.as_deref().map(OwnTraces::start).transpose()?;
+    let start = |receiver| OwnTraces::start(receiver, config.traces_headers.as_ref());
+    let traces = config.traces.as_deref().map(start).transpose()?;
     tracing_subscriber::registry()
         .with(lines)
         .with(traces.as_ref().map(OwnTraces::layer))

@@ -6,9 +6,11 @@
 use std::time::Duration;
 
 use opentelemetry::trace::TracerProvider;
-use opentelemetry_otlp::{SpanExporter, WithExportConfig};
+use opentelemetry_otlp::{SpanExporter, WithExportConfig, WithTonicConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{SdkTracerProvider, Tracer};
+use ratchet_core::secret::Secret;
+use tonic::metadata::{AsciiMetadataKey, AsciiMetadataValue, MetadataMap};
 use tracing::Subscriber;
 use tracing_opentelemetry::OpenTelemetryLayer;
 use tracing_subscriber::Layer;
@@ -24,6 +26,9 @@ pub enum OwnTracesError {
     /// TLS is left to a proxy or a collector beside the server.
     #[error("cannot export traces to {0}; give an address that begins with http://")]
     Scheme(String),
+    /// The receiver's headers are not `name=value` pairs. What they say is a secret.
+    #[error("cannot send headers with traces; write name=value, several with commas between them")]
+    Headers,
     /// The exporter refused its settings.
     #[error("cannot export traces to {endpoint}")]
     Exporter {
@@ -42,17 +47,28 @@ pub struct OwnTraces {
 }
 
 impl OwnTraces {
-    /// Exports over gRPC from now on. Headers come from `OTEL_EXPORTER_OTLP_HEADERS`, as for any
-    /// exporter. Must be called inside the async runtime; nobody needs to listen there yet.
+    /// Exports over gRPC from now on, with headers such as `authorization=Basic x`. Must be called
+    /// inside the async runtime; nobody needs to listen there yet.
+    ///
+    /// `OTEL_EXPORTER_OTLP_HEADERS` is of no account here: people set it for their agents, and a
+    /// key meant for one receiver must not go to another.
     ///
     /// # Errors
-    /// Fails if the address makes no sense.
-    pub fn start(endpoint: &str) -> Result<Self, OwnTracesError> {
+    /// Fails if the address or the headers make no sense.
+    pub fn start(endpoint: &str, headers: Option<&Secret>) -> Result<Self, OwnTracesError> {
         if !endpoint.starts_with("http://") {
             return Err(OwnTracesError::Scheme(endpoint.to_owned()));
         }
-        let exporter = SpanExporter::builder().with_tonic().with_endpoint(endpoint).build();
-        let exporter = exporter
+        let headers = headers.map(|text| parse_headers(text.expose())).transpose()?;
+        let headers = headers.unwrap_or_default();
+        let exporter = SpanExporter::builder()
+            .with_tonic()
+            .with_endpoint(endpoint)
+            .with_interceptor(move |mut request: tonic::Request<()>| {
+                *request.metadata_mut() = headers.clone();
+                Ok(request)
+            })
+            .build()
             .map_err(|source| OwnTracesError::Exporter { endpoint: endpoint.to_owned(), source })?;
         let resource = Resource::builder().with_service_name("ratchet").build();
         let provider = SdkTracerProvider::builder()
@@ -80,4 +96,17 @@ impl OwnTraces {
             tracing::warn!(error.cause = %error, "the last traces of the server are lost");
         }
     }
+}
+
+fn parse_headers(text: &str) -> Result<MetadataMap, OwnTracesError> {
+    let mut headers = MetadataMap::new();
+    for pair in text.split(',') {
+        let (name, value) = pair.split_once('=').ok_or(OwnTracesError::Headers)?;
+        let name = name.trim().to_ascii_lowercase();
+        let name: AsciiMetadataKey = name.parse().map_err(|_| OwnTracesError::Headers)?;
+        let value: AsciiMetadataValue =
+            value.trim().parse().map_err(|_| OwnTracesError::Headers)?;
+        headers.append(name, value);
+    }
+    Ok(headers)
 }

@@ -4,6 +4,7 @@ use std::process::{Child, Stdio};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use ratchet_testkit::http::{self, basic};
 use ratchet_testkit::process::{Launch, PROJECT, PUBLIC_KEY, Ratchet, SECRET_KEY, Signal};
 
 use crate::{fails, json, ratchet, server};
@@ -270,4 +271,29 @@ fn the_front_page_says_that_it_works() {
 fn get(url: &str) -> String {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async { reqwest::get(url).await.unwrap().text().await.unwrap() })
+}
+
+/// How many traces a receiver has once a server that exports its own to it has come and gone.
+fn own_traces_after(receiver: &Ratchet, settings: &[(&str, &str)]) -> u64 {
+    let data = tempfile::tempdir().unwrap();
+    let sender =
+        server(data.path()).env("RATCHET_LOG_TRACES", format!("http://{}", receiver.otlp_grpc()));
+    let sender = settings.iter().fold(sender, |launch, (name, value)| launch.env(name, value));
+    let sender = sender.start();
+    assert_eq!(sender.send(http::get("/api/public/health")).status, 200);
+    sender.signal(Signal::TERM);
+    sender.wait();
+    receiver.send(http::get("/api/public/traces")).json()["meta"]["totalItems"].as_u64().unwrap()
+}
+
+#[test]
+fn own_traces_carry_their_own_key_and_never_an_agents() {
+    let data = tempfile::tempdir().unwrap();
+    let receiver = server(data.path()).start();
+    let header = format!("authorization={}", basic(PUBLIC_KEY, SECRET_KEY));
+    let agents = header.replace(' ', "%20");
+    let theirs =
+        [("OTEL_EXPORTER_OTLP_HEADERS", &*agents), ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", &*agents)];
+    assert_eq!(own_traces_after(&receiver, &theirs), 0);
+    assert_eq!(own_traces_after(&receiver, &[("RATCHET_LOG_TRACES_HEADERS", &header)]), 1);
 }

@@ -1,3 +1,4 @@
+use ratchet_core::secret::Secret;
 use ratchet_server::app::{Access, Settings};
 use ratchet_server::own_traces::OwnTraces;
 use ratchet_stages::record::retention;
@@ -62,7 +63,7 @@ async fn figures_tell_what_happened() {
 async fn a_server_may_export_its_traces_to_itself() {
     let access = Access::Open(project());
     let server = TestServer::start_with(Settings { access, ..Settings::default() }).await;
-    let traces = OwnTraces::start(&format!("http://{}", server.grpc)).unwrap();
+    let traces = OwnTraces::start(&format!("http://{}", server.grpc), None).unwrap();
     let listening =
         tracing::subscriber::set_default(tracing_subscriber::registry().with(traces.layer()));
     server.get("/api/public/health").send().await.check(200, "OK");
@@ -75,8 +76,12 @@ async fn a_server_may_export_its_traces_to_itself() {
 
 #[test]
 fn traces_go_only_where_they_can() {
-    let error = OwnTraces::start("https://collector:4317").unwrap_err();
+    let error = OwnTraces::start("https://collector:4317", None).unwrap_err();
     assert!(error.to_string().contains("begins with http://"), "{error}");
+    let headers = Secret::new("Basic c2VjcmV0".to_owned());
+    let error = OwnTraces::start("http://collector:4317", Some(&headers)).unwrap_err();
+    assert!(error.to_string().contains("write name=value"), "{error}");
+    assert!(!error.to_string().contains("c2Vj"), "{error}");
 }
 
 async fn trace_names(server: &TestServer) -> Vec<String> {
