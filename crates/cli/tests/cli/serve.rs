@@ -276,8 +276,7 @@ fn get(url: &str) -> String {
 /// How many traces a receiver has once a server that exports its own to it has come and gone.
 fn own_traces_after(receiver: &Ratchet, settings: &[(&str, &str)]) -> u64 {
     let data = tempfile::tempdir().unwrap();
-    let sender =
-        server(data.path()).env("RATCHET_LOG_TRACES", format!("http://{}", receiver.otlp_grpc()));
+    let sender = server(data.path()).env("RATCHET_LOG_TRACES", receiver.otlp_grpc());
     let sender = settings.iter().fold(sender, |launch, (name, value)| launch.env(name, value));
     let sender = sender.start();
     assert_eq!(sender.send(http::get("/api/public/health")).status, 200);
