@@ -33,6 +33,8 @@ pub mod span;
 pub mod convention;
 /// What model calls cost.
 pub mod price;
+/// What models are told: texts and chats that refer to one another.
+pub mod prompt;
 /// What is too long or too deep to keep as it came.
 pub mod limit;
 /// Texts that must not be shown.
