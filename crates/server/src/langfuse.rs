@@ -4,7 +4,7 @@
 //! rest of its path.
 
 use axum::Router;
-use axum::routing::{get, post};
+use axum::routing::{get, patch, post};
 
 use crate::app::App;
 
@@ -14,6 +14,8 @@ mod params;
 mod filter;
 /// Ids in paths.
 mod path;
+/// JSON objects in bodies.
+mod sent;
 /// From a body to the disk.
 mod deliver;
 /// From records to an answer.
@@ -30,6 +32,8 @@ mod traces;
 mod observations;
 /// Sessions.
 mod sessions;
+/// Prompts.
+mod prompts;
 
 /// The routes of this API.
 pub fn routes() -> Router<App> {
@@ -43,4 +47,7 @@ pub fn routes() -> Router<App> {
         .route("/api/public/observations/{*id}", get(observations::show))
         .route("/api/public/sessions", get(sessions::list))
         .route("/api/public/sessions/{*id}", get(sessions::show))
+        .route("/api/public/v2/prompts", get(prompts::list).post(prompts::create))
+        .route("/api/public/v2/prompts/{name}", get(prompts::show).delete(prompts::remove))
+        .route("/api/public/v2/prompts/{name}/versions/{version}", patch(prompts::label))
 }

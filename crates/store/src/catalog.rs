@@ -13,6 +13,8 @@ mod project;
 mod key;
 /// Who may sign in.
 mod person;
+/// What models are told.
+mod prompt;
 
 use crate::StoreResult;
 use crate::embedded;
@@ -22,6 +24,7 @@ pub(crate) use sql::Tx;
 pub use key::{ApiKey, KeyPair, NewKey, Role};
 pub use person::{NewUser, User};
 pub use project::{NewProject, Project};
+pub use prompt::{NewPrompt, Prompt, PromptQuery, PromptSummary, Wanted};
 
 /// The catalog interface: one behaviour, whichever database keeps it.
 #[derive(Clone, Debug)]

@@ -66,8 +66,10 @@ const TELEMETRY_FILE: &str = "telemetry.db";
 const CATALOG_FILE: &str = "catalog.db";
 const TELEMETRY_MIGRATIONS: &[Migration] =
     &[include_str!("embedded/migrations/telemetry/0001_ground.sql")];
-const CATALOG_MIGRATIONS: &[Migration] =
-    &[include_str!("embedded/migrations/catalog/0001_ground.sql")];
+const CATALOG_MIGRATIONS: &[Migration] = &[
+    include_str!("embedded/migrations/catalog/0001_ground.sql"),
+    include_str!("embedded/migrations/catalog/0004_prompts.sql"),
+];
 
 /// How to open a data folder.
 #[derive(Clone, Debug)]

@@ -28,6 +28,8 @@ pub mod observation;
 pub mod session;
 /// Scores, as read.
 pub mod score;
+/// Prompts.
+pub mod prompt;
 /// Batches of events, as sent.
 pub mod ingestion;
 

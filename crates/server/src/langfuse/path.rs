@@ -2,6 +2,8 @@ use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use ratchet_core::id::Id;
 
+use serde::de::DeserializeOwned;
+
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
 
@@ -16,5 +18,17 @@ impl<Of> FromRequestParts<App> for PathId<Of> {
         let Path(text) = text.map_err(|why| ApiError::Invalid(format!("id in path: {why}")))?;
         // What cannot be an id cannot be there either.
         Id::parse(&text).map(Self).map_err(|why| ApiError::NotFound(format!("not found: {why}")))
+    }
+}
+
+/// What a path holds, decoded: one name, or several in order.
+pub(super) struct PathOf<T>(pub(super) T);
+
+impl<T: DeserializeOwned + Send> FromRequestParts<App> for PathOf<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        let held = Path::<T>::from_request_parts(parts, app).await;
+        held.map(|Path(held)| Self(held)).map_err(|why| ApiError::Invalid(format!("path: {why}")))
     }
 }

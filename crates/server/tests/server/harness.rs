@@ -80,6 +80,11 @@ impl TestServer {
         Request::new(reqwest::Method::GET, self.web, path).key(Role::Viewer)
     }
 
+    /// A request of any method, with a member's key.
+    pub(crate) fn request(&self, method: &str, path: &str) -> Request {
+        Request::new(method.parse().unwrap(), self.web, path).key(Role::Member)
+    }
+
     /// Sends bytes as they are and returns all that comes back until the server hangs up.
     pub(crate) async fn raw(&self, bytes: &[u8]) -> String {
         let mut stream = TcpStream::connect(self.web).await.unwrap();

@@ -14,6 +14,8 @@ mod reads;
 mod queries;
 /// One project never sees another's.
 mod isolation;
+/// Prompts.
+mod prompts;
 
 /// An event that happened a number of seconds after ten o'clock.
 fn event(kind: &str, second: u32, body: Value) -> Value {

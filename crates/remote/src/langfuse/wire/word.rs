@@ -1,6 +1,7 @@
 use std::fmt;
 
 use ratchet_core::observation::{Level, ObservationKind};
+use ratchet_core::prompt::PromptKind;
 use ratchet_core::score::ScoreSource;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -44,6 +45,16 @@ impl Spelled for Level {
 
 impl Spelled for ScoreSource {
     const WHAT: &'static str = "score source";
+    fn all() -> Vec<Self> {
+        Self::ALL.to_vec()
+    }
+    fn word(self) -> &'static str {
+        self.as_str()
+    }
+}
+
+impl Spelled for PromptKind {
+    const WHAT: &'static str = "prompt type";
     fn all() -> Vec<Self> {
         Self::ALL.to_vec()
     }

@@ -1,0 +1,231 @@
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use ratchet_core::payload::Json as JsonText;
+use ratchet_core::prompt::{
+    BodyError, Graph, LATEST, PRODUCTION, Pick, PromptBody, PromptKind, WordError, check_label,
+    check_message, check_name, check_tag,
+};
+use ratchet_remote::langfuse::wire::error::{Issue, Step};
+use ratchet_remote::langfuse::wire::json::{Raw, raw};
+use ratchet_remote::langfuse::wire::page::Paged;
+use ratchet_remote::langfuse::wire::prompt::{
+    CreatePrompt, PromptMetaView, PromptView, UpdatePrompt,
+};
+use ratchet_remote::langfuse::wire::word::Word;
+use ratchet_store::catalog::{NewPrompt, Prompt, PromptQuery, PromptSummary, Wanted};
+use ratchet_store::project::ProjectId;
+
+use super::params::{Params, meta};
+use super::path::PathOf;
+use super::sent::Sent;
+use crate::app::App;
+use crate::auth::{Member, Reader};
+use crate::error::{ApiError, ApiResult};
+
+/// Who made a prompt that came over the API.
+const API: &str = "API";
+
+/// `GET /api/public/v2/prompts`: prompts by name, with their versions and labels.
+pub(super) async fn list(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    mut params: Params,
+) -> ApiResult<Json<Paged<PromptMetaView>>> {
+    let page = params.page();
+    let query = PromptQuery {
+        project: caller.project,
+        name: params.text("name"),
+        label: params.text("label"),
+        tag: params.text("tag"),
+        updated: params.range("fromUpdatedAt", "toUpdatedAt"),
+        page,
+    };
+    params.finish()?;
+    let found = app.store.catalog.prompts(query).await?;
+    let data = found.rows.into_iter().map(summary).collect();
+    Ok(Json(Paged { data, meta: meta(page, found.total) }))
+}
+
+/// `GET /api/public/v2/prompts/{name}`: the version with a number or a label, `production` if
+/// neither is given.
+pub(super) async fn show(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    PathOf(name): PathOf<String>,
+    mut params: Params,
+) -> ApiResult<Json<PromptView>> {
+    let pick = pick(&mut params).unwrap_or_else(|| Pick::Label(PRODUCTION.to_owned()));
+    let wanted = params.parsed("resolve", |text| match text {
+        "true" => Ok(Wanted::Composed),
+        "false" => Ok(Wanted::Raw),
+        other => Err(format!("must be true or false, not {other}")),
+    });
+    params.finish()?;
+    let wanted = wanted.unwrap_or(Wanted::Composed);
+    let project = caller.project.clone();
+    let found = app.store.catalog.prompt(project, name.clone(), pick.clone(), wanted).await?;
+    let (prompt, graph) = found.ok_or_else(|| missing(&name, Some(&pick)))?;
+    Ok(Json(view(prompt, graph, &caller.project)))
+}
+
+/// `POST /api/public/v2/prompts`: makes the next version of a prompt.
+pub(super) async fn create(
+    State(app): State<App>,
+    Member(caller): Member,
+    Sent(sent): Sent<CreatePrompt>,
+) -> ApiResult<Json<PromptView>> {
+    let new = read_new(sent)?;
+    let project = caller.project.clone();
+    let prompt = app.store.catalog.create_prompt(project, new, app.clock.now()).await?;
+    Ok(Json(view(prompt, None, &caller.project)))
+}
+
+/// `PATCH /api/public/v2/prompts/{name}/versions/{version}`: puts more labels at a version.
+pub(super) async fn label(
+    State(app): State<App>,
+    Member(caller): Member,
+    PathOf(which): PathOf<(String, u32)>,
+    Sent(sent): Sent<UpdatePrompt>,
+) -> ApiResult<Json<PromptView>> {
+    let mut issues = word_issues("newLabels", &sent.new_labels, check_label);
+    if sent.new_labels.iter().any(|label| label == LATEST) {
+        let why = "latest always stands at the newest version and cannot be moved";
+        issues.push(Issue::at("newLabels", why));
+    }
+    refuse(issues)?;
+    let project = caller.project.clone();
+    let labelled =
+        app.store.catalog.label_prompt(project, which, sent.new_labels, app.clock.now()).await?;
+    Ok(Json(view(labelled, None, &caller.project)))
+}
+
+/// `DELETE /api/public/v2/prompts/{name}`: removes one version, the one with a label, or all.
+pub(super) async fn remove(
+    State(app): State<App>,
+    Member(caller): Member,
+    PathOf(name): PathOf<String>,
+    mut params: Params,
+) -> ApiResult<StatusCode> {
+    let pick = pick(&mut params);
+    params.finish()?;
+    let now = app.clock.now();
+    app.store.catalog.delete_prompts(caller.project, name, pick, now).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The version or the label that is asked for, if any.
+fn pick(params: &mut Params) -> Option<Pick> {
+    let version = params.parsed("version", |text| {
+        let number = text.parse().ok().filter(|number| *number > 0);
+        number.ok_or_else(|| format!("must be a whole number from 1, not {text}"))
+    });
+    let label = params.text("label");
+    if version.is_some() && label.is_some() {
+        params.report([Issue::at("label", "version and label cannot both be given")]);
+    }
+    version.map(Pick::Version).or(label.map(Pick::Label))
+}
+
+fn missing(name: &str, pick: Option<&Pick>) -> ApiError {
+    let which = match pick {
+        Some(Pick::Version(version)) => format!(" with version {version}"),
+        Some(Pick::Label(label)) => format!(" with label '{label}'"),
+        None => String::new(),
+    };
+    ApiError::NotFound(format!("Prompt not found: '{name}'{which}"))
+}
+
+fn read_new(sent: CreatePrompt) -> ApiResult<NewPrompt> {
+    let kind = sent.kind.map_or(PromptKind::Text, |Word(kind)| kind);
+    let mut issues = Vec::new();
+    issues.extend(check_name(&sent.name).err().map(|why| Issue::at("name", why.to_string())));
+    issues.extend(word_issues("labels", &sent.labels, check_label));
+    issues.extend(word_issues("tags", sent.tags.as_deref().unwrap_or_default(), check_tag));
+    let message = sent.commit_message.as_deref().map(check_message);
+    let message = message.and_then(Result::err);
+    issues.extend(message.map(|why| Issue::at("commitMessage", why.to_string())));
+    let body = read_body(kind, &sent.prompt).map_err(|issue| issues.push(issue));
+    let config = sent.config.as_deref().map_or("{}", |config| config.get());
+    let config = JsonText::parse(config);
+    if config.is_none() {
+        issues.push(Issue::at("config", "nests too deep"));
+    }
+    refuse(issues)?;
+    let (Ok(body), Some(config)) = (body, config) else {
+        return Err(ApiError::internal("a prompt was refused without a reason"));
+    };
+    Ok(NewPrompt {
+        name: sent.name,
+        body,
+        config,
+        labels: sent.labels,
+        tags: sent.tags,
+        commit_message: sent.commit_message,
+        created_by: API.to_owned(),
+    })
+}
+
+fn read_body(kind: PromptKind, sent: &Raw) -> Result<PromptBody, Issue> {
+    let at = |why: BodyError| {
+        let steps = [
+            Some(Step::Field("prompt".to_owned())),
+            why.message.map(Step::Index),
+            why.field.map(|field| Step::Field(field.to_owned())),
+        ];
+        Issue { path: steps.into_iter().flatten().collect(), message: why.why }
+    };
+    let json = JsonText::parse(sent.get())
+        .and_then(|json| serde_json::from_str(json.as_str()).ok())
+        .ok_or_else(|| Issue::at("prompt", "nests too deep"))?;
+    PromptBody::read(kind, json).map_err(at)
+}
+
+fn word_issues(
+    field: &str,
+    words: &[String],
+    check: fn(&str) -> Result<(), WordError>,
+) -> Vec<Issue> {
+    let issue = |(index, word): (usize, &String)| {
+        let why = check(word).err()?;
+        let path = vec![Step::Field(field.to_owned()), Step::Index(index)];
+        Some(Issue { path, message: why.to_string() })
+    };
+    words.iter().enumerate().filter_map(issue).collect()
+}
+
+fn refuse(issues: Vec<Issue>) -> ApiResult<()> {
+    if issues.is_empty() { Ok(()) } else { Err(ApiError::InvalidFields(issues)) }
+}
+
+fn view(prompt: Prompt, graph: Option<Graph>, project: &ProjectId) -> PromptView {
+    PromptView {
+        kind: Word(prompt.body.kind()),
+        prompt: raw(&JsonText::from_value(&prompt.body.to_json())),
+        config: raw(&prompt.config),
+        is_active: Some(prompt.labels.iter().any(|label| label == PRODUCTION)),
+        id: prompt.id,
+        name: prompt.name,
+        version: prompt.version,
+        labels: prompt.labels,
+        tags: prompt.tags,
+        commit_message: prompt.commit_message,
+        resolution_graph: graph.map(Into::into),
+        project_id: Some(project.to_string()),
+        created_by: Some(prompt.created_by),
+        created_at: Some(prompt.created_at.into()),
+        updated_at: Some(prompt.updated_at.into()),
+    }
+}
+
+fn summary(prompt: PromptSummary) -> PromptMetaView {
+    PromptMetaView {
+        name: prompt.name,
+        kind: Word(prompt.kind),
+        versions: prompt.versions,
+        labels: prompt.labels,
+        tags: prompt.tags,
+        last_updated_at: prompt.last_updated_at.into(),
+        last_config: raw(&prompt.last_config),
+    }
+}

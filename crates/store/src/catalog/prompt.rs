@@ -1,0 +1,255 @@
+/// Making versions.
+mod create;
+/// Lists of names.
+mod list;
+/// Removing versions.
+mod delete;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ratchet_core::payload::Json;
+use ratchet_core::prompt::{
+    ComposeError, Composed, Graph, LATEST, MAX_DEPTH, MAX_PARTS, Node, Part, Parts, Pick,
+    PromptBody, PromptKind, Reference, compose,
+};
+use ratchet_core::time::Timestamp;
+
+use super::Catalog;
+use super::sql::{FromColumn, Row, Tx, Value, values};
+use crate::project::ProjectId;
+use crate::{StoreError, StoreResult};
+
+pub use create::NewPrompt;
+pub use list::{PromptQuery, PromptSummary};
+
+/// One version of a prompt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prompt {
+    /// Names this version alone.
+    pub id: String,
+    /// What it is called; slashes part folders.
+    pub name: String,
+    /// Which version, from 1.
+    pub version: u32,
+    /// What it says.
+    pub body: PromptBody,
+    /// Whatever the client keeps with it.
+    pub config: Json,
+    /// The labels that stand at this version, `latest` last.
+    pub labels: Vec<String>,
+    /// The tags of the name.
+    pub tags: Vec<String>,
+    /// Why this version was made.
+    pub commit_message: Option<String>,
+    /// Who made it.
+    pub created_by: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When its labels or tags last changed.
+    pub updated_at: Timestamp,
+}
+
+/// Whether the references of a prompt are wanted filled in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// As it was written.
+    Raw,
+    /// With all it refers to in its place.
+    Composed,
+}
+
+impl FromColumn for PromptKind {
+    fn from_column(value: Value) -> Option<Self> {
+        Self::parse(&String::from_column(value)?)
+    }
+}
+
+impl FromColumn for PromptBody {
+    fn from_column(value: Value) -> Option<Self> {
+        let json: serde_json::Value = serde_json::from_str(&String::from_column(value)?).ok()?;
+        let kind = if json.is_array() { PromptKind::Chat } else { PromptKind::Text };
+        Self::read(kind, json).ok()
+    }
+}
+
+impl From<PromptKind> for Value {
+    fn from(kind: PromptKind) -> Self {
+        kind.as_str().into()
+    }
+}
+
+/// What [`read`] reads, in order.
+const COLUMNS: &str =
+    "id, name, version, body, config, commit_message, created_by, created_at, updated_at";
+
+impl Catalog {
+    /// Returns one version of a prompt, and what it was put together from.
+    ///
+    /// # Errors
+    /// Fails if it cannot be put together: a label that it refers to has moved to a version that
+    /// leads back to it.
+    pub async fn prompt(
+        &self,
+        project: ProjectId,
+        name: String,
+        pick: Pick,
+        wanted: Wanted,
+    ) -> StoreResult<Option<(Prompt, Option<Graph>)>> {
+        let reference = Reference { name, pick };
+        self.transact(move |tx| {
+            let Some(mut prompt) = find(tx, &project, &reference)? else { return Ok(None) };
+            if wanted == Wanted::Raw {
+                return Ok(Some((prompt, None)));
+            }
+            let composed = put_together(tx, &project, &part(&prompt))?;
+            prompt.body = composed.body;
+            Ok(Some((prompt, composed.graph)))
+        })
+        .await
+    }
+
+    /// Puts more labels at a version; they leave the versions where they stood.
+    ///
+    /// # Errors
+    /// Fails if there is no such version.
+    pub async fn label_prompt(
+        &self,
+        project: ProjectId,
+        which: (String, u32),
+        labels: Vec<String>,
+        now: Timestamp,
+    ) -> StoreResult<Prompt> {
+        let (name, version) = which;
+        self.transact(move |tx| {
+            let reference = Reference { name, pick: Pick::Version(version) };
+            let missing = || StoreError::NotFound(format!("Prompt {reference}"));
+            find(tx, &project, &reference)?.ok_or_else(missing)?;
+            for label in &labels {
+                put_label(tx, (&project, &reference.name), (label, version), now)?;
+            }
+            find(tx, &project, &reference)?.ok_or_else(missing)
+        })
+        .await
+    }
+
+    /// Returns the ids of prompt versions by name and version, of those that are there.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn prompt_ids(
+        &self,
+        project: ProjectId,
+        which: Vec<(String, u32)>,
+    ) -> StoreResult<BTreeMap<(String, u32), String>> {
+        if which.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        self.transact(move |tx| {
+            let sql = "SELECT id FROM prompt WHERE project = $1 AND name = $2 AND version = $3";
+            let mut ids = BTreeMap::new();
+            for (name, version) in which {
+                let id = tx.one(sql, values![&project, &name, version], |row| row.get(0))?;
+                ids.extend(id.map(|id| ((name, version), id)));
+            }
+            Ok(ids)
+        })
+        .await
+    }
+}
+
+/// Finds the version that a reference means.
+fn find(tx: &Tx<'_>, project: &ProjectId, reference: &Reference) -> StoreResult<Option<Prompt>> {
+    let (which, pick) = match &reference.pick {
+        Pick::Version(version) => ("version = $3", Value::from(*version)),
+        Pick::Label(label) => {
+            let labelled = "version = (SELECT version FROM prompt_label \
+                            WHERE project = $1 AND name = $2 AND label = $3)";
+            (labelled, Value::from(label))
+        }
+    };
+    let sql = format!("SELECT {COLUMNS} FROM prompt WHERE project = $1 AND name = $2 AND {which}");
+    let found = tx.one(&sql, &[project.into(), (&reference.name).into(), pick], read)?;
+    let Some(mut prompt) = found else { return Ok(None) };
+    let sql = "SELECT label FROM prompt_label WHERE project = $1 AND name = $2 AND version = $3";
+    prompt.labels =
+        tx.rows(sql, values![project, &prompt.name, prompt.version], |row| row.get(0))?;
+    sort_labels(&mut prompt.labels);
+    prompt.tags = tags(tx, project, &prompt.name)?;
+    Ok(Some(prompt))
+}
+
+fn tags(tx: &Tx<'_>, project: &ProjectId, name: &str) -> StoreResult<Vec<String>> {
+    let sql = "SELECT tag FROM prompt_tag WHERE project = $1 AND name = $2 ORDER BY tag";
+    tx.rows(sql, values![project, name], |row| row.get(0))
+}
+
+/// By name, with `latest` last: it says the least.
+fn sort_labels(labels: &mut [String]) {
+    labels.sort_by(|one, other| (one == LATEST, one).cmp(&(other == LATEST, other)));
+}
+
+/// Reads a version without its labels and tags.
+fn read(row: &Row<'_>) -> StoreResult<Prompt> {
+    Ok(Prompt {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        version: row.get(2)?,
+        body: row.get(3)?,
+        config: row.get(4)?,
+        labels: Vec::new(),
+        tags: Vec::new(),
+        commit_message: row.get(5)?,
+        created_by: row.get(6)?,
+        created_at: row.get(7)?,
+        updated_at: row.get(8)?,
+    })
+}
+
+/// Puts a label at a version, and notes the change at both versions it concerns.
+fn put_label(
+    tx: &Tx<'_>,
+    (project, name): (&ProjectId, &str),
+    (label, version): (&str, u32),
+    now: Timestamp,
+) -> StoreResult<()> {
+    let sql = "UPDATE prompt SET updated_at = $5 WHERE project = $1 AND name = $2 AND \
+               (version = $4 OR version = (SELECT version FROM prompt_label \
+               WHERE project = $1 AND name = $2 AND label = $3))";
+    tx.execute(sql, values![project, name, label, version, now])?;
+    let sql = "INSERT INTO prompt_label (project, name, label, version) VALUES ($1, $2, $3, $4) \
+               ON CONFLICT (project, name, label) DO UPDATE SET version = excluded.version";
+    tx.execute(sql, values![project, name, label, version])?;
+    Ok(())
+}
+
+fn part(prompt: &Prompt) -> Part {
+    let (id, name) = (prompt.id.clone(), prompt.name.clone());
+    Part { node: Node { id, name, version: prompt.version }, body: prompt.body.clone() }
+}
+
+/// Fills in the references of a version, stored or about to be.
+fn put_together(tx: &Tx<'_>, project: &ProjectId, root: &Part) -> StoreResult<Composed> {
+    let mut parts = Parts::new();
+    let mut wanted = root.body.references();
+    for _ in 1..MAX_DEPTH {
+        let mut next = BTreeSet::new();
+        for reference in wanted {
+            if parts.contains_key(&reference) {
+                continue;
+            }
+            if parts.len() >= MAX_PARTS {
+                return Err(refused(&ComposeError::TooMany));
+            }
+            if let Some(found) = find(tx, project, &reference)? {
+                next.extend(found.body.references());
+                parts.insert(reference, part(&found));
+            }
+        }
+        wanted = next;
+    }
+    compose(root, &parts).map_err(|why| refused(&why))
+}
+
+fn refused(why: &ComposeError) -> StoreError {
+    StoreError::BadQuery(why.to_string())
+}

@@ -1,0 +1,139 @@
+use std::collections::BTreeSet;
+
+use ratchet_core::payload::Json;
+use ratchet_core::prompt::{LATEST, Node, Part, Pick, PromptBody, PromptKind, Reference};
+use ratchet_core::time::Timestamp;
+use uuid::Uuid;
+
+use super::{Prompt, find, put_label, put_together, tags};
+use crate::catalog::Catalog;
+use crate::catalog::sql::{Tx, Value, values};
+use crate::project::ProjectId;
+use crate::{StoreError, StoreResult};
+
+/// A version to be made.
+#[derive(Clone, Debug)]
+pub struct NewPrompt {
+    /// What it is called.
+    pub name: String,
+    /// What it says.
+    pub body: PromptBody,
+    /// Whatever the client keeps with it.
+    pub config: Json,
+    /// The labels that move to it; `latest` does so by itself.
+    pub labels: Vec<String>,
+    /// The tags of the name from now on; those it has when `None`.
+    pub tags: Option<Vec<String>>,
+    /// Why it is made.
+    pub commit_message: Option<String>,
+    /// Who makes it.
+    pub created_by: String,
+}
+
+impl Catalog {
+    /// Makes the next version of a prompt.
+    ///
+    /// # Errors
+    /// Fails if earlier versions are of the other kind, or if what it refers to is not there, is
+    /// no text, or leads back to it.
+    pub async fn create_prompt(
+        &self,
+        project: ProjectId,
+        new: NewPrompt,
+        now: Timestamp,
+    ) -> StoreResult<Prompt> {
+        self.transact(move |tx| {
+            let version = next_version(tx, &project, &new)?;
+            let node = Node { id: Uuid::new_v4().to_string(), name: new.name.clone(), version };
+            let part = Part { node, body: new.body.clone() };
+            put_together(tx, &project, &part)?;
+            insert(tx, &project, (&part.node, &new), now)?;
+            set_tags(tx, &project, &new, now)?;
+            for label in new.labels.iter().map(String::as_str).chain([LATEST]) {
+                put_label(tx, (&project, &new.name), (label, version), now)?;
+            }
+            let reference = Reference { name: new.name, pick: Pick::Version(version) };
+            find(tx, &project, &reference)?
+                .ok_or_else(|| StoreError::NotFound(format!("Prompt {reference}")))
+        })
+        .await
+    }
+}
+
+fn next_version(tx: &Tx<'_>, project: &ProjectId, new: &NewPrompt) -> StoreResult<u32> {
+    let sql = "SELECT version, kind FROM prompt WHERE project = $1 AND name = $2 \
+               ORDER BY version DESC LIMIT 1";
+    let newest = tx.one(sql, values![project, &new.name], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let Some((version, kind)) = newest else { return Ok(1) };
+    let (version, kind): (u32, PromptKind) = (version, kind);
+    if kind != new.body.kind() {
+        return Err(StoreError::BadQuery(format!(
+            "type: earlier versions of prompt '{}' are of the type {}; create a prompt with \
+             another name",
+            new.name,
+            kind.as_str()
+        )));
+    }
+    Ok(version.saturating_add(1))
+}
+
+fn insert(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    (node, new): (&Node, &NewPrompt),
+    now: Timestamp,
+) -> StoreResult<()> {
+    let body = Json::from_value(&new.body.to_json());
+    let kind = new.body.kind();
+    let message = new.commit_message.as_deref();
+    tx.insert(
+        "INSERT INTO prompt (project, name, version, id, kind, body, config, commit_message, \
+         created_by, created_at, updated_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+        values![
+            project,
+            &node.name,
+            node.version,
+            &node.id,
+            kind,
+            &body,
+            &new.config,
+            message,
+            &new.created_by,
+            now,
+            now
+        ],
+        || format!("version {} of prompt {}", node.version, node.name),
+    )?;
+    for Reference { name, pick } in new.body.references() {
+        let (version, label) = match pick {
+            Pick::Version(version) => (Value::from(version), Value::Null),
+            Pick::Label(label) => (Value::Null, Value::from(label)),
+        };
+        tx.execute(
+            "INSERT INTO prompt_reference (project, name, version, child_name, child_version, \
+             child_label) VALUES ($1, $2, $3, $4, $5, $6)",
+            values![project, &node.name, node.version, name, version, label],
+        )?;
+    }
+    Ok(())
+}
+
+/// Gives all versions of the name new tags, if there are other ones.
+fn set_tags(tx: &Tx<'_>, project: &ProjectId, new: &NewPrompt, now: Timestamp) -> StoreResult<()> {
+    let Some(wanted) = &new.tags else { return Ok(()) };
+    let wanted: BTreeSet<&String> = wanted.iter().collect();
+    let had = tags(tx, project, &new.name)?;
+    if wanted.iter().copied().eq(&had) {
+        return Ok(());
+    }
+    let sql = "DELETE FROM prompt_tag WHERE project = $1 AND name = $2";
+    tx.execute(sql, values![project, &new.name])?;
+    for tag in wanted {
+        let sql = "INSERT INTO prompt_tag (project, name, tag) VALUES ($1, $2, $3)";
+        tx.execute(sql, values![project, &new.name, tag])?;
+    }
+    let sql = "UPDATE prompt SET updated_at = $3 WHERE project = $1 AND name = $2";
+    tx.execute(sql, values![project, &new.name, now])?;
+    Ok(())
+}

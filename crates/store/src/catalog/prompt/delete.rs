@@ -1,0 +1,112 @@
+use std::collections::BTreeSet;
+
+use ratchet_core::prompt::{LATEST, Pick};
+use ratchet_core::time::Timestamp;
+
+use super::put_label;
+use crate::catalog::Catalog;
+use crate::catalog::sql::{Tx, values};
+use crate::project::ProjectId;
+use crate::{StoreError, StoreResult};
+
+impl Catalog {
+    /// Removes a version, the version with a label, or all versions of a prompt. If the newest
+    /// goes, `latest` moves to the newest that stays.
+    ///
+    /// # Errors
+    /// Fails if there is nothing to remove, or if another prompt refers to it.
+    pub async fn delete_prompts(
+        &self,
+        project: ProjectId,
+        name: String,
+        pick: Option<Pick>,
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| {
+            let which = (&project, name.as_str());
+            let all = versions(tx, which)?;
+            let going = going(tx, which, pick.as_ref(), &all)?;
+            if going.is_empty() {
+                return Err(StoreError::NotFound(format!("Prompt {name}")));
+            }
+            refuse_if_needed(tx, which, &going)?;
+            for version in &going {
+                for table in ["prompt_label", "prompt_reference", "prompt"] {
+                    let sql = format!(
+                        "DELETE FROM {table} WHERE project = $1 AND name = $2 AND version = $3"
+                    );
+                    tx.execute(&sql, values![&project, &name, *version])?;
+                }
+            }
+            match all.difference(&going).max() {
+                Some(newest) => put_label(tx, which, (LATEST, *newest), now),
+                None => forget_tags(tx, which),
+            }
+        })
+        .await
+    }
+}
+
+type Which<'a> = (&'a ProjectId, &'a str);
+
+fn versions(tx: &Tx<'_>, (project, name): Which<'_>) -> StoreResult<BTreeSet<u32>> {
+    let sql = "SELECT version FROM prompt WHERE project = $1 AND name = $2";
+    Ok(tx.rows(sql, values![project, name], |row| row.get(0))?.into_iter().collect())
+}
+
+fn going(
+    tx: &Tx<'_>,
+    (project, name): Which<'_>,
+    pick: Option<&Pick>,
+    all: &BTreeSet<u32>,
+) -> StoreResult<BTreeSet<u32>> {
+    match pick {
+        None => Ok(all.clone()),
+        Some(Pick::Version(version)) => Ok(all.get(version).copied().into_iter().collect()),
+        Some(Pick::Label(label)) => {
+            let sql = "SELECT version FROM prompt_label \
+                       WHERE project = $1 AND name = $2 AND label = $3";
+            let found = tx.one(sql, values![project, name, label], |row| row.get(0))?;
+            Ok(found.into_iter().collect())
+        }
+    }
+}
+
+/// Refuses to take away what other prompts refer to.
+fn refuse_if_needed(
+    tx: &Tx<'_>,
+    (project, name): Which<'_>,
+    going: &BTreeSet<u32>,
+) -> StoreResult<()> {
+    // A label goes with the version where it stands; `latest` goes only with the last one.
+    let sql = "SELECT r.name, r.version, COALESCE(r.child_version, l.version), r.child_label \
+               FROM prompt_reference r LEFT JOIN prompt_label l ON l.project = r.project \
+               AND l.name = r.child_name AND l.label = r.child_label \
+               WHERE r.project = $1 AND r.child_name = $2 ORDER BY r.name, r.version";
+    let needed = tx.rows(sql, values![project, name], |row| {
+        let parent: (String, u32) = (row.get(0)?, row.get(1)?);
+        let child: (Option<u32>, Option<String>) = (row.get(2)?, row.get(3)?);
+        Ok((parent, child))
+    })?;
+    let leaves_some = !versions(tx, (project, name))?.is_subset(going);
+    let breaks = needed.into_iter().filter_map(|((parent, version), (child, label))| {
+        let moves = label.as_deref() == Some(LATEST) && leaves_some;
+        let is_going = child.is_some_and(|child| going.contains(&child)) && !moves;
+        let what = label.or(child.map(|child| format!("v{child}"))).unwrap_or_default();
+        is_going.then(|| format!("{parent} v{version} depends on {name} {what}"))
+    });
+    let breaks: Vec<_> = breaks.collect();
+    if breaks.is_empty() {
+        return Ok(());
+    }
+    Err(StoreError::BadQuery(format!(
+        "other prompts depend on what you are about to delete; delete them first: {}",
+        breaks.join("; ")
+    )))
+}
+
+fn forget_tags(tx: &Tx<'_>, (project, name): Which<'_>) -> StoreResult<()> {
+    let sql = "DELETE FROM prompt_tag WHERE project = $1 AND name = $2";
+    tx.execute(sql, values![project, name])?;
+    Ok(())
+}
