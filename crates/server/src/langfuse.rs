@@ -16,13 +16,15 @@ mod filter;
 mod path;
 /// JSON objects in bodies.
 mod sent;
+/// Which client is calling.
+mod client;
 /// From a body to the disk.
 mod deliver;
 /// From records to an answer.
 mod answer;
 /// Batches of events.
 mod ingestion;
-/// Scores that come without a batch.
+/// Scores: sent without a batch, read, deleted.
 mod scores;
 /// The project a key opens.
 mod projects;
@@ -39,7 +41,11 @@ mod prompts;
 pub fn routes() -> Router<App> {
     Router::new()
         .route("/api/public/ingestion", post(ingestion::ingest))
-        .route("/api/public/scores", post(scores::create))
+        .route("/api/public/scores", get(scores::list::first).post(scores::create))
+        .route("/api/public/scores/{*id}", get(scores::one::first).delete(scores::one::delete))
+        .route("/api/public/v2/scores", get(scores::list::second))
+        .route("/api/public/v2/scores/{*id}", get(scores::one::second))
+        .route("/api/public/v3/scores", get(scores::typed::list))
         .route("/api/public/projects", get(projects::list))
         .route("/api/public/traces", get(traces::list))
         .route("/api/public/traces/{*id}", get(traces::show))

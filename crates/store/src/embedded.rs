@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use ratchet_core::id::{ObservationId, SessionId, TraceId};
+use ratchet_core::id::{ObservationId, ScoreId, SessionId, TraceId};
 use ratchet_core::observation::Observation;
 use ratchet_core::price::PriceTable;
 use ratchet_core::score::Score;
@@ -64,8 +64,10 @@ use writer::WriterHandle;
 
 const TELEMETRY_FILE: &str = "telemetry.db";
 const CATALOG_FILE: &str = "catalog.db";
-const TELEMETRY_MIGRATIONS: &[Migration] =
-    &[include_str!("embedded/migrations/telemetry/0001_ground.sql")];
+const TELEMETRY_MIGRATIONS: &[Migration] = &[
+    include_str!("embedded/migrations/telemetry/0001_ground.sql"),
+    include_str!("embedded/migrations/telemetry/0002_scores.sql"),
+];
 const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("embedded/migrations/catalog/0001_ground.sql"),
     include_str!("embedded/migrations/catalog/0004_prompts.sql"),
@@ -258,6 +260,22 @@ impl Engine {
 
     pub(crate) async fn scores(&self, query: ScoreQuery) -> StoreResult<Page<Score>> {
         self.shared.readers.read(move |db| read::scores::list(db, &query)).await
+    }
+
+    pub(crate) async fn score(
+        &self,
+        project: ProjectId,
+        id: ScoreId,
+    ) -> StoreResult<Option<Score>> {
+        let query = move |db: &_| read::scores::one(db, &project, &id);
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+    }
+
+    pub(crate) async fn delete_score(&self, project: ProjectId, id: ScoreId) -> StoreResult<bool> {
+        let delete = move |writer: &mut writer::Writer| {
+            writer.transact(|applier| applier.delete_score(&project, &id))
+        };
+        self.shared.writer.run(delete).await
     }
 
     pub(crate) async fn attached(

@@ -16,6 +16,17 @@ pub struct TimeRange {
     pub to: Option<Timestamp>,
 }
 
+impl TimeRange {
+    /// The moments inside both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            from: self.from.into_iter().chain(other.from).max(),
+            to: self.to.into_iter().chain(other.to).min(),
+        }
+    }
+}
+
 /// A test on one column of a record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition<Column> {
@@ -32,6 +43,8 @@ pub enum Test {
     Text(TextTest, String),
     /// A number compares so.
     Number(Compare, f64),
+    /// One of these numbers.
+    AnyNumber(Vec<f64>),
     /// A time compares so.
     Time(Compare, Timestamp),
     /// A truth.
@@ -155,6 +168,35 @@ pub enum ObservationColumn {
     TraceSession,
     TraceTags,
     TraceEnvironment,
+}
+
+/// The columns of a score that can be tested, its trace's among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the field of the same name in core::score")]
+pub enum ScoreColumn {
+    Id,
+    Name,
+    DataType,
+    /// The value as a number.
+    Number,
+    /// The value as a text.
+    Text,
+    Source,
+    Timestamp,
+    Environment,
+    Comment,
+    Author,
+    Config,
+    Queue,
+    /// The trace it judges, or whose observation it judges.
+    Trace,
+    Observation,
+    Session,
+    DatasetRun,
+    Metadata,
+    TraceName,
+    TraceUser,
+    TraceTags,
 }
 
 /// What to order traces by.
@@ -282,10 +324,10 @@ pub struct ScoreQuery {
     pub project: ProjectId,
     /// Given when.
     pub range: TimeRange,
-    /// On what.
+    /// On what: spares the scan.
     pub on: ScoresOn,
-    /// With this name.
-    pub name: Option<String>,
+    /// Passing all of these.
+    pub conditions: Vec<Condition<ScoreColumn>>,
     /// Which slice.
     pub paging: Paging,
 }
@@ -302,6 +344,8 @@ pub enum ScoresOn {
     Observation(TraceId, ObservationId),
     /// This session.
     Session(SessionId),
+    /// This run of a dataset.
+    DatasetRun(String),
 }
 
 /// What hangs on a trace, by id.

@@ -1,4 +1,4 @@
-use ratchet_core::id::{ObservationId, SessionId, TraceId};
+use ratchet_core::id::{ObservationId, ScoreId, SessionId, TraceId};
 use ratchet_core::observation::{Observation, ObservationPatch};
 use ratchet_core::score::{Score, ScorePatch};
 use ratchet_core::session::Session;
@@ -129,10 +129,30 @@ impl Telemetry {
     /// Returns the scores that match, newest first.
     ///
     /// # Errors
-    /// Fails on a cursor that is not ours.
+    /// Fails on a cursor that is not ours or on a test that does not fit its column.
     pub async fn scores(&self, query: ScoreQuery) -> StoreResult<Page<Score>> {
         match self {
             Self::Embedded(engine) => engine.scores(query).await,
+        }
+    }
+
+    /// Returns one score.
+    ///
+    /// # Errors
+    /// Fails only when the database does; a score that is not there is `None`.
+    pub async fn score(&self, project: ProjectId, id: ScoreId) -> StoreResult<Option<Score>> {
+        match self {
+            Self::Embedded(engine) => engine.score(project, id).await,
+        }
+    }
+
+    /// Deletes a score and says whether it was there.
+    ///
+    /// # Errors
+    /// On any error the score is untouched.
+    pub async fn delete_score(&self, project: ProjectId, id: ScoreId) -> StoreResult<bool> {
+        match self {
+            Self::Embedded(engine) => engine.delete_score(project, id).await,
         }
     }
 

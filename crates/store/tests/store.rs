@@ -40,6 +40,11 @@ fn filters() {
 }
 
 #[test]
+fn scores() {
+    behaviour::check(embedded, behaviour::scores::ALL);
+}
+
+#[test]
 fn search() {
     behaviour::check(embedded, behaviour::search::ALL);
 }

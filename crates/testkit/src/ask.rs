@@ -1,6 +1,6 @@
 //! Questions that tests ask, with everything they do not care about filled in.
 
-use ratchet_core::id::{ObservationId, SessionId, TraceId};
+use ratchet_core::id::{ObservationId, ScoreId, SessionId, TraceId};
 use ratchet_core::observation::Observation;
 use ratchet_core::score::Score;
 use ratchet_core::session::Session;
@@ -57,7 +57,7 @@ pub fn all_scores(project: &ProjectId) -> ScoreQuery {
         project: project.clone(),
         range: TimeRange::default(),
         on: ScoresOn::Anything,
-        name: None,
+        conditions: Vec::new(),
         paging: ONE_PAGE,
     }
 }
@@ -114,6 +114,11 @@ pub async fn observation(store: &Telemetry, project: &ProjectId, id: &str) -> Ob
     let id = ObservationId::parse(id).unwrap();
     let found = store.observation(project.clone(), id.clone()).await.unwrap();
     found.unwrap_or_else(|| panic!("observation {id} is not there"))
+}
+
+/// One score, if it is there.
+pub async fn score(store: &Telemetry, project: &ProjectId, id: &str) -> Option<Score> {
+    store.score(project.clone(), ScoreId::parse(id).unwrap()).await.unwrap()
 }
 
 /// One session, if it is there.

@@ -11,6 +11,8 @@ pub mod summaries;
 pub mod paging;
 /// Every column, every test.
 pub mod filters;
+/// Scores, found and deleted.
+pub mod scores;
 /// Looking for a text.
 pub mod search;
 /// Sums by hour and dimension.

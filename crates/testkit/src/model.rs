@@ -7,7 +7,7 @@ mod view;
 
 use std::collections::BTreeMap;
 
-use ratchet_core::id::{ObservationId, SessionId, TraceId};
+use ratchet_core::id::{ObservationId, ScoreId, SessionId, TraceId};
 use ratchet_core::merge::Merge;
 use ratchet_core::observation::{Observation, ObservationPatch};
 use ratchet_core::score::{Score, ScorePatch, ScoreTarget};
@@ -15,7 +15,7 @@ use ratchet_core::session::Session;
 use ratchet_core::time::Timestamp;
 use ratchet_core::trace::{Trace, TracePatch};
 use ratchet_store::aggregate::{AggregateQuery, Group};
-use ratchet_store::query::{Condition, ObservationColumn, TraceColumn};
+use ratchet_store::query::{Condition, ObservationColumn, ScoreColumn, TraceColumn};
 use ratchet_store::telemetry::Batch;
 
 /// What one project's store should know.
@@ -87,6 +87,11 @@ impl Model {
         }
     }
 
+    /// Forgets a score; says whether it was there.
+    pub fn delete_score(&mut self, id: &ScoreId) -> bool {
+        self.scores.remove(&id.to_string()).is_some()
+    }
+
     /// Every trace as it should be read, by id.
     pub fn traces(&self) -> Vec<Trace> {
         let mut ids: Vec<_> = self.traces.keys().cloned().collect();
@@ -148,6 +153,23 @@ impl Model {
         Some(judged?.into_iter().filter(|(passed, _)| *passed).map(|(_, seen)| seen).collect())
     }
 
+    /// The scores that pass, by id; `None` when a test does not fit its column.
+    pub fn scores_passing(&self, conditions: &[Condition<ScoreColumn>]) -> Option<Vec<Score>> {
+        let traces: BTreeMap<_, _> =
+            self.traces().into_iter().map(|trace| (trace.id.clone(), trace)).collect();
+        let passes = |score: &Score| {
+            let trace = target_trace(&score.target).and_then(|id| traces.get(id));
+            let cells = conditions.iter().map(|condition| {
+                let cell = column::of_score(score, trace, condition.column);
+                column::passes(&cell, &condition.test)
+            });
+            cells.collect::<Option<Vec<bool>>>().map(|all| all.iter().all(|passed| *passed))
+        };
+        let judged: Option<Vec<_>> =
+            self.scores().into_iter().map(|score| Some((passes(&score)?, score))).collect();
+        Some(judged?.into_iter().filter(|(passed, _)| *passed).map(|(_, score)| score).collect())
+    }
+
     /// The sums by group, by time and key.
     pub fn aggregate(&self, query: &AggregateQuery) -> Vec<Group> {
         aggregate::groups(self, query)
@@ -161,7 +183,11 @@ fn home(patch: &ObservationPatch) -> TraceId {
 
 /// The trace a score hangs on.
 fn trace_of(score: &ScorePatch) -> Option<&TraceId> {
-    match score.target.value()? {
+    target_trace(score.target.value()?)
+}
+
+fn target_trace(target: &ScoreTarget) -> Option<&TraceId> {
+    match target {
         ScoreTarget::Trace(trace) | ScoreTarget::Observation(trace, _) => Some(trace),
         ScoreTarget::Session(_) | ScoreTarget::DatasetRun(_) => None,
     }

@@ -54,8 +54,13 @@ fn read(data: &Path) -> Left {
             environments: Vec::new(),
             paging: EVERYTHING,
         };
-        let scores =
-            ScoreQuery { project, range, on: ScoresOn::Anything, name: None, paging: EVERYTHING };
+        let scores = ScoreQuery {
+            project,
+            range,
+            on: ScoresOn::Anything,
+            conditions: Vec::new(),
+            paging: EVERYTHING,
+        };
         let telemetry = &folder.telemetry;
         let groups = telemetry.aggregate(kinds).await.unwrap().groups;
         let kind = |group: &Group| group.key[0].clone().unwrap_or_default();

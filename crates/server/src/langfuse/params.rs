@@ -8,7 +8,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::page::PageMeta;
 use ratchet_remote::langfuse::wire::word::Spelled;
-use ratchet_store::query::{PageNumber, TimeRange};
+use ratchet_store::query::{PageNumber, Paging, TimeRange};
 
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
@@ -34,6 +34,17 @@ impl Params {
         self.values(name).map(str::to_owned).collect()
     }
 
+    /// The values of a name that holds several with commas between them.
+    pub(super) fn commas(&self, name: &str) -> Vec<String> {
+        let parts = self.values(name).flat_map(|value| value.split(','));
+        parts.map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// A number that is neither infinite nor no number at all.
+    pub(super) fn number(&mut self, name: &str) -> Option<f64> {
+        self.parsed(name, number)
+    }
+
     /// A point in time.
     pub(super) fn time(&mut self, name: &str) -> Option<Timestamp> {
         self.parsed(name, |text| Timestamp::parse(text).map_err(|why| why.to_string()))
@@ -51,11 +62,15 @@ impl Params {
 
     /// A word of a closed set.
     pub(super) fn word<T: Spelled>(&mut self, name: &str) -> Option<T> {
-        self.parsed(name, |text| {
-            T::from_word(text).ok_or_else(|| {
-                let known: Vec<_> = T::all().into_iter().map(T::word).collect();
-                format!("{} is not a known {}: {}", text, T::WHAT, known.join(", "))
-            })
+        self.parsed(name, word)
+    }
+
+    /// Words of a closed set, with commas between them.
+    pub(super) fn words<T: Spelled>(&mut self, name: &str) -> Vec<T> {
+        let words: Result<Vec<T>, _> = self.commas(name).iter().map(|text| word(text)).collect();
+        words.unwrap_or_else(|message| {
+            self.report([Issue::at(name, message)]);
+            Vec::new()
         })
     }
 
@@ -64,6 +79,12 @@ impl Params {
         let page = self.whole("page", 1..=u64::MAX).unwrap_or(1);
         let limit = self.whole("limit", 1..=MAX_LIMIT).unwrap_or(DEFAULT_LIMIT);
         PageNumber { page, limit }
+    }
+
+    /// The next slice of a list that goes on behind a cursor, of at most a hundred rows.
+    pub(super) fn slice(&mut self) -> (Paging, u64) {
+        let limit = self.whole("limit", 1..=MAX_LIMIT).unwrap_or(DEFAULT_LIMIT);
+        (Paging::After { cursor: self.text("cursor"), limit }, limit)
     }
 
     /// Any value that has a form of its own.
@@ -116,6 +137,20 @@ impl Params {
 /// Where a page stands among all rows.
 pub(super) fn meta(page: PageNumber, total: Option<u64>) -> PageMeta {
     PageMeta::new(page.page, page.limit, total.unwrap_or(0))
+}
+
+/// Reads a word of a closed set.
+pub(super) fn word<T: Spelled>(text: &str) -> Result<T, String> {
+    T::from_word(text).ok_or_else(|| {
+        let known: Vec<_> = T::all().into_iter().map(T::word).collect();
+        format!("{} is not a known {}: {}", text, T::WHAT, known.join(", "))
+    })
+}
+
+/// Reads a number that is neither infinite nor no number at all.
+pub(super) fn number(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+    number.ok_or_else(|| format!("must be a finite number, not {text}"))
 }
 
 impl FromRequestParts<App> for Params {

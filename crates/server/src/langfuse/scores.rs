@@ -1,3 +1,5 @@
+//! Scores: sent without a batch, read, deleted.
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -15,6 +17,17 @@ use crate::app::App;
 use crate::auth::Scorer;
 use crate::body::Received;
 use crate::error::{ApiError, ApiResult};
+
+/// What a request for a list asks for.
+mod asked;
+/// What the first shape of a score has no words for.
+pub(super) mod first_shape;
+/// Lists in numbered pages.
+pub(super) mod list;
+/// One score: shown and deleted.
+pub(super) mod one;
+/// Scores with typed values, behind a cursor.
+pub(super) mod typed;
 
 /// Whether a body held one score or a list of them; the answers differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

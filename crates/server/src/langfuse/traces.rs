@@ -20,6 +20,7 @@ use ratchet_store::query::{
 use self::asked::{AskedList, Group, Groups, Unknown};
 use super::params::{Params, meta};
 use super::path::PathId;
+use super::scores::first_shape;
 use super::{answer, observations};
 use crate::app::App;
 use crate::auth::Reader;
@@ -95,7 +96,8 @@ pub(super) async fn show(
         let mut details = TraceDetails::new(&trace, project.as_str());
         let show = |row| observations::view(row, &prices);
         details.observations = observations.iter().map(show).collect();
-        details.scores = scores.iter().filter_map(ScoreView::new).collect();
+        let fits = |score: &&Score| first_shape::fits(score, &headers);
+        details.scores = scores.iter().filter(fits).map(ScoreView::new).collect();
         groups.hide_numbers(&mut details, unknown);
         let view: TraceWithFullDetails =
             DetailedTrace { trace: TraceView::new(&trace, project.as_str()), details };
@@ -156,7 +158,7 @@ async fn scores_of(app: &App, project: &ProjectId, trace: &Trace) -> ApiResult<V
             project: project.clone(),
             range: TimeRange::default(),
             on: ScoresOn::Trace(trace.id.clone()),
-            name: None,
+            conditions: Vec::new(),
             paging: Paging::After { cursor, limit: SLICE },
         };
         let page = app.store.telemetry.scores(query).await?;

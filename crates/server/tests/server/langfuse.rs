@@ -8,6 +8,8 @@ use crate::harness::{Reply, TestServer};
 mod ingestion;
 /// Scores that come without a batch.
 mod scores;
+/// Scores, listed, shown and deleted.
+mod score_reads;
 /// What comes back.
 mod reads;
 /// Which records a query finds.

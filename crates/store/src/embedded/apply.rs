@@ -1,6 +1,7 @@
 //! Applies prepared batches inside the writer's transaction.
 
 use ratchet_core::environment::Environment;
+use ratchet_core::id::ScoreId;
 use ratchet_core::merge::Merge;
 use ratchet_core::observation::ObservationPatch;
 use ratchet_core::price::PriceTable;
@@ -307,6 +308,18 @@ impl<'a> Applier<'a> {
             None => ScoreRow { no: None, patch, created_at: now, updated_at: now },
         };
         row.write(self.db, project)
+    }
+
+    /// Deletes a score; says whether it was there.
+    pub(super) fn delete_score(
+        &mut self,
+        project: &ProjectId,
+        id: &ScoreId,
+    ) -> rusqlite::Result<bool> {
+        let Some(project) = project_number(self.db, project)? else { return Ok(false) };
+        let sql = "DELETE FROM score WHERE project = ? AND id = ?";
+        let deleted = self.db.prepare_cached(sql)?.execute(params![project, Column(id)])?;
+        Ok(deleted > 0)
     }
 
     /// Deletes a trace and everything that hangs on it.

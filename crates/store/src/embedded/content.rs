@@ -77,6 +77,11 @@ fn holds(seen: Option<Seen>, test: &Test) -> bool {
         Test::Number(how, number) => {
             seen.number().map_or(*how == Compare::Unequal, |seen| compare(seen, *how, *number))
         }
+        Test::AnyNumber(numbers) => {
+            let is_same =
+                |seen| numbers.iter().any(|number| compare(seen, Compare::Equal, *number));
+            seen.number().is_some_and(is_same)
+        }
         Test::Is(yes) => matches!(seen, Seen::Bool(seen, _) if seen == *yes),
         Test::AnyOf(words) => words.iter().any(|word| word == seen.text()),
         Test::NoneOf(words) => words.iter().all(|word| word != seen.text()),

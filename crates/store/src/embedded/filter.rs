@@ -7,8 +7,13 @@ use ratchet_core::observation::{Level, ObservationKind};
 use ratchet_core::time::Timestamp;
 use rusqlite::types::Value;
 
-use crate::query::{Compare, Condition, ObservationColumn, Test, TextTest, TimeRange, TraceColumn};
+use crate::query::{
+    Compare, Condition, ObservationColumn, ScoreColumn, Test, TextTest, TimeRange, TraceColumn,
+};
 use crate::{StoreError, StoreResult};
+
+/// The columns of a score.
+pub(super) mod score;
 
 /// A growing WHERE clause and its parameters.
 #[derive(Debug, Default)]
@@ -78,6 +83,14 @@ impl Where {
         })
     }
 
+    /// Adds tests on scores, known as `s`, and their traces, known as `t`.
+    pub(super) fn scores(&mut self, conditions: &[Condition<ScoreColumn>]) -> StoreResult<()> {
+        check_size(conditions)?;
+        conditions.iter().try_for_each(|condition| {
+            self.test(score::kind(condition.column), &condition.test, &condition.column)
+        })
+    }
+
     /// Adds "in one of these environments".
     pub(super) fn any_environment(&mut self, column: &str, environments: &[String]) {
         self.any_of(&format!("coalesce({column}, 'default')"), environments, text_value);
@@ -120,6 +133,10 @@ impl Where {
             (Kind::Id(sql), Test::NoneOf(words)) => self.none_of(sql, words, id_value),
             (Kind::Number(sql), Test::Number(how, number)) => {
                 self.and(comparison(sql, *how), [(*number).into()]);
+            }
+            (Kind::Number(sql), Test::AnyNumber(numbers)) => {
+                let marks = vec!["?"; numbers.len()].join(", ");
+                self.and(format!("{sql} IN ({marks})"), numbers.iter().map(|n| Value::Real(*n)));
             }
             (Kind::Time(sql), Test::Time(how, time)) => {
                 self.and(comparison(sql, *how), [Timestamp::nanos(*time).into()]);
@@ -193,6 +210,7 @@ fn check_size<C>(conditions: &[Condition<C>]) -> StoreResult<()> {
 fn words_in(test: &Test) -> usize {
     match test {
         Test::AnyOf(words) | Test::NoneOf(words) | Test::AllOf(words) => words.len(),
+        Test::AnyNumber(numbers) => numbers.len(),
         Test::Key(_, test) => words_in(test),
         Test::Text(..)
         | Test::Number(..)

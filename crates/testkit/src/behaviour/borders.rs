@@ -232,15 +232,17 @@ async fn scores_by_target(store: Telemetry) {
         .with(score("on-trace").on("a").of_trace("t").number(1.0).given(1))
         .with(score("on-step").on("a").of_observation("t", "o").number(1.0).given(2))
         .with(score("on-other").on("b").of_trace("u").number(1.0).given(3))
-        .with(score("on-session").on("b").of_session("s").number(1.0).given(4));
+        .with(score("on-session").on("b").of_session("s").number(1.0).given(4))
+        .with(score("on-run").on("c").of_run("r").number(1.0).given(5));
     store.record(told.build()).await.unwrap();
     let (t, o) = (TraceId::parse("t").unwrap(), ObservationId::parse("o").unwrap());
     let session = ratchet_core::id::SessionId::parse("s").unwrap();
-    let by_target: [(ScoresOn, &[&str]); 4] = [
-        (ScoresOn::Anything, &["on-session", "on-other", "on-step", "on-trace"]),
+    let by_target: [(ScoresOn, &[&str]); 5] = [
+        (ScoresOn::Anything, &["on-run", "on-session", "on-other", "on-step", "on-trace"]),
         (ScoresOn::Trace(t.clone()), &["on-step", "on-trace"]),
         (ScoresOn::Observation(t, o), &["on-step"]),
         (ScoresOn::Session(session), &["on-session"]),
+        (ScoresOn::DatasetRun("r".to_owned()), &["on-run"]),
     ];
     for (on, expected) in by_target {
         let query = ScoreQuery { on: on.clone(), ..ask::all_scores(&shop) };
@@ -248,8 +250,6 @@ async fn scores_by_target(store: Telemetry) {
         let ids: Vec<_> = found.iter().map(|score| score.id.to_string()).collect();
         assert_eq!(ids, expected, "{on:?}");
     }
-    let named = ScoreQuery { name: Some("b".to_owned()), ..ask::all_scores(&shop) };
-    assert_eq!(store.scores(named).await.unwrap().total, Some(2));
     let none: Vec<Observation> = ask::observations(&store, &shop).await;
     assert_eq!(none, [], "a score makes no observation");
 }

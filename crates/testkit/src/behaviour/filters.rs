@@ -116,7 +116,7 @@ const WORDS: [&str; 10] =
 const HEX: [&str; 3] = ["00000000000000000000000000000abc", "0000000000000abc", "abc"];
 
 /// Tests of every kind, with values that some records have and others lack.
-fn tests() -> Vec<Test> {
+pub(super) fn tests() -> Vec<Test> {
     let how = [
         TextTest::Equals,
         TextTest::Differs,
@@ -147,7 +147,8 @@ fn tests() -> Vec<Test> {
     let lists = lists.into_iter().flat_map(|words| {
         [Test::AnyOf(list(words)), Test::NoneOf(list(words)), Test::AllOf(list(words))]
     });
-    let plain: Vec<Test> = texts.chain(numbers).chain(lists).collect();
+    let several = [Test::AnyNumber(Vec::new()), Test::AnyNumber(vec![2.0, 0.5, 0.0])];
+    let plain: Vec<Test> = texts.chain(numbers).chain(lists).chain(several).collect();
     let fits_a_key = |test: &&Test| !matches!(test, Test::AllOf(_));
     let keyed: Vec<Test> = ["k", "n", "", "none"]
         .into_iter()
@@ -222,7 +223,11 @@ async fn observation_columns(store: Telemetry) {
 
 /// The same ids in any order, or a refusal where the test does not fit the column.
 #[track_caller]
-fn compare(read: Result<Vec<String>, StoreError>, expected: Option<Vec<String>>, asked: &str) {
+pub(super) fn compare(
+    read: Result<Vec<String>, StoreError>,
+    expected: Option<Vec<String>>,
+    asked: &str,
+) {
     match (read, expected) {
         (Ok(mut read), Some(mut expected)) => {
             read.sort();

@@ -8,6 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use ratchet_core::field::Authority;
+use ratchet_core::id::ScoreId;
 use ratchet_core::observation::Level;
 use ratchet_store::aggregate::{Dimension, Step};
 use ratchet_store::project::ProjectId;
@@ -25,6 +26,7 @@ use crate::reading::Reading;
 enum Happening {
     Recorded(Vec<Patch>),
     DeletedBefore(i64),
+    ScoreDeleted(usize),
 }
 
 /// Tells only what was said: a patch has many fields, and most say nothing.
@@ -32,6 +34,7 @@ impl fmt::Debug for Happening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let patches = match self {
             Self::DeletedBefore(millis) => return write!(f, "deleted before {millis}"),
+            Self::ScoreDeleted(number) => return write!(f, "deleted score s{number}"),
             Self::Recorded(patches) => patches,
         };
         f.write_str("recorded")?;
@@ -84,6 +87,11 @@ async fn tell(store: &Telemetry, shop: &ProjectId, story: &[Happening]) {
                 while store.delete_before(shop.clone(), at(*millis)).await.unwrap() > 0 {}
                 model.delete_before(at(*millis));
             }
+            Happening::ScoreDeleted(number) => {
+                let id = ScoreId::parse(&format!("s{number}")).unwrap();
+                let was_there = store.delete_score(shop.clone(), id.clone()).await.unwrap();
+                assert_eq!(was_there, model.delete_score(&id));
+            }
         }
         let read = Reading::of_store(store, shop).await;
         read.assert_equals(&Reading::of_model(&model), &format!("after {happening:?}"));
@@ -96,8 +104,9 @@ async fn tell(store: &Telemetry, shop: &ProjectId, story: &[Happening]) {
 
 fn happening() -> impl Strategy<Value = Happening> {
     prop_oneof![
-        9 => vec(patch(), 1..6).prop_map(Happening::Recorded),
-        1 => (-2 * HOUR..3 * HOUR).prop_map(Happening::DeletedBefore),
+        18 => vec(patch(), 1..6).prop_map(Happening::Recorded),
+        2 => (-2 * HOUR..3 * HOUR).prop_map(Happening::DeletedBefore),
+        1 => (0..3_usize).prop_map(Happening::ScoreDeleted),
     ]
 }
 

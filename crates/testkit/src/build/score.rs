@@ -66,6 +66,12 @@ impl ScoreBuilder {
         self
     }
 
+    /// Says which run of a dataset it judges.
+    pub fn of_run(mut self, run: &str) -> Self {
+        self.patch.target = Field::said(ScoreTarget::DatasetRun(run.to_owned()), self.stamp);
+        self
+    }
+
     /// Says the verdict as a number.
     pub fn number(self, number: f64) -> Self {
         self.value(ScoreValue::Numeric(number))
@@ -86,6 +92,14 @@ impl ScoreBuilder {
     /// Says where the judged run ran.
     pub fn in_environment(mut self, name: &str) -> Self {
         self.patch.environment = Field::said(Environment::normalise(name), self.stamp);
+        self
+    }
+
+    /// Says who gave it, by which config and in which queue.
+    pub fn by(mut self, author: &str, config: &str, queue: &str) -> Self {
+        self.patch.author = Field::said(author.to_owned(), self.stamp);
+        self.patch.config = Field::said(config.to_owned(), self.stamp);
+        self.patch.queue = Field::said(queue.to_owned(), self.stamp);
         self
     }
 

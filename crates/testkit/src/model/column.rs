@@ -3,9 +3,12 @@
 use ratchet_core::money::Money;
 use ratchet_core::observation::{Level, Observation};
 use ratchet_core::payload::{Json, Payload};
+use ratchet_core::score::{Score, ScoreTarget};
 use ratchet_core::time::Timestamp;
 use ratchet_core::trace::{LevelCounts, Trace};
-use ratchet_store::query::{Compare, ObservationColumn, Test, TextTest, TraceColumn};
+use ratchet_store::query::{
+    Compare, ObservationColumn, ScoreColumn, Test, TextTest, TraceColumn,
+};
 
 /// The value of a column.
 pub(super) enum Cell {
@@ -25,6 +28,9 @@ pub(super) fn passes(cell: &Cell, test: &Test) -> Option<bool> {
         (Cell::Text(text), test) => text_passes(text.as_deref(), test),
         (Cell::Number(number), Test::Number(how, than)) => {
             Some(number.map_or(*how == Compare::Unequal, |number| compares(*how, &number, than)))
+        }
+        (Cell::Number(number), Test::AnyNumber(numbers)) => {
+            Some(number.is_some_and(|number| numbers.contains(&number)))
         }
         (Cell::Time(time), Test::Time(how, than)) => {
             Some(time.map_or(*how == Compare::Unequal, |time| compares(*how, &time, than)))
@@ -87,7 +93,7 @@ fn key_passes(json: Option<&Json>, test: &Test) -> Option<bool> {
         other => other.as_f64(),
     };
     match test {
-        Test::Number(..) => passes(&Cell::Number(number()), test),
+        Test::Number(..) | Test::AnyNumber(_) => passes(&Cell::Number(number()), test),
         _ => text_passes(text.as_deref(), test),
     }
 }
@@ -175,6 +181,39 @@ pub(super) fn of_observation(seen: &Observation, of: &Trace, column: Observation
         ObservationColumn::TraceSession => Cell::Text(of.session.as_ref().map(ToString::to_string)),
         ObservationColumn::TraceTags => Cell::Tags(of.tags.clone()),
         ObservationColumn::TraceEnvironment => Cell::Text(Some(of.environment.to_string())),
+    }
+}
+
+pub(super) fn of_score(score: &Score, of: Option<&Trace>, column: ScoreColumn) -> Cell {
+    let (trace, observation, session, run) = match &score.target {
+        ScoreTarget::Trace(trace) => (Some(trace.to_string()), None, None, None),
+        ScoreTarget::Observation(trace, seen) => {
+            (Some(trace.to_string()), Some(seen.to_string()), None, None)
+        }
+        ScoreTarget::Session(session) => (None, None, Some(session.to_string()), None),
+        ScoreTarget::DatasetRun(run) => (None, None, None, Some(run.clone())),
+    };
+    match column {
+        ScoreColumn::Id => Cell::Text(Some(score.id.to_string())),
+        ScoreColumn::Name => Cell::Text(Some(score.name.clone())),
+        ScoreColumn::DataType => Cell::Text(Some(score.value.data_type().to_owned())),
+        ScoreColumn::Number => Cell::Number(score.value.number()),
+        ScoreColumn::Text => Cell::Text(score.value.text().map(str::to_owned)),
+        ScoreColumn::Source => Cell::Text(Some(score.source.as_str().to_owned())),
+        ScoreColumn::Timestamp => Cell::Time(Some(score.timestamp)),
+        ScoreColumn::Environment => Cell::Text(Some(score.environment.to_string())),
+        ScoreColumn::Comment => Cell::Text(score.comment.clone()),
+        ScoreColumn::Author => Cell::Text(score.author.clone()),
+        ScoreColumn::Config => Cell::Text(score.config.clone()),
+        ScoreColumn::Queue => Cell::Text(score.queue.clone()),
+        ScoreColumn::Trace => Cell::Text(trace),
+        ScoreColumn::Observation => Cell::Text(observation),
+        ScoreColumn::Session => Cell::Text(session),
+        ScoreColumn::DatasetRun => Cell::Text(run),
+        ScoreColumn::Metadata => Cell::Keys(score.metadata.clone()),
+        ScoreColumn::TraceName => Cell::Text(of.and_then(|trace| trace.name.clone())),
+        ScoreColumn::TraceUser => Cell::Text(of.and_then(|trace| trace.user.clone())),
+        ScoreColumn::TraceTags => Cell::Tags(of.map(|t| t.tags.clone()).unwrap_or_default()),
     }
 }
 

@@ -15,6 +15,11 @@ pub enum Maybe<T> {
 }
 
 impl<T> Maybe<T> {
+    /// What is there, or null.
+    pub fn or_null(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Self::Value)
+    }
+
     /// Whether it was not mentioned.
     pub fn is_absent(&self) -> bool {
         matches!(self, Self::Absent)

@@ -29,3 +29,22 @@ impl PageMeta {
         Self { page, limit, total_items, total_pages: total_items.div_ceil(limit.max(1)) }
     }
 }
+
+/// One slice of a list that goes on behind a cursor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sliced<T> {
+    /// The rows.
+    pub data: Vec<T>,
+    /// Where to go on.
+    pub meta: SliceMeta,
+}
+
+/// Where a slice ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SliceMeta {
+    /// Rows at most.
+    pub limit: u64,
+    /// What to ask for next; absent at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+}

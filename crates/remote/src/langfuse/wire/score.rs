@@ -1,11 +1,16 @@
 use ratchet_core::score::{Score, ScoreSource, ScoreTarget, ScoreValue};
+use ratchet_core::trace::Trace;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::json::{Raw, both, object};
+use super::maybe::Maybe;
 use super::time::Time;
 use super::word::Word;
 
-/// A score on a trace or an observation.
+/// A score with its polymorphic value, as the newest API shows it.
+pub mod v3;
+
+/// A score, as the first two versions of the API show it.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScoreView {
     /// Whose, on what, and when.
@@ -23,9 +28,17 @@ pub struct ScoreBase {
     /// Its id.
     pub id: String,
     /// The trace it judges, or whose observation it judges.
-    pub trace_id: String,
+    #[serde(default)]
+    pub trace_id: Option<String>,
     /// The observation it judges, if not the whole trace.
+    #[serde(default)]
     pub observation_id: Option<String>,
+    /// The session it judges.
+    #[serde(default)]
+    pub session_id: Option<String>,
+    /// The dataset run it judges.
+    #[serde(default)]
+    pub dataset_run_id: Option<String>,
     /// What is judged.
     pub name: String,
     /// Who says so.
@@ -78,21 +91,35 @@ pub enum Verdict {
         /// The text.
         string_value: String,
     },
+    /// What the output should have been.
+    Correction {
+        /// Always 0.
+        value: f64,
+        /// The better output.
+        string_value: String,
+    },
 }
 
 impl ScoreView {
-    /// Shows a score; `None` for those this shape has no words for: corrections, and scores on
-    /// sessions and dataset runs.
-    pub fn new(score: &Score) -> Option<Self> {
-        let (trace, observation) = match &score.target {
-            ScoreTarget::Trace(trace) => (trace, None),
-            ScoreTarget::Observation(trace, observation) => (trace, Some(observation)),
-            ScoreTarget::Session(_) | ScoreTarget::DatasetRun(_) => return None,
-        };
+    /// Shows a score.
+    pub fn new(score: &Score) -> Self {
+        let (mut trace_id, mut observation_id) = (None, None);
+        let (mut session_id, mut dataset_run_id) = (None, None);
+        match &score.target {
+            ScoreTarget::Trace(trace) => trace_id = Some(trace.to_string()),
+            ScoreTarget::Observation(trace, observation) => {
+                trace_id = Some(trace.to_string());
+                observation_id = Some(observation.to_string());
+            }
+            ScoreTarget::Session(session) => session_id = Some(session.to_string()),
+            ScoreTarget::DatasetRun(run) => dataset_run_id = Some(run.clone()),
+        }
         let base = ScoreBase {
             id: score.id.to_string(),
-            trace_id: trace.to_string(),
-            observation_id: observation.map(ToString::to_string),
+            trace_id,
+            observation_id,
+            session_id,
+            dataset_run_id,
             name: score.name.clone(),
             source: Word(score.source),
             timestamp: score.timestamp.into(),
@@ -105,22 +132,20 @@ impl ScoreView {
             queue_id: score.queue.clone(),
             environment: score.environment.to_string(),
         };
-        Some(Self { base, verdict: Verdict::new(&score.value)? })
+        Self { base, verdict: Verdict::new(&score.value) }
     }
 }
 
 impl Verdict {
-    fn new(value: &ScoreValue) -> Option<Self> {
+    fn new(value: &ScoreValue) -> Self {
         let number = value.number().unwrap_or(0.0);
         let string_value = value.text().unwrap_or_default().to_owned();
         match value {
-            ScoreValue::Numeric(_) => Some(Self::Numeric { value: number }),
-            ScoreValue::Boolean(_) => Some(Self::Boolean { value: number, string_value }),
-            ScoreValue::Categorical { .. } => {
-                Some(Self::Categorical { value: number, string_value })
-            }
-            ScoreValue::Text(_) => Some(Self::Text { string_value }),
-            ScoreValue::Correction(_) => None,
+            ScoreValue::Numeric(_) => Self::Numeric { value: number },
+            ScoreValue::Boolean(_) => Self::Boolean { value: number, string_value },
+            ScoreValue::Categorical { .. } => Self::Categorical { value: number, string_value },
+            ScoreValue::Text(_) => Self::Text { string_value },
+            ScoreValue::Correction(_) => Self::Correction { value: number, string_value },
         }
     }
 }
@@ -129,5 +154,57 @@ impl<'de> Deserialize<'de> for ScoreView {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (base, verdict) = both(deserializer)?;
         Ok(Self { base, verdict })
+    }
+}
+
+/// A score with what a list shows of its trace.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListedScore {
+    /// The score.
+    #[serde(flatten)]
+    pub score: ScoreView,
+    /// Its trace.
+    #[serde(flatten)]
+    pub beside: BesideScore,
+}
+
+/// What a list shows beside a score.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BesideScore {
+    /// The trace it judges; null where it judges none, absent where nobody asked.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    pub trace: Maybe<ScoreTrace>,
+}
+
+/// What a score shows of the trace it judges.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScoreTrace {
+    /// Who the run was for.
+    pub user_id: Option<String>,
+    /// Its labels.
+    pub tags: Vec<String>,
+    /// Where it ran.
+    pub environment: Option<String>,
+    /// The session it belongs to.
+    pub session_id: Option<String>,
+}
+
+impl ScoreTrace {
+    /// Shows a trace.
+    pub fn new(trace: &Trace) -> Self {
+        Self {
+            user_id: trace.user.clone(),
+            tags: trace.tags.clone(),
+            environment: Some(trace.environment.to_string()),
+            session_id: trace.session.as_ref().map(ToString::to_string),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ListedScore {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (score, beside) = both(deserializer)?;
+        Ok(Self { score, beside })
     }
 }

@@ -19,7 +19,8 @@ use super::ingestion::{Envelope, ScoreBody, ScoreInput, TraceBody};
 use super::maybe::Maybe;
 use super::observation::{ModelPrices, ObservationView};
 use super::read::{read, read_object};
-use super::score::ScoreView;
+use super::score::v3::TypedScore;
+use super::score::{BesideScore, ListedScore, ScoreTrace, ScoreView};
 use super::session::{SessionTraces, SessionView, SessionWithTraces};
 use super::trace::{
     DetailedTrace, TraceDetails, TraceView, TraceWithDetails, TraceWithFullDetails, html_path,
@@ -147,7 +148,7 @@ fn a_trace_in_a_list() {
 fn a_trace_in_full() {
     let mut details = TraceDetails::new(&trace(), "p");
     details.observations.push(ObservationView::new(&observation(), prices()));
-    details.scores.extend(ScoreView::new(&score(ScoreValue::Boolean(true))));
+    details.scores.push(ScoreView::new(&score(ScoreValue::Boolean(true))));
     let view: TraceWithFullDetails =
         DetailedTrace { trace: TraceView::new(&trace(), "p"), details };
     insta::assert_snapshot!(shown(&view));
@@ -191,26 +192,42 @@ fn a_session_with_a_trace() {
     insta::assert_snapshot!(shown(&view));
 }
 
+fn scores() -> [Score; 5] {
+    let session = ScoreTarget::Session(SessionId::parse("s").unwrap());
+    let label = "good".to_owned();
+    [
+        score(ScoreValue::Numeric(0.5)),
+        score(ScoreValue::Boolean(false)),
+        score(ScoreValue::Correction("better".to_owned())),
+        Score { target: session, ..score(ScoreValue::Categorical { label, number: Some(2.0) }) },
+        Score {
+            target: ScoreTarget::DatasetRun("run".to_owned()),
+            ..score(ScoreValue::Text("fine".to_owned()))
+        },
+    ]
+}
+
 #[test]
 fn scores_of_every_type() {
-    let label = "good".to_owned();
-    let values = [
-        ScoreValue::Numeric(0.5),
-        ScoreValue::Boolean(false),
-        ScoreValue::Categorical { label, number: None },
-        ScoreValue::Text("fine".to_owned()),
-    ];
-    let views: Vec<_> = values.into_iter().map(|value| ScoreView::new(&score(value))).collect();
-    assert!(views.iter().all(Option::is_some));
+    let beside = [Maybe::Absent, Maybe::Null, Maybe::Value(ScoreTrace::new(&trace()))];
+    let mut beside = beside.into_iter().map(|trace| BesideScore { trace });
+    let show = |score: &Score| ListedScore {
+        score: ScoreView::new(score),
+        beside: beside.next().unwrap_or_default(),
+    };
+    let views: Vec<_> = scores().iter().map(show).collect();
     insta::assert_snapshot!(shown(&views));
 }
 
 #[test]
-fn what_the_first_score_shape_cannot_say_is_left_out() {
-    assert!(ScoreView::new(&score(ScoreValue::Correction("better".to_owned()))).is_none());
-    let session = ScoreTarget::Session(SessionId::parse("s").unwrap());
-    let on_session = Score { target: session, ..score(ScoreValue::Numeric(1.0)) };
-    assert!(ScoreView::new(&on_session).is_none());
+fn scores_with_typed_values() {
+    let core: Vec<_> = scores().iter().map(|score| TypedScore::new(score, "p")).collect();
+    let full = |score: &Score| {
+        let core = TypedScore::new(score, "p").with_details(score);
+        core.with_subject(score).with_annotation(score)
+    };
+    let full: Vec<_> = scores().iter().map(full).collect();
+    insta::assert_snapshot!(shown(&[core, full]));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-use ratchet_store::query::{ObservationColumn as O, TraceColumn as T};
+use ratchet_store::query::{ObservationColumn as O, ScoreColumn as S, TraceColumn as T};
 
 use super::kind::FilterKind;
 
@@ -188,4 +188,32 @@ pub(in crate::langfuse) static OBSERVATION: ColumnSet<O> = ColumnSet {
         "score_categories",
         "score_booleans",
     ],
+};
+
+/// The columns of a score.
+pub(in crate::langfuse) static SCORE: ColumnSet<S> = ColumnSet {
+    known: &[
+        text("id", S::Id),
+        text("name", S::Name),
+        start("timestamp", S::Timestamp),
+        text("dataType", S::DataType),
+        number("value", S::Number),
+        text("stringValue", S::Text),
+        text("source", S::Source),
+        text("environment", S::Environment),
+        text("comment", S::Comment),
+        text("authorUserId", S::Author),
+        text("configId", S::Config),
+        text("queueId", S::Queue),
+        text("traceId", S::Trace),
+        text("observationId", S::Observation),
+        text("sessionId", S::Session),
+        text("datasetRunId", S::DatasetRun),
+        object("metadata", S::Metadata),
+        text("traceName", S::TraceName),
+        text("userId", S::TraceUser),
+        tags("traceTags", S::TraceTags),
+        tags("tags", S::TraceTags),
+    ],
+    not_yet: &[],
 };

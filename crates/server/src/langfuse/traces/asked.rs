@@ -8,6 +8,7 @@ use ratchet_store::query::{
 };
 
 use crate::error::ApiResult;
+use crate::langfuse::client::is_python_2;
 use crate::langfuse::filter::{Filter, column};
 use crate::langfuse::params::Params;
 
@@ -189,10 +190,7 @@ pub(super) enum Unknown {
 impl Unknown {
     /// What the SDK that sends these headers can read. Python's version 2 refuses nulls.
     pub(super) fn for_client(headers: &HeaderMap) -> Self {
-        let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("");
-        let is_python = text("x-langfuse-sdk-name") == "python";
-        let is_old = text("x-langfuse-sdk-version").starts_with("2.");
-        if is_python && is_old { Self::Zero } else { Self::Null }
+        if is_python_2(headers) { Self::Zero } else { Self::Null }
     }
 }
 

@@ -1,10 +1,15 @@
+use ratchet_core::id::ScoreId;
 use ratchet_core::score::Score;
+use ratchet_core::trace::Content;
 use rusqlite::Connection;
 
 use super::{List, Listed, nothing};
+use crate::embedded::content;
+use crate::embedded::filter::score::{is_narrow, is_on_trace};
 use crate::embedded::filter::{Where, id_value};
-use crate::embedded::load::project_number;
-use crate::embedded::score_row;
+use crate::embedded::load::{load_score, project_number};
+use crate::embedded::score_row::{self, ScoreRow};
+use crate::project::ProjectId;
 use crate::query::{Direction, Page, ScoreQuery, ScoresOn};
 use crate::{StoreError, StoreResult};
 
@@ -15,7 +20,42 @@ pub(in crate::embedded) fn list(db: &Connection, query: &ScoreQuery) -> StoreRes
     let mut filter = Where::default();
     filter.and("s.project = ?", [project.into()]);
     filter.within("s.timestamp", query.range);
-    match &query.on {
+    on(&mut filter, &query.on);
+    filter.scores(&query.conditions)?;
+    // A trace that was deleted or never came leaves its scores: they have no user and no tags.
+    let from = if query.conditions.iter().any(is_on_trace) {
+        "score s LEFT JOIN trace t ON t.project = s.project AND t.id = s.trace"
+    } else {
+        "score s"
+    };
+    // The plus keeps SQLite from walking all scores in order of time to find the few of one record.
+    let is_few = query.on != ScoresOn::Anything || query.conditions.iter().any(is_narrow);
+    let order: &[_] = if is_few { &["+s.timestamp", "+s.no"] } else { &["s.timestamp", "s.no"] };
+    let tests = filter.content.clone();
+    let list = List {
+        select: format!("SELECT {} FROM {from}", score_row::COLUMNS),
+        count: format!("SELECT count(*) FROM {from}"),
+        filter,
+        order,
+        direction: Direction::Descending,
+        paging: &query.paging,
+        known_total: None,
+    };
+    list.read::<_, 2>(db, |row| {
+        let keys = vec![row.get(11)?, row.get(0)?];
+        let Some(row) = score_row::read(row)?.into_score() else { return Ok(None) };
+        if !tests.is_empty() {
+            let carried = Content { metadata: row.metadata.clone(), ..Content::default() };
+            if !content::passes(&carried, &tests) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Listed { row, keys }))
+    })
+}
+
+fn on(filter: &mut Where, on: &ScoresOn) {
+    match on {
         ScoresOn::Anything => {}
         ScoresOn::Trace(trace) => filter.and("s.trace = ?", [id_value(&trace.to_string())]),
         ScoresOn::Observation(trace, observation) => filter.and(
@@ -25,26 +65,16 @@ pub(in crate::embedded) fn list(db: &Connection, query: &ScoreQuery) -> StoreRes
         ScoresOn::Session(session) => {
             filter.and("s.session = ?", [id_value(&session.to_string())]);
         }
+        ScoresOn::DatasetRun(run) => filter.and("s.dataset_run = ?", [run.clone().into()]),
     }
-    if let Some(name) = &query.name {
-        filter.and("s.name = ?", [name.clone().into()]);
-    }
-    // The plus keeps SQLite from walking all scores in order of time to find the few of one record.
-    let order = match query.on {
-        ScoresOn::Anything => &["s.timestamp", "s.no"],
-        _ => &["+s.timestamp", "+s.no"],
-    };
-    let list = List {
-        select: format!("SELECT {} FROM score s", score_row::COLUMNS),
-        count: "SELECT count(*) FROM score s".to_owned(),
-        filter,
-        order,
-        direction: Direction::Descending,
-        paging: &query.paging,
-        known_total: None,
-    };
-    list.read::<_, 2>(db, |row| {
-        let keys = vec![row.get(11)?, row.get(0)?];
-        Ok(score_row::read(row)?.into_score().map(|row| Listed { row, keys }))
-    })
+}
+
+/// One score.
+pub(in crate::embedded) fn one(
+    db: &Connection,
+    project: &ProjectId,
+    id: &ScoreId,
+) -> rusqlite::Result<Option<Score>> {
+    let Some(project) = project_number(db, project)? else { return Ok(None) };
+    Ok(load_score(db, project, id)?.and_then(ScoreRow::into_score))
 }

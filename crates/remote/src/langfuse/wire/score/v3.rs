@@ -1,0 +1,155 @@
+use ratchet_core::score::{Score, ScoreSource, ScoreTarget, ScoreValue};
+use serde::{Deserialize, Serialize};
+
+use crate::langfuse::wire::ingestion::ScoreInput;
+use crate::langfuse::wire::ingestion::score::DataType;
+use crate::langfuse::wire::json::{Raw, object};
+use crate::langfuse::wire::maybe::Maybe;
+use crate::langfuse::wire::time::Time;
+use crate::langfuse::wire::word::Word;
+
+/// A score whose value is a number, a truth or a text, as its data type says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TypedScore {
+    /// Its id.
+    pub id: String,
+    /// Which project it is in.
+    pub project_id: String,
+    /// What is judged.
+    pub name: String,
+    /// The verdict.
+    pub value: ScoreInput,
+    /// How to read the verdict.
+    pub data_type: Word<DataType>,
+    /// Who says so.
+    pub source: Word<ScoreSource>,
+    /// When it was first given.
+    pub timestamp: Time,
+    /// Where the judged run ran.
+    pub environment: String,
+    /// When the record was first written.
+    pub created_at: Time,
+    /// When the record last changed.
+    pub updated_at: Time,
+    /// Why. With the group `details`.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    pub comment: Maybe<String>,
+    /// The score config it follows. With the group `details`.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    pub config_id: Maybe<String>,
+    /// Keys and values of the client's own. With the group `details`.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    pub metadata: Maybe<Raw>,
+    /// The person who gave it. With the group `annotation`.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    pub author_user_id: Maybe<String>,
+    /// The annotation queue it was given in. With the group `annotation`.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    pub queue_id: Maybe<String>,
+    /// What it judges. With the group `subject`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<ScoreSubject>,
+}
+
+/// What a score judges.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", rename_all_fields = "camelCase")]
+pub enum ScoreSubject {
+    /// A whole run.
+    Trace {
+        /// Its id.
+        id: String,
+    },
+    /// One step of a run.
+    Observation {
+        /// Its id.
+        id: String,
+        /// The run it is a step of.
+        #[serde(default)]
+        trace_id: Option<String>,
+    },
+    /// Runs that belong together.
+    Session {
+        /// Its id.
+        id: String,
+    },
+    /// A run of a dataset.
+    Experiment {
+        /// Its id.
+        id: String,
+    },
+}
+
+impl TypedScore {
+    /// Shows the core of a score.
+    pub fn new(score: &Score, project: &str) -> Self {
+        let (data_type, value) = typed(&score.value);
+        Self {
+            id: score.id.to_string(),
+            project_id: project.to_owned(),
+            name: score.name.clone(),
+            value,
+            data_type: Word(data_type),
+            source: Word(score.source),
+            timestamp: score.timestamp.into(),
+            environment: score.environment.to_string(),
+            created_at: score.created_at.into(),
+            updated_at: score.updated_at.into(),
+            comment: Maybe::Absent,
+            config_id: Maybe::Absent,
+            metadata: Maybe::Absent,
+            author_user_id: Maybe::Absent,
+            queue_id: Maybe::Absent,
+            subject: None,
+        }
+    }
+
+    /// Adds the group `details`.
+    #[must_use]
+    pub fn with_details(self, score: &Score) -> Self {
+        Self {
+            comment: Maybe::or_null(score.comment.clone()),
+            config_id: Maybe::or_null(score.config.clone()),
+            metadata: Maybe::Value(object(&score.metadata)),
+            ..self
+        }
+    }
+
+    /// Adds the group `subject`.
+    #[must_use]
+    pub fn with_subject(self, score: &Score) -> Self {
+        let subject = match &score.target {
+            ScoreTarget::Trace(trace) => ScoreSubject::Trace { id: trace.to_string() },
+            ScoreTarget::Observation(trace, observation) => ScoreSubject::Observation {
+                id: observation.to_string(),
+                trace_id: Some(trace.to_string()),
+            },
+            ScoreTarget::Session(session) => ScoreSubject::Session { id: session.to_string() },
+            ScoreTarget::DatasetRun(run) => ScoreSubject::Experiment { id: run.clone() },
+        };
+        Self { subject: Some(subject), ..self }
+    }
+
+    /// Adds the group `annotation`.
+    #[must_use]
+    pub fn with_annotation(self, score: &Score) -> Self {
+        Self {
+            author_user_id: Maybe::or_null(score.author.clone()),
+            queue_id: Maybe::or_null(score.queue.clone()),
+            ..self
+        }
+    }
+}
+
+fn typed(value: &ScoreValue) -> (DataType, ScoreInput) {
+    match value {
+        ScoreValue::Numeric(number) => (DataType::Numeric, ScoreInput::Number(*number)),
+        ScoreValue::Boolean(yes) => (DataType::Boolean, ScoreInput::Bool(*yes)),
+        ScoreValue::Categorical { label, .. } => {
+            (DataType::Categorical, ScoreInput::Text(label.clone()))
+        }
+        ScoreValue::Text(text) => (DataType::Text, ScoreInput::Text(text.clone())),
+        ScoreValue::Correction(text) => (DataType::Correction, ScoreInput::Text(text.clone())),
+    }
+}

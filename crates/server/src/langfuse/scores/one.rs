@@ -1,0 +1,48 @@
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use ratchet_core::id::ScoreId;
+use ratchet_core::score::Score;
+use ratchet_remote::langfuse::wire::score::ScoreView;
+
+use super::first_shape;
+use crate::app::App;
+use crate::auth::{Member, Reader};
+use crate::error::{ApiError, ApiResult};
+use crate::langfuse::path::PathId;
+
+/// `GET /api/public/scores/{id}`: one score on a trace or an observation.
+pub(in crate::langfuse) async fn first(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    PathId(id): PathId<Score>,
+    headers: HeaderMap,
+) -> ApiResult<Json<ScoreView>> {
+    let score = app.store.telemetry.score(caller.project, id.clone()).await?;
+    let score = score.filter(|score| first_shape::fits(score, &headers));
+    Ok(Json(ScoreView::new(&score.ok_or_else(|| not_found(&id))?)))
+}
+
+/// `GET /api/public/v2/scores/{id}`: one score on anything.
+pub(in crate::langfuse) async fn second(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    PathId(id): PathId<Score>,
+) -> ApiResult<Json<ScoreView>> {
+    let score = app.store.telemetry.score(caller.project, id.clone()).await?;
+    Ok(Json(ScoreView::new(&score.ok_or_else(|| not_found(&id))?)))
+}
+
+/// `DELETE /api/public/scores/{id}`: deletes one score on anything.
+pub(in crate::langfuse) async fn delete(
+    State(app): State<App>,
+    Member(caller): Member,
+    PathId(id): PathId<Score>,
+) -> ApiResult<StatusCode> {
+    let was_there = app.store.telemetry.delete_score(caller.project, id.clone()).await?;
+    if was_there { Ok(StatusCode::NO_CONTENT) } else { Err(not_found(&id)) }
+}
+
+fn not_found(id: &ScoreId) -> ApiError {
+    ApiError::NotFound(format!("Score {id} not found in this project"))
+}
