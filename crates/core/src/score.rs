@@ -7,6 +7,48 @@ use crate::merge::{Earliest, Merge, Metadata};
 use crate::payload::Json;
 use crate::time::Timestamp;
 
+/// What scores must look like, as a project settles it.
+pub mod config;
+/// Whether what a client says is a score.
+pub mod rule;
+
+/// How the value of a score is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DataType {
+    /// As a number.
+    Numeric,
+    /// As yes or no.
+    Boolean,
+    /// As one of several labels.
+    Categorical,
+    /// As free text.
+    Text,
+    /// As what the output should have been.
+    Correction,
+}
+
+impl DataType {
+    /// Every data type.
+    pub const ALL: [Self; 5] =
+        [Self::Numeric, Self::Boolean, Self::Categorical, Self::Text, Self::Correction];
+
+    /// The word for it, as clients write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Numeric => "NUMERIC",
+            Self::Boolean => "BOOLEAN",
+            Self::Categorical => "CATEGORICAL",
+            Self::Text => "TEXT",
+            Self::Correction => "CORRECTION",
+        }
+    }
+
+    /// Reads the word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|data_type| data_type.as_str() == word)
+    }
+}
+
 /// The value of a score, by its data type.
 #[derive(Clone, Debug)]
 pub enum ScoreValue {
@@ -28,14 +70,14 @@ pub enum ScoreValue {
 }
 
 impl ScoreValue {
-    /// The data type's name, as clients write it.
-    pub const fn data_type(&self) -> &'static str {
+    /// How it is to be read.
+    pub const fn data_type(&self) -> DataType {
         match self {
-            Self::Numeric(_) => "NUMERIC",
-            Self::Boolean(_) => "BOOLEAN",
-            Self::Categorical { .. } => "CATEGORICAL",
-            Self::Text(_) => "TEXT",
-            Self::Correction(_) => "CORRECTION",
+            Self::Numeric(_) => DataType::Numeric,
+            Self::Boolean(_) => DataType::Boolean,
+            Self::Categorical { .. } => DataType::Categorical,
+            Self::Text(_) => DataType::Text,
+            Self::Correction(_) => DataType::Correction,
         }
     }
 
@@ -66,7 +108,7 @@ impl Ord for ScoreValue {
             (Some(ours), Some(theirs)) => ours.total_cmp(&theirs),
             (ours, theirs) => ours.is_some().cmp(&theirs.is_some()),
         };
-        let types = self.data_type().cmp(other.data_type());
+        let types = self.data_type().as_str().cmp(other.data_type().as_str());
         types.then_with(|| self.text().cmp(&other.text())).then_with(numbers)
     }
 }

@@ -15,22 +15,30 @@ mod key;
 mod person;
 /// What models are told.
 mod prompt;
+/// What scores must look like.
+mod score_config;
+/// What projects have settled about whatever they record.
+mod intake;
 
 use crate::StoreResult;
 use crate::embedded;
+use intake::KnownIntakes;
 use key::KnownKeys;
 pub(crate) use sql::Tx;
 
+pub use intake::Intake;
 pub use key::{ApiKey, KeyPair, NewKey, Role};
 pub use person::{NewUser, User};
 pub use project::{NewProject, Project};
 pub use prompt::{NewPrompt, Prompt, PromptQuery, PromptSummary, Wanted};
+pub use score_config::KeptScoreConfig;
 
 /// The catalog interface: one behaviour, whichever database keeps it.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     engine: Engine,
     keys: KnownKeys,
+    intakes: KnownIntakes,
 }
 
 #[derive(Clone, Debug)]
@@ -42,7 +50,11 @@ enum Engine {
 impl Catalog {
     /// The catalog of a data folder.
     pub(crate) fn embedded(db: embedded::CatalogDb) -> Self {
-        Self { engine: Engine::Embedded(db), keys: KnownKeys::default() }
+        Self {
+            engine: Engine::Embedded(db),
+            keys: KnownKeys::default(),
+            intakes: KnownIntakes::default(),
+        }
     }
 
     /// Does some work in one transaction, beside the async runtime. If the work succeeds, all of

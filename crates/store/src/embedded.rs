@@ -70,6 +70,7 @@ const TELEMETRY_MIGRATIONS: &[Migration] = &[
 ];
 const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("embedded/migrations/catalog/0001_ground.sql"),
+    include_str!("embedded/migrations/catalog/0002_score_configs.sql"),
     include_str!("embedded/migrations/catalog/0004_prompts.sql"),
 ];
 

@@ -13,7 +13,7 @@ use crate::body::Received;
 use crate::error::{ApiError, ApiResult};
 
 /// What there is to know while a body is read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Reading {
     /// What the sender may send.
     pub(super) rules: Rules,
@@ -49,7 +49,12 @@ pub(super) async fn deliver<T: Send + 'static>(
 ) -> ApiResult<(Vec<Outcome>, T)> {
     let limits = &app.settings.limits;
     let reading = Reading {
-        rules: Rules { reach: scorer.reach, text_bytes: limits.text_bytes, depth: limits.depth },
+        rules: Rules {
+            reach: scorer.reach,
+            text_bytes: limits.text_bytes,
+            depth: limits.depth,
+            intake: app.store.catalog.intake(&scorer.caller.project).await?,
+        },
         batch_len: limits.batch_len,
         received_at: app.clock.now(),
     };

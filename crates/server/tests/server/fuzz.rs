@@ -165,7 +165,12 @@ fn batches_of_events() {
             Ok(batch) => batch,
             Err(issue) => return issue.to_string(),
         };
-        let rules = Rules { reach: Reach::All, text_bytes: 8_000_000, depth: 64 };
+        let rules = Rules {
+            reach: Reach::All,
+            text_bytes: 8_000_000,
+            depth: 64,
+            intake: Default::default(),
+        };
         let statements = Statements::from_batch(&batch.batch, &rules);
         let (project, sender) = (project("fuzz"), Sender::default());
         let arrival = Arrival { project, sender, received_at: START };

@@ -3,6 +3,8 @@
 //! Every event stands for itself. One that makes no sense is refused with a message that names the
 //! field; the others are recorded all the same.
 
+use std::sync::Arc;
+
 use ratchet_core::field::{Act, Stamp};
 use ratchet_core::id::{Id, ScoreId};
 use ratchet_core::limit;
@@ -15,6 +17,7 @@ use ratchet_remote::langfuse::wire::ingestion::{Envelope, EventType};
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_remote::langfuse::wire::read::{read, read_object};
+use ratchet_store::catalog::Intake;
 use ratchet_store::embedded::Prepared;
 use ratchet_store::telemetry::{Batch, Telemetry};
 use serde::Deserialize;
@@ -33,7 +36,7 @@ mod usage;
 mod tests;
 
 /// What a sender may send, and how much.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Rules {
     /// About what.
     pub reach: Reach,
@@ -41,6 +44,8 @@ pub struct Rules {
     pub text_bytes: usize,
     /// How deep a payload may nest.
     pub depth: usize,
+    /// What the project has settled.
+    pub intake: Arc<Intake>,
 }
 
 /// What a sender may speak about.
@@ -102,7 +107,12 @@ impl Statements {
     /// ```
     /// use ratchet_stages::record::events::{Statements, Reach, Rules};
     ///
-    /// let rules = Rules { reach: Reach::All, text_bytes: 8_000_000, depth: 64 };
+    /// let rules = Rules {
+    ///     reach: Reach::All,
+    ///     text_bytes: 8_000_000,
+    ///     depth: 64,
+    ///     intake: Default::default(),
+    /// };
     /// let event = r#"{"id": "1", "timestamp": "2026-11-15T10:00:00Z", "type": "trace-create",
     ///                 "body": {"id": "run-7", "name": "chat"}}"#;
     /// let statements = Statements::from_batch(&[serde_json::from_str(event)?], &rules);

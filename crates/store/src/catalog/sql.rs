@@ -117,7 +117,6 @@ impl<'db> Tx<'db> {
     }
 
     /// Returns one page of a list, and how many rows there are in all.
-    #[expect(dead_code, reason = "lists of prompts, datasets and queues come page by page")]
     pub(crate) fn page<T>(
         &self,
         listing: Listing<'_>,

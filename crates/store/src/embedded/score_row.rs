@@ -60,7 +60,7 @@ impl ScoreRow {
             session.map(Column),
             dataset_run,
             text(&patch.name).unwrap_or_default(),
-            value.data_type(),
+            value.data_type().as_str(),
             value.number(),
             value.text(),
             patch.source.value().copied().unwrap_or_default().as_str(),

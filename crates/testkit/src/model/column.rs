@@ -6,9 +6,7 @@ use ratchet_core::payload::{Json, Payload};
 use ratchet_core::score::{Score, ScoreTarget};
 use ratchet_core::time::Timestamp;
 use ratchet_core::trace::{LevelCounts, Trace};
-use ratchet_store::query::{
-    Compare, ObservationColumn, ScoreColumn, Test, TextTest, TraceColumn,
-};
+use ratchet_store::query::{Compare, ObservationColumn, ScoreColumn, Test, TextTest, TraceColumn};
 
 /// The value of a column.
 pub(super) enum Cell {
@@ -196,7 +194,7 @@ pub(super) fn of_score(score: &Score, of: Option<&Trace>, column: ScoreColumn) -
     match column {
         ScoreColumn::Id => Cell::Text(Some(score.id.to_string())),
         ScoreColumn::Name => Cell::Text(Some(score.name.clone())),
-        ScoreColumn::DataType => Cell::Text(Some(score.value.data_type().to_owned())),
+        ScoreColumn::DataType => Cell::Text(Some(score.value.data_type().as_str().to_owned())),
         ScoreColumn::Number => Cell::Number(score.value.number()),
         ScoreColumn::Text => Cell::Text(score.value.text().map(str::to_owned)),
         ScoreColumn::Source => Cell::Text(Some(score.source.as_str().to_owned())),

@@ -2,7 +2,7 @@ use std::fmt;
 
 use ratchet_core::observation::{Level, ObservationKind};
 use ratchet_core::prompt::PromptKind;
-use ratchet_core::score::ScoreSource;
+use ratchet_core::score::{DataType, ScoreSource};
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -35,6 +35,16 @@ impl Spelled for ObservationKind {
 
 impl Spelled for Level {
     const WHAT: &'static str = "level";
+    fn all() -> Vec<Self> {
+        Self::ALL.to_vec()
+    }
+    fn word(self) -> &'static str {
+        self.as_str()
+    }
+}
+
+impl Spelled for DataType {
+    const WHAT: &'static str = "score data type";
     fn all() -> Vec<Self> {
         Self::ALL.to_vec()
     }

@@ -1,6 +1,5 @@
-use ratchet_core::score::ScoreSource;
+use ratchet_core::score::{DataType, ScoreSource};
 use ratchet_remote::langfuse::wire::error::Issue;
-use ratchet_remote::langfuse::wire::ingestion::score::DataType;
 use ratchet_remote::langfuse::wire::word::Spelled;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
@@ -157,14 +156,13 @@ mod tests {
 
     #[test]
     fn every_parameter_becomes_a_condition() {
-        let asked = ask(
-            "userId=u&name=n&environment=x&environment=y&source=api&operator=%3E%3D&value=0.5\
+        let asked =
+            ask("userId=u&name=n&environment=x&environment=y&source=api&operator=%3E%3D&value=0.5\
              &scoreIds=a,b&configId=c&sessionId=s&datasetRunId=r&traceId=t&observationId=o,p\
              &queueId=q&dataType=NUMERIC&traceTags=a&traceTags=b&fromTimestamp=2026-11-15T00:00:00Z\
              &filter=[{%22type%22:%22string%22,%22column%22:%22comment%22,\
-             %22operator%22:%22=%22,%22value%22:%22x%22}]",
-        )
-        .unwrap();
+             %22operator%22:%22=%22,%22value%22:%22x%22}]")
+            .unwrap();
         let columns: Vec<_> = asked.query.conditions.iter().map(|c| c.column).collect();
         let expected = [
             ScoreColumn::Trace,
@@ -205,9 +203,6 @@ mod tests {
             refused("fields=score&userId=u"),
             ["fields: must include trace when userId or traceTags is given"]
         );
-        assert_eq!(
-            refused("fields=io"),
-            ["fields: io is not a known field group: score, trace"]
-        );
+        assert_eq!(refused("fields=io"), ["fields: io is not a known field group: score, trace"]);
     }
 }

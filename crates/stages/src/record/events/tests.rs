@@ -1,10 +1,14 @@
+use std::sync::{Arc, LazyLock};
+
 use ratchet_core::field::{Act, Authority, Stamp};
 use ratchet_core::merge::Merge;
 use ratchet_core::observation::{Level, ObservationKind, ObservationPatch};
 use ratchet_core::score::ScorePatch;
+use ratchet_core::score::config::{ConfigValues, ScoreConfig};
 use ratchet_core::time::Timestamp;
 use ratchet_core::trace::TracePatch;
 use ratchet_remote::langfuse::wire::json::Raw;
+use ratchet_store::catalog::Intake;
 
 use super::{Reach, Rules, Statements};
 
@@ -12,7 +16,20 @@ mod refusal;
 mod score;
 
 const AT: &str = "2026-11-15T10:00:00.000Z";
-const RULES: Rules = Rules { reach: Reach::All, text_bytes: 100, depth: 64 };
+static RULES: LazyLock<Rules> = LazyLock::new(|| Rules {
+    reach: Reach::All,
+    text_bytes: 100,
+    depth: 64,
+    intake: Arc::new(settled()),
+});
+
+/// What a project with one score config has settled.
+fn settled() -> Intake {
+    let values = ConfigValues::Numeric { min: Some(0.0), max: Some(5.0) };
+    let (id, name) = ("c".to_owned(), "stars".to_owned());
+    let config = ScoreConfig { id: id.clone(), name, values, is_archived: false };
+    Intake { score_configs: [(id, config)].into() }
+}
 
 fn raw(json: &str) -> Raw {
     serde_json::from_str(json).unwrap()

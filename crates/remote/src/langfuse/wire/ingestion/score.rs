@@ -1,13 +1,14 @@
 use std::fmt;
 
-use ratchet_core::score::ScoreSource;
+use ratchet_core::score::rule::SentValue;
+use ratchet_core::score::{DataType, ScoreSource};
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::langfuse::wire::json::Raw;
 use crate::langfuse::wire::maybe::Maybe;
 use crate::langfuse::wire::time::Time;
-use crate::langfuse::wire::word::{Spelled, Word};
+use crate::langfuse::wire::word::Word;
 
 /// What an event says about a score. `POST /api/public/scores` takes the same.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -60,39 +61,6 @@ pub struct ScoreBody {
     pub metadata: Maybe<Raw>,
 }
 
-/// How the value of a score is to be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DataType {
-    /// As a number.
-    Numeric,
-    /// As yes or no.
-    Boolean,
-    /// As one of several labels.
-    Categorical,
-    /// As free text.
-    Text,
-    /// As what the output should have been.
-    Correction,
-}
-
-impl Spelled for DataType {
-    const WHAT: &'static str = "score data type";
-
-    fn all() -> Vec<Self> {
-        vec![Self::Numeric, Self::Boolean, Self::Categorical, Self::Text, Self::Correction]
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Numeric => "NUMERIC",
-            Self::Boolean => "BOOLEAN",
-            Self::Categorical => "CATEGORICAL",
-            Self::Text => "TEXT",
-            Self::Correction => "CORRECTION",
-        }
-    }
-}
-
 /// The value of a score as it is sent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
@@ -103,6 +71,16 @@ pub enum ScoreInput {
     Text(String),
     /// Yes or no.
     Bool(bool),
+}
+
+impl From<ScoreInput> for SentValue {
+    fn from(input: ScoreInput) -> Self {
+        match input {
+            ScoreInput::Number(number) => Self::Number(number),
+            ScoreInput::Text(text) => Self::Text(text),
+            ScoreInput::Bool(yes) => Self::Bool(yes),
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for ScoreInput {

@@ -1,8 +1,7 @@
-use ratchet_core::score::{Score, ScoreSource, ScoreTarget, ScoreValue};
+use ratchet_core::score::{DataType, Score, ScoreSource, ScoreTarget, ScoreValue};
 use serde::{Deserialize, Serialize};
 
 use crate::langfuse::wire::ingestion::ScoreInput;
-use crate::langfuse::wire::ingestion::score::DataType;
 use crate::langfuse::wire::json::{Raw, object};
 use crate::langfuse::wire::maybe::Maybe;
 use crate::langfuse::wire::time::Time;

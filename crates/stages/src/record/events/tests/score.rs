@@ -54,6 +54,7 @@ fn a_score_keeps_the_rest() {
     assert_eq!(patch.id.to_string(), "s");
     assert_eq!(patch.comment.value().unwrap(), "why");
     assert_eq!(patch.config.value().unwrap(), "c");
+    assert_eq!(patch.name.value().unwrap(), "stars", "the config gives the name");
     assert_eq!(patch.queue.value().unwrap(), "q");
     assert_eq!(patch.source.value(), Some(&ScoreSource::Annotation));
     assert_eq!(patch.environment.value().unwrap().as_str(), "prod");
@@ -155,4 +156,22 @@ fn scores_without_envelopes_take_the_id_beside_them() {
     let refusal = said.outcomes[2].result.clone().unwrap_err().to_string();
     assert_eq!(refusal, "value: invalid type: sequence, expected a number, a text or a boolean");
     assert_eq!(said.scores[0].timestamp.0, Some(at));
+}
+
+#[test]
+fn a_score_follows_its_config() {
+    for (fields, expected) in [
+        (r#""value":6"#, "body.value: 6 is above 5, the greatest that the config stars takes"),
+        (r#""value":"x""#, "body.value: a NUMERIC score needs a finite number"),
+        (
+            r#""value":1,"dataType":"BOOLEAN""#,
+            "body.dataType: BOOLEAN, but scores of the config stars are NUMERIC",
+        ),
+    ] {
+        let body = format!(r#"{{"traceId":"t","configId":"c",{fields}}}"#);
+        refused("score-create", &body, expected);
+    }
+    let unknown = r#"{"traceId":"t","name":"n","value":1,"configId":"d"}"#;
+    let expected = "body.configId: there is no such score config in this project";
+    refused("score-create", unknown, expected);
 }

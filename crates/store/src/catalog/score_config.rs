@@ -1,0 +1,193 @@
+use ratchet_core::payload::Json;
+use ratchet_core::score::DataType;
+use ratchet_core::score::config::{Category, ConfigValues, ScoreConfig};
+use ratchet_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::sql::{Listing, Row, Tx, values};
+use super::{Catalog, project};
+use crate::project::ProjectId;
+use crate::query::{Page, PageNumber};
+use crate::{StoreError, StoreResult};
+
+/// A score config as it is kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptScoreConfig {
+    /// What scores must look like.
+    pub config: ScoreConfig,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// A category in a column.
+#[derive(Serialize, Deserialize)]
+struct CategoryColumn {
+    label: String,
+    value: f64,
+}
+
+const COLUMNS: &str = "id, name, data_type, min_value, max_value, categories, description, \
+                       is_archived, created_at, updated_at";
+
+impl Catalog {
+    /// Keeps a new score config.
+    ///
+    /// # Errors
+    /// Fails if the project does not exist.
+    pub async fn create_score_config(
+        &self,
+        project: ProjectId,
+        kept: KeptScoreConfig,
+    ) -> StoreResult<KeptScoreConfig> {
+        let owner = project.clone();
+        let kept = self.transact(move |tx| {
+            if !tx.exists("SELECT 1 FROM project WHERE id = $1", values![&project])? {
+                return Err(project::missing(&project));
+            }
+            write(tx, &project, &kept)?;
+            Ok(kept)
+        });
+        let kept = kept.await?;
+        self.intakes.forget(&owner);
+        Ok(kept)
+    }
+
+    /// Returns a page of a project's score configs, newest first.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn score_configs(
+        &self,
+        project: ProjectId,
+        page: PageNumber,
+    ) -> StoreResult<Page<KeptScoreConfig>> {
+        let listing = Listing {
+            columns: COLUMNS,
+            from: "FROM score_config WHERE project = $1",
+            order: "created_at DESC, id",
+        };
+        self.transact(move |tx| tx.page(listing, values![&project], page, read)).await
+    }
+
+    /// Returns one score config.
+    ///
+    /// # Errors
+    /// Fails only when the database does; a config that is not there is `None`.
+    pub async fn score_config(
+        &self,
+        project: ProjectId,
+        id: String,
+    ) -> StoreResult<Option<KeptScoreConfig>> {
+        self.transact(move |tx| find(tx, &project, &id)).await
+    }
+
+    /// Changes a score config and returns it as it is now.
+    ///
+    /// The change is refused as a whole if it gives an error of its own.
+    ///
+    /// # Errors
+    /// Fails if there is no such config; otherwise with what the change says.
+    pub async fn change_score_config<E: Send + 'static>(
+        &self,
+        project: ProjectId,
+        id: String,
+        change: impl FnOnce(KeptScoreConfig) -> Result<KeptScoreConfig, E> + Send + 'static,
+    ) -> StoreResult<Result<KeptScoreConfig, E>> {
+        let owner = project.clone();
+        let changed = self.transact(move |tx| {
+            let found = find(tx, &project, &id)?;
+            let found = found.ok_or_else(|| StoreError::NotFound(format!("Score config {id}")))?;
+            let kept = match change(found) {
+                Ok(kept) => kept,
+                Err(refused) => return Ok(Err(refused)),
+            };
+            write(tx, &project, &kept)?;
+            Ok(Ok(kept))
+        });
+        let changed = changed.await?;
+        self.intakes.forget(&owner);
+        Ok(changed)
+    }
+}
+
+/// All score configs of a project.
+pub(super) fn all(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Vec<KeptScoreConfig>> {
+    let sql = format!("SELECT {COLUMNS} FROM score_config WHERE project = $1");
+    tx.rows(&sql, values![project], read)
+}
+
+fn find(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<Option<KeptScoreConfig>> {
+    let sql = format!("SELECT {COLUMNS} FROM score_config WHERE project = $1 AND id = $2");
+    tx.one(&sql, values![project, id], read)
+}
+
+/// Writes a config, new or again.
+fn write(tx: &Tx<'_>, project: &ProjectId, kept: &KeptScoreConfig) -> StoreResult<()> {
+    let KeptScoreConfig { config, description, created_at, updated_at } = kept;
+    let (min, max, categories) = match &config.values {
+        ConfigValues::Numeric { min, max } => (*min, *max, None),
+        ConfigValues::Categorical(categories) => (None, None, Some(written(categories))),
+        ConfigValues::Boolean | ConfigValues::Text => (None, None, None),
+    };
+    let data_type = config.values.data_type().as_str();
+    let description = description.as_deref();
+    let sql = format!(
+        "INSERT INTO score_config ({COLUMNS}, project) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
+         ON CONFLICT (id) DO UPDATE SET name = excluded.name, min_value = excluded.min_value, \
+         max_value = excluded.max_value, categories = excluded.categories, \
+         description = excluded.description, is_archived = excluded.is_archived, \
+         updated_at = excluded.updated_at"
+    );
+    let values = values![
+        &config.id,
+        &config.name,
+        data_type,
+        min,
+        max,
+        categories,
+        description,
+        config.is_archived,
+        *created_at,
+        *updated_at,
+        project
+    ];
+    tx.execute(&sql, values).map(drop)
+}
+
+fn written(categories: &[Category]) -> String {
+    let column = |category: &Category| CategoryColumn {
+        label: category.label.clone(),
+        value: category.value,
+    };
+    let columns: Vec<_> = categories.iter().map(column).collect();
+    serde_json::to_string(&columns).unwrap_or_default()
+}
+
+fn read(row: &Row<'_>) -> StoreResult<KeptScoreConfig> {
+    let id: String = row.get(0)?;
+    let categories: Option<Json> = row.get(5)?;
+    let categories = categories.map(|json| {
+        let columns: Vec<CategoryColumn> = serde_json::from_str(json.as_str()).unwrap_or_default();
+        let category =
+            |column: CategoryColumn| Category { label: column.label, value: column.value };
+        columns.into_iter().map(category).collect()
+    });
+    let values = match DataType::parse(&row.get::<String>(2)?) {
+        Some(DataType::Numeric) => ConfigValues::Numeric { min: row.get(3)?, max: row.get(4)? },
+        Some(DataType::Boolean) => ConfigValues::Boolean,
+        Some(DataType::Categorical) => ConfigValues::Categorical(categories.unwrap_or_default()),
+        Some(DataType::Text | DataType::Correction) | None => ConfigValues::Text,
+    };
+    let config = ScoreConfig { id, name: row.get(1)?, values, is_archived: row.get(7)? };
+    Ok(KeptScoreConfig {
+        config,
+        description: row.get(6)?,
+        created_at: row.get(8)?,
+        updated_at: row.get(9)?,
+    })
+}
