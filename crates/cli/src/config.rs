@@ -213,6 +213,7 @@ fn read_limits(of: &mut Lookup<'_>) -> anyhow::Result<Limits> {
             .value("limits.inflight", size(usual.inflight_bytes), "all request bodies at once")?
             .0,
         batch_len: of.value("limits.batch", Count(usual.batch_len), "spans in a request")?.0,
+        media_bytes: of.value("limits.media", size(usual.media_bytes), "image, sound or file")?.0,
         text_bytes: of.value("limits.text", size(usual.text_bytes), "longer text is elided")?.0,
         depth: of.value("limits.depth", Count(usual.depth), "nesting of lists and maps")?.0,
         attributes: of.value("limits.attributes", Count(usual.attributes), "of one span")?.0,

@@ -7,9 +7,6 @@ use ratchet_store::embedded::{Folder, Options};
 
 use crate::config::Config;
 
-/// The file that opens stored secrets; only its owner may read it.
-pub(crate) const SECRET_FILE: &str = "secret.key";
-
 /// Opens the data folder of the configuration.
 ///
 /// `command` is who holds the lock from now on, for the message to others.

@@ -35,6 +35,10 @@ pub mod convention;
 pub mod price;
 /// What models are told: texts and chats that refer to one another.
 pub mod prompt;
+/// Images, sounds and files beside the text.
+pub mod media;
+/// What people are asked to look at, and what they say.
+pub mod annotation;
 /// What is too long or too deep to keep as it came.
 pub mod limit;
 /// Texts that must not be shown.

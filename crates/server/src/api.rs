@@ -1,4 +1,5 @@
-//! Ratchet's own API, `/api/v1/…`, one file per resource. Every route needs an owner's key.
+//! Ratchet's own API, `/api/v1/…`, one file per resource. Every route but those of media needs
+//! an owner's key.
 //!
 //! An owner's key opens the whole server, not only its project: whoever may make keys for other
 //! projects could let themselves in anyway.
@@ -13,6 +14,8 @@ pub mod keys;
 pub mod backup;
 /// The container that copy comes in.
 pub mod tar;
+/// The bytes of media, behind signed links.
+pub mod media;
 /// Giving freed disk space back.
 pub mod compact;
 
@@ -29,6 +32,7 @@ pub fn routes() -> Router<App> {
         .route("/api/v1/projects/{project}/retention", put(projects::set_retention))
         .route("/api/v1/projects/{project}/keys", get(keys::list).post(keys::create))
         .route("/api/v1/projects/{project}/keys/{key}", delete(keys::revoke))
+        .route("/api/v1/media/{project}/{media}", put(media::upload).get(media::download))
         .route("/api/v1/backup", post(backup::create))
         .route("/api/v1/compact", post(compact::run))
 }

@@ -118,6 +118,8 @@ pub struct Limits {
     pub inflight_bytes: usize,
     /// Spans or events in one request.
     pub batch_len: usize,
+    /// Bytes of one piece of media; they go to the disk as they come.
+    pub media_bytes: usize,
     /// Bytes of one text; the middle of a longer one is elided, and its length kept.
     pub text_bytes: usize,
     /// How deep lists and maps may nest.
@@ -139,6 +141,7 @@ impl Default for Limits {
             decompressed_bytes: 100_000_000,
             inflight_bytes: 256_000_000,
             batch_len: 10_000,
+            media_bytes: 200_000_000,
             text_bytes: 8_000_000,
             depth: 64,
             attributes: 1_000,

@@ -172,6 +172,8 @@ impl From<StoreError> for ApiError {
             StoreError::Locked { .. }
             | StoreError::TooNew { .. }
             | StoreError::Corrupt { .. }
+            | StoreError::Sealed(_)
+            | StoreError::Random(_)
             | StoreError::Database(_)
             | StoreError::File { .. } => Self::Internal(Box::new(error)),
         }

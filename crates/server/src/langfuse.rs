@@ -12,6 +12,8 @@ use crate::app::App;
 mod params;
 /// The `filter` parameter.
 mod filter;
+/// What is too long or too many.
+mod checks;
 /// Ids in paths.
 mod path;
 /// JSON objects in bodies.
@@ -36,6 +38,12 @@ mod observations;
 mod sessions;
 /// Prompts.
 mod prompts;
+/// Images, sounds and files.
+mod media;
+/// Annotation queues.
+mod queues;
+/// Comments.
+mod comments;
 
 /// The routes of this API.
 pub fn routes() -> Router<App> {
@@ -51,6 +59,21 @@ pub fn routes() -> Router<App> {
         .route("/api/public/traces/{*id}", get(traces::show))
         .route("/api/public/observations", get(observations::list))
         .route("/api/public/observations/{*id}", get(observations::show))
+        .route("/api/public/annotation-queues", get(queues::list).post(queues::create))
+        .route("/api/public/annotation-queues/{queue}", get(queues::show))
+        .route("/api/public/annotation-queues/{queue}/items", get(queues::items).post(queues::add))
+        .route(
+            "/api/public/annotation-queues/{queue}/items/{item}",
+            get(queues::item).patch(queues::change).delete(queues::remove),
+        )
+        .route(
+            "/api/public/annotation-queues/{queue}/assignments",
+            post(queues::assign).delete(queues::unassign),
+        )
+        .route("/api/public/comments", get(comments::list).post(comments::create))
+        .route("/api/public/comments/{comment}", get(comments::show))
+        .route("/api/public/media", post(media::announce))
+        .route("/api/public/media/{id}", get(media::show).patch(media::report))
         .route("/api/public/sessions", get(sessions::list))
         .route("/api/public/sessions/{*id}", get(sessions::show))
         .route("/api/public/v2/prompts", get(prompts::list).post(prompts::create))

@@ -17,6 +17,8 @@ pub mod stop;
 pub mod error;
 /// Who is calling and what they may do.
 pub mod auth;
+/// Where clients reach the server.
+mod origin;
 /// How often a key may call.
 pub mod rate;
 /// Request bodies, within limits.
@@ -40,3 +42,4 @@ mod connection;
 mod guard;
 mod hear_out;
 mod inflight;
+mod pieces;

@@ -19,6 +19,12 @@ mod prompt;
 mod score_config;
 /// What projects have settled about whatever they record.
 mod intake;
+/// Images, sounds and files: whose they are and where they are used.
+mod media;
+/// What people are to look at.
+mod queue;
+/// What they say.
+mod comment;
 
 use crate::StoreResult;
 use crate::embedded;
@@ -26,11 +32,14 @@ use intake::KnownIntakes;
 use key::KnownKeys;
 pub(crate) use sql::Tx;
 
+pub use comment::{Comment, CommentFilter, NewComment};
 pub use intake::Intake;
 pub use key::{ApiKey, KeyPair, NewKey, Role};
+pub use media::{Media, MediaOwner, MediaUse, NewMedia, UploadReport};
 pub use person::{NewUser, User};
 pub use project::{NewProject, Project};
 pub use prompt::{NewPrompt, Prompt, PromptQuery, PromptSummary, Wanted};
+pub use queue::{NewQueue, NewQueueItem, Queue, QueueId, QueueItem};
 pub use score_config::KeptScoreConfig;
 
 /// The catalog interface: one behaviour, whichever database keeps it.

@@ -51,10 +51,12 @@ pub use prepare::Prepared;
 
 use crate::aggregate::{Aggregate, AggregateQuery};
 use crate::catalog::Catalog;
+use crate::media::MediaFiles;
 use crate::project::ProjectId;
 use crate::query::{
     Attached, ObservationQuery, Page, ScoreQuery, SessionQuery, TextHits, TextQuery, TraceQuery,
 };
+use crate::secrets::Secrets;
 use crate::telemetry::{Batch, Telemetry};
 use crate::{StoreError, StoreResult};
 use connection::{Migration, Purpose};
@@ -64,6 +66,7 @@ use writer::WriterHandle;
 
 const TELEMETRY_FILE: &str = "telemetry.db";
 const CATALOG_FILE: &str = "catalog.db";
+const MEDIA_FOLDER: &str = "media";
 const TELEMETRY_MIGRATIONS: &[Migration] = &[
     include_str!("embedded/migrations/telemetry/0001_ground.sql"),
     include_str!("embedded/migrations/telemetry/0002_scores.sql"),
@@ -72,6 +75,9 @@ const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("embedded/migrations/catalog/0001_ground.sql"),
     include_str!("embedded/migrations/catalog/0002_score_configs.sql"),
     include_str!("embedded/migrations/catalog/0004_prompts.sql"),
+    include_str!("embedded/migrations/catalog/0006_media.sql"),
+    include_str!("embedded/migrations/catalog/0007_annotation_queues.sql"),
+    include_str!("embedded/migrations/catalog/0008_comments.sql"),
 ];
 
 /// How to open a data folder.
@@ -94,6 +100,10 @@ pub struct Folder {
     pub telemetry: Telemetry,
     /// Projects, keys and people.
     pub catalog: Catalog,
+    /// The bytes of images, sounds and files.
+    pub media: MediaFiles,
+    /// Signs links and seals texts.
+    pub secrets: Secrets,
     engine: Engine,
     catalog_db: CatalogDb,
 }
@@ -127,7 +137,11 @@ impl Folder {
         let lock = Arc::new(Lock::take(path, &options.holder)?);
         let engine = Engine::open(path, options, lock.clone())?;
         let catalog_db = CatalogDb::open(path.join(CATALOG_FILE), lock)?;
+        let media = MediaFiles::new(path.join(MEDIA_FOLDER));
+        media.tidy();
         Ok(Self {
+            media,
+            secrets: Secrets::new(path),
             telemetry: Telemetry::Embedded(engine.clone()),
             catalog: Catalog::embedded(catalog_db.clone()),
             engine,
@@ -149,16 +163,29 @@ impl Folder {
         outcome
     }
 
-    /// Copies both databases into a new folder while they are in use, each as of one moment.
+    /// Copies databases and media into a new folder while they are in use. Each database is as of
+    /// one moment, and all media that the catalog's copy speaks of are there.
     ///
     /// # Errors
     /// Fails if the target is not empty or cannot be written.
     pub async fn backup(&self, to: PathBuf) -> StoreResult<BackupReport> {
-        let telemetry = self.engine.shared.file.clone();
-        let catalog = self.catalog_db.file().to_owned();
-        tokio::task::spawn_blocking(move || backup::backup(&[telemetry, catalog], &to))
-            .await
-            .map_err(|_| StoreError::Closing)?
+        let (databases, media) = (self.databases(), self.media.clone());
+        let copy = move || backup::backup(&databases, &to)?.with_media(&media.list()?, &to);
+        tokio::task::spawn_blocking(copy).await.map_err(|_| StoreError::Closing)?
+    }
+
+    /// The same without the media: they do not change, and can be taken from where they are.
+    ///
+    /// # Errors
+    /// Fails if the target is not empty or cannot be written.
+    pub async fn backup_databases(&self, to: PathBuf) -> StoreResult<BackupReport> {
+        let databases = self.databases();
+        let copy = move || backup::backup(&databases, &to);
+        tokio::task::spawn_blocking(copy).await.map_err(|_| StoreError::Closing)?
+    }
+
+    fn databases(&self) -> [PathBuf; 2] {
+        [self.engine.shared.file.clone(), self.catalog_db.file().to_owned()]
     }
 
     /// Gives freed pages back to the file system, a slice at a time; recording goes on.

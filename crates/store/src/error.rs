@@ -44,6 +44,12 @@ pub enum StoreError {
         /// What SQLite says.
         what: String,
     },
+    /// A secret was sealed with another key.
+    #[error("a stored secret cannot be opened with {}; put the key back or set the secret again", .0.display())]
+    Sealed(PathBuf),
+    /// The system gives no random bytes.
+    #[error("the system gives no random bytes: {0}")]
+    Random(String),
     /// The question makes no sense: an unknown cursor, a filter on the wrong type.
     #[error("{0}")]
     BadQuery(String),

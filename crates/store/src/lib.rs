@@ -18,6 +18,10 @@ pub mod aggregate;
 pub mod telemetry;
 /// Projects, keys and people.
 pub mod catalog;
+/// The bytes of media.
+pub mod media;
+/// The server's own key: signed links and sealed texts.
+pub mod secrets;
 /// SQLite in one folder.
 pub mod embedded;
 mod varint;

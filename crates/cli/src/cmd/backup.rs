@@ -3,11 +3,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use clap::Args;
 use ratchet_store::embedded::BackupReport;
+use ratchet_store::secrets::SECRET_FILE;
 use serde::Serialize;
 
 use crate::config::Config;
 use crate::exit::Outcome;
-use crate::folder::SECRET_FILE;
 use crate::print::{OutputArgs, bytes_text};
 use crate::runtime;
 use crate::target::{Target, TargetArgs};

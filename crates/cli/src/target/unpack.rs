@@ -28,7 +28,8 @@ pub(super) async fn receive(stream: Response, to: &Path) -> anyhow::Result<Backu
             .with_context(|| format!("cannot remove {}", partial.display()))?;
     }
     let BackupReport { bytes, files } = received?;
-    let files = files.iter().filter_map(|file| Some(to.join(file.file_name()?))).collect();
+    let moved = |file: &PathBuf| Some(to.join(file.strip_prefix(&partial).ok()?));
+    let files = files.iter().filter_map(moved).collect();
     Ok(BackupReport { bytes, files })
 }
 
@@ -101,6 +102,10 @@ impl<'a> Unpacker<'a> {
             return Ok(());
         };
         let path = self.folder.join(&entry.name);
+        if let Some(folder) = path.parent() {
+            let made = std::fs::create_dir_all(folder);
+            made.with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        }
         let file = File::create_new(&path)
             .with_context(|| format!("cannot make the file {}", path.display()))?;
         let padding = entry.padding();

@@ -63,6 +63,48 @@ fn a_backup_of_a_folder_comes_back() {
     check_restores(&backup);
 }
 
+/// Sends `hello` as an image and returns the name of its file.
+fn send_media(running: &Ratchet) -> String {
+    let announced = serde_json::json!({
+        "traceId": "t", "contentType": "image/png", "contentLength": 5, "field": "input",
+        "sha256Hash": "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=",
+    });
+    let status = block_on(async {
+        let client = Client::new();
+        let post = client.post(format!("{}/api/public/media", running.web()));
+        let post = post.basic_auth(PUBLIC_KEY, Some(SECRET_KEY)).body(announced.to_string());
+        let answer: serde_json::Value = post.send().await.unwrap().json().await.unwrap();
+        let put = client.put(answer["uploadUrl"].as_str().unwrap()).body("hello");
+        put.send().await.unwrap().status()
+    });
+    assert_eq!(status, StatusCode::OK);
+    "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824".to_owned()
+}
+
+#[test]
+fn media_come_back_with_both_kinds_of_backup() {
+    let data = tempfile::tempdir().unwrap();
+    let running = server(data.path()).start();
+    let name = send_media(&running);
+    let home = tempfile::tempdir().unwrap();
+    let (streamed, copied) = (home.path().join("streamed"), home.path().join("copied"));
+    let made = json(ask(&running, &["backup"]).arg(&streamed));
+    assert_eq!(made["files"].as_array().unwrap().len(), 3);
+    running.signal(Signal::TERM);
+    running.wait();
+    ok(ratchet(&["backup"]).arg(&copied).arg("--data").arg(data.path()));
+    for backup in [&streamed, &copied] {
+        let restored = home.path().join("restored");
+        ok(ratchet(&["restore"]).arg(backup).arg("--data").arg(&restored));
+        assert_eq!(std::fs::read(restored.join("media").join(&name)).unwrap(), b"hello");
+        std::fs::remove_dir_all(&restored).unwrap();
+    }
+    std::fs::write(copied.join("media").join(&name), "hullo").unwrap();
+    let restored = home.path().join("damaged");
+    let refused = fails(ratchet(&["restore"]).arg(&copied).arg("--data").arg(&restored), 1);
+    assert!(refused.contains("do not hash to its name"), "{refused}");
+}
+
 #[test]
 fn a_backup_of_a_running_server_comes_back() {
     let data = tempfile::tempdir().unwrap();

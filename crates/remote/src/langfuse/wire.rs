@@ -30,6 +30,12 @@ pub mod session;
 pub mod score;
 /// Prompts.
 pub mod prompt;
+/// Images, sounds and files.
+pub mod media;
+/// Annotation queues.
+pub mod queue;
+/// Comments.
+pub mod comment;
 /// Batches of events, as sent.
 pub mod ingestion;
 

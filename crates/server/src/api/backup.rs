@@ -1,48 +1,43 @@
 //! A consistent copy of all data, as a stream.
 //!
-//! The copy is made in the scratch folder first, because a database cannot be streamed while it
-//! changes. Its files are unlinked as soon as they are open, so that an interrupted download or a
-//! crash leaves nothing behind.
+//! The copy of the databases is made in the scratch folder first, because a database cannot be
+//! streamed while it changes. Its files are unlinked as soon as they are open, so that an
+//! interrupted download or a crash leaves nothing behind. Media never change once they are there:
+//! they are sent from where they are.
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
-use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use hyper::body::Frame;
-use tokio::task::JoinHandle;
 
-use super::tar::{ArchivedFile, BLOCK};
+use super::tar::{ArchivedFile, BLOCK, MEDIA_FOLDER};
 use crate::app::App;
 use crate::auth::Owner;
 use crate::error::{ApiError, ApiResult};
+use crate::pieces::{PIECE, Pieces, read_exactly};
 
-/// How much is read at a time.
-const PIECE: u64 = 256 * 1024;
-
-/// `POST /api/v1/backup`: a tar file with the databases. The secret key file is not among them.
+/// `POST /api/v1/backup`: a tar file with the databases and the media. The secret key file is not
+/// among them.
 pub(super) async fn create(State(app): State<App>, _: Owner) -> ApiResult<Response> {
     let scratch = app.settings.scratch.clone().unwrap_or_else(std::env::temp_dir);
     let folder = scratch.join(format!("backup-{}", uuid::Uuid::new_v4()));
-    let made = app.store.backup(folder.clone()).await;
-    let files = made.map(|report| report.files);
+    let made = app.store.backup_databases(folder.clone()).await;
+    let media = app.store.media.clone();
     let archive = tokio::task::spawn_blocking(move || {
-        let opened = files.map_err(ApiError::from).and_then(|files| {
-            Archive::open(&files).map_err(|error| ApiError::Internal(Box::new(error)))
+        let opened = made.and_then(|report| Ok((report.files, media.list()?)));
+        let opened = opened.map_err(ApiError::from).and_then(|(files, media)| {
+            Archive::open(&files, media).map_err(|error| ApiError::Internal(Box::new(error)))
         });
         remove(&folder);
         opened
     });
     let archive = archive.await.map_err(|error| ApiError::Internal(Box::new(error)))??;
-    let body = Body::new(ArchiveBody { state: BodyState::Ready(archive) });
-    Ok(([(CONTENT_TYPE, "application/x-tar")], body).into_response())
+    Ok(([(CONTENT_TYPE, "application/x-tar")], archive.into_body()).into_response())
 }
 
 fn remove(folder: &Path) {
@@ -58,6 +53,8 @@ fn remove(folder: &Path) {
 #[derive(Debug)]
 struct Archive {
     waiting: VecDeque<(ArchivedFile, File)>,
+    /// Too many to hold open at one time.
+    media: VecDeque<PathBuf>,
     open: Option<Content>,
     end: Option<Bytes>,
 }
@@ -70,19 +67,31 @@ struct Content {
 }
 
 impl Archive {
-    fn open(files: &[PathBuf]) -> io::Result<Self> {
+    fn open(files: &[PathBuf], media: Vec<PathBuf>) -> io::Result<Self> {
         let mut waiting = VecDeque::new();
         for path in files {
-            let file = File::open(path)?;
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let size = file.metadata()?.len();
-            waiting.push_back((ArchivedFile { name, size }, file));
+            waiting.push_back(opened(path, "")?);
         }
         let end = Some(Bytes::from_static(&[0; 2 * BLOCK]));
-        Ok(Self { waiting, open: None, end })
+        Ok(Self { waiting, media: media.into(), open: None, end })
     }
 
-    /// The next piece; `None` at the end.
+    fn next_file(&mut self) -> io::Result<Option<(ArchivedFile, File)>> {
+        if let Some(waiting) = self.waiting.pop_front() {
+            return Ok(Some(waiting));
+        }
+        self.media.pop_front().map(|path| opened(&path, MEDIA_FOLDER)).transpose()
+    }
+}
+
+fn opened(path: &Path, folder: &str) -> io::Result<(ArchivedFile, File)> {
+    let file = File::open(path)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let size = file.metadata()?.len();
+    Ok((ArchivedFile { name: format!("{folder}{name}"), size }, file))
+}
+
+impl Pieces for Archive {
     fn next_piece(&mut self) -> io::Result<Option<Bytes>> {
         if let Some(content) = &mut self.open {
             let piece = content.next_piece()?;
@@ -91,7 +100,7 @@ impl Archive {
             }
             return Ok(Some(piece));
         }
-        let Some((entry, file)) = self.waiting.pop_front() else {
+        let Some((entry, file)) = self.next_file()? else {
             return Ok(self.end.take());
         };
         let header = entry.header().map_err(io::Error::other)?;
@@ -105,59 +114,12 @@ impl Archive {
 impl Content {
     fn next_piece(&mut self) -> io::Result<Bytes> {
         let wanted = self.left.min(PIECE);
-        let mut piece = Vec::new();
-        let read = (&mut self.file).take(wanted).read_to_end(&mut piece)?;
-        if read as u64 != wanted {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
+        let mut piece = read_exactly(&mut self.file, wanted)?;
         self.left -= wanted;
         if self.left == 0 {
-            piece.resize(read + self.padding, 0);
+            piece.resize(piece.len() + self.padding, 0);
         }
         Ok(piece.into())
-    }
-}
-
-/// Sends an archive, reading each piece off the async runtime.
-struct ArchiveBody {
-    state: BodyState,
-}
-
-enum BodyState {
-    Ready(Archive),
-    Reading(JoinHandle<(Archive, io::Result<Option<Bytes>>)>),
-    Ended,
-}
-
-impl hyper::body::Body for ArchiveBody {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        let mut reading = match std::mem::replace(&mut self.state, BodyState::Ended) {
-            BodyState::Ended => return Poll::Ready(None),
-            BodyState::Reading(reading) => reading,
-            BodyState::Ready(mut archive) => tokio::task::spawn_blocking(move || {
-                let piece = archive.next_piece();
-                (archive, piece)
-            }),
-        };
-        let Poll::Ready(read) = Pin::new(&mut reading).poll(context) else {
-            self.state = BodyState::Reading(reading);
-            return Poll::Pending;
-        };
-        let (archive, piece) = match read {
-            Ok(read) => read,
-            Err(error) => return Poll::Ready(Some(Err(io::Error::other(error)))),
-        };
-        let frame = piece.transpose().map(|piece| piece.map(Frame::data));
-        if matches!(frame, Some(Ok(_))) {
-            self.state = BodyState::Ready(archive);
-        }
-        Poll::Ready(frame)
     }
 }
 
@@ -174,8 +136,11 @@ mod tests {
         std::fs::write(&paths[0], &content).unwrap();
         std::fs::write(&paths[1], []).unwrap();
 
-        let archive = Archive::open(&paths).unwrap();
-        let body = ArchiveBody { state: BodyState::Ready(archive) };
+        let hash = "a".repeat(64);
+        let media = folder.path().join(&hash);
+        std::fs::write(&media, "hello").unwrap();
+
+        let body = Archive::open(&paths, vec![media]).unwrap().into_body();
         let bytes = body.collect().await.unwrap().to_bytes();
 
         let header: &[u8; BLOCK] = bytes.first_chunk().unwrap();
@@ -185,7 +150,10 @@ mod tests {
         let second = BLOCK + content.len() + entry.padding();
         let header: &[u8; BLOCK] = bytes[second..].first_chunk().unwrap();
         assert_eq!(ArchivedFile::from_header(header).unwrap().unwrap().name, "empty.db");
-        assert_eq!(bytes.len(), second + 3 * BLOCK);
+        let header: &[u8; BLOCK] = bytes[second + BLOCK..].first_chunk().unwrap();
+        let media = ArchivedFile::from_header(header).unwrap().unwrap();
+        assert_eq!((media.name, media.size), (format!("media/{hash}"), 5));
+        assert_eq!(bytes.len(), second + 5 * BLOCK);
     }
 
     #[tokio::test]
@@ -193,9 +161,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
         std::fs::write(&path, [1; 100]).unwrap();
-        let archive = Archive::open(std::slice::from_ref(&path)).unwrap();
+        let archive = Archive::open(std::slice::from_ref(&path), Vec::new()).unwrap();
         std::fs::write(&path, [1; 10]).unwrap();
-        let body = ArchiveBody { state: BodyState::Ready(archive) };
+        let body = archive.into_body();
         assert!(body.collect().await.is_err());
     }
 }

@@ -6,6 +6,9 @@
 /// The unit of a tar file: headers are one block, contents are padded to whole blocks.
 pub const BLOCK: usize = 512;
 
+/// The one folder that an archive may hold files in.
+pub const MEDIA_FOLDER: &str = "media/";
+
 const NAME: std::ops::Range<usize> = 0..100;
 const SIZE: std::ops::Range<usize> = 124..136;
 const CHECKSUM: std::ops::Range<usize> = 148..156;
@@ -19,7 +22,7 @@ const IS_BINARY: u8 = 0x80;
 /// A file in a tar file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArchivedFile {
-    /// Its name: one path component, at most 100 bytes.
+    /// Its name: one path component, or `media/` and one more; at most 99 bytes.
     pub name: String,
     /// Its size in bytes.
     pub size: u64,
@@ -62,7 +65,7 @@ impl ArchivedFile {
     /// Reads a header block; `None` is the end of the archive.
     ///
     /// # Errors
-    /// Refuses damaged headers and anything but a plain file in the top folder.
+    /// Refuses damaged headers and anything but a plain file at the top or in the media folder.
     pub fn from_header(block: &[u8; BLOCK]) -> Result<Option<Self>, TarError> {
         if block.iter().all(|byte| *byte == 0) {
             return Ok(None);
@@ -72,9 +75,10 @@ impl ArchivedFile {
             return Err(TarError::Checksum);
         }
         let name = std::str::from_utf8(until_nul(&block[NAME])).map_err(|_| TarError::NotAFile)?;
-        let is_plain_name = !name.is_empty() && name != "." && name != "..";
+        let last = name.strip_prefix(MEDIA_FOLDER).unwrap_or(name);
+        let is_plain_name = !last.is_empty() && last != "." && last != "..";
         let is_file = matches!(block[TYPE], b'0' | 0);
-        if !is_file || !is_plain_name || name.contains(['/', '\\']) {
+        if !is_file || !is_plain_name || last.contains(['/', '\\']) {
             return Err(TarError::NotAFile);
         }
         let size = size_of(&block[SIZE]).ok_or(TarError::Checksum)?;
@@ -149,6 +153,7 @@ mod tests {
         check_round_trip("catalog.db", 512, 0);
         check_round_trip("eight gibibytes", MAX_OCTAL_SIZE, 1);
         check_round_trip("and more", 1 << 40, 0);
+        check_round_trip(&format!("media/{}", "a".repeat(64)), 5, 507);
     }
 
     #[test]
@@ -166,7 +171,8 @@ mod tests {
 
     #[test]
     fn names_stay_in_the_folder() {
-        for name in ["../passwd", "/etc/passwd", "a/b", "..", "a\\b"] {
+        for name in ["../a", "/etc/passwd", "a/b", "..", "a\\b", "media/", "media/..", "media/a/b"]
+        {
             let header = ArchivedFile { name: name.to_owned(), size: 1 }.header().unwrap();
             assert_eq!(ArchivedFile::from_header(&header), Err(TarError::NotAFile), "{name}");
         }

@@ -1,7 +1,6 @@
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use ratchet_core::id::Id;
-
 use serde::de::DeserializeOwned;
 
 use crate::app::App;

@@ -80,9 +80,11 @@ impl TestServer {
         Request::new(reqwest::Method::GET, self.web, path).key(Role::Viewer)
     }
 
-    /// A request of any method, with a member's key.
+    /// A request of any method with a member's key; a full URL goes where it says.
     pub(crate) fn request(&self, method: &str, path: &str) -> Request {
-        Request::new(method.parse().unwrap(), self.web, path).key(Role::Member)
+        let method = method.parse().unwrap();
+        let own = format!("http://{}", self.web);
+        Request::new(method, self.web, path.strip_prefix(&own).unwrap_or(path)).key(Role::Member)
     }
 
     /// Sends bytes as they are and returns all that comes back until the server hangs up.
@@ -159,6 +161,10 @@ impl Request {
 
     pub(crate) fn json(self, body: String) -> Self {
         Self(self.header("content-type", "application/json").0.body(body))
+    }
+
+    pub(crate) fn bytes(self, body: &[u8]) -> Self {
+        Self(self.0.body(body.to_vec()))
     }
 
     pub(crate) async fn send(self) -> Reply {

@@ -14,6 +14,12 @@ mod score_reads;
 mod reads;
 /// Which records a query finds.
 mod queries;
+/// Annotation queues.
+mod queues;
+/// Comments.
+mod comments;
+/// Images, sounds and files.
+mod media;
 /// One project never sees another's.
 mod isolation;
 /// Prompts.

@@ -2,9 +2,9 @@ use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
-use super::sql::{Row, values};
+use super::sql::{Row, Tx, values};
 use super::{Catalog, Role, credentials};
-use crate::StoreResult;
+use crate::{StoreError, StoreResult};
 
 /// A person who may sign in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +59,15 @@ impl Catalog {
         let sql = "SELECT id, email, role, created_at FROM person ORDER BY created_at, id";
         self.transact(move |tx| tx.rows(sql, &[], read)).await
     }
+}
+
+/// A person by their id.
+///
+/// # Errors
+/// Fails if there is no such person.
+pub(super) fn find(tx: &Tx<'_>, id: &str) -> StoreResult<User> {
+    let sql = "SELECT id, email, role, created_at FROM person WHERE id = $1";
+    tx.one(sql, values![id], read)?.ok_or_else(|| StoreError::NotFound(format!("user {id}")))
 }
 
 fn read(row: &Row<'_>) -> StoreResult<User> {

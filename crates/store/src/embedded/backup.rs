@@ -1,10 +1,14 @@
-//! Copies of a data folder: online, and each database as of one moment.
+//! Copies of a data folder: online, each database as of one moment, media as they are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::connection::{self, Purpose};
-use super::{CATALOG_FILE, CATALOG_MIGRATIONS, TELEMETRY_FILE, TELEMETRY_MIGRATIONS, sqlite_error};
+use super::{
+    CATALOG_FILE, CATALOG_MIGRATIONS, MEDIA_FOLDER, TELEMETRY_FILE, TELEMETRY_MIGRATIONS,
+    sqlite_error,
+};
+use crate::media::{MediaFiles, hash_named, hash_of};
 use crate::{StoreError, StoreResult};
 
 /// What a backup or a restore copied.
@@ -14,6 +18,27 @@ pub struct BackupReport {
     pub bytes: u64,
     /// Files written.
     pub files: Vec<PathBuf>,
+}
+
+impl BackupReport {
+    /// Copies media too.
+    pub(super) fn with_media(mut self, files: &[PathBuf], to: &Path) -> StoreResult<Self> {
+        if files.is_empty() {
+            return Ok(self);
+        }
+        let folder = to.join(MEDIA_FOLDER);
+        make_empty(&folder)?;
+        for file in files {
+            let target = folder.join(file.file_name().unwrap_or_default());
+            let failed = |source| StoreError::File { what: "copy", path: file.clone(), source };
+            self.bytes += fs::copy(file, &target).map_err(failed)?;
+            sync(&target)?;
+            self.files.push(target);
+        }
+        sync(&folder)?;
+        sync(to)?;
+        Ok(self)
+    }
 }
 
 /// Copies databases into a new folder. Telemetry goes first: the catalog copied after it knows
@@ -50,7 +75,18 @@ pub fn restore(from: &Path, to: &Path) -> StoreResult<BackupReport> {
         }
         check(source, u32::try_from(known).unwrap_or(u32::MAX))?;
     }
-    backup(&sources, to)
+    let media = MediaFiles::new(from.join(MEDIA_FOLDER)).list()?;
+    media.iter().try_for_each(|file| check_media(file))?;
+    backup(&sources, to)?.with_media(&media, to)
+}
+
+/// A media file is whole if it still hashes to its name.
+fn check_media(file: &Path) -> StoreResult<()> {
+    let is_whole = hash_named(file).as_deref() == Some(&hash_of(file)?);
+    let what = || "its bytes do not hash to its name".to_owned();
+    is_whole
+        .then_some(())
+        .ok_or_else(|| StoreError::Corrupt { file: file.to_owned(), what: what() })
 }
 
 fn check(file: &Path, known: u32) -> StoreResult<()> {

@@ -6,8 +6,8 @@ use ratchet_core::time::Timestamp;
 use rustix::fs::Access;
 
 use super::{Check, State};
-use crate::folder::SECRET_FILE;
 use crate::print::bytes_text;
+use ratchet_store::secrets::SECRET_FILE;
 
 /// Below this, recording is about to stop.
 const VERY_LITTLE_SPACE: u64 = 100_000_000;

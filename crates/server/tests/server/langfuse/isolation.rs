@@ -8,9 +8,9 @@ use super::{a_bit_of_everything, event, read, record};
 use crate::harness::TestServer;
 
 /// `Basic` of `pk-other:sk`.
-const OTHER: &str = "Basic cGstb3RoZXI6c2s=";
+pub(super) const OTHER: &str = "Basic cGstb3RoZXI6c2s=";
 
-async fn with_another_project() -> TestServer {
+pub(super) async fn with_another_project() -> TestServer {
     let server = TestServer::start().await;
     let project = ProjectId::parse("other").unwrap();
     let new = NewProject { id: project.clone(), name: "other".to_owned(), retention_days: None };

@@ -1,0 +1,193 @@
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+
+/// How many characters of its hash name a piece of media.
+const ID_CHARS: usize = 22;
+
+/// The SHA-256 of a piece of media, which names it and finds it again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MediaHash([u8; 32]);
+
+/// Why a text is not a hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not the base64 of 32 bytes, as a SHA-256 hash is")]
+pub struct MediaHashError;
+
+impl MediaHash {
+    /// The hash of known bytes.
+    pub const fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Reads a hash in base64, as SDKs send it.
+    ///
+    /// # Errors
+    /// Refuses what is not base64 of 32 bytes.
+    pub fn parse(text: &str) -> Result<Self, MediaHashError> {
+        let bytes = STANDARD.decode(text).map_err(|_| MediaHashError)?;
+        bytes.try_into().map(Self).map_err(|_| MediaHashError)
+    }
+
+    /// The hash in base64.
+    pub fn to_base64(self) -> String {
+        STANDARD.encode(self.0)
+    }
+
+    /// The hash in hexadecimal, as a file name.
+    pub fn to_hex(self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The id that SDKs work out from the hash by themselves: any other they refuse.
+    pub fn media_id(self) -> String {
+        URL_SAFE_NO_PAD.encode(self.0).chars().take(ID_CHARS).collect()
+    }
+}
+
+impl fmt::Display for MediaHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_hex())
+    }
+}
+
+/// A content type that media may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MediaType {
+    name: &'static str,
+    shown: Shown,
+}
+
+/// What a browser may do with media of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Show it in place: nothing in it can run.
+    Inline,
+    /// Save it as a file and no more: it may hold scripts, or hide them.
+    AsFile,
+}
+
+impl MediaType {
+    /// Bytes of any kind.
+    pub const OTHER: Self = Self { name: "application/octet-stream", shown: Shown::AsFile };
+
+    /// Reads a content type; `None` for those that are not taken.
+    pub fn parse(name: &str) -> Option<Self> {
+        let name = name.trim();
+        let found = TYPES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(name, shown)| Self { name, shown: *shown })
+    }
+
+    /// Every type that is taken.
+    pub fn all() -> impl Iterator<Item = &'static str> {
+        TYPES.iter().map(|(name, _)| *name)
+    }
+
+    /// The content type as it was announced.
+    pub fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// What a browser may do with it.
+    pub fn shown(self) -> Shown {
+        self.shown
+    }
+
+    /// The content type to serve it with: one that no browser takes for a page or a script.
+    pub fn served_as(self) -> &'static str {
+        match self.shown {
+            Shown::Inline => self.name,
+            Shown::AsFile => "application/octet-stream",
+        }
+    }
+}
+
+const TYPES: [(&str, Shown); 52] = [
+    ("image/png", Shown::Inline),
+    ("image/jpeg", Shown::Inline),
+    ("image/jpg", Shown::Inline),
+    ("image/webp", Shown::Inline),
+    ("image/gif", Shown::Inline),
+    ("image/svg+xml", Shown::AsFile),
+    ("image/tiff", Shown::Inline),
+    ("image/bmp", Shown::Inline),
+    ("image/avif", Shown::Inline),
+    ("image/heic", Shown::Inline),
+    ("audio/mpeg", Shown::Inline),
+    ("audio/mp3", Shown::Inline),
+    ("audio/wav", Shown::Inline),
+    ("audio/ogg", Shown::Inline),
+    ("audio/oga", Shown::Inline),
+    ("audio/aac", Shown::Inline),
+    ("audio/mp4", Shown::Inline),
+    ("audio/flac", Shown::Inline),
+    ("audio/opus", Shown::Inline),
+    ("audio/webm", Shown::Inline),
+    ("video/mp4", Shown::Inline),
+    ("video/webm", Shown::Inline),
+    ("video/ogg", Shown::Inline),
+    ("video/mpeg", Shown::Inline),
+    ("video/quicktime", Shown::Inline),
+    ("video/x-msvideo", Shown::Inline),
+    ("video/x-matroska", Shown::Inline),
+    ("text/plain", Shown::Inline),
+    ("text/html", Shown::AsFile),
+    ("text/css", Shown::AsFile),
+    ("text/csv", Shown::AsFile),
+    ("text/markdown", Shown::AsFile),
+    ("text/x-python", Shown::AsFile),
+    ("application/javascript", Shown::AsFile),
+    ("text/x-typescript", Shown::AsFile),
+    ("application/x-yaml", Shown::AsFile),
+    ("application/pdf", Shown::AsFile),
+    ("application/msword", Shown::AsFile),
+    ("application/vnd.ms-excel", Shown::AsFile),
+    ("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", Shown::AsFile),
+    ("application/zip", Shown::AsFile),
+    ("application/json", Shown::AsFile),
+    ("application/xml", Shown::AsFile),
+    ("application/octet-stream", Shown::AsFile),
+    ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", Shown::AsFile),
+    ("application/vnd.openxmlformats-officedocument.presentationml.presentation", Shown::AsFile),
+    ("application/rtf", Shown::AsFile),
+    ("application/x-ndjson", Shown::AsFile),
+    ("application/vnd.apache.parquet", Shown::AsFile),
+    ("application/gzip", Shown::AsFile),
+    ("application/x-tar", Shown::AsFile),
+    ("application/x-7z-compressed", Shown::AsFile),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_names_its_media_as_the_sdks_do() {
+        // The SHA-256 of the empty text.
+        let hash = MediaHash::parse("47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=").unwrap();
+        assert_eq!(hash.media_id(), "47DEQpj8HBSa-_TImW-5JC");
+        assert!(hash.to_hex().starts_with("e3b0c44298fc1c14"));
+        assert_eq!(MediaHash::parse(&hash.to_base64()), Ok(hash));
+    }
+
+    #[test]
+    fn other_texts_are_no_hashes() {
+        for text in ["", "abc", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuF==", "é"] {
+            assert_eq!(MediaHash::parse(text), Err(MediaHashError), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_can_run_is_never_shown() {
+        for name in ["text/html", "image/svg+xml", "application/javascript", "application/xml"] {
+            let kind = MediaType::parse(name).unwrap();
+            assert_eq!(
+                (kind.shown(), kind.served_as()),
+                (Shown::AsFile, "application/octet-stream")
+            );
+        }
+        assert_eq!(MediaType::parse("IMAGE/PNG").unwrap().served_as(), "image/png");
+        assert_eq!(MediaType::parse("text/x-shellscript"), None);
+    }
+}

@@ -1,0 +1,51 @@
+use std::ops::RangeInclusive;
+
+use ratchet_remote::langfuse::wire::error::Issue;
+
+use crate::error::{ApiError, ApiResult};
+
+/// How long a name may be.
+pub(super) const MAX_NAME_CHARS: usize = 500;
+
+/// What is out of checks in a request. All of it is reported, not only the first.
+#[derive(Debug, Default)]
+pub(super) struct Checks(Vec<Issue>);
+
+impl Checks {
+    /// A text of so many characters; blank is empty.
+    pub(super) fn text(&mut self, field: &str, text: &str, chars: RangeInclusive<usize>) {
+        let is_blank = text.trim().is_empty() && *chars.start() > 0;
+        if is_blank || !chars.contains(&text.chars().count()) {
+            let (least, most) = chars.into_inner();
+            self.report(Issue::at(field, format!("must have {least} to {most} characters")));
+        }
+    }
+
+    /// A list of so many entries.
+    pub(super) fn len(&mut self, field: &str, len: usize, entries: RangeInclusive<usize>) {
+        if !entries.contains(&len) {
+            let (least, most) = entries.into_inner();
+            self.report(Issue::at(field, format!("must have {least} to {most} entries")));
+        }
+    }
+
+    /// Whatever else must hold.
+    pub(super) fn must(&mut self, holds: bool, field: &str, message: &str) {
+        if !holds {
+            self.report(Issue::at(field, message));
+        }
+    }
+
+    /// Notes what is wrong.
+    pub(super) fn report(&mut self, issue: Issue) {
+        self.0.push(issue);
+    }
+
+    /// Ends the check.
+    ///
+    /// # Errors
+    /// 400 with everything that was wrong.
+    pub(super) fn finish(self) -> ApiResult<()> {
+        if self.0.is_empty() { Ok(()) } else { Err(ApiError::InvalidFields(self.0)) }
+    }
+}

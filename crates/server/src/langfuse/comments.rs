@@ -1,0 +1,113 @@
+use axum::Json;
+use axum::extract::State;
+use ratchet_core::annotation::CommentedKind;
+use ratchet_core::id::Id;
+use ratchet_remote::langfuse::wire::comment::{CommentCreated, CommentRequest, CommentView};
+use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_remote::langfuse::wire::page::Paged;
+use ratchet_remote::langfuse::wire::word::Word;
+use ratchet_store::catalog::{Comment, CommentFilter, NewComment};
+use ratchet_store::project::ProjectId;
+
+use super::checks::Checks;
+use super::params::{self, Params};
+use super::path::PathOf;
+use super::sent::Sent;
+use crate::app::App;
+use crate::auth::{Member, Reader};
+use crate::error::{ApiError, ApiResult};
+
+const MAX_CONTENT_CHARS: usize = 5_000;
+
+/// `POST /api/public/comments`: says something about a trace, a step, a session or a prompt.
+pub(super) async fn create(
+    State(app): State<App>,
+    Member(caller): Member,
+    Sent(request): Sent<CommentRequest>,
+) -> ApiResult<Json<CommentCreated>> {
+    let mut checks = Checks::default();
+    checks.text("content", &request.content, 1..=MAX_CONTENT_CHARS);
+    let is_own = request.project_id == caller.project.as_str();
+    checks.must(is_own, "projectId", "is not the project of this key");
+    checks.finish()?;
+    let new = NewComment {
+        kind: request.object_type.0,
+        object: request.object_id,
+        content: request.content,
+        author: request.author_user_id,
+    };
+    must_exist(&app, &caller.project, new.kind, &new.object).await?;
+    let made = app.store.catalog.create_comment(caller.project, new, app.clock.now()).await?;
+    Ok(Json(CommentCreated { id: made.id }))
+}
+
+/// `GET /api/public/comments`: comments, newest first.
+pub(super) async fn list(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    mut params: Params,
+) -> ApiResult<Json<Paged<CommentView>>> {
+    let page = params.page();
+    let filter = CommentFilter {
+        kind: params.word::<CommentedKind>("objectType"),
+        object: params.text("objectId"),
+        author: params.text("authorUserId"),
+    };
+    if filter.object.is_some() && params.text("objectType").is_none() {
+        params.report([Issue::at("objectType", "is needed where objectId is given")]);
+    }
+    params.finish()?;
+    let project = caller.project.clone();
+    let found = app.store.catalog.comments(caller.project, filter, page).await?;
+    let data = found.rows.into_iter().map(|comment| view(comment, &project)).collect();
+    Ok(Json(Paged { data, meta: params::meta(page, found.total) }))
+}
+
+/// `GET /api/public/comments/{commentId}`: one comment.
+pub(super) async fn show(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    PathOf(id): PathOf<String>,
+) -> ApiResult<Json<CommentView>> {
+    let comment = app.store.catalog.comment(caller.project.clone(), id).await?;
+    Ok(Json(view(comment, &caller.project)))
+}
+
+/// Refuses a comment on what is not there.
+async fn must_exist(
+    app: &App,
+    project: &ProjectId,
+    kind: CommentedKind,
+    object: &str,
+) -> ApiResult<()> {
+    let missing = || ApiError::NotFound(format!("{} {object} not found", kind.as_str()));
+    let id = |_| missing();
+    let (telemetry, project) = (&app.store.telemetry, project.clone());
+    let is_there = match kind {
+        CommentedKind::Trace => {
+            telemetry.trace(project, Id::parse(object).map_err(id)?).await?.is_some()
+        }
+        CommentedKind::Observation => {
+            telemetry.observation(project, Id::parse(object).map_err(id)?).await?.is_some()
+        }
+        CommentedKind::Session => {
+            telemetry.session(project, Id::parse(object).map_err(id)?).await?.is_some()
+        }
+        // The catalog looks for it in the transaction that writes the comment.
+        CommentedKind::Prompt => true,
+    };
+    if is_there { Ok(()) } else { Err(missing()) }
+}
+
+fn view(comment: Comment, project: &ProjectId) -> CommentView {
+    CommentView {
+        id: comment.id,
+        project_id: project.to_string(),
+        created_at: comment.created_at.into(),
+        updated_at: comment.updated_at.into(),
+        object_type: Word(comment.kind),
+        object_id: comment.object,
+        content: comment.content,
+        author_user_id: comment.author,
+    }
+}

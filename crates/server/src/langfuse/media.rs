@@ -1,0 +1,149 @@
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use ratchet_core::id::{ObservationId, TraceId};
+use ratchet_core::media::{MediaHash, MediaType};
+use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_remote::langfuse::wire::media::{MediaRequest, MediaUpload, MediaView, UploadOutcome};
+use ratchet_store::catalog::{MediaOwner, MediaUse, NewMedia, UploadReport};
+
+use super::path::PathOf;
+use super::sent::Sent;
+use crate::api::media::{Grant, Link};
+use crate::app::{App, Limits};
+use crate::auth::{Reader, Recorder};
+use crate::error::{ApiError, ApiResult};
+use crate::origin::Origin;
+
+/// The longest word of what went wrong with an upload.
+const MAX_ERROR_CHARS: usize = 10_000;
+/// Fields of traces and observations that may hold media.
+const TRACE_FIELDS: [&str; 3] = ["input", "output", "metadata"];
+/// Fields of dataset items that may hold media.
+const ITEM_FIELDS: [&str; 3] = ["input", "expectedOutput", "metadata"];
+
+/// `POST /api/public/media`: says where to send a piece of media, unless it is here already.
+pub(super) async fn announce(
+    State(app): State<App>,
+    Recorder(caller): Recorder,
+    origin: Origin,
+    Sent(request): Sent<MediaRequest>,
+) -> ApiResult<Json<MediaUpload>> {
+    let new = check(request, &app.settings.limits).map_err(ApiError::InvalidFields)?;
+    let now = app.clock.now();
+    let media = app.store.catalog.announce_media(caller.project.clone(), new, now).await?;
+    let is_here = media.stored_at.is_some();
+    let link = Link::new(caller.project, media.id.clone(), Grant::Upload, now);
+    let upload_url = if is_here { None } else { Some(link.url(&app, &origin)?) };
+    Ok(Json(MediaUpload { upload_url, media_id: media.id }))
+}
+
+/// `GET /api/public/media/{mediaId}`: a piece of media, and where to get its bytes.
+pub(super) async fn show(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    origin: Origin,
+    PathOf(id): PathOf<String>,
+) -> ApiResult<Json<MediaView>> {
+    let media = app.store.catalog.media(caller.project.clone(), id).await?;
+    let media = media.filter(|media| media.stored_at.is_some());
+    let media = media.ok_or_else(not_found)?;
+    let link = Link::new(caller.project, media.id.clone(), Grant::Download, app.clock.now());
+    let uploaded_at = media.uploaded_at.or(media.stored_at).unwrap_or_default();
+    Ok(Json(MediaView {
+        url: link.url(&app, &origin)?,
+        url_expiry: link.until().into(),
+        media_id: media.id,
+        content_type: media.content_type.name().to_owned(),
+        content_length: media.content_length,
+        uploaded_at: uploaded_at.into(),
+    }))
+}
+
+/// `PATCH /api/public/media/{mediaId}`: how an upload went, as the client tells it.
+pub(super) async fn report(
+    State(app): State<App>,
+    Recorder(caller): Recorder,
+    PathOf(id): PathOf<String>,
+    Sent(outcome): Sent<UploadOutcome>,
+) -> ApiResult<StatusCode> {
+    let error = outcome.upload_http_error;
+    let report = UploadReport {
+        at: outcome.uploaded_at.0,
+        status: outcome.upload_http_status,
+        error: error.map(|words| words.chars().take(MAX_ERROR_CHARS).collect()),
+        millis: outcome.upload_time_ms,
+    };
+    app.store.catalog.media_uploaded(caller.project, id, report).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn not_found() -> ApiError {
+    ApiError::NotFound("media not found, or its upload is not finished".to_owned())
+}
+
+fn check(request: MediaRequest, limits: &Limits) -> Result<NewMedia, Vec<Issue>> {
+    let mut issues = Vec::new();
+    let content_type = MediaType::parse(&request.content_type);
+    if content_type.is_none() {
+        let known: Vec<_> = MediaType::all().collect();
+        issues.push(Issue::at("contentType", format!("must be one of {}", known.join(", "))));
+    }
+    let hash = MediaHash::parse(&request.sha256_hash);
+    if let Err(why) = hash {
+        issues.push(Issue::at("sha256Hash", why.to_string()));
+    }
+    let limit = limits.media_bytes as u64;
+    if !(1..=limit).contains(&request.content_length) {
+        issues.push(Issue::at("contentLength", format!("must be from 1 to {limit}")));
+    }
+    let content_length = request.content_length;
+    let used_in = used_in(request).map_err(|issue| issues.push(issue));
+    match (content_type, hash, used_in) {
+        (Some(content_type), Ok(hash), Ok(used_in)) if issues.is_empty() => {
+            Ok(NewMedia { hash, content_type, content_length, used_in })
+        }
+        _ => Err(issues),
+    }
+}
+
+fn used_in(request: MediaRequest) -> Result<MediaUse, Issue> {
+    let is_id = |name: &str, id: &str| {
+        TraceId::parse(id).map(drop).map_err(|why| Issue::at(name, why.to_string()))
+    };
+    let owner = match (
+        request.trace_id,
+        request.observation_id,
+        request.dataset_id,
+        request.dataset_item_id,
+    ) {
+        (Some(trace), None, None, None) => {
+            is_id("traceId", &trace)?;
+            MediaOwner::Trace(trace)
+        }
+        (Some(trace), Some(observation), None, None) => {
+            is_id("traceId", &trace)?;
+            ObservationId::parse(&observation)
+                .map_err(|why| Issue::at("observationId", why.to_string()))?;
+            MediaOwner::Observation { trace, observation }
+        }
+        (None, None, Some(dataset), Some(item)) => {
+            is_id("datasetId", &dataset)?;
+            is_id("datasetItemId", &item)?;
+            MediaOwner::DatasetItem { dataset, item }
+        }
+        _ => {
+            let message = "needs either traceId, with or without observationId, or datasetId and \
+                           datasetItemId";
+            return Err(Issue::at("traceId", message));
+        }
+    };
+    let fields = match owner {
+        MediaOwner::Trace(_) | MediaOwner::Observation { .. } => TRACE_FIELDS,
+        MediaOwner::DatasetItem { .. } => ITEM_FIELDS,
+    };
+    if !fields.contains(&request.field.as_str()) {
+        return Err(Issue::at("field", format!("must be one of {}", fields.join(", "))));
+    }
+    Ok(MediaUse { owner, field: request.field })
+}

@@ -1,0 +1,188 @@
+use axum::Json;
+use axum::extract::State;
+use ratchet_core::annotation::ItemStatus;
+use ratchet_core::id::TraceId;
+use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_remote::langfuse::wire::page::Paged;
+use ratchet_remote::langfuse::wire::queue::{
+    AssignmentRequest, AssignmentView, QueueItemChange, QueueItemDeleted, QueueItemRequest,
+    QueueItemView, QueueRequest, QueueView, Success,
+};
+use ratchet_remote::langfuse::wire::word::Word;
+use ratchet_store::catalog::{NewQueue, NewQueueItem, Queue, QueueId, QueueItem};
+
+use super::checks::{Checks, MAX_NAME_CHARS};
+use super::params::{self, Params};
+use super::path::PathOf;
+use super::sent::Sent;
+use crate::app::App;
+use crate::auth::{Caller, Member, Reader};
+use crate::error::ApiResult;
+
+const MAX_DESCRIPTION_CHARS: usize = 5_000;
+const MAX_SCORE_CONFIGS: usize = 100;
+
+/// `GET /api/public/annotation-queues`: the project's queues, newest first.
+pub(super) async fn list(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    mut params: Params,
+) -> ApiResult<Json<Paged<QueueView>>> {
+    let page = params.page();
+    params.finish()?;
+    let found = app.store.catalog.queues(caller.project, page).await?;
+    let data = found.rows.into_iter().map(queue_view).collect();
+    Ok(Json(Paged { data, meta: params::meta(page, found.total) }))
+}
+
+/// `POST /api/public/annotation-queues`: makes a queue.
+pub(super) async fn create(
+    State(app): State<App>,
+    Member(caller): Member,
+    Sent(request): Sent<QueueRequest>,
+) -> ApiResult<Json<QueueView>> {
+    let mut checks = Checks::default();
+    checks.text("name", &request.name, 1..=MAX_NAME_CHARS);
+    let description = request.description.as_deref().unwrap_or_default();
+    checks.text("description", description, 0..=MAX_DESCRIPTION_CHARS);
+    checks.len("scoreConfigIds", request.score_config_ids.len(), 0..=MAX_SCORE_CONFIGS);
+    checks.finish()?;
+    let new = NewQueue {
+        name: request.name,
+        description: request.description,
+        score_configs: request.score_config_ids,
+    };
+    let made = app.store.catalog.create_queue(caller.project, new, app.clock.now()).await?;
+    Ok(Json(queue_view(made)))
+}
+
+/// `GET /api/public/annotation-queues/{queueId}`: one queue.
+pub(super) async fn show(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    PathOf(queue): PathOf<String>,
+) -> ApiResult<Json<QueueView>> {
+    Ok(Json(queue_view(app.store.catalog.queue(of(caller, queue)).await?)))
+}
+
+/// `GET /api/public/annotation-queues/{queueId}/items`: what is in a queue, newest first.
+pub(super) async fn items(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    PathOf(queue): PathOf<String>,
+    mut params: Params,
+) -> ApiResult<Json<Paged<QueueItemView>>> {
+    let page = params.page();
+    let status = params.word::<ItemStatus>("status");
+    params.finish()?;
+    let found = app.store.catalog.queue_items(of(caller, queue), status, page).await?;
+    let data = found.rows.into_iter().map(item_view).collect();
+    Ok(Json(Paged { data, meta: params::meta(page, found.total) }))
+}
+
+/// `POST /api/public/annotation-queues/{queueId}/items`: puts something into a queue; answers
+/// with what waits there already if it does.
+pub(super) async fn add(
+    State(app): State<App>,
+    Member(caller): Member,
+    PathOf(queue): PathOf<String>,
+    Sent(request): Sent<QueueItemRequest>,
+) -> ApiResult<Json<QueueItemView>> {
+    let mut checks = Checks::default();
+    if let Err(why) = TraceId::parse(&request.object_id) {
+        checks.report(Issue::at("objectId", why.to_string()));
+    }
+    checks.finish()?;
+    let new = NewQueueItem {
+        kind: request.object_type.0,
+        object: request.object_id,
+        status: request.status.map_or(ItemStatus::Pending, |status| status.0),
+    };
+    let now = app.clock.now();
+    let item = app.store.catalog.add_queue_item(of(caller, queue), new, now).await?;
+    Ok(Json(item_view(item)))
+}
+
+/// `GET /api/public/annotation-queues/{queueId}/items/{itemId}`: one item.
+pub(super) async fn item(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    PathOf((queue, item)): PathOf<(String, String)>,
+) -> ApiResult<Json<QueueItemView>> {
+    Ok(Json(item_view(app.store.catalog.queue_item(of(caller, queue), item).await?)))
+}
+
+/// `PATCH /api/public/annotation-queues/{queueId}/items/{itemId}`: sets how far an item is.
+pub(super) async fn change(
+    State(app): State<App>,
+    Member(caller): Member,
+    PathOf((queue, item)): PathOf<(String, String)>,
+    Sent(change): Sent<QueueItemChange>,
+) -> ApiResult<Json<QueueItemView>> {
+    let (status, now) = (change.status.map(|status| status.0), app.clock.now());
+    let changed = app.store.catalog.set_queue_item(of(caller, queue), item, status, now).await?;
+    Ok(Json(item_view(changed)))
+}
+
+/// `DELETE /api/public/annotation-queues/{queueId}/items/{itemId}`: takes an item out.
+pub(super) async fn remove(
+    State(app): State<App>,
+    Member(caller): Member,
+    PathOf((queue, item)): PathOf<(String, String)>,
+) -> ApiResult<Json<QueueItemDeleted>> {
+    app.store.catalog.remove_queue_item(of(caller, queue), item).await?;
+    let message = "Annotation queue item deleted successfully".to_owned();
+    Ok(Json(QueueItemDeleted { success: true, message }))
+}
+
+/// `POST /api/public/annotation-queues/{queueId}/assignments`: lets a person look after a queue.
+pub(super) async fn assign(
+    State(app): State<App>,
+    Member(caller): Member,
+    PathOf(queue): PathOf<String>,
+    Sent(request): Sent<AssignmentRequest>,
+) -> ApiResult<Json<AssignmentView>> {
+    let project_id = caller.project.to_string();
+    let user_id = request.user_id;
+    app.store.catalog.assign_queue(of(caller, queue.clone()), user_id.clone()).await?;
+    Ok(Json(AssignmentView { user_id, queue_id: queue, project_id }))
+}
+
+/// `DELETE /api/public/annotation-queues/{queueId}/assignments`: no longer lets them.
+pub(super) async fn unassign(
+    State(app): State<App>,
+    Member(caller): Member,
+    PathOf(queue): PathOf<String>,
+    Sent(request): Sent<AssignmentRequest>,
+) -> ApiResult<Json<Success>> {
+    app.store.catalog.unassign_queue(of(caller, queue), request.user_id).await?;
+    Ok(Json(Success { success: true }))
+}
+
+fn of(caller: Caller, queue: String) -> QueueId {
+    QueueId { project: caller.project, queue }
+}
+
+fn queue_view(queue: Queue) -> QueueView {
+    QueueView {
+        id: queue.id,
+        name: queue.name,
+        description: queue.description,
+        score_config_ids: queue.score_configs,
+        created_at: queue.created_at.into(),
+        updated_at: queue.updated_at.into(),
+    }
+}
+
+fn item_view(item: QueueItem) -> QueueItemView {
+    QueueItemView {
+        id: item.id,
+        queue_id: item.queue,
+        object_id: item.object,
+        object_type: Word(item.kind),
+        status: Word(item.status),
+        completed_at: item.completed_at.map(Into::into),
+        created_at: item.created_at.into(),
+        updated_at: item.updated_at.into(),
+    }
+}

@@ -1,0 +1,128 @@
+use ratchet_core::secret::Secret;
+use ratchet_core::time::Timestamp;
+use ratchet_store::catalog::{NewUser, Role};
+use serde_json::{Value, json};
+
+use super::isolation::{OTHER, with_another_project};
+use super::read;
+use crate::harness::{Reply, TestServer};
+
+const QUEUES: &str = "/api/public/annotation-queues";
+
+async fn send(server: &TestServer, method: &str, path: &str, body: Value) -> Reply {
+    server.request(method, path).json(body.to_string()).send().await
+}
+
+/// Makes a queue and returns its path.
+async fn queue(server: &TestServer, name: &str) -> String {
+    let body = json!({"name": name, "description": "by hand", "scoreConfigIds": []});
+    let made = send(server, "POST", QUEUES, body).await.check(200, "").json();
+    format!("{QUEUES}/{}", made["id"].as_str().unwrap())
+}
+
+#[tokio::test]
+async fn a_queue_is_filled_worked_off_and_emptied() {
+    let server = TestServer::start().await;
+    let queue = queue(&server, "weekly").await;
+    let found = read(&server, &queue).await;
+    assert_eq!((&found["name"], &found["description"]), (&json!("weekly"), &json!("by hand")));
+    assert_eq!(read(&server, QUEUES).await["data"], json!([found]));
+
+    let items = format!("{queue}/items");
+    let body = json!({"objectId": "t1", "objectType": "TRACE"});
+    let item = send(&server, "POST", &items, body.clone()).await.check(200, "").json();
+    assert_eq!((&item["status"], &item["completedAt"]), (&json!("PENDING"), &json!(null)));
+    let again = send(&server, "POST", &items, body.clone()).await.check(200, "").json();
+    assert_eq!(again, item, "nobody is asked twice at one time");
+    let other = json!({"objectId": "s1", "objectType": "SESSION", "status": "COMPLETED"});
+    let done = send(&server, "POST", &items, other).await.check(200, "").json();
+    assert_eq!(done["completedAt"], "2026-11-15T12:00:00.000Z");
+
+    let path = format!("{items}/{}", item["id"].as_str().unwrap());
+    let completed = send(&server, "PATCH", &path, json!({"status": "COMPLETED"})).await;
+    assert_eq!(completed.check(200, "").json()["completedAt"], "2026-11-15T12:00:00.000Z");
+    let anew = send(&server, "POST", &items, body).await.check(200, "").json();
+    assert_ne!(anew["id"], item["id"], "what is done can be asked for again");
+    send(&server, "PATCH", &path, json!({"status": "PENDING"})).await.check(409, "pending item");
+    assert_eq!(send(&server, "PATCH", &path, json!({})).await.json()["status"], "COMPLETED");
+
+    let pending = read(&server, &format!("{items}?status=PENDING")).await;
+    assert_eq!((&pending["data"], &pending["meta"]["totalItems"]), (&json!([anew]), &json!(1)));
+    assert_eq!(read(&server, &format!("{items}?limit=2&page=2")).await["meta"]["totalPages"], 2);
+    server.request("DELETE", &path).send().await.check(200, r#""success":true"#);
+    server.request("DELETE", &path).send().await.check(404, "LangfuseNotFoundError");
+    server.get(&path).send().await.check(404, "LangfuseNotFoundError");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn people_look_after_queues() {
+    let server = TestServer::start().await;
+    let new = NewUser {
+        email: "ada@example.com".to_owned(),
+        password: Secret::new("hunter2"),
+        role: Role::Member,
+    };
+    let ada = server.app.store.catalog.create_user(new, Timestamp::default()).await.unwrap();
+    let path = format!("{}/assignments", queue(&server, "weekly").await);
+    let body = json!({"userId": ada.id});
+    for _ in 0..2 {
+        let made = send(&server, "POST", &path, body.clone()).await.check(200, "").json();
+        assert_eq!((&made["userId"], &made["projectId"]), (&json!(ada.id), &json!("shop")));
+    }
+    send(&server, "POST", &path, json!({"userId": "nobody"})).await.check(404, "nobody not found");
+    send(&server, "DELETE", &path, body.clone()).await.check(200, r#"{"success":true}"#);
+    send(&server, "DELETE", &path, body).await.check(404, "LangfuseNotFoundError");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn queues_that_make_no_sense_are_refused() {
+    let server = TestServer::start().await;
+    let taken = queue(&server, "weekly").await;
+    for (body, status, words) in [
+        (json!({"name": "weekly", "scoreConfigIds": []}), 409, "weekly exists already"),
+        (json!({"name": " ", "scoreConfigIds": []}), 400, "1 to 500 characters"),
+        (json!({"name": "n"}), 400, "scoreConfigIds"),
+        (json!({"name": "n", "scoreConfigIds": ["c9"]}), 404, "score config c9 not found"),
+        (json!({"scoreConfigIds": []}), 400, "name"),
+    ] {
+        send(&server, "POST", QUEUES, body).await.check(status, words);
+    }
+    for (body, words) in [
+        (json!({"objectId": "t", "objectType": "PROMPT"}), "annotation queue object type"),
+        (json!({"objectId": "", "objectType": "TRACE"}), "an id must not be empty"),
+        (json!({"objectId": "t", "objectType": "TRACE", "status": "LATER"}), "status"),
+    ] {
+        send(&server, "POST", &format!("{taken}/items"), body).await.check(400, words);
+    }
+    server.get(&format!("{taken}/items?status=LATER")).send().await.check(400, "status");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn another_project_sees_no_queue() {
+    let server = with_another_project().await;
+    let queue = queue(&server, "weekly").await;
+    let items = format!("{queue}/items");
+    let body = json!({"objectId": "t1", "objectType": "TRACE"});
+    let item = send(&server, "POST", &items, body.clone()).await.json();
+    let item = format!("{items}/{}", item["id"].as_str().unwrap());
+    for (method, path, body) in [
+        ("GET", &queue, json!({})),
+        ("GET", &items, json!({})),
+        ("POST", &items, body),
+        ("GET", &item, json!({})),
+        ("PATCH", &item, json!({"status": "COMPLETED"})),
+        ("DELETE", &item, json!({})),
+        ("POST", &format!("{queue}/assignments"), json!({"userId": "u"})),
+        ("DELETE", &format!("{queue}/assignments"), json!({"userId": "u"})),
+    ] {
+        let call = server.request(method, path).header("authorization", OTHER);
+        call.json(body.to_string()).send().await.check(404, "LangfuseNotFoundError");
+    }
+    let get = server.get(QUEUES).header("authorization", OTHER);
+    assert_eq!(get.send().await.json()["data"], json!([]));
+    server.get(&item).send().await.check(200, "PENDING");
+    server.stop().await;
+}

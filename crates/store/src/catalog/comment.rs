@@ -1,0 +1,149 @@
+use ratchet_core::annotation::CommentedKind;
+use ratchet_core::time::Timestamp;
+use uuid::Uuid;
+
+use super::sql::{FromColumn, Listing, Row, Tx, Value, values};
+use super::{Catalog, person};
+use crate::project::ProjectId;
+use crate::query::{Page, PageNumber};
+use crate::{StoreError, StoreResult};
+
+/// What someone says about something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comment {
+    /// Names it within the project.
+    pub id: String,
+    /// What it is on.
+    pub kind: CommentedKind,
+    /// Which one of those.
+    pub object: String,
+    /// What is said.
+    pub content: String,
+    /// Who says it, if a person does.
+    pub author: Option<String>,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// A comment to be made. Whoever makes it has seen that its object is there, unless that is a
+/// prompt.
+#[derive(Clone, Debug)]
+pub struct NewComment {
+    /// What it is on.
+    pub kind: CommentedKind,
+    /// Which one of those.
+    pub object: String,
+    /// What is said.
+    pub content: String,
+    /// Who says it, if a person does.
+    pub author: Option<String>,
+}
+
+/// Which comments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommentFilter {
+    /// On this kind of thing.
+    pub kind: Option<CommentedKind>,
+    /// On this one of those.
+    pub object: Option<String>,
+    /// By this person.
+    pub author: Option<String>,
+}
+
+const COLUMNS: &str = "id, object_kind, object, content, author, created_at, updated_at";
+
+impl Catalog {
+    /// Makes a comment.
+    ///
+    /// # Errors
+    /// Fails if there is no such author, or no such prompt.
+    pub async fn create_comment(
+        &self,
+        project: ProjectId,
+        new: NewComment,
+        now: Timestamp,
+    ) -> StoreResult<Comment> {
+        self.transact(move |tx| {
+            if new.kind == CommentedKind::Prompt {
+                must_have_prompt(tx, &project, &new.object)?;
+            }
+            if let Some(author) = &new.author {
+                person::find(tx, author)?;
+            }
+            let NewComment { kind, object, content, author } = new;
+            let id = Uuid::new_v4().to_string();
+            tx.execute(
+                "INSERT INTO comment (project, id, object_kind, object, content, author, \
+                 created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $7)",
+                values![&project, &id, kind.as_str(), &object, &content, author.clone(), now],
+            )?;
+            Ok(Comment { id, kind, object, content, author, created_at: now, updated_at: now })
+        })
+        .await
+    }
+
+    /// Returns the comments of a project that match, newest first.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn comments(
+        &self,
+        project: ProjectId,
+        filter: CommentFilter,
+        page: PageNumber,
+    ) -> StoreResult<Page<Comment>> {
+        let listing = Listing {
+            columns: COLUMNS,
+            from: "FROM comment WHERE project = $1 AND (object_kind = $2 OR $2 = '') \
+                   AND (object = $3 OR $3 = '') AND (author = $4 OR $4 = '')",
+            order: "created_at DESC, id",
+        };
+        self.transact(move |tx| {
+            let kind = filter.kind.map_or("", CommentedKind::as_str);
+            let (object, author) = (filter.object.as_deref(), filter.author.as_deref());
+            let values =
+                values![&project, kind, object.unwrap_or_default(), author.unwrap_or_default()];
+            tx.page(listing, values, page, read)
+        })
+        .await
+    }
+
+    /// Returns a comment.
+    ///
+    /// # Errors
+    /// Fails if the project has no such comment.
+    pub async fn comment(&self, project: ProjectId, id: String) -> StoreResult<Comment> {
+        self.transact(move |tx| {
+            let sql = format!("SELECT {COLUMNS} FROM comment WHERE project = $1 AND id = $2");
+            let found = tx.one(&sql, values![&project, &id], read)?;
+            found.ok_or_else(|| StoreError::NotFound(format!("comment {id}")))
+        })
+        .await
+    }
+}
+
+fn must_have_prompt(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<()> {
+    let sql = "SELECT 1 FROM prompt WHERE project = $1 AND id = $2";
+    let is_there = tx.exists(sql, values![project, id])?;
+    is_there.then_some(()).ok_or_else(|| StoreError::NotFound(format!("prompt {id}")))
+}
+
+impl FromColumn for CommentedKind {
+    fn from_column(value: Value) -> Option<Self> {
+        Self::parse(&String::from_column(value)?)
+    }
+}
+
+fn read(row: &Row<'_>) -> StoreResult<Comment> {
+    Ok(Comment {
+        id: row.get(0)?,
+        kind: row.get(1)?,
+        object: row.get(2)?,
+        content: row.get(3)?,
+        author: row.get(4)?,
+        created_at: row.get(5)?,
+        updated_at: row.get(6)?,
+    })
+}

@@ -1,0 +1,218 @@
+use ratchet_core::media::{MediaHash, MediaType};
+use ratchet_core::time::Timestamp;
+
+use super::Catalog;
+use super::sql::{FromColumn, Row, Tx, Value, values};
+use crate::project::ProjectId;
+use crate::{StoreError, StoreResult};
+
+/// A piece of media as a project knows it. The bytes are elsewhere, under their hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Media {
+    /// Names it within the project; made from its hash.
+    pub id: String,
+    /// What its bytes must hash to.
+    pub hash: MediaHash,
+    /// What it is said to be.
+    pub content_type: MediaType,
+    /// How many bytes it has.
+    pub content_length: u64,
+    /// When its bytes came in; `None` while they have not.
+    pub stored_at: Option<Timestamp>,
+    /// When the client says it sent them.
+    pub uploaded_at: Option<Timestamp>,
+}
+
+/// A piece of media that is announced.
+#[derive(Clone, Debug)]
+pub struct NewMedia {
+    /// What its bytes will hash to.
+    pub hash: MediaHash,
+    /// What it is.
+    pub content_type: MediaType,
+    /// How many bytes it will have.
+    pub content_length: u64,
+    /// Where it is used.
+    pub used_in: MediaUse,
+}
+
+/// Where a piece of media is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MediaUse {
+    /// What holds it.
+    pub owner: MediaOwner,
+    /// Which field of that: input, output, metadata, `expectedOutput`.
+    pub field: String,
+}
+
+/// What holds a piece of media.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MediaOwner {
+    /// A trace.
+    Trace(String),
+    /// A step of a trace.
+    Observation {
+        /// The trace.
+        trace: String,
+        /// The step.
+        observation: String,
+    },
+    /// An item of a dataset, which may not be there yet.
+    DatasetItem {
+        /// The dataset.
+        dataset: String,
+        /// The item.
+        item: String,
+    },
+}
+
+/// How an upload went, as the client tells it.
+#[derive(Clone, Debug)]
+pub struct UploadReport {
+    /// When.
+    pub at: Timestamp,
+    /// The status the client was answered with.
+    pub status: i64,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// How long it took.
+    pub millis: Option<i64>,
+}
+
+const COLUMNS: &str = "id, sha256, content_type, content_length, stored_at, uploaded_at";
+
+impl Catalog {
+    /// Notes a piece of media and where it is used. Announcing it again changes its type and
+    /// keeps its bytes.
+    ///
+    /// # Errors
+    /// Fails if another piece of media has the same id.
+    pub async fn announce_media(
+        &self,
+        project: ProjectId,
+        new: NewMedia,
+        now: Timestamp,
+    ) -> StoreResult<Media> {
+        self.transact(move |tx| {
+            let id = new.hash.media_id();
+            tx.execute(
+                "INSERT INTO media (project, id, sha256, content_type, content_length, created_at) \
+                 VALUES ($1, $2, $3, $4, $5, $6) \
+                 ON CONFLICT (project, id) DO UPDATE SET content_type = excluded.content_type \
+                 WHERE media.sha256 = excluded.sha256",
+                values![
+                    &project,
+                    &id,
+                    new.hash.to_base64(),
+                    new.content_type.name(),
+                    new.content_length,
+                    now
+                ],
+            )?;
+            let media = find(tx, &project, &id)?.ok_or_else(|| missing(&id))?;
+            let is_same = media.hash == new.hash && media.content_length == new.content_length;
+            if !is_same {
+                return Err(StoreError::Exists(format!("media {id} with other content")));
+            }
+            note_use(tx, &project, &id, &new.used_in)?;
+            Ok(media)
+        })
+        .await
+    }
+
+    /// Returns a piece of media.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn media(&self, project: ProjectId, id: String) -> StoreResult<Option<Media>> {
+        self.transact(move |tx| find(tx, &project, &id)).await
+    }
+
+    /// Notes that the bytes of a piece of media are on disk.
+    ///
+    /// # Errors
+    /// Fails if the project has no such media.
+    pub async fn media_stored(
+        &self,
+        project: ProjectId,
+        id: String,
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| {
+            let sql = "UPDATE media SET stored_at = $1 WHERE project = $2 AND id = $3";
+            match tx.execute(sql, values![now, &project, &id])? {
+                0 => Err(missing(&id)),
+                _ => Ok(()),
+            }
+        })
+        .await
+    }
+
+    /// Notes how an upload went, as the client tells it.
+    ///
+    /// # Errors
+    /// Fails if the project has no such media.
+    pub async fn media_uploaded(
+        &self,
+        project: ProjectId,
+        id: String,
+        report: UploadReport,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| {
+            let changed = tx.execute(
+                "UPDATE media SET uploaded_at = $1, upload_status = $2, upload_error = $3, \
+                 upload_millis = $4 WHERE project = $5 AND id = $6",
+                values![report.at, report.status, report.error, report.millis, &project, &id],
+            )?;
+            if changed == 0 { Err(missing(&id)) } else { Ok(()) }
+        })
+        .await
+    }
+}
+
+fn find(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<Option<Media>> {
+    let sql = format!("SELECT {COLUMNS} FROM media WHERE project = $1 AND id = $2");
+    tx.one(&sql, values![project, id], read)
+}
+
+fn note_use(tx: &Tx<'_>, project: &ProjectId, id: &str, used: &MediaUse) -> StoreResult<()> {
+    let (owner, whole, part) = match &used.owner {
+        MediaOwner::Trace(trace) => ("trace", trace.as_str(), ""),
+        MediaOwner::Observation { trace, observation } => ("trace", trace.as_str(), &**observation),
+        MediaOwner::DatasetItem { dataset, item } => ("dataset", dataset.as_str(), &**item),
+    };
+    tx.execute(
+        "INSERT INTO media_use (project, media, owner, whole, part, field) \
+         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
+        values![project, id, owner, whole, part, &used.field],
+    )?;
+    Ok(())
+}
+
+fn missing(id: &str) -> StoreError {
+    StoreError::NotFound(format!("media {id}"))
+}
+
+impl FromColumn for MediaHash {
+    fn from_column(value: Value) -> Option<Self> {
+        Self::parse(&String::from_column(value)?).ok()
+    }
+}
+
+impl FromColumn for MediaType {
+    fn from_column(value: Value) -> Option<Self> {
+        // A type this binary does not know is served like any file.
+        Some(Self::parse(&String::from_column(value)?).unwrap_or(Self::OTHER))
+    }
+}
+
+fn read(row: &Row<'_>) -> StoreResult<Media> {
+    Ok(Media {
+        id: row.get(0)?,
+        hash: row.get(1)?,
+        content_type: row.get(2)?,
+        content_length: row.get(3)?,
+        stored_at: row.get(4)?,
+        uploaded_at: row.get(5)?,
+    })
+}

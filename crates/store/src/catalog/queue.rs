@@ -1,0 +1,371 @@
+use ratchet_core::annotation::{ItemKind, ItemStatus};
+use ratchet_core::payload::Json;
+use ratchet_core::time::Timestamp;
+use uuid::Uuid;
+
+use super::sql::{FromColumn, Listing, Row, Tx, Value, values};
+use super::{Catalog, person};
+use crate::project::ProjectId;
+use crate::query::{Page, PageNumber};
+use crate::{StoreError, StoreResult};
+
+/// A queue of things for people to judge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queue {
+    /// Names it within the project.
+    pub id: String,
+    /// What people call it; unique in the project.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// The score configs by which its items are judged.
+    pub score_configs: Vec<String>,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// A queue to be made.
+#[derive(Clone, Debug)]
+pub struct NewQueue {
+    /// What people will call it.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// The score configs by which its items will be judged.
+    pub score_configs: Vec<String>,
+}
+
+/// Something in a queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueItem {
+    /// Names it within the queue.
+    pub id: String,
+    /// The queue.
+    pub queue: String,
+    /// What it is.
+    pub kind: ItemKind,
+    /// Which one of those.
+    pub object: String,
+    /// How far it is.
+    pub status: ItemStatus,
+    /// When someone was done with it.
+    pub completed_at: Option<Timestamp>,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// Something to be put into a queue.
+#[derive(Clone, Debug)]
+pub struct NewQueueItem {
+    /// What it is.
+    pub kind: ItemKind,
+    /// Which one of those.
+    pub object: String,
+    /// How far it is.
+    pub status: ItemStatus,
+}
+
+/// A queue of a project.
+#[derive(Clone, Debug)]
+pub struct QueueId {
+    /// The project.
+    pub project: ProjectId,
+    /// The queue.
+    pub queue: String,
+}
+
+const QUEUE_COLUMNS: &str = "id, name, description, score_configs, created_at, updated_at";
+const ITEM_COLUMNS: &str =
+    "id, queue, object_kind, object, status, completed_at, created_at, updated_at";
+
+impl Catalog {
+    /// Makes a queue.
+    ///
+    /// # Errors
+    /// Fails if its name is taken or a score config is not there.
+    pub async fn create_queue(
+        &self,
+        project: ProjectId,
+        new: NewQueue,
+        now: Timestamp,
+    ) -> StoreResult<Queue> {
+        self.transact(move |tx| {
+            check_score_configs(tx, &project, &new.score_configs)?;
+            let configs = Json::from_value(&new.score_configs.clone().into());
+            let id = Uuid::new_v4().to_string();
+            tx.insert(
+                "INSERT INTO annotation_queue (project, id, name, description, score_configs, \
+                 created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)",
+                values![&project, &id, &new.name, new.description.clone(), &configs, now],
+                || format!("an annotation queue with the name {}", new.name),
+            )?;
+            let NewQueue { name, description, score_configs } = new;
+            Ok(Queue { id, name, description, score_configs, created_at: now, updated_at: now })
+        })
+        .await
+    }
+
+    /// Returns the queues of a project, newest first.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn queues(&self, project: ProjectId, page: PageNumber) -> StoreResult<Page<Queue>> {
+        let listing = Listing {
+            columns: QUEUE_COLUMNS,
+            from: "FROM annotation_queue WHERE project = $1",
+            order: "created_at DESC, id",
+        };
+        self.transact(move |tx| tx.page(listing, values![&project], page, read_queue)).await
+    }
+
+    /// Returns a queue.
+    ///
+    /// # Errors
+    /// Fails if the project has no such queue.
+    pub async fn queue(&self, of: QueueId) -> StoreResult<Queue> {
+        self.transact(move |tx| find_queue(tx, &of)).await
+    }
+
+    /// Puts something into a queue. If it waits there already, that is what is returned.
+    ///
+    /// # Errors
+    /// Fails if the project has no such queue.
+    pub async fn add_queue_item(
+        &self,
+        to: QueueId,
+        new: NewQueueItem,
+        now: Timestamp,
+    ) -> StoreResult<QueueItem> {
+        self.transact(move |tx| {
+            find_queue(tx, &to)?;
+            if new.status == ItemStatus::Pending
+                && let Some(waiting) = find_waiting(tx, &to, &new)?
+            {
+                return Ok(waiting);
+            }
+            let item = QueueItem {
+                id: Uuid::new_v4().to_string(),
+                queue: to.queue,
+                kind: new.kind,
+                object: new.object,
+                status: new.status,
+                completed_at: completed_at(new.status, now),
+                created_at: now,
+                updated_at: now,
+            };
+            tx.execute(
+                "INSERT INTO annotation_item (project, queue, id, object_kind, object, status, \
+                 completed_at, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)",
+                values![
+                    &to.project,
+                    &item.queue,
+                    &item.id,
+                    item.kind.as_str(),
+                    &item.object,
+                    item.status.as_str(),
+                    item.completed_at,
+                    now
+                ],
+            )?;
+            Ok(item)
+        })
+        .await
+    }
+
+    /// Returns the items of a queue, newest first; those of one status if that is asked for.
+    ///
+    /// # Errors
+    /// Fails if the project has no such queue.
+    pub async fn queue_items(
+        &self,
+        of: QueueId,
+        status: Option<ItemStatus>,
+        page: PageNumber,
+    ) -> StoreResult<Page<QueueItem>> {
+        let listing = Listing {
+            columns: ITEM_COLUMNS,
+            from: "FROM annotation_item \
+                   WHERE project = $1 AND queue = $2 AND (status = $3 OR $3 = '')",
+            order: "created_at DESC, id",
+        };
+        self.transact(move |tx| {
+            find_queue(tx, &of)?;
+            let status = status.map_or("", ItemStatus::as_str);
+            tx.page(listing, values![&of.project, &of.queue, status], page, read_item)
+        })
+        .await
+    }
+
+    /// Returns an item of a queue.
+    ///
+    /// # Errors
+    /// Fails if there is no such item.
+    pub async fn queue_item(&self, of: QueueId, id: String) -> StoreResult<QueueItem> {
+        self.transact(move |tx| find_item(tx, &of, &id)).await
+    }
+
+    /// Sets how far an item is; leaves it as it is when there is nothing to set.
+    ///
+    /// # Errors
+    /// Fails if there is no such item, or if it is to wait again while its like is waiting.
+    pub async fn set_queue_item(
+        &self,
+        of: QueueId,
+        id: String,
+        status: Option<ItemStatus>,
+        now: Timestamp,
+    ) -> StoreResult<QueueItem> {
+        self.transact(move |tx| {
+            let item = find_item(tx, &of, &id)?;
+            let Some(status) = status.filter(|status| *status != item.status) else {
+                return Ok(item);
+            };
+            let completed_at = completed_at(status, now);
+            tx.insert(
+                "UPDATE annotation_item SET status = $1, completed_at = $2, updated_at = $3 \
+                 WHERE project = $4 AND queue = $5 AND id = $6",
+                values![status.as_str(), completed_at, now, &of.project, &of.queue, &id],
+                || format!("a pending item for {} {}", item.kind.as_str(), item.object),
+            )?;
+            Ok(QueueItem { status, completed_at, updated_at: now, ..item })
+        })
+        .await
+    }
+
+    /// Takes an item out of a queue.
+    ///
+    /// # Errors
+    /// Fails if there is no such item.
+    pub async fn remove_queue_item(&self, of: QueueId, id: String) -> StoreResult<()> {
+        self.transact(move |tx| {
+            find_item(tx, &of, &id)?;
+            tx.execute(
+                "DELETE FROM annotation_item WHERE project = $1 AND queue = $2 AND id = $3",
+                values![&of.project, &of.queue, &id],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Lets a person look after a queue. Doing so twice is harmless.
+    ///
+    /// # Errors
+    /// Fails if there is no such queue or person.
+    pub async fn assign_queue(&self, of: QueueId, person: String) -> StoreResult<()> {
+        self.transact(move |tx| {
+            find_queue(tx, &of)?;
+            person::find(tx, &person)?;
+            tx.execute(
+                "INSERT INTO annotation_assignment (project, queue, person) VALUES ($1, $2, $3) \
+                 ON CONFLICT DO NOTHING",
+                values![&of.project, &of.queue, &person],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Lets a person look after a queue no longer.
+    ///
+    /// # Errors
+    /// Fails if there is no such queue, or the person did not look after it.
+    pub async fn unassign_queue(&self, of: QueueId, person: String) -> StoreResult<()> {
+        self.transact(move |tx| {
+            find_queue(tx, &of)?;
+            let sql = "DELETE FROM annotation_assignment \
+                       WHERE project = $1 AND queue = $2 AND person = $3";
+            match tx.execute(sql, values![&of.project, &of.queue, &person])? {
+                0 => Err(StoreError::NotFound(format!("the assignment of {person}"))),
+                _ => Ok(()),
+            }
+        })
+        .await
+    }
+}
+
+/// Refuses score configs that the project does not have.
+fn check_score_configs(tx: &Tx<'_>, project: &ProjectId, ids: &[String]) -> StoreResult<()> {
+    for id in ids {
+        let sql = "SELECT 1 FROM score_config WHERE project = $1 AND id = $2";
+        if !tx.exists(sql, values![project, id])? {
+            return Err(StoreError::NotFound(format!("score config {id}")));
+        }
+    }
+    Ok(())
+}
+
+const fn completed_at(status: ItemStatus, now: Timestamp) -> Option<Timestamp> {
+    match status {
+        ItemStatus::Pending => None,
+        ItemStatus::Completed => Some(now),
+    }
+}
+
+fn find_queue(tx: &Tx<'_>, of: &QueueId) -> StoreResult<Queue> {
+    let sql =
+        format!("SELECT {QUEUE_COLUMNS} FROM annotation_queue WHERE project = $1 AND id = $2");
+    let found = tx.one(&sql, values![&of.project, &of.queue], read_queue)?;
+    found.ok_or_else(|| StoreError::NotFound(format!("annotation queue {}", of.queue)))
+}
+
+fn find_item(tx: &Tx<'_>, of: &QueueId, id: &str) -> StoreResult<QueueItem> {
+    let sql = format!(
+        "SELECT {ITEM_COLUMNS} FROM annotation_item WHERE project = $1 AND queue = $2 AND id = $3"
+    );
+    let found = tx.one(&sql, values![&of.project, &of.queue, id], read_item)?;
+    found.ok_or_else(|| StoreError::NotFound(format!("annotation queue item {id}")))
+}
+
+fn find_waiting(tx: &Tx<'_>, of: &QueueId, new: &NewQueueItem) -> StoreResult<Option<QueueItem>> {
+    let sql = format!(
+        "SELECT {ITEM_COLUMNS} FROM annotation_item WHERE project = $1 AND queue = $2 \
+         AND object_kind = $3 AND object = $4 AND status = 'PENDING'"
+    );
+    tx.one(&sql, values![&of.project, &of.queue, new.kind.as_str(), &new.object], read_item)
+}
+
+impl FromColumn for ItemStatus {
+    fn from_column(value: Value) -> Option<Self> {
+        Self::parse(&String::from_column(value)?)
+    }
+}
+
+impl FromColumn for ItemKind {
+    fn from_column(value: Value) -> Option<Self> {
+        Self::parse(&String::from_column(value)?)
+    }
+}
+
+/// A list of texts is a JSON list.
+fn texts(json: &Json) -> Vec<String> {
+    serde_json::from_str(json.as_str()).unwrap_or_default()
+}
+
+fn read_queue(row: &Row<'_>) -> StoreResult<Queue> {
+    Ok(Queue {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        description: row.get(2)?,
+        score_configs: texts(&row.get(3)?),
+        created_at: row.get(4)?,
+        updated_at: row.get(5)?,
+    })
+}
+
+fn read_item(row: &Row<'_>) -> StoreResult<QueueItem> {
+    Ok(QueueItem {
+        id: row.get(0)?,
+        queue: row.get(1)?,
+        kind: row.get(2)?,
+        object: row.get(3)?,
+        status: row.get(4)?,
+        completed_at: row.get(5)?,
+        created_at: row.get(6)?,
+        updated_at: row.get(7)?,
+    })
+}
