@@ -28,6 +28,8 @@ mod answer;
 mod ingestion;
 /// Scores: sent without a batch, read, deleted.
 mod scores;
+/// What scores must look like.
+mod score_configs;
 /// The project a key opens.
 mod projects;
 /// Traces.
@@ -54,6 +56,11 @@ pub fn routes() -> Router<App> {
         .route("/api/public/v2/scores", get(scores::list::second))
         .route("/api/public/v2/scores/{*id}", get(scores::one::second))
         .route("/api/public/v3/scores", get(scores::typed::list))
+        .route("/api/public/score-configs", get(score_configs::list).post(score_configs::create))
+        .route(
+            "/api/public/score-configs/{id}",
+            get(score_configs::show).patch(score_configs::update),
+        )
         .route("/api/public/projects", get(projects::list))
         .route("/api/public/traces", get(traces::list))
         .route("/api/public/traces/{*id}", get(traces::show))

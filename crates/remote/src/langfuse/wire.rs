@@ -36,6 +36,8 @@ pub mod media;
 pub mod queue;
 /// Comments.
 pub mod comment;
+/// What scores must look like.
+pub mod score_config;
 /// Batches of events, as sent.
 pub mod ingestion;
 

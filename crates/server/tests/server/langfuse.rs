@@ -10,6 +10,8 @@ mod ingestion;
 mod scores;
 /// Scores, listed, shown and deleted.
 mod score_reads;
+/// What scores must look like.
+mod score_configs;
 /// What comes back.
 mod reads;
 /// Which records a query finds.

@@ -1,0 +1,172 @@
+use axum::Json;
+use axum::extract::State;
+use ratchet_core::score::config::{Category, ConfigValues, ScoreConfig, StatedValues, check_name};
+use ratchet_core::score::rule::Unfit;
+use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_remote::langfuse::wire::maybe::Maybe;
+use ratchet_remote::langfuse::wire::page::Paged;
+use ratchet_remote::langfuse::wire::score_config::{
+    ConfigCategory, CreateScoreConfig, ScoreConfigView, UpdateScoreConfig,
+};
+use ratchet_remote::langfuse::wire::word::Word;
+use ratchet_store::catalog::KeptScoreConfig;
+
+use super::params::{Params, meta};
+use super::path::PathOf;
+use super::sent::Sent;
+use crate::app::App;
+use crate::auth::{Member, Reader};
+use crate::error::{ApiError, ApiResult};
+
+/// The most characters that may say what a config is for.
+const MAX_DESCRIPTION_CHARS: usize = 10_000;
+
+/// `GET /api/public/score-configs`: what scores must look like, newest first.
+pub(super) async fn list(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    mut params: Params,
+) -> ApiResult<Json<Paged<ScoreConfigView>>> {
+    let page = params.page();
+    params.finish()?;
+    let found = app.store.catalog.score_configs(caller.project.clone(), page).await?;
+    let data = found.rows.into_iter().map(|kept| view(kept, caller.project.as_str())).collect();
+    Ok(Json(Paged { data, meta: meta(page, found.total) }))
+}
+
+/// `GET /api/public/score-configs/{id}`: one score config.
+pub(super) async fn show(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    PathOf(id): PathOf<String>,
+) -> ApiResult<Json<ScoreConfigView>> {
+    let found = app.store.catalog.score_config(caller.project.clone(), id.clone()).await?;
+    let found = found.ok_or_else(|| ApiError::NotFound(format!("Score config {id} not found")))?;
+    Ok(Json(view(found, caller.project.as_str())))
+}
+
+/// `POST /api/public/score-configs`: makes a score config.
+pub(super) async fn create(
+    State(app): State<App>,
+    Member(caller): Member,
+    Sent(sent): Sent<CreateScoreConfig>,
+) -> ApiResult<Json<ScoreConfigView>> {
+    let id = uuid::Uuid::new_v4().to_string();
+    let kept = new_config(sent, id, app.clock.now()).map_err(refuse)?;
+    let kept = app.store.catalog.create_score_config(caller.project.clone(), kept).await?;
+    Ok(Json(view(kept, caller.project.as_str())))
+}
+
+/// `PATCH /api/public/score-configs/{id}`: changes a score config for scores to come.
+pub(super) async fn update(
+    State(app): State<App>,
+    Member(caller): Member,
+    PathOf(id): PathOf<String>,
+    Sent(sent): Sent<UpdateScoreConfig>,
+) -> ApiResult<Json<ScoreConfigView>> {
+    let now = app.clock.now();
+    let change = move |kept| changed(kept, sent, now);
+    let project = caller.project.clone();
+    let kept = app.store.catalog.change_score_config(project, id, change).await?;
+    Ok(Json(view(kept.map_err(refuse)?, caller.project.as_str())))
+}
+
+fn new_config(
+    sent: CreateScoreConfig,
+    id: String,
+    now: Timestamp,
+) -> Result<KeptScoreConfig, Unfit> {
+    check_name(&sent.name)?;
+    check_description(sent.description.as_deref())?;
+    let stated = StatedValues {
+        min: sent.min_value,
+        max: sent.max_value,
+        categories: sent.categories.map(categories),
+    };
+    let values = ConfigValues::new(sent.data_type.0, stated)?;
+    Ok(KeptScoreConfig {
+        config: ScoreConfig { id, name: sent.name, values, is_archived: false },
+        description: sent.description,
+        created_at: now,
+        updated_at: now,
+    })
+}
+
+fn changed(
+    kept: KeptScoreConfig,
+    sent: UpdateScoreConfig,
+    now: Timestamp,
+) -> Result<KeptScoreConfig, Unfit> {
+    let ScoreConfig { id, name, values, is_archived } = kept.config;
+    let name = sent.name.unwrap_or(name);
+    check_name(&name)?;
+    let description = or_kept(sent.description, kept.description);
+    check_description(description.as_deref())?;
+    let data_type = values.data_type();
+    let (min, max, kept_categories) = match values {
+        ConfigValues::Numeric { min, max } => (min, max, None),
+        ConfigValues::Categorical(categories) => (None, None, Some(categories)),
+        ConfigValues::Boolean | ConfigValues::Text => (None, None, None),
+    };
+    let stated = StatedValues {
+        min: or_kept(sent.min_value, min),
+        max: or_kept(sent.max_value, max),
+        categories: sent.categories.map(categories).or(kept_categories),
+    };
+    let values = ConfigValues::new(data_type, stated)?;
+    let is_archived = sent.is_archived.unwrap_or(is_archived);
+    Ok(KeptScoreConfig {
+        config: ScoreConfig { id, name, values, is_archived },
+        description,
+        created_at: kept.created_at,
+        updated_at: now.max(kept.created_at),
+    })
+}
+
+fn or_kept<T>(sent: Maybe<T>, kept: Option<T>) -> Option<T> {
+    match sent {
+        Maybe::Absent => kept,
+        Maybe::Null => None,
+        Maybe::Value(value) => Some(value),
+    }
+}
+
+fn categories(sent: Vec<ConfigCategory>) -> Vec<Category> {
+    sent.into_iter().map(Category::from).collect()
+}
+
+fn check_description(text: Option<&str>) -> Result<(), Unfit> {
+    let is_too_long = text.is_some_and(|text| text.chars().count() > MAX_DESCRIPTION_CHARS);
+    if !is_too_long {
+        return Ok(());
+    }
+    let why = format!("at most {MAX_DESCRIPTION_CHARS} characters");
+    Err(Unfit { field: "description", why })
+}
+
+fn refuse(Unfit { field, why }: Unfit) -> ApiError {
+    ApiError::InvalidFields(vec![Issue::at(field, why)])
+}
+
+fn view(kept: KeptScoreConfig, project: &str) -> ScoreConfigView {
+    let KeptScoreConfig { config, description, created_at, updated_at } = kept;
+    let (min_value, max_value) = match &config.values {
+        ConfigValues::Numeric { min, max } => (*min, *max),
+        ConfigValues::Boolean | ConfigValues::Categorical(_) | ConfigValues::Text => (None, None),
+    };
+    let categories = config.values.categories();
+    ScoreConfigView {
+        id: config.id,
+        name: config.name,
+        created_at: created_at.into(),
+        updated_at: updated_at.into(),
+        project_id: project.to_owned(),
+        data_type: Word(config.values.data_type()),
+        is_archived: config.is_archived,
+        min_value,
+        max_value,
+        categories: categories.map(|all| all.into_iter().map(ConfigCategory::from).collect()),
+        description,
+    }
+}
