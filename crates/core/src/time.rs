@@ -56,6 +56,12 @@ impl Timestamp {
         i64::try_from(nanos).map(Self).map_err(|_| TimeError::OutOfRange)
     }
 
+    /// Reads a date as HTTP headers have it: `Sun, 15 Nov 2026 12:00:00 GMT`.
+    pub fn parse_http_date(text: &str) -> Option<Self> {
+        let zoned = jiff::fmt::rfc2822::parse(text).ok()?;
+        i64::try_from(zoned.timestamp().as_nanosecond()).ok().map(Self)
+    }
+
     /// Nanoseconds from `earlier` to this, negative if it is later.
     pub const fn since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0)
@@ -107,6 +113,14 @@ mod tests {
     #[test]
     fn times_before_the_epoch_print() {
         assert_eq!(Timestamp::from_nanos(-1).to_string(), "1969-12-31T23:59:59.999999Z");
+    }
+
+    #[test]
+    fn http_dates_are_read() {
+        let date = |text| Timestamp::parse_http_date(text).map(|time| time.to_string());
+        let expected = Some("2026-11-15T12:00:00.000Z".to_owned());
+        assert_eq!(date("Sun, 15 Nov 2026 12:00:00 GMT"), expected);
+        assert_eq!(date("2026-11-15T12:00:00Z"), None);
     }
 
     #[test]

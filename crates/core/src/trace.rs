@@ -5,9 +5,10 @@ use crate::field::Field;
 use crate::id::{ObservationId, SessionId, TraceId};
 use crate::merge::{Earliest, Merge, Metadata};
 use crate::money::Money;
-use crate::observation::Level;
+use crate::observation::{Level, Observation};
 use crate::payload::{Json, Payload};
 use crate::time::Timestamp;
+use crate::usage::Cost;
 
 /// What one event or span says about a trace; merged, it is the record itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,6 +162,24 @@ pub struct TraceSummary {
 }
 
 impl TraceSummary {
+    /// The sums over all observations of a trace.
+    pub fn of(observations: &[Observation]) -> Self {
+        let mut summary = Self::default();
+        for observation in observations {
+            let (start, end) = (observation.start, observation.end.unwrap_or(observation.start));
+            let usage = &observation.usage;
+            *summary.levels.at_mut(observation.level) += 1;
+            summary.start = Some(summary.start.map_or(start, |first| first.min(start)));
+            summary.end = Some(summary.end.map_or(end, |last| last.max(end)));
+            summary.input_tokens = summary.input_tokens.saturating_add(usage.input());
+            summary.output_tokens = summary.output_tokens.saturating_add(usage.output());
+            summary.total_tokens = summary.total_tokens.saturating_add(usage.total());
+            let known = summary.cost.into_iter().chain(observation.cost.as_ref().map(Cost::total));
+            summary.cost = known.reduce(|sum, cost| sum + cost);
+        }
+        summary
+    }
+
     /// Nanoseconds from the first start to the last end.
     pub fn latency(&self) -> Option<i64> {
         Some(self.end?.since(self.start?))

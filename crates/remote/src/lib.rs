@@ -1,4 +1,6 @@
-//! Other people's servers: what they say on the wire.
+//! Other people's servers: what they say on the wire, and how to ask them.
 
+/// HTTP clients.
+pub mod http;
 /// Langfuse, whose API Ratchet also serves.
 pub mod langfuse;

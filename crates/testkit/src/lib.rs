@@ -23,6 +23,10 @@ pub mod behaviour;
 pub mod chance;
 /// A small HTTP client that says exactly what it is told.
 pub mod http;
+/// A pace for clients that never waits.
+pub mod hurry;
+/// A proxy that says no where it is told to.
+pub mod proxy;
 /// Real processes on free ports.
 pub mod process;
 /// Small disks that can be filled.

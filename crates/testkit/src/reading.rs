@@ -26,6 +26,16 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// What was read some other way.
+    pub fn new(
+        traces: Vec<Trace>,
+        observations: Vec<Observation>,
+        sessions: Vec<Session>,
+        scores: Vec<Score>,
+    ) -> Self {
+        Self { traces, observations, sessions, scores }.normalised()
+    }
+
     /// Reads a whole project.
     pub async fn of_store(store: &Telemetry, project: &ProjectId) -> Self {
         Self {

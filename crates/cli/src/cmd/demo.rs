@@ -85,7 +85,7 @@ async fn demo(config: &Config, args: &DemoArgs, end: Timestamp) -> anyhow::Resul
     let server = Server::open(config, "ratchet demo").await?;
     print(&welcome::text(&server))?;
     let key = key(config, &server).await?;
-    let visitor = Arc::new(Visitor::new(welcome::url(server.bound.web), key));
+    let visitor = Arc::new(Visitor::new(welcome::url(server.bound.web), key)?);
     let (stopper, stop) = stop::signal();
     let load = Load { seed: args.seed, end, stays_up: !args.once };
     let work = async {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
 use prost::Message as _;
+use ratchet_remote::http;
 use ratchet_store::catalog::KeyPair;
 use serde_json::Value;
 use tokio::task::JoinSet;
@@ -24,10 +25,10 @@ pub(crate) struct Visitor {
 
 impl Visitor {
     /// A visitor with a key.
-    pub(crate) fn new(web: String, key: KeyPair) -> Self {
+    pub(crate) fn new(web: String, key: KeyPair) -> anyhow::Result<Self> {
         // A proxy in the environment is not for talking to this very process.
-        let client = reqwest::Client::builder().no_proxy().build().unwrap_or_default();
-        Self { client, web, key }
+        let client = http::on_this_machine().build().context("cannot start an HTTP client")?;
+        Ok(Self { client, web, key })
     }
 
     /// Where the server is.

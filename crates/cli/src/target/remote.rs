@@ -1,5 +1,6 @@
 use anyhow::{Context, anyhow, bail, ensure};
 use ratchet_core::secret::Secret;
+use ratchet_remote::http;
 use reqwest::{Client, Method, RequestBuilder, Response, Url};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -38,7 +39,7 @@ impl Remote {
             bail!("--server needs an owner's key in RATCHET_PUBLIC_KEY and RATCHET_SECRET_KEY");
         };
         // Talks to the address that was named, whatever proxy the environment suggests.
-        let client = Client::builder().no_proxy().build().context("cannot start an HTTP client")?;
+        let client = http::on_this_machine().build().context("cannot start an HTTP client")?;
         Ok(Self { client, base, public_key, secret_key })
     }
 

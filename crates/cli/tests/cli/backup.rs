@@ -2,11 +2,12 @@ use std::path::Path;
 use std::process::Command;
 
 use ratchet_core::id::ObservationId;
+use ratchet_remote::http;
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
 use ratchet_testkit::otlp;
 use ratchet_testkit::process::{PROJECT, PUBLIC_KEY, Ratchet, SECRET_KEY, Signal};
-use reqwest::{Client, StatusCode};
+use reqwest::StatusCode;
 
 use crate::{ask, fails, folder, json, ok, ratchet, server};
 
@@ -17,7 +18,9 @@ const SPAN: u64 = 0xdef;
 fn record(running: &Ratchet) {
     let body = otlp::request("shop").with(otlp::span(TRACE, SPAN).named("checkout")).to_protobuf();
     let status = block_on(async {
-        let request = Client::new()
+        let request = http::on_this_machine()
+            .build()
+            .unwrap()
             .post(format!("{}/api/public/otel/v1/traces", running.web()))
             .basic_auth(PUBLIC_KEY, Some(SECRET_KEY))
             .header("content-type", "application/x-protobuf")
@@ -70,7 +73,7 @@ fn send_media(running: &Ratchet) -> String {
         "sha256Hash": "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=",
     });
     let status = block_on(async {
-        let client = Client::new();
+        let client = http::on_this_machine().build().unwrap();
         let post = client.post(format!("{}/api/public/media", running.web()));
         let post = post.basic_auth(PUBLIC_KEY, Some(SECRET_KEY)).body(announced.to_string());
         let answer: serde_json::Value = post.send().await.unwrap().json().await.unwrap();
@@ -127,7 +130,10 @@ fn a_streamed_backup_is_a_tar_file_for_anyone() {
     let data = tempfile::tempdir().unwrap();
     let running = server(data.path()).start();
     let bytes = block_on(async {
-        let request = Client::new().post(format!("{}/api/v1/backup", running.web()));
+        let request = http::on_this_machine()
+            .build()
+            .unwrap()
+            .post(format!("{}/api/v1/backup", running.web()));
         let answer = request.basic_auth(PUBLIC_KEY, Some(SECRET_KEY)).send().await.unwrap();
         assert_eq!(answer.headers()["content-type"], "application/x-tar");
         answer.bytes().await.unwrap()

@@ -141,7 +141,12 @@ pub(crate) struct Request(reqwest::RequestBuilder);
 
 impl Request {
     fn new(method: reqwest::Method, to: SocketAddr, path: &str) -> Self {
-        Self(reqwest::Client::new().request(method, format!("http://{to}{path}")))
+        Self(
+            ratchet_remote::http::on_this_machine()
+                .build()
+                .unwrap()
+                .request(method, format!("http://{to}{path}")),
+        )
     }
 
     /// The same with another key.

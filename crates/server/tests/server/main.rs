@@ -15,6 +15,8 @@ mod grpc;
 mod operating;
 /// The Langfuse API.
 mod langfuse;
+/// Our own client.
+mod client;
 /// OTLP over HTTP.
 mod traces;
 /// Decoders fed with nonsense.

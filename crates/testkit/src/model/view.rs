@@ -8,7 +8,7 @@ use ratchet_core::payload::Json;
 use ratchet_core::score::{Score, ScorePatch};
 use ratchet_core::session::Session;
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::{Content, LevelCounts, Trace, TracePatch, TraceSummary};
+use ratchet_core::trace::{Content, Trace, TracePatch, TraceSummary};
 
 use super::{Model, Told, home};
 
@@ -54,7 +54,7 @@ pub(super) fn trace(model: &Model, id: TraceId) -> Trace {
     let first_at = heard.chain(steps.iter().map(|told| told.first_at)).min().unwrap();
     let heard = told.into_iter().map(|told| told.last_at);
     let last_at = heard.chain(steps.iter().map(|told| told.last_at)).max().unwrap();
-    let summary = summary(&seen);
+    let summary = TraceSummary::of(&seen);
     let content = content(&patch, &seen);
     Trace {
         id,
@@ -84,24 +84,6 @@ fn content(patch: &TracePatch, steps: &[Observation]) -> Content {
         input: patch.input.value().cloned().or(of_root.input),
         output: patch.output.value().cloned().or(of_root.output),
         metadata: pairs(&patch.metadata),
-    }
-}
-
-fn summary(steps: &[Observation]) -> TraceSummary {
-    let mut levels = LevelCounts::default();
-    for step in steps {
-        *levels.at_mut(step.level) += 1;
-    }
-    let costs: Vec<Money> =
-        steps.iter().filter_map(|step| Some(step.cost.as_ref()?.total())).collect();
-    TraceSummary {
-        levels,
-        start: steps.iter().map(|step| step.start).min(),
-        end: steps.iter().map(|step| step.end.unwrap_or(step.start)).max(),
-        input_tokens: steps.iter().map(|step| step.usage.input()).sum(),
-        output_tokens: steps.iter().map(|step| step.usage.output()).sum(),
-        total_tokens: steps.iter().map(|step| step.usage.total()).sum(),
-        cost: (!costs.is_empty()).then(|| costs.into_iter().sum()),
     }
 }
 

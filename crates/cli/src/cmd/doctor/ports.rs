@@ -2,6 +2,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use ratchet_remote::http;
 use reqwest::header::WWW_AUTHENTICATE;
 use tokio::net::TcpListener;
 
@@ -68,7 +69,7 @@ async fn tenant(address: SocketAddr) -> io::Result<Tenant> {
 
 /// A ratchet server asks for a key in its own name, or knows this path without one.
 async fn is_ratchet(address: SocketAddr) -> reqwest::Result<bool> {
-    let client = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build()?;
+    let client = http::on_this_machine().timeout(PATIENCE).build()?;
     let answer = client.get(format!("http://{address}/api/v1/status")).send().await?;
     let challenge = answer.headers().get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
     let asks_for_key = challenge.is_some_and(|challenge| challenge.contains("ratchet"));

@@ -1,0 +1,100 @@
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use serde::de::DeserializeOwned;
+
+use super::ask::Ask;
+use super::{ClientError, LangfuseClient};
+
+/// A route that only one of the two eras has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Route {
+    /// v3-era: `traces`.
+    Traces,
+    /// v3-era: `sessions`.
+    Sessions,
+    /// v3-era: `observations`.
+    Observations,
+}
+
+impl Route {
+    /// The path below `/api/public`.
+    pub(super) const fn path(self) -> &'static [&'static str] {
+        match self {
+            Self::Traces => &["traces"],
+            Self::Sessions => &["sessions"],
+            Self::Observations => &["observations"],
+        }
+    }
+
+    const fn bit(self) -> u8 {
+        1 << (self as u8)
+    }
+}
+
+/// What is known of a server's routes. What was found once is not asked for again.
+#[derive(Debug, Default)]
+pub(super) struct Routes {
+    there: AtomicU8,
+    gone: AtomicU8,
+}
+
+impl Routes {
+    fn is_gone(&self, route: Route) -> bool {
+        self.gone.load(Ordering::Relaxed) & route.bit() != 0
+    }
+
+    fn is_there(&self, route: Route) -> bool {
+        self.there.load(Ordering::Relaxed) & route.bit() != 0
+    }
+
+    fn note(&self, route: Route, is_there: bool) {
+        let known = if is_there { &self.there } else { &self.gone };
+        known.fetch_or(route.bit(), Ordering::Relaxed);
+    }
+}
+
+/// Whether a refusal of a list can only mean that there is no such list.
+fn means_gone(error: &ClientError) -> bool {
+    matches!(error.status(), Some(404 | 405 | 410 | 501))
+}
+
+impl LangfuseClient {
+    /// Asks for a list; `None` if the server has no such route.
+    pub(super) async fn get_list<T: DeserializeOwned>(
+        &self,
+        route: Route,
+        ask: &Ask,
+    ) -> Result<Option<T>, ClientError> {
+        if self.0.routes.is_gone(route) {
+            return Ok(None);
+        }
+        match self.get(ask).await {
+            Ok(list) => {
+                self.0.routes.note(route, true);
+                Ok(Some(list))
+            }
+            Err(error) if means_gone(&error) => {
+                tracing::debug!(request = ask.label(), "the server has no such route");
+                self.0.routes.note(route, false);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the server has a route, found out by asking for one row where nobody knows yet.
+    pub(super) async fn has_route(&self, route: Route) -> Result<bool, ClientError> {
+        if self.0.routes.is_there(route) {
+            return Ok(true);
+        }
+        let ask = Ask::get(route.path()).with("limit", &1);
+        let found = self.get_list::<serde::de::IgnoredAny>(route, &ask).await?;
+        Ok(found.is_some())
+    }
+}
+
+/// The error where no route of several is there.
+pub(super) fn no_route(asked: &'static str, tried: &[Route]) -> ClientError {
+    let paths = tried.iter().map(|route| format!("/api/public/{}", route.path().join("/")));
+    ClientError::NoRoute { asked, routes: paths.collect::<Vec<_>>().join(", ") }
+}

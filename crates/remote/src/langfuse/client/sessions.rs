@@ -1,0 +1,89 @@
+use ratchet_core::environment::Environment;
+use ratchet_core::id::SessionId;
+use ratchet_core::session::Session;
+use ratchet_core::time::Timestamp;
+
+use super::ask::Ask;
+use super::list::RawList;
+use super::record::{self, SessionSum};
+use super::route::{Route, no_route};
+use super::slice::{Between, Position, Slice};
+use super::traces::TracesAsked;
+use super::{ClientError, LangfuseClient};
+use crate::langfuse::wire::error::Issue;
+use crate::langfuse::wire::session::SessionView;
+
+/// Sessions in a slice: each is summed over its traces, which are read whole.
+const SLICE: u64 = 10;
+
+impl LangfuseClient {
+    /// Returns the sessions that began in some time, newest first.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked.
+    pub async fn sessions(
+        &self,
+        between: &Between,
+        at: &Position,
+    ) -> Result<Slice<Session>, ClientError> {
+        let ask = Ask::get(Route::Sessions.path())
+            .with("limit", &SLICE)
+            .with_some("fromTimestamp", between.from)
+            .with_some("toTimestamp", between.to)
+            .at(at);
+        let Some(list) = self.get_list::<RawList>(Route::Sessions, &ask).await? else {
+            return Err(no_route("sessions", &[Route::Sessions]));
+        };
+        let listed = list.rows::<SessionView>().map(|view| session(&view));
+        let mut rows = Vec::with_capacity(listed.rows.len());
+        for session in listed.rows {
+            rows.push(self.summed(session).await?);
+        }
+        Ok(Slice { rows, unreadable: listed.unreadable, next: listed.next, total: listed.total })
+    }
+
+    /// Returns one session; `None` if it has no traces.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked.
+    pub async fn session(&self, id: &SessionId) -> Result<Option<Session>, ClientError> {
+        let summed = self.summed(unsummed(id.clone())).await?;
+        Ok(Some(summed).filter(|session| session.traces > 0))
+    }
+
+    async fn summed(&self, session: Session) -> Result<Session, ClientError> {
+        let asked = TracesAsked { session: Some(session.id.clone()), ..TracesAsked::default() };
+        let mut sum = SessionSum::new(session);
+        let mut at = Some(Position::Start);
+        while let Some(position) = at {
+            let slice = self.traces(&asked, &position).await?;
+            for whole in &slice.rows {
+                sum.add(&whole.trace);
+            }
+            at = slice.next;
+        }
+        Ok(sum.into_session())
+    }
+}
+
+fn session(view: &SessionView) -> Result<Session, Issue> {
+    Ok(Session {
+        created_at: view.created_at.0,
+        last_at: view.created_at.0,
+        environment: Environment::normalise(&view.environment),
+        ..unsummed(record::id("id", &view.id)?)
+    })
+}
+
+/// A session of which nothing but the id is known yet.
+fn unsummed(id: SessionId) -> Session {
+    Session {
+        id,
+        created_at: Timestamp::default(),
+        last_at: Timestamp::default(),
+        environment: Environment::default(),
+        traces: 0,
+        total_tokens: 0,
+        cost: None,
+    }
+}

@@ -1,0 +1,126 @@
+use ratchet_core::id::{SessionId, TraceId};
+use ratchet_core::observation::Observation;
+use ratchet_core::trace::Trace;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use tokio::task::JoinSet;
+
+use super::ask::Ask;
+use super::list::RawList;
+use super::route::{Route, no_route};
+use super::slice::{Between, Position, Slice};
+use super::{ClientError, LangfuseClient, record};
+use crate::langfuse::wire::error::Issue;
+use crate::langfuse::wire::observation::ObservationView;
+use crate::langfuse::wire::trace::DetailedTrace;
+
+/// Traces in a slice: each is read whole, so that few fill an answer.
+const SLICE: u64 = 20;
+
+/// A trace with all its observations, by start.
+#[derive(Clone, Debug)]
+pub struct WholeTrace {
+    /// The trace.
+    pub trace: Trace,
+    /// Its observations.
+    pub observations: Vec<Observation>,
+}
+
+/// Which traces.
+#[derive(Clone, Debug, Default)]
+pub struct TracesAsked {
+    /// Begun when.
+    pub between: Between,
+    /// Of this session only.
+    pub session: Option<SessionId>,
+}
+
+/// All that a list is read for; the rest comes with each trace.
+#[derive(Debug, Deserialize)]
+struct OnlyId {
+    id: String,
+}
+
+impl LangfuseClient {
+    /// Returns the traces that began in some time, newest first.
+    ///
+    /// Each trace is read whole, because only its observations know its sums.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked.
+    pub async fn traces(
+        &self,
+        asked: &TracesAsked,
+        at: &Position,
+    ) -> Result<Slice<WholeTrace>, ClientError> {
+        let ask = Ask::get(Route::Traces.path())
+            .with("limit", &SLICE)
+            .with("fields", "core")
+            .with_some("sessionId", asked.session.as_ref())
+            .with_some("fromTimestamp", asked.between.from)
+            .with_some("toTimestamp", asked.between.to)
+            .at(at);
+        let Some(list) = self.get_list::<RawList>(Route::Traces, &ask).await? else {
+            return Err(no_route("traces", &[Route::Traces]));
+        };
+        let listed: Slice<OnlyId> = list.rows();
+        let mut whole = self.in_order(&listed.rows).await?;
+        whole.unreadable.splice(0..0, listed.unreadable);
+        Ok(Slice { next: listed.next, total: listed.total, ..whole })
+    }
+
+    /// Returns one trace with all its observations; `None` if it is not there.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked.
+    pub async fn trace(&self, id: &TraceId) -> Result<Option<WholeTrace>, ClientError> {
+        let ask = Ask::get(&["traces", &id.to_string()]);
+        match self.get::<DetailedTrace<ObservationView, IgnoredAny>>(&ask).await {
+            Ok(found) => {
+                let whole = whole(found).map_err(|issue| self.unreadable(&ask, issue))?;
+                Ok(Some(whole))
+            }
+            Err(error) if error.status() == Some(404) => {
+                // Either the trace is not there, or the route is not.
+                if self.has_route(Route::Traces).await? {
+                    return Ok(None);
+                }
+                Err(no_route("traces", &[Route::Traces]))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads traces side by side and returns them in order. One that is gone by now is left out.
+    async fn in_order(&self, ids: &[OnlyId]) -> Result<Slice<WholeTrace>, ClientError> {
+        let mut reading = JoinSet::new();
+        let mut unreadable = Vec::new();
+        for (place, row) in ids.iter().enumerate() {
+            match record::id("id", &row.id) {
+                Ok(id) => {
+                    let client = self.clone();
+                    reading.spawn(async move { (place, client.trace(&id).await) });
+                }
+                Err(issue) => unreadable.push(issue),
+            }
+        }
+        let mut found: Vec<(usize, WholeTrace)> = Vec::with_capacity(ids.len());
+        while let Some(read) = reading.join_next().await {
+            // A task that panicked has told so; dropping the set ends the others.
+            let Ok((place, trace)) = read else { continue };
+            found.extend(trace?.map(|trace| (place, trace)));
+        }
+        found.sort_by_key(|(place, _)| *place);
+        let rows = found.into_iter().map(|(_, trace)| trace).collect();
+        Ok(Slice { rows, unreadable, next: None, total: None })
+    }
+}
+
+fn whole(found: DetailedTrace<ObservationView, IgnoredAny>) -> Result<WholeTrace, Issue> {
+    let DetailedTrace { trace, details } = found;
+    let observations = details.observations.into_iter().map(record::observation);
+    let mut observations = observations.collect::<Result<Vec<_>, _>>()?;
+    observations.sort_by(|a, b| (a.start, &a.id).cmp(&(b.start, &b.id)));
+    let trace = record::trace(trace, &observations)?;
+    Ok(WholeTrace { trace, observations })
+}

@@ -1,0 +1,26 @@
+use serde_json::value::to_raw_value;
+
+use super::ask::Ask;
+use super::retry::Repeat;
+use super::{ClientError, LangfuseClient};
+use crate::langfuse::wire::error::Issue;
+use crate::langfuse::wire::ingestion::{Envelope, IngestionBatch, IngestionResult};
+
+impl LangfuseClient {
+    /// Has events recorded, and returns what became of each.
+    ///
+    /// Servers of either era take scores so. Newer ones of Langfuse's refuse all else; Ratchet
+    /// takes everything. Events name their records, so a repeated one changes nothing.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked or refuses the batch as a whole.
+    pub async fn record(&self, events: &[Envelope]) -> Result<IngestionResult, ClientError> {
+        let batch = events.iter().map(to_raw_value).collect::<Result<Vec<_>, _>>();
+        let batch = batch.map_err(|why| ClientError::Unreadable {
+            request: "POST /api/public/ingestion".to_owned(),
+            issue: Issue { path: Vec::new(), message: why.to_string() },
+        })?;
+        let body = IngestionBatch { batch, metadata: None };
+        self.get(&Ask::post(&["ingestion"], &body, Repeat::Harmless)).await
+    }
+}

@@ -1,0 +1,123 @@
+//! A server's records as the events that would record them again.
+//!
+//! An event is stamped with the time the record last changed and is named after it: sent twice it
+//! changes nothing, and sent again after the record has changed it brings the change.
+
+use ratchet_core::field::Act;
+use ratchet_core::time::Timestamp;
+use serde::Serialize;
+use serde_json::value::to_raw_value;
+
+use super::wire::error::Issue;
+use super::wire::ingestion::{Envelope, EventType, ObservationBody, TraceBody};
+use super::wire::json::Raw;
+use super::wire::maybe::Maybe;
+use super::wire::observation::ObservationView;
+use super::wire::time::Time;
+use super::wire::trace::TraceView;
+use super::wire::word::Word;
+
+/// The event that records a trace.
+///
+/// # Errors
+/// Fails only if the record cannot be written as JSON.
+pub fn of_trace(view: TraceView) -> Result<Envelope, Issue> {
+    let at = view.updated_at.unwrap_or(view.timestamp).0;
+    let body = TraceBody {
+        id: Maybe::Value(view.id.clone()),
+        timestamp: Maybe::Value(view.timestamp),
+        name: said(view.name),
+        user_id: said(view.user_id),
+        input: payload(view.input),
+        output: payload(view.output),
+        session_id: said(view.session_id),
+        release: said(view.release),
+        version: said(view.version),
+        metadata: payload(view.metadata),
+        tags: Maybe::Value(view.tags),
+        environment: Maybe::Value(view.environment),
+        public: Maybe::Value(view.public),
+        bookmarked: Maybe::Value(view.bookmarked),
+    };
+    event(EventType::Trace, &view.id, at, &body)
+}
+
+/// The event that records an observation.
+///
+/// # Errors
+/// Fails only if the record cannot be written as JSON.
+pub fn of_observation(view: ObservationView) -> Result<Envelope, Issue> {
+    let at = view.updated_at.unwrap_or(view.start_time).0;
+    let older = (view.usage_details.is_empty() && view.usage.total > 0).then_some(&view.usage);
+    let body = ObservationBody {
+        id: Maybe::Value(view.id.clone()),
+        trace_id: said(view.trace_id),
+        kind: Maybe::Absent,
+        name: said(view.name),
+        start_time: Maybe::Value(view.start_time),
+        end_time: said(view.end_time),
+        completion_start_time: said(view.completion_start_time),
+        model: said(view.model),
+        model_parameters: payload(view.model_parameters),
+        input: payload(view.input),
+        output: payload(view.output),
+        metadata: payload(view.metadata),
+        usage: older.map_or(Ok(Maybe::Absent), json)?,
+        usage_details: json(&view.usage_details)?,
+        cost_details: json(&view.cost_details)?,
+        level: Maybe::Value(view.level),
+        status_message: said(view.status_message),
+        parent_observation_id: said(view.parent_observation_id),
+        version: said(view.version),
+        environment: Maybe::Value(view.environment),
+        prompt_name: said(view.prompt_name),
+        prompt_version: said(view.prompt_version),
+    };
+    event(EventType::Observation(Some(view.kind.0), Act::Create), &view.id, at, &body)
+}
+
+/// An event that says something about one record.
+///
+/// # Errors
+/// Fails only if the body cannot be written as JSON.
+pub fn event(
+    kind: EventType,
+    record: &str,
+    at: Timestamp,
+    body: &impl Serialize,
+) -> Result<Envelope, Issue> {
+    let what = match kind {
+        EventType::Trace => "trace",
+        EventType::Score => "score",
+        EventType::Observation(_, _) => "observation",
+        EventType::SdkLog => "log",
+    };
+    // An event's id is bounded like any other; a record's may fill that bound on its own.
+    let named: String = record.chars().take(SHOWN_CHARS).collect();
+    Ok(Envelope {
+        id: format!("import:{what}:{named}"),
+        timestamp: Time(at),
+        kind: Word(kind),
+        body: raw(body)?,
+    })
+}
+
+/// How much of a record's id names its event.
+const SHOWN_CHARS: usize = 180;
+
+/// What a record has not, its event does not speak of: a copy takes nothing away.
+pub(super) fn said<T>(value: Option<T>) -> Maybe<T> {
+    value.map_or(Maybe::Absent, Maybe::Value)
+}
+
+fn payload(value: Option<Raw>) -> Maybe<Raw> {
+    said(value.filter(|raw| raw.get() != "null"))
+}
+
+fn json(value: &impl Serialize) -> Result<Maybe<Raw>, Issue> {
+    raw(value).map(Maybe::Value)
+}
+
+fn raw(value: &impl Serialize) -> Result<Raw, Issue> {
+    to_raw_value(value).map_err(|why| Issue { path: Vec::new(), message: why.to_string() })
+}

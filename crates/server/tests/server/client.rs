@@ -1,0 +1,193 @@
+//! Our own client before a real server: what it reads is what the store holds.
+
+use ratchet_core::id::TraceId;
+use ratchet_core::observation::Level;
+use ratchet_core::payload::Payload;
+use ratchet_core::secret::Secret;
+use ratchet_remote::langfuse::client::{
+    Access, Between, ClientError, LangfuseClient, Manners, ObservationsAsked, Position, Slice,
+    TracesAsked,
+};
+use ratchet_store::catalog::Role;
+use ratchet_testkit::build::{at, batch, event, generation, json, span, tool, trace};
+use ratchet_testkit::hurry::Hurry;
+use ratchet_testkit::proxy::{Proxy, Verdict};
+use ratchet_testkit::reading::Reading;
+
+use crate::harness::{TestServer, project, public_key};
+
+fn client(url: &str, pace: &Hurry) -> LangfuseClient {
+    let access = Access {
+        url: url.to_owned(),
+        public_key: public_key(Role::Member),
+        secret_key: Secret::new("sk"),
+    };
+    LangfuseClient::new(access, Manners::default(), Box::new(pace.clone())).unwrap()
+}
+
+fn to(server: &TestServer) -> LangfuseClient {
+    client(&format!("http://{}", server.web), &Hurry::default())
+}
+
+fn payload(text: &str) -> Payload {
+    Payload::Json(json(text))
+}
+
+/// A server that has a bit of everything, and more traces than one slice holds.
+async fn told() -> TestServer {
+    let server = TestServer::start().await;
+    let first = trace("t1")
+        .beginning(0)
+        .named("checkout")
+        .for_user("ada")
+        .in_session("monday")
+        .tagged("b")
+        .tagged("a")
+        .release("r1")
+        .in_environment("prod")
+        .metadata("tenant", r#""acme""#)
+        .input(payload(r#"{"cart":[1,2.50]}"#))
+        .output(payload(r#""paid""#));
+    let call = generation("call")
+        .of("t1")
+        .under("root")
+        .lasting(100, 400)
+        .first_token(150)
+        .named("ask")
+        .calling("gpt-5")
+        .parameters(r#"{"temperature":0.5}"#)
+        .using(&[("input", 12), ("input_cached_tokens", 5), ("output", 30)])
+        .costing(0.25)
+        .prompted_by("greet", 3)
+        .in_environment("prod")
+        .input(payload(r#"[{"role":"user","content":"4e10"}]"#))
+        .output(payload(r#"{"a":null}"#))
+        .metadata("long", &format!(r#""{}""#, "x".repeat(300)));
+    let failed = tool("search")
+        .of("t1")
+        .under("root")
+        .lasting(400, 500)
+        .named("search")
+        .level(Level::Error)
+        .because("no network")
+        .version("7");
+    let story = batch(&project())
+        .with(first)
+        .with(span("root").of("t1").lasting(0, 900).named("handle").in_environment("prod"))
+        .with(call)
+        .with(failed)
+        .with(event("note").of("t1").under("root").beginning(600))
+        .with(trace("t2").beginning(60_000).named("refund").in_session("monday"))
+        .with(generation("again").of("t2").lasting(60_000, 61_000).tokens(1, 2).costing(0.5))
+        .with(trace("alone").beginning(70_000).public(true).bookmarked(true))
+        .with_all((0..30).map(|n| trace(&format!("many-{n}")).beginning(80_000 + n)))
+        .with_all((0..30).map(|n| {
+            let (of, start) = (format!("many-{n}"), 80_000 + n);
+            span(&format!("step-{n}")).of(&of).lasting(start, start + 5)
+        }));
+    server.app.store.telemetry.record(story.build()).await.unwrap();
+    server
+}
+
+/// All rows of a list, slice by slice.
+async fn all<T>(mut slice: impl AsyncFnMut(Position) -> Result<Slice<T>, ClientError>) -> Vec<T> {
+    let mut rows = Vec::new();
+    let mut next = Some(Position::Start);
+    while let Some(position) = next {
+        let slice = slice(position).await.unwrap();
+        assert_eq!(slice.unreadable, []);
+        rows.extend(slice.rows);
+        next = slice.next;
+    }
+    rows
+}
+
+/// All that a client reads.
+async fn read(client: &LangfuseClient) -> Reading {
+    let (traces, steps) = (TracesAsked::default(), ObservationsAsked::default());
+    let whole = all(async |at| client.traces(&traces, &at).await).await;
+    Reading::new(
+        whole.into_iter().map(|whole| whole.trace).collect(),
+        all(async |at| client.observations(&steps, &at).await).await,
+        all(async |at| client.sessions(&Between::default(), &at).await).await,
+        Vec::new(),
+    )
+}
+
+#[tokio::test]
+async fn what_is_read_is_what_is_stored() {
+    let server = told().await;
+    let stored = Reading::of_store(&server.app.store.telemetry, &project()).await;
+    assert_eq!(stored.traces.len(), 33);
+    read(&to(&server)).await.assert_equals(&stored, "read by a client");
+}
+
+#[tokio::test]
+async fn times_bound_what_is_read() {
+    let server = told().await;
+    let client = to(&server);
+    let between = Between { from: Some(at(60_000)), to: Some(at(80_002)) };
+    let asked = TracesAsked { between, session: None };
+    let traces = all(async |at| client.traces(&asked, &at).await).await;
+    let ids: Vec<_> = traces.iter().map(|whole| whole.trace.id.to_string()).collect();
+    assert_eq!(ids, ["many-1", "many-0", "alone", "t2"]);
+    let asked = ObservationsAsked { between, trace: Some(TraceId::parse("t2").unwrap()) };
+    let steps = all(async |at| client.observations(&asked, &at).await).await;
+    assert_eq!(steps.len(), 1);
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_none() {
+    let server = told().await;
+    let client = to(&server);
+    assert!(client.trace(&TraceId::parse("nothing").unwrap()).await.unwrap().is_none());
+    let session = ratchet_core::id::SessionId::parse("nothing").unwrap();
+    assert_eq!(client.session(&session).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_busy_server_is_asked_again_when_it_says_so() {
+    let server = told().await;
+    let proxy = Proxy::start(server.web, |seen| match seen.earlier {
+        0 => Verdict::Refuse(429, Some(("retry-after", "7".to_owned()))),
+        1 => Verdict::Refuse(503, None),
+        2 => Verdict::Refuse(500, None),
+        _ => Verdict::Pass,
+    });
+    let pace = Hurry::default();
+    let client = client(&proxy.web(), &pace);
+    let trace = client.trace(&TraceId::parse("t2").unwrap()).await.unwrap();
+    assert_eq!(trace.unwrap().observations.len(), 1);
+    let waits: Vec<_> = pace.waits().iter().map(std::time::Duration::as_millis).collect();
+    assert_eq!(waits, [7_000, 750, 1_500]);
+}
+
+#[tokio::test]
+async fn a_refusal_is_told_at_once_without_the_keys() {
+    let server = told().await;
+    let access = Access {
+        url: format!("http://{}", server.web),
+        public_key: public_key(Role::Member),
+        secret_key: Secret::new("wrong-secret"),
+    };
+    let pace = Hurry::default();
+    let client = LangfuseClient::new(access, Manners::default(), Box::new(pace.clone())).unwrap();
+    let error = client.traces(&TracesAsked::default(), &Position::Start).await.unwrap_err();
+    let told = format!("{error} {error:?} {client:?}");
+    assert!(told.contains("GET /api/public/traces"), "{told}");
+    assert!(told.contains("refused with 401") && told.contains("check the public"), "{told}");
+    assert!(!told.contains("wrong-secret"), "{told}");
+    assert_eq!(pace.waits(), []);
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_is_given_up() {
+    let server = told().await;
+    let address = server.web;
+    server.stop().await;
+    let pace = Hurry::default();
+    let client = client(&format!("http://{address}"), &pace);
+    let error = client.sessions(&Between::default(), &Position::Start).await.unwrap_err();
+    assert!(error.to_string().contains("got no answer in 6 attempts"), "{error}");
+    assert_eq!(pace.waits().len(), 5);
+}
