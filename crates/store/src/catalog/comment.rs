@@ -2,7 +2,7 @@ use ratchet_core::annotation::CommentedKind;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
-use super::sql::{FromColumn, Listing, Row, Tx, Value, values};
+use super::sql::{FromColumn, Listing, Row, Tx, Value};
 use super::{Catalog, person};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
@@ -77,7 +77,15 @@ impl Catalog {
             tx.execute(
                 "INSERT INTO comment (project, id, object_kind, object, content, author, \
                  created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $7)",
-                values![&project, &id, kind.as_str(), &object, &content, author.clone(), now],
+                &[
+                    (&project).into(),
+                    (&id).into(),
+                    kind.as_str().into(),
+                    (&object).into(),
+                    (&content).into(),
+                    author.clone().into(),
+                    now.into(),
+                ],
             )?;
             Ok(Comment { id, kind, object, content, author, created_at: now, updated_at: now })
         })
@@ -103,8 +111,12 @@ impl Catalog {
         self.transact(move |tx| {
             let kind = filter.kind.map_or("", CommentedKind::as_str);
             let (object, author) = (filter.object.as_deref(), filter.author.as_deref());
-            let values =
-                values![&project, kind, object.unwrap_or_default(), author.unwrap_or_default()];
+            let values = &[
+                (&project).into(),
+                kind.into(),
+                object.unwrap_or_default().into(),
+                author.unwrap_or_default().into(),
+            ];
             tx.page(listing, values, page, read)
         })
         .await
@@ -117,7 +129,7 @@ impl Catalog {
     pub async fn comment(&self, project: ProjectId, id: String) -> StoreResult<Comment> {
         self.transact(move |tx| {
             let sql = format!("SELECT {COLUMNS} FROM comment WHERE project = $1 AND id = $2");
-            let found = tx.one(&sql, values![&project, &id], read)?;
+            let found = tx.one(&sql, &[(&project).into(), (&id).into()], read)?;
             found.ok_or_else(|| StoreError::NotFound(format!("comment {id}")))
         })
         .await
@@ -126,7 +138,7 @@ impl Catalog {
 
 fn must_have_prompt(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<()> {
     let sql = "SELECT 1 FROM prompt WHERE project = $1 AND id = $2";
-    let is_there = tx.exists(sql, values![project, id])?;
+    let is_there = tx.exists(sql, &[project.into(), id.into()])?;
     is_there.then_some(()).ok_or_else(|| StoreError::NotFound(format!("prompt {id}")))
 }
 

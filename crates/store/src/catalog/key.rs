@@ -5,7 +5,7 @@ use ratchet_core::time::Timestamp;
 use rustc_hash::FxHashMap;
 use uuid::Uuid;
 
-use super::sql::{FromColumn, Row, Value, values};
+use super::sql::{FromColumn, Row, Value};
 use super::{Catalog, credentials, project};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
@@ -147,7 +147,7 @@ impl Catalog {
             created_at: now,
         };
         self.transact(move |tx| {
-            if !tx.exists("SELECT 1 FROM project WHERE id = $1", values![&key.project])? {
+            if !tx.exists("SELECT 1 FROM project WHERE id = $1", &[(&key.project).into()])? {
                 return Err(project::missing(&key.project));
             }
             let salt = Uuid::new_v4().simple().to_string();
@@ -158,7 +158,17 @@ impl Catalog {
                 &format!(
                     "INSERT INTO api_key ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
                 ),
-                values![&key.id, &key.project, public, hint, role, note, now, salt, hash],
+                &[
+                    (&key.id).into(),
+                    (&key.project).into(),
+                    public.into(),
+                    hint.into(),
+                    role.into(),
+                    note.into(),
+                    now.into(),
+                    salt.into(),
+                    hash.into(),
+                ],
                 || format!("the public key {public}"),
             )?;
             Ok((key, pair))
@@ -174,7 +184,7 @@ impl Catalog {
         let sql =
             format!("SELECT {COLUMNS} FROM api_key WHERE project = $1 ORDER BY created_at, id");
         let read_key = |row: &Row<'_>| Ok(read(row)?.key);
-        self.transact(move |tx| tx.rows(&sql, values![&project], read_key)).await
+        self.transact(move |tx| tx.rows(&sql, &[(&project).into()], read_key)).await
     }
 
     /// Revokes a key, named by its id or its public key.
@@ -185,9 +195,9 @@ impl Catalog {
         let revoke = self.transact(move |tx| {
             let which = "project = $1 AND (id = $2 OR public_key = $2)";
             let find = format!("SELECT {COLUMNS} FROM api_key WHERE {which}");
-            let found = tx.one(&find, values![&project, &key], read)?;
+            let found = tx.one(&find, &[(&project).into(), (&key).into()], read)?;
             let delete = format!("DELETE FROM api_key WHERE {which}");
-            tx.execute(&delete, values![&project, &key])?;
+            tx.execute(&delete, &[(&project).into(), (&key).into()])?;
             found.ok_or_else(|| StoreError::NotFound(format!("key {key}")))
         });
         let revoked = revoke.await?;
@@ -223,7 +233,7 @@ impl Catalog {
         }
         let wanted = public.to_owned();
         let sql = format!("SELECT {COLUMNS} FROM api_key WHERE public_key = $1");
-        let found = self.transact(move |tx| tx.one(&sql, values![wanted], read)).await?;
+        let found = self.transact(move |tx| tx.one(&sql, &[wanted.into()], read)).await?;
         let found = found.map(Arc::new);
         if let Some(stored) = &found {
             self.keys.remember(stored);

@@ -2,7 +2,7 @@ use ratchet_core::media::{MediaHash, MediaType};
 use ratchet_core::time::Timestamp;
 
 use super::Catalog;
-use super::sql::{FromColumn, Row, Tx, Value, values};
+use super::sql::{FromColumn, Row, Tx, Value};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -100,13 +100,13 @@ impl Catalog {
                  VALUES ($1, $2, $3, $4, $5, $6) \
                  ON CONFLICT (project, id) DO UPDATE SET content_type = excluded.content_type \
                  WHERE media.sha256 = excluded.sha256",
-                values![
-                    &project,
-                    &id,
-                    new.hash.to_base64(),
-                    new.content_type.name(),
-                    new.content_length,
-                    now
+                &[
+                    (&project).into(),
+                    (&id).into(),
+                    new.hash.to_base64().into(),
+                    new.content_type.name().into(),
+                    new.content_length.into(),
+                    now.into(),
                 ],
             )?;
             let media = find(tx, &project, &id)?.ok_or_else(|| missing(&id))?;
@@ -140,7 +140,7 @@ impl Catalog {
     ) -> StoreResult<()> {
         self.transact(move |tx| {
             let sql = "UPDATE media SET stored_at = $1 WHERE project = $2 AND id = $3";
-            match tx.execute(sql, values![now, &project, &id])? {
+            match tx.execute(sql, &[now.into(), (&project).into(), (&id).into()])? {
                 0 => Err(missing(&id)),
                 _ => Ok(()),
             }
@@ -162,7 +162,14 @@ impl Catalog {
             let changed = tx.execute(
                 "UPDATE media SET uploaded_at = $1, upload_status = $2, upload_error = $3, \
                  upload_millis = $4 WHERE project = $5 AND id = $6",
-                values![report.at, report.status, report.error, report.millis, &project, &id],
+                &[
+                    report.at.into(),
+                    report.status.into(),
+                    report.error.into(),
+                    report.millis.into(),
+                    (&project).into(),
+                    (&id).into(),
+                ],
             )?;
             if changed == 0 { Err(missing(&id)) } else { Ok(()) }
         })
@@ -172,7 +179,7 @@ impl Catalog {
 
 fn find(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<Option<Media>> {
     let sql = format!("SELECT {COLUMNS} FROM media WHERE project = $1 AND id = $2");
-    tx.one(&sql, values![project, id], read)
+    tx.one(&sql, &[project.into(), id.into()], read)
 }
 
 fn note_use(tx: &Tx<'_>, project: &ProjectId, id: &str, used: &MediaUse) -> StoreResult<()> {
@@ -184,7 +191,7 @@ fn note_use(tx: &Tx<'_>, project: &ProjectId, id: &str, used: &MediaUse) -> Stor
     tx.execute(
         "INSERT INTO media_use (project, media, owner, whole, part, field) \
          VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
-        values![project, id, owner, whole, part, &used.field],
+        &[project.into(), id.into(), owner.into(), whole.into(), part.into(), (&used.field).into()],
     )?;
     Ok(())
 }

@@ -2,7 +2,7 @@ use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
-use super::sql::{Row, Tx, values};
+use super::sql::{Row, Tx};
 use super::{Catalog, Role, credentials};
 use crate::{StoreError, StoreResult};
 
@@ -43,7 +43,13 @@ impl Catalog {
             tx.insert(
                 "INSERT INTO person (id, email, password_hash, role, created_at) \
                  VALUES ($1, $2, $3, $4, $5)",
-                values![&user.id, &user.email, hash, user.role, now],
+                &[
+                    (&user.id).into(),
+                    (&user.email).into(),
+                    hash.into(),
+                    user.role.into(),
+                    now.into(),
+                ],
                 || format!("a person with email {}", user.email),
             )?;
             Ok(user)
@@ -67,7 +73,7 @@ impl Catalog {
 /// Fails if there is no such person.
 pub(super) fn find(tx: &Tx<'_>, id: &str) -> StoreResult<User> {
     let sql = "SELECT id, email, role, created_at FROM person WHERE id = $1";
-    tx.one(sql, values![id], read)?.ok_or_else(|| StoreError::NotFound(format!("user {id}")))
+    tx.one(sql, &[id.into()], read)?.ok_or_else(|| StoreError::NotFound(format!("user {id}")))
 }
 
 fn read(row: &Row<'_>) -> StoreResult<User> {

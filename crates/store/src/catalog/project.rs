@@ -1,7 +1,7 @@
 use ratchet_core::time::Timestamp;
 
 use super::Catalog;
-use super::sql::{Row, values};
+use super::sql::Row;
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -43,7 +43,7 @@ impl Catalog {
             tx.insert(
                 "INSERT INTO project (id, name, retention_days, created_at) \
                  VALUES ($1, $2, $3, $4)",
-                values![&project.id, &project.name, retention_days, now],
+                &[(&project.id).into(), (&project.name).into(), retention_days.into(), now.into()],
                 || format!("a project with id {} or name {}", project.id, project.name),
             )?;
             Ok(project)
@@ -67,9 +67,9 @@ impl Catalog {
     pub async fn set_retention(&self, id: ProjectId, days: Option<u32>) -> StoreResult<Project> {
         self.transact(move |tx| {
             let sql = "UPDATE project SET retention_days = $1 WHERE id = $2";
-            tx.execute(sql, values![days, &id])?;
+            tx.execute(sql, &[days.into(), (&id).into()])?;
             let sql = format!("SELECT {COLUMNS} FROM project WHERE id = $1");
-            tx.one(&sql, values![&id], read)?.ok_or_else(|| missing(&id))
+            tx.one(&sql, &[(&id).into()], read)?.ok_or_else(|| missing(&id))
         })
         .await
     }

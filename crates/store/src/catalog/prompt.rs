@@ -15,7 +15,7 @@ use ratchet_core::prompt::{
 use ratchet_core::time::Timestamp;
 
 use super::Catalog;
-use super::sql::{FromColumn, Row, Tx, Value, values};
+use super::sql::{FromColumn, Row, Tx, Value};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -148,7 +148,10 @@ impl Catalog {
             let sql = "SELECT id FROM prompt WHERE project = $1 AND name = $2 AND version = $3";
             let mut ids = BTreeMap::new();
             for (name, version) in which {
-                let id = tx.one(sql, values![&project, &name, version], |row| row.get(0))?;
+                let id =
+                    tx.one(sql, &[(&project).into(), (&name).into(), version.into()], |row| {
+                        row.get(0)
+                    })?;
                 ids.extend(id.map(|id| ((name, version), id)));
             }
             Ok(ids)
@@ -172,7 +175,9 @@ fn find(tx: &Tx<'_>, project: &ProjectId, reference: &Reference) -> StoreResult<
     let Some(mut prompt) = found else { return Ok(None) };
     let sql = "SELECT label FROM prompt_label WHERE project = $1 AND name = $2 AND version = $3";
     prompt.labels =
-        tx.rows(sql, values![project, &prompt.name, prompt.version], |row| row.get(0))?;
+        tx.rows(sql, &[project.into(), (&prompt.name).into(), prompt.version.into()], |row| {
+            row.get(0)
+        })?;
     sort_labels(&mut prompt.labels);
     prompt.tags = tags(tx, project, &prompt.name)?;
     Ok(Some(prompt))
@@ -180,7 +185,7 @@ fn find(tx: &Tx<'_>, project: &ProjectId, reference: &Reference) -> StoreResult<
 
 fn tags(tx: &Tx<'_>, project: &ProjectId, name: &str) -> StoreResult<Vec<String>> {
     let sql = "SELECT tag FROM prompt_tag WHERE project = $1 AND name = $2 ORDER BY tag";
-    tx.rows(sql, values![project, name], |row| row.get(0))
+    tx.rows(sql, &[project.into(), name.into()], |row| row.get(0))
 }
 
 /// By name, with `latest` last: it says the least.
@@ -215,10 +220,10 @@ fn put_label(
     let sql = "UPDATE prompt SET updated_at = $5 WHERE project = $1 AND name = $2 AND \
                (version = $4 OR version = (SELECT version FROM prompt_label \
                WHERE project = $1 AND name = $2 AND label = $3))";
-    tx.execute(sql, values![project, name, label, version, now])?;
+    tx.execute(sql, &[project.into(), name.into(), label.into(), version.into(), now.into()])?;
     let sql = "INSERT INTO prompt_label (project, name, label, version) VALUES ($1, $2, $3, $4) \
                ON CONFLICT (project, name, label) DO UPDATE SET version = excluded.version";
-    tx.execute(sql, values![project, name, label, version])?;
+    tx.execute(sql, &[project.into(), name.into(), label.into(), version.into()])?;
     Ok(())
 }
 

@@ -3,7 +3,7 @@ use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
-use super::sql::{FromColumn, Listing, Row, Tx, Value, values};
+use super::sql::{FromColumn, Listing, Row, Tx, Value};
 use super::{Catalog, person};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
@@ -100,7 +100,14 @@ impl Catalog {
             tx.insert(
                 "INSERT INTO annotation_queue (project, id, name, description, score_configs, \
                  created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)",
-                values![&project, &id, &new.name, new.description.clone(), &configs, now],
+                &[
+                    (&project).into(),
+                    (&id).into(),
+                    (&new.name).into(),
+                    new.description.clone().into(),
+                    (&configs).into(),
+                    now.into(),
+                ],
                 || format!("an annotation queue with the name {}", new.name),
             )?;
             let NewQueue { name, description, score_configs } = new;
@@ -119,7 +126,7 @@ impl Catalog {
             from: "FROM annotation_queue WHERE project = $1",
             order: "created_at DESC, id",
         };
-        self.transact(move |tx| tx.page(listing, values![&project], page, read_queue)).await
+        self.transact(move |tx| tx.page(listing, &[(&project).into()], page, read_queue)).await
     }
 
     /// Returns a queue.
@@ -160,15 +167,15 @@ impl Catalog {
             tx.execute(
                 "INSERT INTO annotation_item (project, queue, id, object_kind, object, status, \
                  completed_at, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)",
-                values![
-                    &to.project,
-                    &item.queue,
-                    &item.id,
-                    item.kind.as_str(),
-                    &item.object,
-                    item.status.as_str(),
-                    item.completed_at,
-                    now
+                &[
+                    (&to.project).into(),
+                    (&item.queue).into(),
+                    (&item.id).into(),
+                    item.kind.as_str().into(),
+                    (&item.object).into(),
+                    item.status.as_str().into(),
+                    item.completed_at.into(),
+                    now.into(),
                 ],
             )?;
             Ok(item)
@@ -195,7 +202,12 @@ impl Catalog {
         self.transact(move |tx| {
             find_queue(tx, &of)?;
             let status = status.map_or("", ItemStatus::as_str);
-            tx.page(listing, values![&of.project, &of.queue, status], page, read_item)
+            tx.page(
+                listing,
+                &[(&of.project).into(), (&of.queue).into(), status.into()],
+                page,
+                read_item,
+            )
         })
         .await
     }
@@ -228,7 +240,14 @@ impl Catalog {
             tx.insert(
                 "UPDATE annotation_item SET status = $1, completed_at = $2, updated_at = $3 \
                  WHERE project = $4 AND queue = $5 AND id = $6",
-                values![status.as_str(), completed_at, now, &of.project, &of.queue, &id],
+                &[
+                    status.as_str().into(),
+                    completed_at.into(),
+                    now.into(),
+                    (&of.project).into(),
+                    (&of.queue).into(),
+                    (&id).into(),
+                ],
                 || format!("a pending item for {} {}", item.kind.as_str(), item.object),
             )?;
             Ok(QueueItem { status, completed_at, updated_at: now, ..item })
@@ -245,7 +264,7 @@ impl Catalog {
             find_item(tx, &of, &id)?;
             tx.execute(
                 "DELETE FROM annotation_item WHERE project = $1 AND queue = $2 AND id = $3",
-                values![&of.project, &of.queue, &id],
+                &[(&of.project).into(), (&of.queue).into(), (&id).into()],
             )?;
             Ok(())
         })
@@ -263,7 +282,7 @@ impl Catalog {
             tx.execute(
                 "INSERT INTO annotation_assignment (project, queue, person) VALUES ($1, $2, $3) \
                  ON CONFLICT DO NOTHING",
-                values![&of.project, &of.queue, &person],
+                &[(&of.project).into(), (&of.queue).into(), (&person).into()],
             )?;
             Ok(())
         })
@@ -279,7 +298,7 @@ impl Catalog {
             find_queue(tx, &of)?;
             let sql = "DELETE FROM annotation_assignment \
                        WHERE project = $1 AND queue = $2 AND person = $3";
-            match tx.execute(sql, values![&of.project, &of.queue, &person])? {
+            match tx.execute(sql, &[(&of.project).into(), (&of.queue).into(), (&person).into()])? {
                 0 => Err(StoreError::NotFound(format!("the assignment of {person}"))),
                 _ => Ok(()),
             }
@@ -292,7 +311,7 @@ impl Catalog {
 fn check_score_configs(tx: &Tx<'_>, project: &ProjectId, ids: &[String]) -> StoreResult<()> {
     for id in ids {
         let sql = "SELECT 1 FROM score_config WHERE project = $1 AND id = $2";
-        if !tx.exists(sql, values![project, id])? {
+        if !tx.exists(sql, &[project.into(), id.into()])? {
             return Err(StoreError::NotFound(format!("score config {id}")));
         }
     }
@@ -309,7 +328,7 @@ const fn completed_at(status: ItemStatus, now: Timestamp) -> Option<Timestamp> {
 fn find_queue(tx: &Tx<'_>, of: &QueueId) -> StoreResult<Queue> {
     let sql =
         format!("SELECT {QUEUE_COLUMNS} FROM annotation_queue WHERE project = $1 AND id = $2");
-    let found = tx.one(&sql, values![&of.project, &of.queue], read_queue)?;
+    let found = tx.one(&sql, &[(&of.project).into(), (&of.queue).into()], read_queue)?;
     found.ok_or_else(|| StoreError::NotFound(format!("annotation queue {}", of.queue)))
 }
 
@@ -317,7 +336,7 @@ fn find_item(tx: &Tx<'_>, of: &QueueId, id: &str) -> StoreResult<QueueItem> {
     let sql = format!(
         "SELECT {ITEM_COLUMNS} FROM annotation_item WHERE project = $1 AND queue = $2 AND id = $3"
     );
-    let found = tx.one(&sql, values![&of.project, &of.queue, id], read_item)?;
+    let found = tx.one(&sql, &[(&of.project).into(), (&of.queue).into(), id.into()], read_item)?;
     found.ok_or_else(|| StoreError::NotFound(format!("annotation queue item {id}")))
 }
 
@@ -326,7 +345,11 @@ fn find_waiting(tx: &Tx<'_>, of: &QueueId, new: &NewQueueItem) -> StoreResult<Op
         "SELECT {ITEM_COLUMNS} FROM annotation_item WHERE project = $1 AND queue = $2 \
          AND object_kind = $3 AND object = $4 AND status = 'PENDING'"
     );
-    tx.one(&sql, values![&of.project, &of.queue, new.kind.as_str(), &new.object], read_item)
+    tx.one(
+        &sql,
+        &[(&of.project).into(), (&of.queue).into(), new.kind.as_str().into(), (&new.object).into()],
+        read_item,
+    )
 }
 
 impl FromColumn for ItemStatus {

@@ -4,7 +4,7 @@ use ratchet_core::score::config::{Category, ConfigValues, ScoreConfig};
 use ratchet_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::sql::{Listing, Row, Tx, values};
+use super::sql::{Listing, Row, Tx};
 use super::{Catalog, project};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
@@ -45,7 +45,7 @@ impl Catalog {
     ) -> StoreResult<KeptScoreConfig> {
         let owner = project.clone();
         let kept = self.transact(move |tx| {
-            if !tx.exists("SELECT 1 FROM project WHERE id = $1", values![&project])? {
+            if !tx.exists("SELECT 1 FROM project WHERE id = $1", &[(&project).into()])? {
                 return Err(project::missing(&project));
             }
             write(tx, &project, &kept)?;
@@ -70,7 +70,7 @@ impl Catalog {
             from: "FROM score_config WHERE project = $1",
             order: "created_at DESC, id",
         };
-        self.transact(move |tx| tx.page(listing, values![&project], page, read)).await
+        self.transact(move |tx| tx.page(listing, &[(&project).into()], page, read)).await
     }
 
     /// Returns one score config.
@@ -117,12 +117,12 @@ impl Catalog {
 /// All score configs of a project.
 pub(super) fn all(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Vec<KeptScoreConfig>> {
     let sql = format!("SELECT {COLUMNS} FROM score_config WHERE project = $1");
-    tx.rows(&sql, values![project], read)
+    tx.rows(&sql, &[project.into()], read)
 }
 
 fn find(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<Option<KeptScoreConfig>> {
     let sql = format!("SELECT {COLUMNS} FROM score_config WHERE project = $1 AND id = $2");
-    tx.one(&sql, values![project, id], read)
+    tx.one(&sql, &[project.into(), id.into()], read)
 }
 
 /// Writes a config, new or again.
@@ -143,18 +143,18 @@ fn write(tx: &Tx<'_>, project: &ProjectId, kept: &KeptScoreConfig) -> StoreResul
          description = excluded.description, is_archived = excluded.is_archived, \
          updated_at = excluded.updated_at"
     );
-    let values = values![
-        &config.id,
-        &config.name,
-        data_type,
-        min,
-        max,
-        categories,
-        description,
-        config.is_archived,
-        *created_at,
-        *updated_at,
-        project
+    let values = &[
+        (&config.id).into(),
+        (&config.name).into(),
+        data_type.into(),
+        min.into(),
+        max.into(),
+        categories.into(),
+        description.into(),
+        config.is_archived.into(),
+        (*created_at).into(),
+        (*updated_at).into(),
+        project.into(),
     ];
     tx.execute(&sql, values).map(drop)
 }

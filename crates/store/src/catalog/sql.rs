@@ -18,14 +18,6 @@ use crate::{StoreError, StoreResult};
 
 pub(crate) use value::{FromColumn, Value};
 
-/// The parameters of a statement, in order.
-macro_rules! values {
-    ($($value:expr),* $(,)?) => {
-        &[$($crate::catalog::sql::Value::from($value)),*]
-    };
-}
-pub(crate) use values;
-
 /// What is listed: the parts of a SELECT without its page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listing<'sql> {

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{Prompt, find, put_label, put_together, tags};
 use crate::catalog::Catalog;
-use crate::catalog::sql::{Tx, Value, values};
+use crate::catalog::sql::{Tx, Value};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -63,7 +63,8 @@ impl Catalog {
 fn next_version(tx: &Tx<'_>, project: &ProjectId, new: &NewPrompt) -> StoreResult<u32> {
     let sql = "SELECT version, kind FROM prompt WHERE project = $1 AND name = $2 \
                ORDER BY version DESC LIMIT 1";
-    let newest = tx.one(sql, values![project, &new.name], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let newest =
+        tx.one(sql, &[project.into(), (&new.name).into()], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let Some((version, kind)) = newest else { return Ok(1) };
     let (version, kind): (u32, PromptKind) = (version, kind);
     if kind != new.body.kind() {
@@ -90,18 +91,18 @@ fn insert(
         "INSERT INTO prompt (project, name, version, id, kind, body, config, commit_message, \
          created_by, created_at, updated_at) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-        values![
-            project,
-            &node.name,
-            node.version,
-            &node.id,
-            kind,
-            &body,
-            &new.config,
-            message,
-            &new.created_by,
-            now,
-            now
+        &[
+            project.into(),
+            (&node.name).into(),
+            node.version.into(),
+            (&node.id).into(),
+            kind.into(),
+            (&body).into(),
+            (&new.config).into(),
+            message.into(),
+            (&new.created_by).into(),
+            now.into(),
+            now.into(),
         ],
         || format!("version {} of prompt {}", node.version, node.name),
     )?;
@@ -113,7 +114,14 @@ fn insert(
         tx.execute(
             "INSERT INTO prompt_reference (project, name, version, child_name, child_version, \
              child_label) VALUES ($1, $2, $3, $4, $5, $6)",
-            values![project, &node.name, node.version, name, version, label],
+            &[
+                project.into(),
+                (&node.name).into(),
+                node.version.into(),
+                name.into(),
+                version.into(),
+                label.into(),
+            ],
         )?;
     }
     Ok(())
@@ -128,12 +136,12 @@ fn set_tags(tx: &Tx<'_>, project: &ProjectId, new: &NewPrompt, now: Timestamp) -
         return Ok(());
     }
     let sql = "DELETE FROM prompt_tag WHERE project = $1 AND name = $2";
-    tx.execute(sql, values![project, &new.name])?;
+    tx.execute(sql, &[project.into(), (&new.name).into()])?;
     for tag in wanted {
         let sql = "INSERT INTO prompt_tag (project, name, tag) VALUES ($1, $2, $3)";
-        tx.execute(sql, values![project, &new.name, tag])?;
+        tx.execute(sql, &[project.into(), (&new.name).into(), tag.into()])?;
     }
     let sql = "UPDATE prompt SET updated_at = $3 WHERE project = $1 AND name = $2";
-    tx.execute(sql, values![project, &new.name, now])?;
+    tx.execute(sql, &[project.into(), (&new.name).into(), now.into()])?;
     Ok(())
 }

@@ -5,7 +5,7 @@ use ratchet_core::time::Timestamp;
 
 use super::put_label;
 use crate::catalog::Catalog;
-use crate::catalog::sql::{Tx, values};
+use crate::catalog::sql::Tx;
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -35,7 +35,7 @@ impl Catalog {
                     let sql = format!(
                         "DELETE FROM {table} WHERE project = $1 AND name = $2 AND version = $3"
                     );
-                    tx.execute(&sql, values![&project, &name, *version])?;
+                    tx.execute(&sql, &[(&project).into(), (&name).into(), (*version).into()])?;
                 }
             }
             match all.difference(&going).max() {
@@ -51,7 +51,7 @@ type Which<'a> = (&'a ProjectId, &'a str);
 
 fn versions(tx: &Tx<'_>, (project, name): Which<'_>) -> StoreResult<BTreeSet<u32>> {
     let sql = "SELECT version FROM prompt WHERE project = $1 AND name = $2";
-    Ok(tx.rows(sql, values![project, name], |row| row.get(0))?.into_iter().collect())
+    Ok(tx.rows(sql, &[project.into(), name.into()], |row| row.get(0))?.into_iter().collect())
 }
 
 fn going(
@@ -66,7 +66,8 @@ fn going(
         Some(Pick::Label(label)) => {
             let sql = "SELECT version FROM prompt_label \
                        WHERE project = $1 AND name = $2 AND label = $3";
-            let found = tx.one(sql, values![project, name, label], |row| row.get(0))?;
+            let found =
+                tx.one(sql, &[project.into(), name.into(), label.into()], |row| row.get(0))?;
             Ok(found.into_iter().collect())
         }
     }
@@ -83,7 +84,7 @@ fn refuse_if_needed(
                FROM prompt_reference r LEFT JOIN prompt_label l ON l.project = r.project \
                AND l.name = r.child_name AND l.label = r.child_label \
                WHERE r.project = $1 AND r.child_name = $2 ORDER BY r.name, r.version";
-    let needed = tx.rows(sql, values![project, name], |row| {
+    let needed = tx.rows(sql, &[project.into(), name.into()], |row| {
         let parent: (String, u32) = (row.get(0)?, row.get(1)?);
         let child: (Option<u32>, Option<String>) = (row.get(2)?, row.get(3)?);
         Ok((parent, child))
@@ -107,6 +108,6 @@ fn refuse_if_needed(
 
 fn forget_tags(tx: &Tx<'_>, (project, name): Which<'_>) -> StoreResult<()> {
     let sql = "DELETE FROM prompt_tag WHERE project = $1 AND name = $2";
-    tx.execute(sql, values![project, name])?;
+    tx.execute(sql, &[project.into(), name.into()])?;
     Ok(())
 }
