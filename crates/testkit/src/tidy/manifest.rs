@@ -1,6 +1,6 @@
 //! What the rules need to know of the manifests.
 
-use super::{LineRule, SourceFile, crate_of, repository};
+use super::{LineRule, Offence, SourceFile, crate_of, is_rust, report, repository};
 
 /// One crate of the workspace, by the name of its folder.
 pub(super) struct Crate {
@@ -43,4 +43,39 @@ fn make_names_the_binary_it_runs() {
         &["\t$(CARGO) run --release -- demo"],
         &["\t$(CARGO) run --release --bin ratchet -- demo"],
     );
+}
+
+/// Whether code speaks of a crate: `name::…`, `use name;`, `name!` or `#[name]`.
+fn speaks_of(code: &str, name: &str) -> bool {
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    code.match_indices(name).any(|(at, _)| {
+        let (before, after) = (&code[..at], &code[at + name.len()..]);
+        !before.ends_with(is_word) && !after.starts_with(is_word)
+    })
+}
+
+#[test]
+fn no_dependency_is_unused() {
+    assert!(speaks_of("use tokio::net;", "tokio"));
+    assert!(!speaks_of("use tokio_util::io;", "tokio"));
+    let files = repository();
+    let mut offences: Vec<Offence> = Vec::new();
+    for krate in crates() {
+        let of_crate = |file: &&SourceFile| crate_of(&file.path) == Some(krate.name.as_str());
+        let code = files.iter().filter(|file| is_rust(&file.path)).filter(of_crate);
+        let code: Vec<&str> = code.map(|file| file.text.as_str()).collect();
+        for kind in ["dependencies", "dev-dependencies"] {
+            let unused = krate.dependencies(kind).filter(|(name, _)| {
+                let name = name.replace('-', "_");
+                !code.iter().any(|text| speaks_of(text, &name))
+            });
+            let offence = |(name, _): (&str, _)| Offence {
+                path: krate.path.clone(),
+                line: 1,
+                what: name.to_owned(),
+            };
+            offences.extend(unused.map(offence));
+        }
+    }
+    report(offences, "a dependency that nobody uses costs compile time: remove it");
 }
