@@ -22,7 +22,7 @@ dev: ## run a server from source on a throw-away folder, or: make dev DATA=DIR
 # Quickest failure first. The repository's own rules (`make tidy`) are among the unit tests; running
 # them apart would build half of the dependencies a second time, with other features.
 ifeq ($(CRATE),)
-test: fmt-check lint doc unit doctest sdk ## run everything, or one crate: make test CRATE=store
+test: fmt-check lint doc deps unit doctest sdk ## run everything, or one crate: make test CRATE=store
 	@echo "make test: everything passed"
 else
 test:
@@ -59,11 +59,9 @@ tidy: ## check the repository's own rules
 doc: ## build the documentation; a warning is an error
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --locked
 
-deps: ## check licences, sources and unused dependencies (installs cargo-deny and cargo-machete)
+deps: ## check bans, licences and sources of dependencies (installs cargo-deny)
 	scripts/install-tool cargo-deny 0.20.2
-	scripts/install-tool cargo-machete 0.9.2
-	.setup/bin/cargo-deny check bans licenses sources
-	.setup/bin/cargo-machete
+	.setup/bin/cargo-deny --log-level error check bans licenses sources
 
 snap: ## review changed snapshots (installs cargo-insta)
 	scripts/install-tool cargo-insta 1.49.0
