@@ -39,6 +39,10 @@ pub mod prompt;
 pub mod media;
 /// What people are asked to look at, and what they say.
 pub mod annotation;
+/// Cases to try an agent on.
+pub mod dataset;
+/// What a JSON value must look like.
+pub mod json_schema;
 /// What is too long or too deep to keep as it came.
 pub mod limit;
 /// Texts that must not be shown.

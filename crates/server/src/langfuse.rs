@@ -46,6 +46,10 @@ mod media;
 mod queues;
 /// Comments.
 mod comments;
+/// Datasets.
+mod datasets;
+/// Dataset items.
+mod dataset_items;
 
 /// The routes of this API.
 pub fn routes() -> Router<App> {
@@ -83,6 +87,13 @@ pub fn routes() -> Router<App> {
         .route("/api/public/media/{id}", get(media::show).patch(media::report))
         .route("/api/public/sessions", get(sessions::list))
         .route("/api/public/sessions/{*id}", get(sessions::show))
+        .route("/api/public/v2/datasets", get(datasets::list).post(datasets::create))
+        .route("/api/public/v2/datasets/{name}", get(datasets::show))
+        .route("/api/public/dataset-items", get(dataset_items::list).post(dataset_items::create))
+        .route(
+            "/api/public/dataset-items/{id}",
+            get(dataset_items::show).delete(dataset_items::remove),
+        )
         .route("/api/public/v2/prompts", get(prompts::list).post(prompts::create))
         .route("/api/public/v2/prompts/{name}", get(prompts::show).delete(prompts::remove))
         .route("/api/public/v2/prompts/{name}/versions/{version}", patch(prompts::label))

@@ -25,6 +25,10 @@ mod media;
 mod queue;
 /// What they say.
 mod comment;
+/// Cases to try an agent on.
+mod dataset;
+/// One such case.
+mod dataset_item;
 
 use crate::StoreResult;
 use crate::embedded;
@@ -33,6 +37,8 @@ use key::KnownKeys;
 pub(crate) use sql::Tx;
 
 pub use comment::{Comment, CommentFilter, NewComment};
+pub use dataset::{Change, Dataset, NewDataset, Schemas};
+pub use dataset_item::{DatasetItem, DatasetItemQuery, NewDatasetItem};
 pub use intake::Intake;
 pub use key::{ApiKey, KeyPair, NewKey, Role};
 pub use media::{Media, MediaOwner, MediaUse, NewMedia, UploadReport};

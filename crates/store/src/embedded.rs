@@ -75,6 +75,7 @@ const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("embedded/migrations/catalog/0001_ground.sql"),
     include_str!("embedded/migrations/catalog/0002_score_configs.sql"),
     include_str!("embedded/migrations/catalog/0004_prompts.sql"),
+    include_str!("embedded/migrations/catalog/0005_datasets.sql"),
     include_str!("embedded/migrations/catalog/0006_media.sql"),
     include_str!("embedded/migrations/catalog/0007_annotation_queues.sql"),
     include_str!("embedded/migrations/catalog/0008_comments.sql"),

@@ -38,6 +38,8 @@ pub mod queue;
 pub mod comment;
 /// What scores must look like.
 pub mod score_config;
+/// Datasets and their items.
+pub mod dataset;
 /// Batches of events, as sent.
 pub mod ingestion;
 

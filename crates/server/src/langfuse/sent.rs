@@ -1,6 +1,9 @@
 use std::str;
 
 use axum::extract::{FromRequest, Request};
+use ratchet_core::payload::Json;
+use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_remote::langfuse::wire::read::read_object;
 use serde::de::DeserializeOwned;
 
@@ -21,4 +24,15 @@ impl<T: DeserializeOwned> FromRequest<App> for Sent<T> {
             .map_err(|why| ApiError::Invalid(format!("the body is not UTF-8: {why}")))?;
         read_object(text).map(Self).map_err(|issue| ApiError::InvalidFields(vec![issue]))
     }
+}
+
+/// Takes JSON that is to be kept as it came.
+///
+/// # Errors
+/// 400 if it nests too deep for clients to read back.
+pub(super) fn kept(field: &str, sent: Option<Raw>) -> ApiResult<Option<Json>> {
+    let Some(sent) = sent else { return Ok(None) };
+    let json = Json::parse(sent.get());
+    let too_deep = || ApiError::InvalidFields(vec![Issue::at(field, "nests too deep")]);
+    json.map(Some).ok_or_else(too_deep)
 }

@@ -26,6 +26,8 @@ mod media;
 mod isolation;
 /// Prompts.
 mod prompts;
+/// Datasets and their items.
+mod datasets;
 
 /// An event that happened a number of seconds after ten o'clock.
 fn event(kind: &str, second: u32, body: Value) -> Value {

@@ -1,5 +1,6 @@
 use std::fmt;
 
+use ratchet_core::dataset::ItemStatus;
 use ratchet_core::observation::{Level, ObservationKind};
 use ratchet_core::prompt::PromptKind;
 use ratchet_core::score::{DataType, ScoreSource};
@@ -65,6 +66,16 @@ impl Spelled for ScoreSource {
 
 impl Spelled for PromptKind {
     const WHAT: &'static str = "prompt type";
+    fn all() -> Vec<Self> {
+        Self::ALL.to_vec()
+    }
+    fn word(self) -> &'static str {
+        self.as_str()
+    }
+}
+
+impl Spelled for ItemStatus {
+    const WHAT: &'static str = "dataset item status";
     fn all() -> Vec<Self> {
         Self::ALL.to_vec()
     }

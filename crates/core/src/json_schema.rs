@@ -1,0 +1,164 @@
+//! JSON Schema: what a dataset asks of its items.
+
+use std::error::Error;
+
+use boon::{CompileError, Compiler, Draft, SchemaIndex, Schemas, UrlLoader, ValidationError};
+use serde_json::Value;
+
+use crate::payload::Json;
+
+/// Where a schema stands while it is compiled. Nothing is ever fetched from there.
+const PLACE: &str = "schema:/dataset";
+
+/// Bytes a schema may have.
+const MAX_BYTES: usize = 100_000;
+
+/// How many things that are wrong an error tells.
+const MAX_TOLD: usize = 5;
+
+/// A schema, ready to check values.
+pub struct Schema {
+    schemas: Schemas,
+    index: SchemaIndex,
+}
+
+/// Why a text is no schema.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a JSON Schema: {0}")]
+pub struct SchemaError(String);
+
+impl Schema {
+    /// Reads a schema of any draft; the newest if it does not say which.
+    ///
+    /// # Errors
+    /// Says why it is none. A reference to another document is refused: nothing is fetched.
+    pub fn read(json: &Json) -> Result<Self, SchemaError> {
+        let refused = |why: String| Err(SchemaError(why));
+        if json.as_str().len() > MAX_BYTES {
+            return refused(format!("it has more than {MAX_BYTES} bytes"));
+        }
+        let value: Value =
+            serde_json::from_str(json.as_str()).map_err(|why| SchemaError(why.to_string()))?;
+        if !value.is_object() {
+            return refused("it must be an object".to_owned());
+        }
+        let mut schemas = Schemas::new();
+        let mut compiler = Compiler::new();
+        compiler.set_default_draft(Draft::V2020_12);
+        compiler.use_loader(Box::new(Nowhere));
+        let refuse = |why: CompileError| SchemaError(one_line(&why.to_string()));
+        compiler.add_resource(PLACE, value).map_err(refuse)?;
+        let index = compiler.compile(PLACE, &mut schemas).map_err(refuse)?;
+        Ok(Self { schemas, index })
+    }
+
+    /// Checks a value.
+    ///
+    /// # Errors
+    /// Says what is wrong and where, a few things at most.
+    pub fn check(&self, value: &Value) -> Result<(), String> {
+        self.schemas.validate(value, self.index).map_err(|error| {
+            let mut told = Vec::new();
+            leaves(&error, &mut told);
+            told.join("; ")
+        })
+    }
+}
+
+/// Where other schemas would come from.
+struct Nowhere;
+
+impl UrlLoader for Nowhere {
+    fn load(&self, url: &str) -> Result<Value, Box<dyn Error>> {
+        Err(format!("{url} is another document, and none is fetched").into())
+    }
+}
+
+/// The innermost things that are wrong: the outer ones only say that something inside is.
+fn leaves(error: &ValidationError<'_, '_>, told: &mut Vec<String>) {
+    if told.len() >= MAX_TOLD {
+        return;
+    }
+    if error.causes.is_empty() {
+        let place = error.instance_location.to_string();
+        let place = if place.is_empty() { "the value".to_owned() } else { place };
+        told.push(format!("{place}: {}", error.kind));
+    }
+    for cause in &error.causes {
+        leaves(cause, told);
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(schema: &Value) -> Result<Schema, SchemaError> {
+        Schema::read(&Json::from_value(schema))
+    }
+
+    #[track_caller]
+    fn check(schema: &Value, value: &Value, expected: Result<(), &str>) {
+        let found = read(schema).unwrap().check(value);
+        match expected {
+            Ok(()) => assert_eq!(found, Ok(())),
+            Err(words) => {
+                let why = found.unwrap_err();
+                assert!(why.contains(words), "{why} does not say {words}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_fit_or_are_told_where_they_do_not() {
+        let schema = json!({
+            "type": "object", "required": ["city"],
+            "properties": {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 1}},
+        });
+        check(&schema, &json!({"city": "Lisbon", "days": 2}), Ok(()));
+        check(&schema, &json!({}), Err("city"));
+        check(&schema, &json!({"city": "Lisbon", "days": 0}), Err("/days"));
+        check(&schema, &json!(null), Err("the value"));
+    }
+
+    #[test]
+    fn older_drafts_are_understood() {
+        let draft = "http://json-schema.org/draft-07/schema#";
+        let schema = json!({"$schema": draft, "definitions": {"n": {"type": "number"}},
+                            "items": {"$ref": "#/definitions/n"}});
+        check(&schema, &json!([1, 2.5]), Ok(()));
+        check(&schema, &json!([1, "2"]), Err("/1"));
+    }
+
+    #[test]
+    fn what_is_no_schema_is_refused() {
+        for schema in [
+            json!(1),
+            json!(true),
+            json!({"type": "texture"}),
+            json!({"pattern": "("}),
+            json!({"$ref": "http://example.com/schema.json"}),
+            json!({"$ref": "file:///etc/passwd"}),
+            json!({"$ref": "#/nowhere"}),
+        ] {
+            assert!(read(&schema).is_err(), "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_schema_that_leads_back_to_itself_ends() {
+        let list = json!({"$defs": {"a": {"items": {"$ref": "#/$defs/a"}}}, "$ref": "#/$defs/a"});
+        check(&list, &json!([[[[]]]]), Ok(()));
+        if let Ok(circle) =
+            read(&json!({"$defs": {"a": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}))
+        {
+            assert!(circle.check(&json!(1)).is_err());
+        }
+    }
+}

@@ -1,0 +1,118 @@
+use ratchet_core::dataset::ItemStatus;
+use serde::{Deserialize, Serialize};
+
+use super::json::Raw;
+use super::maybe::Maybe;
+use super::time::Time;
+use super::word::Word;
+
+/// A dataset, as sent.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CreateDataset {
+    /// What it is called.
+    pub name: String,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Whatever the client keeps with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Raw>,
+    /// What the inputs of its items must look like, as JSON Schema.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    pub input_schema: Maybe<Raw>,
+    /// What the expected outputs of its items must look like, as JSON Schema.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    pub expected_output_schema: Maybe<Raw>,
+}
+
+/// A dataset.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DatasetView {
+    /// Its id.
+    pub id: String,
+    /// What it is called.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Whatever the client keeps with it.
+    pub metadata: Option<Raw>,
+    /// What the inputs of its items must look like.
+    pub input_schema: Option<Raw>,
+    /// What the expected outputs of its items must look like.
+    pub expected_output_schema: Option<Raw>,
+    /// In which project.
+    pub project_id: String,
+    /// When it was made.
+    pub created_at: Time,
+    /// When it last changed.
+    pub updated_at: Time,
+}
+
+/// A dataset item, as sent. What is left out or null stays as it was.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CreateDatasetItem {
+    /// The name of its dataset.
+    pub dataset_name: String,
+    /// What goes in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Raw>,
+    /// What should come out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_output: Option<Raw>,
+    /// Whatever the client keeps with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Raw>,
+    /// The trace it is made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_trace_id: Option<String>,
+    /// The observation it is made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_observation_id: Option<String>,
+    /// Its id; an item with this id is changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Whether it is tried in new runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Word<ItemStatus>>,
+}
+
+/// A dataset item.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DatasetItemView {
+    /// Its id.
+    pub id: String,
+    /// Whether it is tried in new runs.
+    pub status: Word<ItemStatus>,
+    /// What goes in.
+    pub input: Option<Raw>,
+    /// What should come out.
+    pub expected_output: Option<Raw>,
+    /// Whatever the client keeps with it.
+    pub metadata: Option<Raw>,
+    /// The trace it was made from.
+    pub source_trace_id: Option<String>,
+    /// The observation it was made from.
+    pub source_observation_id: Option<String>,
+    /// The id of its dataset.
+    pub dataset_id: String,
+    /// The name of its dataset.
+    pub dataset_name: String,
+    /// When it was made.
+    pub created_at: Time,
+    /// Since when it is as it is.
+    pub updated_at: Time,
+    /// The media it refers to, as far as they could be looked up.
+    #[serde(default)]
+    pub media_references: Vec<Raw>,
+}
+
+/// What is answered when something was deleted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deleted {
+    /// What was.
+    pub message: String,
+}

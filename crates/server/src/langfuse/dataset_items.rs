@@ -1,0 +1,122 @@
+use axum::Json;
+use axum::extract::State;
+use ratchet_core::dataset::check_item_id;
+use ratchet_core::id::Id;
+use ratchet_remote::langfuse::wire::dataset::{CreateDatasetItem, DatasetItemView, Deleted};
+use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_remote::langfuse::wire::json::raw;
+use ratchet_remote::langfuse::wire::page::Paged;
+use ratchet_remote::langfuse::wire::word::Word;
+use ratchet_store::catalog::{DatasetItem, DatasetItemQuery, NewDatasetItem};
+
+use super::params::{Params, meta};
+use super::path::PathOf;
+use super::sent::{Sent, kept};
+use crate::app::App;
+use crate::auth::{Member, Reader};
+use crate::error::{ApiError, ApiResult};
+
+/// `GET /api/public/dataset-items`: items that are not archived, newest first, as they are or as
+/// they were at a time.
+pub(super) async fn list(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    mut params: Params,
+) -> ApiResult<Json<Paged<DatasetItemView>>> {
+    let page = params.page();
+    let query = DatasetItemQuery {
+        project: caller.project,
+        dataset_name: params.text("datasetName"),
+        source_trace: params.text("sourceTraceId"),
+        source_observation: params.text("sourceObservationId"),
+        as_of: params.time("version"),
+        page,
+    };
+    if query.as_of.is_some() && query.dataset_name.is_none() {
+        params.report([Issue::at("datasetName", "required where version is given")]);
+    }
+    params.finish()?;
+    let found = app.store.catalog.dataset_items(query).await?;
+    let data = found.rows.into_iter().map(view).collect();
+    Ok(Json(Paged { data, meta: meta(page, found.total) }))
+}
+
+/// `GET /api/public/dataset-items/{id}`: one item, archived or not.
+pub(super) async fn show(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    PathOf(id): PathOf<String>,
+) -> ApiResult<Json<DatasetItemView>> {
+    let found = app.store.catalog.dataset_item(caller.project, id.clone(), None).await?;
+    found.map(|item| Json(view(item))).ok_or_else(|| missing(&id))
+}
+
+/// `POST /api/public/dataset-items`: makes an item, or a new version of the one with its id.
+pub(super) async fn create(
+    State(app): State<App>,
+    Member(caller): Member,
+    Sent(sent): Sent<CreateDatasetItem>,
+) -> ApiResult<Json<DatasetItemView>> {
+    let new = read_new(sent)?;
+    let item = app.store.catalog.save_dataset_item(caller.project, new, app.clock.now()).await?;
+    Ok(Json(view(item)))
+}
+
+/// `DELETE /api/public/dataset-items/{id}`: ends an item.
+pub(super) async fn remove(
+    State(app): State<App>,
+    Member(caller): Member,
+    PathOf(id): PathOf<String>,
+) -> ApiResult<Json<Deleted>> {
+    let now = app.clock.now();
+    app.store.catalog.delete_dataset_item(caller.project, id, now).await?;
+    Ok(Json(Deleted { message: "Dataset item successfully deleted".to_owned() }))
+}
+
+/// What is answered where an item is not.
+pub(super) fn missing(id: &str) -> ApiError {
+    ApiError::NotFound(format!("Dataset item {id} not found"))
+}
+
+fn read_new(sent: CreateDatasetItem) -> ApiResult<NewDatasetItem> {
+    let mut issues = Vec::new();
+    let id = sent.id.as_deref().map(check_item_id);
+    issues.extend(id.and_then(Result::err).map(|why| Issue::at("id", why.to_string())));
+    for (field, id) in [
+        ("sourceTraceId", &sent.source_trace_id),
+        ("sourceObservationId", &sent.source_observation_id),
+    ] {
+        let read = id.as_deref().map(Id::<DatasetItem>::parse);
+        issues.extend(read.and_then(Result::err).map(|why| Issue::at(field, why.to_string())));
+    }
+    if !issues.is_empty() {
+        return Err(ApiError::InvalidFields(issues));
+    }
+    Ok(NewDatasetItem {
+        dataset_name: sent.dataset_name,
+        id: sent.id,
+        status: sent.status.map(|Word(status)| status),
+        input: kept("input", sent.input)?,
+        expected_output: kept("expectedOutput", sent.expected_output)?,
+        metadata: kept("metadata", sent.metadata)?,
+        source_trace: sent.source_trace_id,
+        source_observation: sent.source_observation_id,
+    })
+}
+
+fn view(item: DatasetItem) -> DatasetItemView {
+    DatasetItemView {
+        id: item.id,
+        status: Word(item.status),
+        input: item.input.as_ref().map(raw),
+        expected_output: item.expected_output.as_ref().map(raw),
+        metadata: item.metadata.as_ref().map(raw),
+        source_trace_id: item.source_trace,
+        source_observation_id: item.source_observation,
+        dataset_id: item.dataset,
+        dataset_name: item.dataset_name,
+        created_at: item.created_at.into(),
+        updated_at: item.valid_from.into(),
+        media_references: Vec::new(),
+    }
+}

@@ -1,0 +1,102 @@
+use axum::Json;
+use axum::extract::State;
+use ratchet_core::dataset::check_name;
+use ratchet_core::json_schema::Schema;
+use ratchet_core::payload::Json as JsonText;
+use ratchet_remote::langfuse::wire::dataset::{CreateDataset, DatasetView};
+use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_remote::langfuse::wire::json::{Raw, raw};
+use ratchet_remote::langfuse::wire::maybe::Maybe;
+use ratchet_remote::langfuse::wire::page::Paged;
+use ratchet_store::catalog::{Change, Dataset, NewDataset};
+use ratchet_store::project::ProjectId;
+
+use super::params::{Params, meta};
+use super::path::PathOf;
+use super::sent::{Sent, kept};
+use crate::app::App;
+use crate::auth::{Member, Reader};
+use crate::error::{ApiError, ApiResult};
+
+/// `GET /api/public/v2/datasets`: datasets, newest first.
+pub(super) async fn list(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    mut params: Params,
+) -> ApiResult<Json<Paged<DatasetView>>> {
+    let page = params.page();
+    params.finish()?;
+    let found = app.store.catalog.datasets(caller.project.clone(), page).await?;
+    let data = found.rows.into_iter().map(|dataset| view(dataset, &caller.project)).collect();
+    Ok(Json(Paged { data, meta: meta(page, found.total) }))
+}
+
+/// `GET /api/public/v2/datasets/{name}`: one dataset, without its items.
+pub(super) async fn show(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    PathOf(name): PathOf<String>,
+) -> ApiResult<Json<DatasetView>> {
+    Ok(Json(view(find(&app, &caller.project, name).await?, &caller.project)))
+}
+
+/// `POST /api/public/v2/datasets`: makes a dataset, or changes the one of this name.
+pub(super) async fn create(
+    State(app): State<App>,
+    Member(caller): Member,
+    Sent(sent): Sent<CreateDataset>,
+) -> ApiResult<Json<DatasetView>> {
+    let new = read_new(sent)?;
+    let project = caller.project.clone();
+    let dataset = app.store.catalog.save_dataset(project, new, app.clock.now()).await?;
+    Ok(Json(view(dataset, &caller.project)))
+}
+
+/// The dataset of a name.
+///
+/// # Errors
+/// 404 if there is none.
+pub(super) async fn find(app: &App, project: &ProjectId, name: String) -> ApiResult<Dataset> {
+    let found = app.store.catalog.dataset(project.clone(), name.clone()).await?;
+    found.ok_or_else(|| ApiError::NotFound(format!("Dataset {name} not found")))
+}
+
+fn read_new(sent: CreateDataset) -> ApiResult<NewDataset> {
+    check_name(&sent.name).map_err(|why| refused("name", why.to_string()))?;
+    Ok(NewDataset {
+        name: sent.name,
+        description: sent.description,
+        metadata: kept("metadata", sent.metadata)?,
+        input_schema: read_schema("inputSchema", sent.input_schema)?,
+        expected_output_schema: read_schema("expectedOutputSchema", sent.expected_output_schema)?,
+    })
+}
+
+fn read_schema(field: &str, sent: Maybe<Raw>) -> ApiResult<Change<JsonText>> {
+    let sent = match sent {
+        Maybe::Absent => return Ok(Change::Keep),
+        Maybe::Null => return Ok(Change::Clear),
+        Maybe::Value(sent) => sent,
+    };
+    let Some(json) = kept(field, Some(sent))? else { return Ok(Change::Clear) };
+    Schema::read(&json).map_err(|why| refused(field, why.to_string()))?;
+    Ok(Change::Set(json))
+}
+
+fn refused(field: &str, why: String) -> ApiError {
+    ApiError::InvalidFields(vec![Issue::at(field, why)])
+}
+
+fn view(dataset: Dataset, project: &ProjectId) -> DatasetView {
+    DatasetView {
+        id: dataset.id,
+        name: dataset.name,
+        description: dataset.description,
+        metadata: dataset.metadata.as_ref().map(raw),
+        input_schema: dataset.schemas.input.as_ref().map(raw),
+        expected_output_schema: dataset.schemas.expected_output.as_ref().map(raw),
+        project_id: project.to_string(),
+        created_at: dataset.created_at.into(),
+        updated_at: dataset.updated_at.into(),
+    }
+}

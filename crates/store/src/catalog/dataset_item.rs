@@ -1,0 +1,305 @@
+use ratchet_core::dataset::ItemStatus;
+use ratchet_core::payload::Json;
+use ratchet_core::time::Timestamp;
+use uuid::Uuid;
+
+use super::Catalog;
+use super::dataset::{self, Checks, Dataset};
+use super::sql::{FromColumn, Listing, Row, Tx, Value};
+use crate::project::ProjectId;
+use crate::query::{Page, PageNumber};
+use crate::{StoreError, StoreResult};
+
+/// The least time a version lasts: what SDKs can tell apart.
+const TICK: i64 = 1_000_000;
+
+/// A case of a dataset, as it is or was at some time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatasetItem {
+    /// Its id.
+    pub id: String,
+    /// The id of its dataset.
+    pub dataset: String,
+    /// The name of its dataset.
+    pub dataset_name: String,
+    /// Whether it is tried in new runs.
+    pub status: ItemStatus,
+    /// What goes in.
+    pub input: Option<Json>,
+    /// What should come out.
+    pub expected_output: Option<Json>,
+    /// Whatever the client keeps with it.
+    pub metadata: Option<Json>,
+    /// The trace it was made from.
+    pub source_trace: Option<String>,
+    /// The observation it was made from.
+    pub source_observation: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Since when it is as it is.
+    pub valid_from: Timestamp,
+}
+
+/// An item to be made, or changed if there is one with the id. What is `None` stays as it was.
+#[derive(Clone, Debug, Default)]
+pub struct NewDatasetItem {
+    /// The name of its dataset.
+    pub dataset_name: String,
+    /// Its id; a random one when `None`.
+    pub id: Option<String>,
+    /// Whether it is tried in new runs.
+    pub status: Option<ItemStatus>,
+    /// What goes in.
+    pub input: Option<Json>,
+    /// What should come out.
+    pub expected_output: Option<Json>,
+    /// Whatever the client keeps with it.
+    pub metadata: Option<Json>,
+    /// The trace it was made from.
+    pub source_trace: Option<String>,
+    /// The observation it was made from.
+    pub source_observation: Option<String>,
+}
+
+/// Which items are wanted; archived ones never are.
+#[derive(Clone, Debug)]
+pub struct DatasetItemQuery {
+    /// Of which project.
+    pub project: ProjectId,
+    /// Of the dataset with this name.
+    pub dataset_name: Option<String>,
+    /// Made from this trace.
+    pub source_trace: Option<String>,
+    /// Made from this observation.
+    pub source_observation: Option<String>,
+    /// As they were then; as they are when `None`.
+    pub as_of: Option<Timestamp>,
+    /// Which page.
+    pub page: PageNumber,
+}
+
+impl FromColumn for ItemStatus {
+    fn from_column(value: Value) -> Option<Self> {
+        Self::parse(&String::from_column(value)?)
+    }
+}
+
+impl From<ItemStatus> for Value {
+    fn from(status: ItemStatus) -> Self {
+        status.as_str().into()
+    }
+}
+
+const COLUMNS: &str = "i.id, i.dataset, d.name, i.status, i.input, i.expected_output, i.metadata, \
+                       i.source_trace, i.source_observation, i.created_at, i.valid_from";
+const FROM: &str = "FROM dataset_item i JOIN dataset d ON d.project = i.project \
+                    AND d.id = i.dataset";
+
+impl Catalog {
+    /// Makes an item, or a new version of the one with its id.
+    ///
+    /// # Errors
+    /// Fails if there is no such dataset, if the id is that of an item of another, or if the item
+    /// does not fit the dataset's schemas.
+    pub async fn save_dataset_item(
+        &self,
+        project: ProjectId,
+        new: NewDatasetItem,
+        now: Timestamp,
+    ) -> StoreResult<DatasetItem> {
+        self.transact(move |tx| {
+            let dataset = dataset::by_name(tx, &project, &new.dataset_name)?;
+            let dataset = dataset.ok_or_else(|| dataset::missing(&new.dataset_name))?;
+            let known = match &new.id {
+                Some(id) => find(tx, &project, id, None)?,
+                None => None,
+            };
+            if let Some(known) = known.as_ref().filter(|known| known.dataset != dataset.id) {
+                let what = format!("an item with id {} in another dataset", known.id);
+                return Err(StoreError::Exists(what));
+            }
+            let item = changed(tx, &project, (&dataset, known), (new, now))?;
+            let checks = Checks::new(&dataset.schemas)?;
+            if let Some(problem) =
+                checks.problem(item.input.as_ref(), item.expected_output.as_ref())
+            {
+                return Err(StoreError::BadQuery(problem));
+            }
+            end_version(tx, &project, (&item.id, item.valid_from))?;
+            insert(tx, &project, &item)?;
+            Ok(item)
+        })
+        .await
+    }
+
+    /// Returns an item as it is, or as it was.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn dataset_item(
+        &self,
+        project: ProjectId,
+        id: String,
+        as_of: Option<Timestamp>,
+    ) -> StoreResult<Option<DatasetItem>> {
+        self.transact(move |tx| find(tx, &project, &id, as_of)).await
+    }
+
+    /// Returns items, newest first.
+    ///
+    /// # Errors
+    /// Fails if there is no dataset of the name.
+    pub async fn dataset_items(&self, query: DatasetItemQuery) -> StoreResult<Page<DatasetItem>> {
+        self.transact(move |tx| {
+            let mut values = vec![Value::from(&query.project), ItemStatus::Active.into()];
+            let mut from = format!("{FROM} WHERE i.project = $1 AND i.status = $2");
+            if let Some(name) = &query.dataset_name {
+                let dataset = dataset::by_name(tx, &query.project, name)?;
+                let dataset = dataset.ok_or_else(|| dataset::missing(name))?;
+                values.push(dataset.id.into());
+                from.push_str(&format!(" AND i.dataset = ${}", values.len()));
+            }
+            for (column, wanted) in [
+                ("source_trace", &query.source_trace),
+                ("source_observation", &query.source_observation),
+            ] {
+                let Some(wanted) = wanted else { continue };
+                values.push(wanted.into());
+                from.push_str(&format!(" AND i.{column} = ${}", values.len()));
+            }
+            from.push_str(&valid(query.as_of, &mut values));
+            let order = "i.created_at DESC, i.id";
+            tx.page(Listing { columns: COLUMNS, from: &from, order }, &values, query.page, read)
+        })
+        .await
+    }
+
+    /// Ends an item. What it was can still be read as of earlier times.
+    ///
+    /// # Errors
+    /// Fails if there is no such item.
+    pub async fn delete_dataset_item(
+        &self,
+        project: ProjectId,
+        id: String,
+        now: Timestamp,
+    ) -> StoreResult<DatasetItem> {
+        self.transact(move |tx| {
+            let item = find(tx, &project, &id, None)?;
+            let item = item.ok_or_else(|| StoreError::NotFound(format!("Dataset item {id}")))?;
+            end_version(tx, &project, (&id, next_moment(Some(item.valid_from), now)))?;
+            Ok(item)
+        })
+        .await
+    }
+}
+
+/// The condition that a version holds, now or then.
+fn valid(as_of: Option<Timestamp>, values: &mut Vec<Value>) -> String {
+    let Some(as_of) = as_of else { return " AND i.valid_to IS NULL".to_owned() };
+    values.push(as_of.into());
+    let at = values.len();
+    format!(" AND i.valid_from <= ${at} AND (i.valid_to IS NULL OR i.valid_to > ${at})")
+}
+
+fn find(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    id: &str,
+    as_of: Option<Timestamp>,
+) -> StoreResult<Option<DatasetItem>> {
+    let mut values = vec![project.into(), id.into()];
+    let valid = valid(as_of, &mut values);
+    let sql = format!("SELECT {COLUMNS} {FROM} WHERE i.project = $1 AND i.id = $2{valid}");
+    tx.one(&sql, &values, read)
+}
+
+/// The item as it will be.
+fn changed(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    (dataset, known): (&Dataset, Option<DatasetItem>),
+    (new, now): (NewDatasetItem, Timestamp),
+) -> StoreResult<DatasetItem> {
+    let id = new.id.unwrap_or_else(|| Uuid::new_v4().to_string());
+    // An item that was deleted may come again; its versions must not overlap.
+    let sql = "SELECT MAX(COALESCE(valid_to, valid_from)) FROM dataset_item \
+               WHERE project = $1 AND id = $2";
+    let last: Option<Timestamp> =
+        tx.one(sql, &[project.into(), (&id).into()], |row| row.get(0))?.flatten();
+    let valid_from = next_moment(last, now);
+    let item = known.unwrap_or_else(|| DatasetItem {
+        id,
+        dataset: dataset.id.clone(),
+        dataset_name: dataset.name.clone(),
+        status: ItemStatus::default(),
+        input: None,
+        expected_output: None,
+        metadata: None,
+        source_trace: None,
+        source_observation: None,
+        created_at: valid_from,
+        valid_from,
+    });
+    Ok(DatasetItem {
+        status: new.status.unwrap_or(item.status),
+        input: new.input.or(item.input),
+        expected_output: new.expected_output.or(item.expected_output),
+        metadata: new.metadata.or(item.metadata),
+        source_trace: new.source_trace.or(item.source_trace),
+        source_observation: new.source_observation.or(item.source_observation),
+        valid_from,
+        ..item
+    })
+}
+
+/// A moment that SDKs can tell from the last: they know milliseconds.
+fn next_moment(last: Option<Timestamp>, now: Timestamp) -> Timestamp {
+    let now = Timestamp::from_millis(now.millis());
+    last.map_or(now, |last| now.max(last.plus_nanos(TICK)))
+}
+
+fn end_version(tx: &Tx<'_>, project: &ProjectId, (id, at): (&str, Timestamp)) -> StoreResult<()> {
+    let sql = "UPDATE dataset_item SET valid_to = $3 \
+               WHERE project = $1 AND id = $2 AND valid_to IS NULL";
+    tx.execute(sql, &[project.into(), id.into(), at.into()])?;
+    Ok(())
+}
+
+fn insert(tx: &Tx<'_>, project: &ProjectId, item: &DatasetItem) -> StoreResult<()> {
+    tx.insert(
+        "INSERT INTO dataset_item (project, id, valid_from, dataset, status, input, \
+         expected_output, metadata, source_trace, source_observation, created_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+        &[
+            project.into(),
+            (&item.id).into(),
+            item.valid_from.into(),
+            (&item.dataset).into(),
+            item.status.into(),
+            item.input.as_ref().into(),
+            item.expected_output.as_ref().into(),
+            item.metadata.as_ref().into(),
+            item.source_trace.as_deref().into(),
+            item.source_observation.as_deref().into(),
+            item.created_at.into(),
+        ],
+        || format!("a version of dataset item {}", item.id),
+    )
+}
+
+fn read(row: &Row<'_>) -> StoreResult<DatasetItem> {
+    Ok(DatasetItem {
+        id: row.get(0)?,
+        dataset: row.get(1)?,
+        dataset_name: row.get(2)?,
+        status: row.get(3)?,
+        input: row.get(4)?,
+        expected_output: row.get(5)?,
+        metadata: row.get(6)?,
+        source_trace: row.get(7)?,
+        source_observation: row.get(8)?,
+        created_at: row.get(9)?,
+        valid_from: row.get(10)?,
+    })
+}
