@@ -19,20 +19,21 @@ pub mod media;
 /// Giving freed disk space back.
 pub mod compact;
 
-use axum::Router;
-use axum::routing::{delete, get, post, put};
+use axum::routing::put;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use crate::app::App;
 
 /// The routes of this API.
-pub fn routes() -> Router<App> {
-    Router::new()
-        .route("/api/v1/status", get(status::show))
-        .route("/api/v1/projects", get(projects::list).post(projects::create))
-        .route("/api/v1/projects/{project}/retention", put(projects::set_retention))
-        .route("/api/v1/projects/{project}/keys", get(keys::list).post(keys::create))
-        .route("/api/v1/projects/{project}/keys/{key}", delete(keys::revoke))
+pub fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default()
+        .routes(routes!(status::show))
+        .routes(routes!(projects::list, projects::create))
+        .routes(routes!(projects::set_retention))
+        .routes(routes!(keys::list, keys::create))
+        .routes(routes!(keys::revoke))
         .route("/api/v1/media/{project}/{media}", put(media::upload).get(media::download))
-        .route("/api/v1/backup", post(backup::create))
-        .route("/api/v1/compact", post(compact::run))
+        .routes(routes!(backup::create))
+        .routes(routes!(compact::run))
 }

@@ -5,6 +5,7 @@ use ratchet_store::StoreResult;
 use ratchet_store::embedded::Folder;
 use serde::Serialize;
 use std::time::Duration;
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
@@ -12,20 +13,37 @@ use crate::error::{ApiError, ApiResult};
 /// The version of this server, as clients see it.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-#[derive(Serialize)]
+/// That the server is well.
+#[derive(Serialize, ToSchema)]
 pub(crate) struct HealthView {
+    /// `OK`.
     status: &'static str,
+    /// The server's version.
     version: &'static str,
 }
 
 const OK: HealthView = HealthView { status: "OK", version: VERSION };
 
 /// `GET /api/public/health`: the process answers.
+#[utoipa::path(
+    get,
+    path = "/api/public/health",
+    tag = "Health",
+    security(()),
+    responses((status = 200, body = HealthView))
+)]
 pub(crate) async fn health() -> Json<HealthView> {
     Json(OK)
 }
 
 /// `GET /api/public/ready`: requests will be served, not only answered.
+#[utoipa::path(
+    get,
+    path = "/api/public/ready",
+    tag = "Health",
+    security(()),
+    responses((status = 200, body = HealthView))
+)]
 pub(crate) async fn ready(State(app): State<App>) -> ApiResult<Json<HealthView>> {
     if app.is_closing() {
         return Err(not_ready("the server is shutting down"));

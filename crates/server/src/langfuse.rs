@@ -3,8 +3,8 @@
 //! Ids may hold slashes. Clients should encode them, but some do not, so a resource's id is the
 //! rest of its path.
 
-use axum::Router;
 use axum::routing::{get, patch, post};
+use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
 
@@ -52,10 +52,15 @@ mod datasets;
 mod dataset_items;
 
 /// The routes of this API.
-pub fn routes() -> Router<App> {
-    Router::new()
-        .route("/api/public/ingestion", post(ingestion::ingest))
-        .route("/api/public/scores", get(scores::list::first).post(scores::create))
+pub fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default()
+        .merge(ingestion::routes())
+        .merge(scores::routes())
+        .merge(projects::routes())
+        .merge(traces::routes())
+        .merge(observations::routes())
+        .merge(sessions::routes())
+        .route("/api/public/scores", get(scores::list::first))
         .route("/api/public/scores/{*id}", get(scores::one::first).delete(scores::one::delete))
         .route("/api/public/v2/scores", get(scores::list::second))
         .route("/api/public/v2/scores/{*id}", get(scores::one::second))
@@ -65,11 +70,6 @@ pub fn routes() -> Router<App> {
             "/api/public/score-configs/{id}",
             get(score_configs::show).patch(score_configs::update),
         )
-        .route("/api/public/projects", get(projects::list))
-        .route("/api/public/traces", get(traces::list))
-        .route("/api/public/traces/{*id}", get(traces::show))
-        .route("/api/public/observations", get(observations::list))
-        .route("/api/public/observations/{*id}", get(observations::show))
         .route("/api/public/annotation-queues", get(queues::list).post(queues::create))
         .route("/api/public/annotation-queues/{queue}", get(queues::show))
         .route("/api/public/annotation-queues/{queue}/items", get(queues::items).post(queues::add))
@@ -85,8 +85,6 @@ pub fn routes() -> Router<App> {
         .route("/api/public/comments/{comment}", get(comments::show))
         .route("/api/public/media", post(media::announce))
         .route("/api/public/media/{id}", get(media::show).patch(media::report))
-        .route("/api/public/sessions", get(sessions::list))
-        .route("/api/public/sessions/{*id}", get(sessions::show))
         .route("/api/public/v2/datasets", get(datasets::list).post(datasets::create))
         .route("/api/public/v2/datasets/{name}", get(datasets::show))
         .route("/api/public/dataset-items", get(dataset_items::list).post(dataset_items::create))

@@ -9,6 +9,8 @@ pub mod app;
 pub mod clock;
 /// Every route.
 pub mod router;
+/// The description of every route.
+pub mod openapi;
 /// Listeners, connections and background work, until told to stop.
 pub mod run;
 /// How to tell a server to stop.

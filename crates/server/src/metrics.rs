@@ -121,7 +121,16 @@ impl Metrics {
     }
 }
 
-/// `GET /metrics`, for whoever can reach the port: figures only, nothing of any project.
+/// `GET /metrics`: figures for Prometheus.
+///
+/// Whoever can reach the port may ask: there is nothing of any project among them.
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    tag = "Server",
+    security(()),
+    responses((status = 200, body = String, content_type = "application/openmetrics-text"))
+)]
 pub(crate) async fn show(State(app): State<App>) -> ApiResult<Response> {
     let text =
         app.metrics.text(app.store.stats()).map_err(|error| ApiError::Internal(Box::new(error)))?;

@@ -1,13 +1,15 @@
 use axum::Router;
 use axum::http::{Method, Uri};
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{any, get, post};
+use axum::routing::{any, post};
 use ratchet_core::limit::elide;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::error::ApiError;
 use crate::hear_out::hear_out;
-use crate::{api, guard, health, langfuse, metrics, otlp};
+use crate::{api, guard, health, langfuse, metrics, openapi, otlp};
 
 /// How much of an unknown path is repeated to the client.
 const SHOWN_PATH_BYTES: usize = 200;
@@ -17,18 +19,8 @@ const SHOWN_PATH_BYTES: usize = 200;
 /// A path under `/api` that is not there answers 404 with a JSON body; other unknown paths are
 /// left to the pages.
 pub fn router(app: App, pages: Router) -> Router {
-    Router::new()
-        .route("/metrics", get(metrics::show))
-        .route("/api/public/health", get(health::health))
-        .route("/api/public/ready", get(health::ready))
-        .route("/v1/traces", post(otlp::http::traces))
-        .route("/v1/logs", post(otlp::http::traces_only))
-        .route("/v1/metrics", post(otlp::http::traces_only))
-        .route("/api/public/otel/v1/traces", post(otlp::http::traces))
-        .route("/api/public/otel/v1/logs", post(otlp::http::traces_only))
-        .route("/api/public/otel/v1/metrics", post(otlp::http::traces_only))
-        .merge(langfuse::routes())
-        .merge(api::routes())
+    let (routes, _) = routes().split_for_parts();
+    routes
         .route("/api", any(not_found))
         .route("/api/", any(not_found))
         .route("/api/{*rest}", any(not_found))
@@ -39,6 +31,18 @@ pub fn router(app: App, pages: Router) -> Router {
         .layer(from_fn(guard::catch_panic))
         .layer(from_fn_with_state(app.clone(), hear_out))
         .layer(from_fn_with_state(app, guard::observe))
+}
+
+/// Every route that answers, with its description.
+pub(crate) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default()
+        .routes(routes!(openapi::show))
+        .routes(routes!(metrics::show))
+        .routes(routes!(health::health))
+        .routes(routes!(health::ready))
+        .merge(otlp::http::routes())
+        .merge(langfuse::routes())
+        .merge(api::routes())
 }
 
 /// Every method of the gRPC port.

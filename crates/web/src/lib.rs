@@ -1,4 +1,8 @@
-//! Every page. For now there is one, which says that the server works and how to reach it.
+//! Every page. For now there are two: one says that the server works and how to reach it, the other
+//! describes its API.
+
+/// The API's description.
+mod docs;
 
 use axum::Router;
 use axum::response::Html;
@@ -6,7 +10,7 @@ use axum::routing::get;
 
 /// The pages, to be merged with the server's routes.
 pub fn pages() -> Router {
-    Router::new().route("/", get(home))
+    Router::new().route("/", get(home)).merge(docs::pages())
 }
 
 async fn home() -> Html<&'static str> {

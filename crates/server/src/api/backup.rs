@@ -23,6 +23,12 @@ use crate::pieces::{PIECE, Pieces, read_exactly};
 
 /// `POST /api/v1/backup`: a tar file with the databases and the media. The secret key file is not
 /// among them.
+#[utoipa::path(
+    post,
+    path = "/api/v1/backup",
+    tag = "Server",
+    responses((status = 200, body = Vec<u8>, content_type = "application/x-tar"))
+)]
 pub(super) async fn create(State(app): State<App>, _: Owner) -> ApiResult<Response> {
     let scratch = app.settings.scratch.clone().unwrap_or_else(std::env::temp_dir);
     let folder = scratch.join(format!("backup-{}", uuid::Uuid::new_v4()));

@@ -2,13 +2,14 @@ use axum::Json;
 use axum::extract::State;
 use ratchet_store::embedded::CompactReport;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::auth::Owner;
 use crate::error::ApiResult;
 
 /// What compaction gave back, as clients see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactView {
     /// Bytes on disk before.
@@ -23,7 +24,13 @@ impl From<CompactReport> for CompactView {
     }
 }
 
-/// `POST /api/v1/compact`
+/// `POST /api/v1/compact`: gives freed disk space back.
+#[utoipa::path(
+    post,
+    path = "/api/v1/compact",
+    tag = "Server",
+    responses((status = 200, body = CompactView))
+)]
 pub(super) async fn run(State(app): State<App>, _: Owner) -> ApiResult<Json<CompactView>> {
     Ok(Json(app.store.compact().await?.into()))
 }

@@ -4,6 +4,7 @@ use axum::http::StatusCode;
 use ratchet_store::catalog::{ApiKey, KeyPair, NewKey, Role};
 use ratchet_store::project::ProjectId;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::projects::project_id;
 use crate::app::App;
@@ -14,7 +15,7 @@ use crate::error::{ApiError, ApiResult};
 const MAX_NOTE_CHARS: usize = 500;
 
 /// A key without its secret, as clients see it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KeyView {
     /// Its id.
@@ -48,7 +49,7 @@ impl From<ApiKey> for KeyView {
 }
 
 /// A new key with its secret, as clients see it this once.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NewKeyView {
     /// The key.
@@ -65,7 +66,7 @@ impl From<(ApiKey, KeyPair)> for NewKeyView {
 }
 
 /// A key to be made, as clients ask for it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KeyRequest {
     /// What it may do: owner, member, viewer or ingest-only.
@@ -92,7 +93,14 @@ impl KeyRequest {
     }
 }
 
-/// `GET /api/v1/projects/{project}/keys`
+/// `GET /api/v1/projects/{project}/keys`: the keys of a project, without their secrets.
+#[utoipa::path(
+    get,
+    path = "/api/v1/projects/{project}/keys",
+    tag = "Administration",
+    params(("project" = String, Path, description = "The project's id.")),
+    responses((status = 200, body = Vec<KeyView>))
+)]
 pub(super) async fn list(
     State(app): State<App>,
     _: Owner,
@@ -102,7 +110,15 @@ pub(super) async fn list(
     Ok(Json(keys.into_iter().map(KeyView::from).collect()))
 }
 
-/// `POST /api/v1/projects/{project}/keys`
+/// `POST /api/v1/projects/{project}/keys`: makes a key; its secret is shown this once.
+#[utoipa::path(
+    post,
+    path = "/api/v1/projects/{project}/keys",
+    tag = "Administration",
+    params(("project" = String, Path, description = "The project's id.")),
+    request_body = KeyRequest,
+    responses((status = 201, body = NewKeyView))
+)]
 pub(super) async fn create(
     State(app): State<App>,
     _: Owner,
@@ -114,7 +130,17 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, Json(made.into())))
 }
 
-/// `DELETE /api/v1/projects/{project}/keys/{key}`: names the key by its id or its public half.
+/// `DELETE /api/v1/projects/{project}/keys/{key}`: revokes a key.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/projects/{project}/keys/{key}",
+    tag = "Administration",
+    params(
+        ("project" = String, Path, description = "The project's id."),
+        ("key" = String, Path, description = "The key's id or its public half."),
+    ),
+    responses((status = 200, body = KeyView))
+)]
 pub(super) async fn revoke(
     State(app): State<App>,
     _: Owner,

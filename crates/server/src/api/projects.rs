@@ -4,6 +4,7 @@ use axum::http::StatusCode;
 use ratchet_store::catalog::{NewProject, Project};
 use ratchet_store::project::ProjectId;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::auth::Owner;
@@ -15,7 +16,7 @@ const MAX_NAME_CHARS: usize = 100;
 const MAX_RETENTION_DAYS: u32 = 36_500;
 
 /// A project, as clients see it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectEntry {
     /// Its id.
@@ -40,7 +41,7 @@ impl From<Project> for ProjectEntry {
 }
 
 /// A project to be made, as clients ask for it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProjectRequest {
     /// Its name.
@@ -52,7 +53,7 @@ pub struct ProjectRequest {
 }
 
 /// How long to keep telemetry, as clients ask for it.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RetentionRequest {
     /// Days, at least one; forever when null.
@@ -100,13 +101,26 @@ pub(super) fn project_id(text: &str) -> ApiResult<ProjectId> {
     ProjectId::parse(text).map_err(|error| ApiError::Invalid(format!("project: {error}")))
 }
 
-/// `GET /api/v1/projects`
+/// `GET /api/v1/projects`: every project.
+#[utoipa::path(
+    get,
+    path = "/api/v1/projects",
+    tag = "Administration",
+    responses((status = 200, body = Vec<ProjectEntry>))
+)]
 pub(super) async fn list(State(app): State<App>, _: Owner) -> ApiResult<Json<Vec<ProjectEntry>>> {
     let projects = app.store.catalog.projects().await?;
     Ok(Json(projects.into_iter().map(ProjectEntry::from).collect()))
 }
 
-/// `POST /api/v1/projects`
+/// `POST /api/v1/projects`: makes a project.
+#[utoipa::path(
+    post,
+    path = "/api/v1/projects",
+    tag = "Administration",
+    request_body = ProjectRequest,
+    responses((status = 201, body = ProjectEntry))
+)]
 pub(super) async fn create(
     State(app): State<App>,
     _: Owner,
@@ -116,7 +130,15 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, Json(project.into())))
 }
 
-/// `PUT /api/v1/projects/{project}/retention`
+/// `PUT /api/v1/projects/{project}/retention`: says how long a project keeps telemetry.
+#[utoipa::path(
+    put,
+    path = "/api/v1/projects/{project}/retention",
+    tag = "Administration",
+    params(("project" = String, Path, description = "The project's id.")),
+    request_body = RetentionRequest,
+    responses((status = 200, body = ProjectEntry))
+)]
 pub(super) async fn set_retention(
     State(app): State<App>,
     _: Owner,

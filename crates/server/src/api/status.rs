@@ -1,6 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::auth::Owner;
@@ -8,7 +9,7 @@ use crate::error::ApiResult;
 use crate::health::VERSION;
 
 /// How the server is, as clients see it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusView {
     /// The server's version.
@@ -25,7 +26,13 @@ pub struct StatusView {
     pub telemetry_bytes: u64,
 }
 
-/// `GET /api/v1/status`
+/// `GET /api/v1/status`: how the server is.
+#[utoipa::path(
+    get,
+    path = "/api/v1/status",
+    tag = "Server",
+    responses((status = 200, body = StatusView))
+)]
 pub(super) async fn show(State(app): State<App>, _: Owner) -> ApiResult<Json<StatusView>> {
     let projects = app.store.catalog.projects().await?.len();
     let stats = app.store.stats();

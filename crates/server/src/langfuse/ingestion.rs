@@ -6,6 +6,8 @@ use ratchet_remote::langfuse::wire::ingestion::{
 };
 use ratchet_remote::langfuse::wire::read::read_object;
 use ratchet_stages::record::events::{Outcome, Refusal, Statements};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::deliver::{Reading, deliver};
 use crate::app::App;
@@ -13,7 +15,20 @@ use crate::auth::Scorer;
 use crate::body::Received;
 use crate::error::{ApiError, ApiResult};
 
+/// The routes of this resource.
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default().routes(routes!(ingest))
+}
+
 /// `POST /api/public/ingestion`: records a batch of events and says what became of each.
+#[utoipa::path(
+    post,
+    path = "/api/public/ingestion",
+    tag = "Ingestion",
+    security(("basic" = []), ("publicKey" = [])),
+    request_body = IngestionBatch,
+    responses((status = 207, body = IngestionResult))
+)]
 pub(super) async fn ingest(
     State(app): State<App>,
     scorer: Scorer,

@@ -8,22 +8,50 @@ use ratchet_core::observation::{Level, Observation, ObservationKind};
 use ratchet_core::price::PriceTable;
 use ratchet_remote::langfuse::wire::observation::{ModelPrices, ObservationView};
 use ratchet_remote::langfuse::wire::page::Paged;
-use ratchet_remote::langfuse::wire::word::Spelled;
+use ratchet_remote::langfuse::wire::time::Time;
+use ratchet_remote::langfuse::wire::word::{KindWord, LevelWord, Spelled};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging, Test,
     TextTest,
 };
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::answer;
 use super::filter::{Filter, column};
-use super::params::{Params, meta};
+use super::params::{PageParams, Params, meta};
 use super::path::PathId;
 use crate::app::App;
 use crate::auth::Reader;
 use crate::error::{ApiError, ApiResult};
 
+/// The routes of this resource.
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default().routes(routes!(list)).routes(routes!(show))
+}
+
 /// `GET /api/public/observations`: observations, newest first.
+#[utoipa::path(
+    get,
+    path = "/api/public/observations",
+    tag = "Observations",
+    params(
+        PageParams,
+        ("name" = Option<String>, Query, description = "What it is called."),
+        ("userId" = Option<String>, Query, description = "Whom its trace served."),
+        ("type" = Option<KindWord>, Query, description = "What kind of step."),
+        ("traceId" = Option<String>, Query, description = "Which trace it belongs to."),
+        ("level" = Option<LevelWord>, Query, description = "How much attention it wants."),
+        ("parentObservationId" = Option<String>, Query, description = "What it is part of."),
+        ("environment" = Option<Vec<String>>, Query, description = "Ran in one of these."),
+        ("fromStartTime" = Option<Time>, Query, description = "Began then or later."),
+        ("toStartTime" = Option<Time>, Query, description = "Began before."),
+        ("version" = Option<String>, Query, description = "The version of the code that ran."),
+        ("filter" = Option<String>, Query, description = "Conditions, as a JSON array."),
+    ),
+    responses((status = 200, body = Paged<ObservationView>))
+)]
 pub(super) async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
@@ -41,6 +69,13 @@ pub(super) async fn list(
 }
 
 /// `GET /api/public/observations/{id}`: one observation.
+#[utoipa::path(
+    get,
+    path = "/api/public/observations/{*id}",
+    tag = "Observations",
+    params(("id" = String, Path, description = "The observation's id.")),
+    responses((status = 200, body = ObservationView))
+)]
 pub(super) async fn show(
     State(app): State<App>,
     Reader(caller): Reader,

@@ -9,6 +9,9 @@ use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::page::PageMeta;
 use ratchet_remote::langfuse::wire::word::Spelled;
 use ratchet_store::query::{PageNumber, Paging, TimeRange};
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
@@ -21,6 +24,25 @@ const MAX_LIMIT: u64 = 100;
 pub(super) struct Params {
     pairs: Vec<(String, String)>,
     issues: Vec<Issue>,
+}
+
+/// The parameters that [`Params::page`] reads, for descriptions.
+pub(super) enum PageParams {}
+
+impl IntoParams for PageParams {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let whole = || ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1));
+        let page = whole().default(Some(1.into()));
+        let limit = whole().maximum(Some(MAX_LIMIT)).default(Some(DEFAULT_LIMIT.into()));
+        let named = |name: &str, about: &str, schema: ObjectBuilder| {
+            let parameter = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Query);
+            parameter.description(Some(about)).schema(Some(schema)).build()
+        };
+        vec![
+            named("page", "The page's number, from 1.", page),
+            named("limit", "Rows on a page.", limit),
+        ]
+    }
 }
 
 impl Params {

@@ -6,11 +6,14 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use ratchet_core::id::ScoreId;
 use ratchet_remote::langfuse::wire::error::{Issue, Step};
-use ratchet_remote::langfuse::wire::ingestion::{Rejection, ScoreCreated, ScoresRejected};
+use ratchet_remote::langfuse::wire::ingestion::{
+    Rejection, ScoreCreated, ScoresAccepted, ScoresRejected, SentScores,
+};
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_remote::langfuse::wire::read::read;
 use ratchet_stages::record::events::{Outcome, Refusal, Statements};
-use serde_json::json;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::deliver::{Reading, deliver};
 use crate::app::App;
@@ -29,6 +32,11 @@ pub(super) mod one;
 /// Scores with typed values, behind a cursor.
 pub(super) mod typed;
 
+/// The routes of this resource.
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default().routes(routes!(create))
+}
+
 /// Whether a body held one score or a list of them; the answers differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sent {
@@ -37,6 +45,18 @@ enum Sent {
 }
 
 /// `POST /api/public/scores`: records one score, or several as newer SDKs send them.
+#[utoipa::path(
+    post,
+    path = "/api/public/scores",
+    tag = "Scores",
+    security(("basic" = []), ("publicKey" = [])),
+    request_body = SentScores,
+    responses(
+        (status = 200, description = "One score is recorded", body = ScoreCreated),
+        (status = 202, description = "All scores are recorded", body = ScoresAccepted),
+        (status = 207, description = "Some scores are recorded", body = ScoresRejected),
+    )
+)]
 pub(super) async fn create(
     State(app): State<App>,
     scorer: Scorer,
@@ -88,7 +108,8 @@ fn answer_many(outcomes: Vec<Outcome>) -> Response {
     });
     let errors: Vec<Rejection> = refusals.collect();
     if errors.is_empty() {
-        return (StatusCode::ACCEPTED, Json(json!({ "message": "Accepted" }))).into_response();
+        let accepted = ScoresAccepted { message: "Accepted".to_owned() };
+        return (StatusCode::ACCEPTED, Json(accepted)).into_response();
     }
     let rejected = errors.len();
     let body = ScoresRejected { accepted: total - rejected, rejected, errors };

@@ -5,15 +5,18 @@ use ratchet_core::session::Session;
 use ratchet_core::trace::Trace;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::session::{SessionTraces, SessionView, SessionWithTraces};
+use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::trace::TraceView;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, Paging, SessionQuery, Test, TextTest, TimeRange, TraceColumn,
     TraceOrder, TraceQuery,
 };
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::answer;
-use super::params::{Params, meta};
+use super::params::{PageParams, Params, meta};
 use super::path::PathId;
 use crate::app::App;
 use crate::auth::Reader;
@@ -22,7 +25,24 @@ use crate::error::{ApiError, ApiResult};
 /// Rows fetched at a time where all are wanted.
 const SLICE: u64 = 500;
 
+/// The routes of this resource.
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default().routes(routes!(list)).routes(routes!(show))
+}
+
 /// `GET /api/public/sessions`: sessions, newest first.
+#[utoipa::path(
+    get,
+    path = "/api/public/sessions",
+    tag = "Sessions",
+    params(
+        PageParams,
+        ("fromTimestamp" = Option<Time>, Query, description = "Began then or later."),
+        ("toTimestamp" = Option<Time>, Query, description = "Began before."),
+        ("environment" = Option<Vec<String>>, Query, description = "Ran in one of these."),
+    ),
+    responses((status = 200, body = Paged<SessionView>))
+)]
 pub(super) async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
@@ -43,6 +63,13 @@ pub(super) async fn list(
 }
 
 /// `GET /api/public/sessions/{id}`: one session with all its traces, oldest first.
+#[utoipa::path(
+    get,
+    path = "/api/public/sessions/{*id}",
+    tag = "Sessions",
+    params(("id" = String, Path, description = "The session's id.")),
+    responses((status = 200, body = SessionWithTraces))
+)]
 pub(super) async fn show(
     State(app): State<App>,
     Reader(caller): Reader,

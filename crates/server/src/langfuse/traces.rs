@@ -7,8 +7,10 @@ use ratchet_core::id::Id;
 use ratchet_core::observation::Observation;
 use ratchet_core::score::Score;
 use ratchet_core::trace::Trace;
+use ratchet_remote::langfuse::wire::observation::ObservationView;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::score::ScoreView;
+use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::trace::{
     DetailedTrace, TraceDetails, TraceView, TraceWithDetails, TraceWithFullDetails,
 };
@@ -16,9 +18,11 @@ use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Attached, Detail, Direction, ObservationQuery, Paging, ScoreQuery, ScoresOn, TimeRange,
 };
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use self::asked::{AskedList, Group, Groups, Unknown};
-use super::params::{Params, meta};
+use super::params::{PageParams, Params, meta};
 use super::path::PathId;
 use super::scores::first_shape;
 use super::{answer, observations};
@@ -32,7 +36,33 @@ mod asked;
 /// Rows fetched at a time where all are wanted.
 const SLICE: u64 = 1_000;
 
+/// The routes of this resource.
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default().routes(routes!(list)).routes(routes!(show))
+}
+
 /// `GET /api/public/traces`: traces, newest first unless told otherwise.
+#[utoipa::path(
+    get,
+    path = "/api/public/traces",
+    tag = "Traces",
+    params(
+        PageParams,
+        ("userId" = Option<String>, Query, description = "Whom it served."),
+        ("name" = Option<String>, Query, description = "What it is called."),
+        ("sessionId" = Option<String>, Query, description = "What it belongs to."),
+        ("fromTimestamp" = Option<Time>, Query, description = "Began then or later."),
+        ("toTimestamp" = Option<Time>, Query, description = "Began before."),
+        ("orderBy" = Option<String>, Query, description = "A field and .asc or .desc."),
+        ("tags" = Option<Vec<String>>, Query, description = "Has all of these."),
+        ("version" = Option<String>, Query, description = "The trace's own version."),
+        ("release" = Option<String>, Query, description = "The application's release."),
+        ("environment" = Option<Vec<String>>, Query, description = "Ran in one of these."),
+        ("fields" = Option<String>, Query, description = "Field groups, with commas between."),
+        ("filter" = Option<String>, Query, description = "Conditions, as a JSON array."),
+    ),
+    responses((status = 200, body = Paged<DetailedTrace<String, String>>))
+)]
 pub(super) async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
@@ -63,6 +93,16 @@ pub(super) async fn list(
 }
 
 /// `GET /api/public/traces/{id}`: one trace with all there is of it.
+#[utoipa::path(
+    get,
+    path = "/api/public/traces/{*id}",
+    tag = "Traces",
+    params(
+        ("id" = String, Path, description = "The trace's id."),
+        ("fields" = Option<String>, Query, description = "Field groups, with commas between."),
+    ),
+    responses((status = 200, body = DetailedTrace<ObservationView, ScoreView>))
+)]
 pub(super) async fn show(
     State(app): State<App>,
     Reader(caller): Reader,

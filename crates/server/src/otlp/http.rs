@@ -2,8 +2,11 @@ use axum::extract::{FromRequest, Request, State};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
+use axum::routing::post;
 use ratchet_core::convention::Sender;
 use ratchet_core::limit::elide;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::deliver::{Delivery, deliver};
 use super::{Format, Rejected, reply};
@@ -11,11 +14,43 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::body::Received;
 use crate::error::{ApiError, ApiResult};
+use crate::openapi::also_at;
 
 /// The newest way of writing spans down that Langfuse's SDKs have.
 const INGESTION_VERSION: u64 = 4;
 
-/// `POST /v1/traces` and `POST /api/public/otel/v1/traces`
+/// The routes of this API.
+pub(crate) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default()
+        .routes(also_at(routes!(traces), "/v1/traces"))
+        .route("/v1/logs", post(traces_only))
+        .route("/v1/metrics", post(traces_only))
+        .route("/api/public/otel/v1/logs", post(traces_only))
+        .route("/api/public/otel/v1/metrics", post(traces_only))
+}
+
+/// `POST /v1/traces` and `POST /api/public/otel/v1/traces`: records spans.
+#[utoipa::path(
+    post,
+    path = "/api/public/otel/v1/traces",
+    tag = "OpenTelemetry",
+    request_body(
+        description = "An ExportTraceServiceRequest",
+        content((Object = "application/json"), (Vec<u8> = "application/x-protobuf"))
+    ),
+    responses(
+        (
+            status = 200,
+            description = "An ExportTraceServiceResponse, in the encoding of the request",
+            content((Object = "application/json"), (Vec<u8> = "application/x-protobuf"))
+        ),
+        (
+            status = "default",
+            description = "A google.rpc.Status, in the encoding of the request",
+            content((Object = "application/json"), (Vec<u8> = "application/x-protobuf"))
+        ),
+    )
+)]
 pub(crate) async fn traces(State(app): State<App>, request: Request) -> Response {
     let format = format(request.headers());
     // Whoever sends something else gets JSON, which people can read.

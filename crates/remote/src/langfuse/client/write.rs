@@ -5,6 +5,7 @@ use super::retry::Repeat;
 use super::{ClientError, LangfuseClient};
 use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::ingestion::{Envelope, IngestionBatch, IngestionResult};
+use crate::langfuse::wire::json::Raw;
 
 impl LangfuseClient {
     /// Has events recorded, and returns what became of each.

@@ -1,9 +1,10 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// What is answered when something is wrong.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ErrorBody {
     /// What is wrong.
     pub message: String,
@@ -12,7 +13,7 @@ pub struct ErrorBody {
 }
 
 /// The second half of an error.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum ErrorDetail {
     /// A name that clients compare: `LangfuseNotFoundError`, `UnauthorizedError` …
@@ -22,7 +23,7 @@ pub enum ErrorDetail {
 }
 
 /// One thing that is wrong with a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Issue {
     /// Where, from the outside in.
     pub path: Vec<Step>,
@@ -31,7 +32,7 @@ pub struct Issue {
 }
 
 /// One step on the way to a value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum Step {
     /// Into a field.

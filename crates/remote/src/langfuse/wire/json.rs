@@ -1,17 +1,58 @@
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Deref;
 
 use ratchet_core::payload::{Json, Payload};
 use serde::de::{DeserializeOwned, Error as _};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType};
+use utoipa::{PartialSchema, ToSchema};
 
 /// Any JSON, kept as the text it came in.
-pub type Raw = Box<RawValue>;
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Raw(Box<RawValue>);
+
+impl Raw {
+    /// JSON's null.
+    pub fn null() -> Self {
+        Self(RawValue::NULL.to_owned())
+    }
+}
+
+impl Deref for Raw {
+    type Target = RawValue;
+
+    fn deref(&self) -> &RawValue {
+        &self.0
+    }
+}
+
+impl From<Box<RawValue>> for Raw {
+    fn from(json: Box<RawValue>) -> Self {
+        Self(json)
+    }
+}
+
+impl PartialSchema for Raw {
+    fn schema() -> RefOr<Schema> {
+        let any = ObjectBuilder::new().schema_type(SchemaType::AnyValue);
+        any.description(Some("Any JSON.")).into()
+    }
+}
+
+impl ToSchema for Raw {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("AnyJson")
+    }
+}
 
 /// A JSON text as it is.
 pub fn raw(json: &Json) -> Raw {
     // A `Json` parses by its invariant; should it ever not, a null beats a broken answer.
-    RawValue::from_string(json.as_str().to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned())
+    RawValue::from_string(json.as_str().to_owned()).map_or_else(|_| Raw::null(), Raw)
 }
 
 /// A payload as the JSON to show.
@@ -23,7 +64,7 @@ pub fn payload(payload: &Payload) -> Raw {
 pub fn object(entries: &[(String, Json)]) -> Raw {
     let entries: BTreeMap<&str, Raw> =
         entries.iter().map(|(key, value)| (key.as_str(), raw(value))).collect();
-    to_raw_value(&entries).unwrap_or_else(|_| RawValue::NULL.to_owned())
+    to_raw_value(&entries).map_or_else(|_| Raw::null(), Raw)
 }
 
 /// Reads one object as two types that share its fields.

@@ -1,16 +1,17 @@
 use std::collections::BTreeMap;
 
 use ratchet_core::money::Money;
-use ratchet_core::observation::{Level, Observation, ObservationKind};
+use ratchet_core::observation::Observation;
 use ratchet_core::usage::{Cost, TOTAL, Usage};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::json::{Raw, null_as_default, object, payload, raw};
 use super::time::{Time, seconds};
-use super::word::Word;
+use super::word::{KindWord, LevelWord, Word};
 
 /// An observation.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObservationView {
     /// Its id.
@@ -19,7 +20,7 @@ pub struct ObservationView {
     pub trace_id: Option<String>,
     /// What kind of step.
     #[serde(rename = "type")]
-    pub kind: Word<ObservationKind>,
+    pub kind: KindWord,
     /// What it is called.
     pub name: Option<String>,
     /// When it began.
@@ -43,7 +44,7 @@ pub struct ObservationView {
     /// The same as the usage and cost details, as older clients read them.
     pub usage: UsageView,
     /// How much attention it wants.
-    pub level: Word<Level>,
+    pub level: LevelWord,
     /// Why.
     pub status_message: Option<String>,
     /// The step it is part of.
@@ -56,9 +57,11 @@ pub struct ObservationView {
     pub prompt_version: Option<u32>,
     /// Units by kind, the total among them.
     #[serde(default, deserialize_with = "null_as_default")]
+    #[schema(required = true)]
     pub usage_details: BTreeMap<String, u64>,
     /// Dollars by kind, the total among them; empty when the cost is unknown.
     #[serde(default, deserialize_with = "null_as_default")]
+    #[schema(required = true)]
     pub cost_details: BTreeMap<String, f64>,
     /// Where it ran.
     pub environment: String,
@@ -82,7 +85,7 @@ pub struct ObservationView {
 }
 
 /// What a model costs a unit, in dollars, where the price table knows it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelPrices {
     /// The model's entry in the price table.
@@ -96,17 +99,20 @@ pub struct ModelPrices {
 }
 
 /// Usage and cost as older clients read them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageView {
     /// Units in.
     #[serde(default, deserialize_with = "null_as_default")]
+    #[schema(required = true)]
     pub input: u64,
     /// Units out.
     #[serde(default, deserialize_with = "null_as_default")]
+    #[schema(required = true)]
     pub output: u64,
     /// All units.
     #[serde(default, deserialize_with = "null_as_default")]
+    #[schema(required = true)]
     pub total: u64,
     /// What is counted.
     pub unit: Option<String>,

@@ -1,18 +1,19 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::json::Raw;
 
 /// The projects a key opens: always one.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Projects {
     /// The projects.
     pub data: Vec<ProjectView>,
 }
 
 /// A project.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectView {
     /// Its id.
@@ -29,7 +30,7 @@ pub struct ProjectView {
 }
 
 /// An owner of projects.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Organization {
     /// Its id.
     pub id: String,

@@ -1,17 +1,18 @@
-use ratchet_core::score::{Score, ScoreSource, ScoreTarget, ScoreValue};
+use ratchet_core::score::{Score, ScoreTarget, ScoreValue};
 use ratchet_core::trace::Trace;
 use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
 
 use super::json::{Raw, both, object};
 use super::maybe::Maybe;
 use super::time::Time;
-use super::word::Word;
+use super::word::{SourceWord, Word};
 
 /// A score with its polymorphic value, as the newest API shows it.
 pub mod v3;
 
 /// A score, as the first two versions of the API show it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ScoreView {
     /// Whose, on what, and when.
     #[serde(flatten)]
@@ -22,7 +23,7 @@ pub struct ScoreView {
 }
 
 /// What scores of every data type have.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScoreBase {
     /// Its id.
@@ -42,7 +43,7 @@ pub struct ScoreBase {
     /// What is judged.
     pub name: String,
     /// Who says so.
-    pub source: Word<ScoreSource>,
+    pub source: SourceWord,
     /// When it was first given.
     pub timestamp: Time,
     /// When the record was first written.
@@ -64,8 +65,8 @@ pub struct ScoreBase {
 }
 
 /// The value of a score, by its data type.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "dataType", rename_all = "UPPERCASE", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "dataType", rename_all = "UPPERCASE")]
 pub enum Verdict {
     /// A number.
     Numeric {
@@ -77,6 +78,7 @@ pub enum Verdict {
         /// 1 or 0.
         value: f64,
         /// `True` or `False`.
+        #[serde(rename = "stringValue")]
         string_value: String,
     },
     /// One of several labels.
@@ -84,11 +86,13 @@ pub enum Verdict {
         /// The number that the score config gives the label, or 0.
         value: f64,
         /// The label.
+        #[serde(rename = "stringValue")]
         string_value: String,
     },
     /// Free text.
     Text {
         /// The text.
+        #[serde(rename = "stringValue")]
         string_value: String,
     },
     /// What the output should have been.
@@ -96,6 +100,7 @@ pub enum Verdict {
         /// Always 0.
         value: f64,
         /// The better output.
+        #[serde(rename = "stringValue")]
         string_value: String,
     },
 }

@@ -1,12 +1,13 @@
 use ratchet_core::session::Session;
 use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
 
 use super::json::both;
 use super::time::Time;
 use super::trace::TraceView;
 
 /// A session, as a list shows it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionView {
     /// Its id.
@@ -32,7 +33,7 @@ impl SessionView {
 }
 
 /// A session with all its traces.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct SessionWithTraces {
     /// The session.
     #[serde(flatten)]
@@ -43,7 +44,7 @@ pub struct SessionWithTraces {
 }
 
 /// The traces of a session, oldest first.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SessionTraces {
     /// The traces.
     pub traces: Vec<TraceView>,

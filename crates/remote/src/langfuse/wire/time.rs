@@ -1,6 +1,11 @@
+use std::borrow::Cow;
+
 use ratchet_core::time::Timestamp;
 use serde::de::{Error as _, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 /// A point in time, ISO 8601 on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,6 +30,20 @@ impl<'de> Deserialize<'de> for Time {
         Timestamp::parse(&text)
             .map(Self)
             .map_err(|why| D::Error::custom(format_args!("{why}: {}", Unexpected::Str(&shown))))
+    }
+}
+
+impl PartialSchema for Time {
+    fn schema() -> RefOr<Schema> {
+        let format = SchemaFormat::KnownFormat(KnownFormat::DateTime);
+        let text = ObjectBuilder::new().schema_type(Type::String).format(Some(format));
+        text.description(Some("A point in time, ISO 8601 with an offset.")).into()
+    }
+}
+
+impl ToSchema for Time {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("Time")
     }
 }
 

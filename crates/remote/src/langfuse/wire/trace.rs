@@ -1,6 +1,7 @@
 use ratchet_core::money::Money;
 use ratchet_core::trace::Trace;
 use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
 
 use super::json::{Raw, both, null_as_default, object, payload};
 use super::observation::ObservationView;
@@ -16,7 +17,7 @@ pub type TraceWithFullDetails = DetailedTrace<ObservationView, ScoreView>;
 pub const NOT_ASKED: f64 = -1.0;
 
 /// A trace.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceView {
     /// Its id.
@@ -41,6 +42,7 @@ pub struct TraceView {
     pub metadata: Option<Raw>,
     /// Labels, sorted.
     #[serde(default, deserialize_with = "null_as_default")]
+    #[schema(required = true)]
     pub tags: Vec<String>,
     /// Whether anyone with the link may look.
     pub public: bool,
@@ -85,7 +87,7 @@ impl TraceView {
 }
 
 /// A trace with what hangs on it, by id or in full.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct DetailedTrace<O, S> {
     /// The trace itself.
     #[serde(flatten)]
@@ -96,7 +98,7 @@ pub struct DetailedTrace<O, S> {
 }
 
 /// What hangs on a trace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", bound(deserialize = "O: Deserialize<'de>, S: Deserialize<'de>"))]
 pub struct TraceDetails<O, S> {
     /// The path of its page.
@@ -107,9 +109,11 @@ pub struct TraceDetails<O, S> {
     pub total_cost: Option<f64>,
     /// Its observations, by start.
     #[serde(default, deserialize_with = "null_as_default")]
+    #[schema(required = true)]
     pub observations: Vec<O>,
     /// Its scores.
     #[serde(default, deserialize_with = "null_as_default")]
+    #[schema(required = true)]
     pub scores: Vec<S>,
 }
 

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::fmt;
 
 use ratchet_core::dataset::ItemStatus;
@@ -6,6 +7,9 @@ use ratchet_core::prompt::PromptKind;
 use ratchet_core::score::{DataType, ScoreSource};
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 /// An enum whose every value has a word.
 pub trait Spelled: Copy + Sized + 'static {
@@ -85,8 +89,39 @@ impl Spelled for ItemStatus {
 }
 
 /// An enum as its word on the wire.
+///
+/// Fields name it by an alias such as [`LevelWord`]: the macro that describes types for clients
+/// would look for a description of the enum itself behind the angle brackets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word<T>(pub T);
+
+/// An observation's kind as its word.
+pub type KindWord = Word<ObservationKind>;
+/// A level as its word.
+pub type LevelWord = Word<Level>;
+/// A score's data type as its word.
+pub type DataTypeWord = Word<DataType>;
+/// A score's source as its word.
+pub type SourceWord = Word<ScoreSource>;
+
+impl<T: Spelled> PartialSchema for Word<T> {
+    fn schema() -> RefOr<Schema> {
+        let words = T::all().into_iter().map(T::word);
+        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words)).into()
+    }
+}
+
+impl<T: Spelled> ToSchema for Word<T> {
+    /// `observation type` becomes `ObservationType`.
+    fn name() -> Cow<'static, str> {
+        let words = T::WHAT.split(' ').map(|word| {
+            let mut letters = word.chars();
+            let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+            first.into_iter().chain(letters).collect::<String>()
+        });
+        Cow::Owned(words.collect())
+    }
+}
 
 impl<T: Spelled> Serialize for Word<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

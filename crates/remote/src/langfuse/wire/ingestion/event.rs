@@ -1,7 +1,7 @@
 use ratchet_core::field::Act;
 use ratchet_core::observation::ObservationKind;
 
-use crate::langfuse::wire::word::Spelled;
+use crate::langfuse::wire::word::{Spelled, Word};
 
 /// What kind of event: what it is about, and whether it creates or updates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,9 @@ pub enum EventType {
     /// A note from an SDK to its authors.
     SdkLog,
 }
+
+/// An event type as its word.
+pub type EventTypeWord = Word<EventType>;
 
 const WORDS: [(&str, EventType); 24] = [
     ("trace-create", EventType::Trace),

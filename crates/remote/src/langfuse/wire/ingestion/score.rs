@@ -1,68 +1,83 @@
 use std::fmt;
 
 use ratchet_core::score::rule::SentValue;
-use ratchet_core::score::{DataType, ScoreSource};
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
 
 use crate::langfuse::wire::json::Raw;
 use crate::langfuse::wire::maybe::Maybe;
 use crate::langfuse::wire::time::Time;
-use crate::langfuse::wire::word::Word;
+use crate::langfuse::wire::word::{DataTypeWord, SourceWord};
 
 /// What an event says about a score. `POST /api/public/scores` takes the same.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ScoreBody {
     /// Which score.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
     pub id: Maybe<String>,
     /// The trace it judges, or whose observation it judges.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
     pub trace_id: Maybe<String>,
     /// The observation it judges.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
     pub observation_id: Maybe<String>,
     /// The session it judges.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
     pub session_id: Maybe<String>,
     /// The dataset run it judges.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
     pub dataset_run_id: Maybe<String>,
     /// What is judged.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = String, required = true)]
     pub name: Maybe<String>,
     /// The verdict.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = ScoreInput, required = true)]
     pub value: Maybe<ScoreInput>,
     /// How to read the verdict; by the value when not said.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
-    pub data_type: Maybe<Word<DataType>>,
+    #[schema(value_type = Option<DataTypeWord>)]
+    pub data_type: Maybe<DataTypeWord>,
     /// Who says so.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
-    pub source: Maybe<Word<ScoreSource>>,
+    #[schema(value_type = Option<SourceWord>)]
+    pub source: Maybe<SourceWord>,
     /// When it was given.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<Time>)]
     pub timestamp: Maybe<Time>,
     /// Where the judged run ran.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
     pub environment: Maybe<String>,
     /// Why.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
     pub comment: Maybe<String>,
     /// The score config it follows.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
     pub config_id: Maybe<String>,
     /// The annotation queue it was given in.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
     pub queue_id: Maybe<String>,
     /// Keys and values of the client's own.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<Raw>)]
     pub metadata: Maybe<Raw>,
 }
 
 /// The value of a score as it is sent.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum ScoreInput {
     /// A number; 0 or 1 for yes and no.

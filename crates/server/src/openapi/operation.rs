@@ -1,0 +1,85 @@
+use serde_json::{Map, Value, json};
+
+/// Which operations answer with an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    /// All of them.
+    Every,
+    /// Those that need a key.
+    Keyed,
+    /// Those that take a body.
+    WithBody,
+}
+
+const ERRORS: [(&str, Of, &str); 12] = [
+    ("400", Of::Every, "The request makes no sense; the message names the field."),
+    ("401", Of::Keyed, "No key, or one that is unknown or revoked."),
+    ("403", Of::Keyed, "The key's role may not do this."),
+    ("404", Of::Every, "Not there, or not in this project."),
+    ("405", Of::Every, "The path does not take this method."),
+    ("408", Of::WithBody, "The client stopped sending."),
+    ("409", Of::WithBody, "What was to be made is there already."),
+    ("413", Of::WithBody, "Beyond a limit."),
+    ("415", Of::WithBody, "A content type or encoding that is not read."),
+    ("429", Of::Keyed, "The key calls too often; Retry-After says when to come back."),
+    ("500", Of::Every, "The server failed; its log says why under the id in the message."),
+    ("503", Of::Every, "Not now; Retry-After says when to come back."),
+];
+
+/// The error answers, by status.
+pub(super) fn error_answers() -> Value {
+    let body = json!({"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}});
+    let answers = ERRORS.iter().map(|(status, _, description)| {
+        (status.to_string(), json!({"description": description, "content": body}))
+    });
+    Value::Object(answers.collect())
+}
+
+/// Adds to an operation what all of them share. What it says itself stands.
+pub(super) fn finish(path: &str, method: &str, operation: &mut Value) {
+    let Some(fields) = operation.as_object_mut() else { return };
+    name(path, method, fields);
+    tell(fields);
+    let is_public = fields.get("security") == Some(&json!([{}]));
+    if !fields.contains_key("security") {
+        fields.insert("security".to_owned(), json!([{"basic": []}]));
+    }
+    let has_body = fields.contains_key("requestBody");
+    let Some(answers) = fields.get_mut("responses").and_then(Value::as_object_mut) else { return };
+    // Whoever describes all other answers has errors of another shape.
+    if answers.contains_key("default") {
+        return;
+    }
+    for (status, of, _) in ERRORS {
+        let applies = match of {
+            Of::Every => true,
+            Of::Keyed => !is_public,
+            Of::WithBody => has_body,
+        };
+        if applies && !answers.contains_key(status) {
+            let shared = json!({"$ref": format!("#/components/responses/{status}")});
+            answers.insert(status.to_owned(), shared);
+        }
+    }
+}
+
+/// Names an operation after its method and path: the handler's name alone would not be unique.
+fn name(path: &str, method: &str, fields: &mut Map<String, Value>) {
+    let words = path.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let words = words.filter(|word| !word.is_empty() && *word != "api" && *word != "public");
+    let id: Vec<_> = std::iter::once(method).chain(words).collect();
+    fields.insert("operationId".to_owned(), id.join("_").into());
+}
+
+/// Takes the route out of the handler's first line, where it stands for readers of the code.
+fn tell(fields: &mut Map<String, Value>) {
+    let Some(summary) = fields.get("summary").and_then(Value::as_str) else { return };
+    let told = match summary.split_once("`: ") {
+        Some((route, told)) if route.starts_with('`') => told,
+        _ => summary,
+    };
+    let mut letters = told.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    let told = first + letters.as_str();
+    fields.insert("summary".to_owned(), told.into());
+}
