@@ -119,5 +119,6 @@ fn json(value: &impl Serialize) -> Result<Maybe<Raw>, Issue> {
 }
 
 fn raw(value: &impl Serialize) -> Result<Raw, Issue> {
-    to_raw_value(value).map_err(|why| Issue { path: Vec::new(), message: why.to_string() })
+    let issue = |why: serde_json::Error| Issue { path: Vec::new(), message: why.to_string() };
+    to_raw_value(value).map(Raw::from).map_err(issue)
 }

@@ -19,5 +19,7 @@ mod langfuse;
 mod client;
 /// OTLP over HTTP.
 mod traces;
+/// What the API promises.
+mod contract;
 /// Decoders fed with nonsense.
 mod fuzz;

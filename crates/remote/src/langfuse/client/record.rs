@@ -145,7 +145,7 @@ fn metadata(raw: Option<&RawValue>) -> Vec<(String, Json)> {
         return Vec::new();
     };
     let keys = serde_json::from_str::<BTreeMap<String, Raw>>(raw.get());
-    let keys = keys.unwrap_or_else(|_| BTreeMap::from([(WHOLE.to_owned(), raw.to_owned())]));
+    let keys = keys.unwrap_or_else(|_| BTreeMap::from([(WHOLE.to_owned(), raw.to_owned().into())]));
     keys.into_iter().map(|(key, value)| (key, Json::from_raw(&value))).collect()
 }
 

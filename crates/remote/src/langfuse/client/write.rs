@@ -16,7 +16,8 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the server cannot be asked or refuses the batch as a whole.
     pub async fn record(&self, events: &[Envelope]) -> Result<IngestionResult, ClientError> {
-        let batch = events.iter().map(to_raw_value).collect::<Result<Vec<_>, _>>();
+        let written = events.iter().map(|event| to_raw_value(event).map(Raw::from));
+        let batch = written.collect::<Result<Vec<_>, _>>();
         let batch = batch.map_err(|why| ClientError::Unreadable {
             request: "POST /api/public/ingestion".to_owned(),
             issue: Issue { path: Vec::new(), message: why.to_string() },

@@ -1,0 +1,154 @@
+//! Every operation with every kind of wrong key.
+
+use ratchet_core::secret::Secret;
+use ratchet_core::time::Timestamp;
+use ratchet_store::catalog::{KeyPair, NewKey, NewProject, Role};
+use ratchet_store::project::ProjectId;
+
+use super::calls::{self, Call, Chosen, Ids, Kept, Needs};
+use crate::harness::{Reply, TestServer, basic, public_key};
+
+/// The word in everything that the seeded project holds.
+const OURS: &str = "ourword";
+/// The word in what others send.
+const THEIRS: &str = "theirword";
+/// `Basic` of `pk-neighbour:sk`, an owner of another project.
+const NEIGHBOUR: &str = "Basic cGstbmVpZ2hib3VyOnNr";
+/// `Basic` of `pk-revoked:sk`, once an owner of this one.
+const REVOKED: &str = "Basic cGstcmV2b2tlZDpzaw==";
+
+/// A server whose first project holds one of everything.
+struct Walk {
+    server: TestServer,
+    calls: Vec<Call>,
+    kept: Kept,
+}
+
+impl Walk {
+    async fn start() -> Self {
+        let server = TestServer::start().await;
+        make_strangers(&server).await;
+        let mut walk = Self { server, calls: calls::all(), kept: Kept::default() };
+        for call in walk.calls.iter().filter(|call| call.method() != "DELETE") {
+            let ids = Ids { kept: &walk.kept, mark: OURS, chosen: Chosen::Seeded };
+            let reply = call.make(&walk.server, &basic(Role::Owner), &ids).await;
+            assert!(reply.status.is_success(), "{}: {}", call.operation, text(&reply));
+            call.keep(&reply, &mut walk.kept);
+        }
+        walk
+    }
+
+    async fn make(&self, call: &Call, key: &str) -> Reply {
+        let ids = Ids { kept: &self.kept, mark: THEIRS, chosen: Chosen::Seeded };
+        call.make(&self.server, key, &ids).await
+    }
+
+    /// All that the project shows to its owner.
+    async fn everything(&self) -> Vec<(String, String)> {
+        let mut shown = Vec::new();
+        for call in self.calls.iter().filter(|call| call.method() == "GET" && !call.whole_server) {
+            if call.needs != Needs::Nothing {
+                let reply = self.make(call, &basic(Role::Owner)).await;
+                shown.push((call.operation.clone(), text(&reply)));
+            }
+        }
+        shown
+    }
+}
+
+async fn make_strangers(server: &TestServer) {
+    let (now, catalog) = (Timestamp::default(), &server.app.store.catalog);
+    let project = ProjectId::parse("neighbour").unwrap();
+    let new =
+        NewProject { id: project.clone(), name: "neighbour".to_owned(), retention_days: None };
+    catalog.create_project(new, now).await.unwrap();
+    let ours = crate::harness::project();
+    for (project, name) in [(project, "pk-neighbour"), (ours.clone(), "pk-revoked")] {
+        let pair = KeyPair { public_key: name.to_owned(), secret_key: Secret::new("sk") };
+        let new = NewKey { project, role: Role::Owner, note: None, pair: Some(pair) };
+        catalog.create_key(new, now).await.unwrap();
+    }
+    catalog.revoke_key(ours, "pk-revoked".to_owned()).await.unwrap();
+}
+
+fn text(reply: &Reply) -> String {
+    String::from_utf8_lossy(&reply.body).into_owned()
+}
+
+#[track_caller]
+fn refused(call: &Call, who: &str, reply: &Reply, status: u16) {
+    let (operation, body) = (&call.operation, text(reply));
+    assert_eq!(reply.status.as_u16(), status, "{operation} with {who}: {body}");
+    assert!(!body.contains(OURS), "{operation} tells {who} what it must not: {body}");
+}
+
+#[tokio::test]
+async fn keys_that_may_not_are_refused_everywhere() {
+    let walk = Walk::start().await;
+    let before = walk.everything().await;
+    for call in walk.calls.iter().filter(|call| call.needs != Needs::Nothing) {
+        refused(call, "no key", &walk.make(call, "").await, 401);
+        refused(call, "a revoked key", &walk.make(call, REVOKED).await, 401);
+        for role in Role::ALL.into_iter().filter(|role| !call.needs.allows(*role)) {
+            refused(call, role.as_str(), &walk.make(call, &basic(role)).await, 403);
+        }
+        if !call.needs.allows_public_key() {
+            let public = format!("Bearer {}", public_key(Role::Owner));
+            refused(call, "a public key alone", &walk.make(call, &public).await, 403);
+        }
+    }
+    assert_eq!(walk.everything().await, before, "a refused call changed something");
+    walk.server.stop().await;
+}
+
+#[tokio::test]
+async fn a_neighbour_cannot_tell_what_is_not_theirs_from_what_is_not_there() {
+    let walk = Walk::start().await;
+    let before = walk.everything().await;
+    let strangers = walk.kept.strangers();
+    let nobodys = Ids { kept: &strangers, mark: THEIRS, chosen: Chosen::Nobodys };
+    for call in by_method(&walk.calls) {
+        let operation = &call.operation;
+        let not_theirs = walk.make(call, NEIGHBOUR).await;
+        let not_there = call.make(&walk.server, NEIGHBOUR, &nobodys).await;
+        let answer = text(&not_theirs);
+        assert!(!answer.contains(OURS), "{operation} tells a neighbour: {answer}");
+        assert_eq!(not_theirs.status, not_there.status, "{operation}: {answer}");
+        if call.method() == "GET" && call.has_id() {
+            assert_eq!(not_theirs.status.as_u16(), 404, "{operation}: {answer}");
+        }
+        if !not_theirs.status.is_success() {
+            let renamed = walk.kept.renamed(&answer);
+            assert_eq!(renamed, text(&not_there), "{operation} tells the two apart");
+        }
+    }
+    assert_eq!(walk.everything().await, before, "a neighbour changed something");
+    walk.server.stop().await;
+}
+
+/// The calls that must stop at the border. What makes something comes last: a neighbour may choose
+/// the same ids, and then has them too.
+fn by_method(calls: &[Call]) -> Vec<&Call> {
+    let order = ["GET", "DELETE", "PATCH", "PUT", "POST"];
+    let bounded = calls.iter().filter(|call| call.needs != Needs::Nothing && !call.whole_server);
+    let mut sorted: Vec<_> = bounded.collect();
+    sorted.sort_by_key(|call| order.iter().position(|method| *method == call.method()));
+    sorted
+}
+
+#[tokio::test]
+async fn roles_open_what_they_should() {
+    let walk = Walk::start().await;
+    for call in &walk.calls {
+        for role in Role::ALL.into_iter().filter(|role| call.needs.allows(*role)) {
+            let reply = walk.make(call, &basic(role)).await;
+            let is_let_in = ![401, 403, 500].contains(&reply.status.as_u16());
+            assert!(is_let_in, "{} with {}: {}", call.operation, role.as_str(), text(&reply));
+        }
+        if call.needs.allows_public_key() {
+            let reply = walk.make(call, &format!("Bearer {}", public_key(Role::Member))).await;
+            assert!(reply.status.is_success(), "{}: {}", call.operation, text(&reply));
+        }
+    }
+    walk.server.stop().await;
+}
