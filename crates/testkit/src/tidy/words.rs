@@ -10,9 +10,19 @@ fn no_file_knows_one_machine() {
     LineRule {
         advice: "name no path of one machine",
         covers: |_| true,
-        is_broken_by: |line| PRIVATE_FOLDERS.iter().any(|folder| line.contains(folder)),
+        is_broken_by: |line| PRIVATE_FOLDERS.iter().any(|folder| begins_a_path(line, folder)),
     }
-    .check("README.md", &["see /home/me/notes"], &["see docs/adr", "run cargo install"]);
+    .check(
+        "README.md",
+        &["see /home/me/notes", "file:///Users/me"],
+        &["see docs/adr", "run cargo install", "GET /api/scim/Users/{id}"],
+    );
+}
+
+/// Whether a path in the line begins with the folder, and does not only go through one so named.
+fn begins_a_path(line: &str, folder: &str) -> bool {
+    let mut before = line.match_indices(folder).map(|(at, _)| line.get(..at).unwrap_or_default());
+    before.any(|before| !before.ends_with(char::is_alphanumeric))
 }
 
 #[test]
