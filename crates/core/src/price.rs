@@ -1,18 +1,24 @@
 //! What model calls cost, from the table in `prices/models.toml` and the user's own entries.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{PoisonError, RwLock};
 
+use crate::merge::Metadata;
 use crate::money::Money;
 use crate::payload::Json;
 use crate::price::file::PriceFile;
 use crate::price::kind::Kind;
 use crate::price::model::PricedModel;
 use crate::price::name::ModelName;
+use crate::time::Timestamp;
 use crate::usage::{Cost, TOTAL, Usage};
 
 pub use crate::price::file::PriceError;
 pub(crate) use crate::price::kind::{Side, side_of};
+pub use crate::price::own::{
+    AttributeSource, Comparison, ModelDefinition, ModelError, ModelUnit, OwnModel, PricingTier,
+    TierCondition,
+};
 
 /// Kinds of units, and what each is called.
 mod kind;
@@ -20,6 +26,8 @@ mod kind;
 mod name;
 /// A model's prices and their conditions.
 mod model;
+/// Models as a project defines them.
+mod own;
 /// The form people write prices in.
 mod file;
 #[cfg(test)]
@@ -41,12 +49,16 @@ pub struct ModelCall<'a> {
     pub usage: &'a Usage,
     /// Temperature, service tier and the like, a JSON object.
     pub parameters: Option<&'a Json>,
+    /// Keys and values of the client's own.
+    pub metadata: Option<&'a Metadata>,
+    /// When it began.
+    pub at: Timestamp,
 }
 
 /// What a model costs when nothing special applies, per unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListPrice<'a> {
-    /// The model's name in the price table.
+    /// The model's name in the price table, or the id of a project's own.
     pub model: &'a str,
     /// One token in.
     pub input: Option<Money>,
@@ -60,15 +72,19 @@ pub struct ListPrice<'a> {
 ///
 /// ```
 /// use ratchet_core::price::{ModelCall, PriceTable};
+/// use ratchet_core::time::Timestamp;
 /// use ratchet_core::usage::Usage;
 ///
 /// let prices = PriceTable::builtin();
 /// let usage = Usage::new([("input".to_owned(), 1000), ("output".to_owned(), 100)].into());
-/// let call = ModelCall { model: "openai/gpt-4o", usage: &usage, parameters: None };
+/// let (model, at) = ("openai/gpt-4o", Timestamp::default());
+/// let call = ModelCall { model, usage: &usage, parameters: None, metadata: None, at };
 /// assert_eq!(prices.cost(call).unwrap().total().dollars(), 0.0035);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct PriceTable {
+    /// A project's own models, those that count first; they win over all files.
+    own: Vec<OwnModel>,
     /// The weightiest first.
     files: Vec<PriceFile>,
     matches: Matches,
@@ -86,14 +102,29 @@ impl PriceTable {
     /// # Errors
     /// Names the line, and where an entry is at fault its model and field.
     pub fn parse(toml: &str) -> Result<Self, PriceError> {
-        Ok(Self { files: vec![PriceFile::parse(toml)?], matches: Matches::default() })
+        let files = vec![PriceFile::parse(toml)?];
+        Ok(Self { own: Vec::new(), files, matches: Matches::default() })
     }
 
     /// This table with someone's own entries, which win wherever they match as exactly.
     #[must_use]
     pub fn with_overrides(self, overrides: Self) -> Self {
         let files = overrides.files.into_iter().chain(self.files).collect();
-        Self { files, matches: Matches::default() }
+        Self { own: self.own, files, matches: Matches::default() }
+    }
+
+    /// This table with a project's own models, which win over everything else.
+    #[must_use]
+    pub fn with_own(&self, mut own: Vec<OwnModel>) -> Self {
+        OwnModel::sort(&mut own);
+        Self { own, files: self.files.clone(), matches: Matches::default() }
+    }
+
+    /// The models that come with the program and in the user's files, as definitions.
+    pub fn definitions(&self) -> Vec<ModelDefinition> {
+        let mut known = BTreeSet::new();
+        let models = self.files.iter().flat_map(|file| &file.models);
+        models.filter(|model| known.insert(&model.name)).map(PricedModel::definition).collect()
     }
 
     /// Returns what a call cost, or `None` when the model has no known price.
@@ -101,6 +132,9 @@ impl PriceTable {
     /// A missing price is not zero: the dashboard must say "unknown", not "free". The same holds
     /// when one kind of unit has no price. Counters that no provider bills are passed over.
     pub fn cost(&self, call: ModelCall<'_>) -> Option<Cost> {
+        if let Some(own) = self.find_own(call.model, call.at) {
+            return own.cost(call);
+        }
         let prices = self.find(call.model)?.prices(call);
         let units = call.usage.kinds();
         if let Some(price) = prices.get(Kind::Total) {
@@ -120,8 +154,12 @@ impl PriceTable {
         (!costs.is_empty()).then(|| Cost::new(costs))
     }
 
-    /// Returns the entry a model's name leads to, with its list price.
-    pub fn list_price(&self, model: &str) -> Option<ListPrice<'_>> {
+    /// Returns the entry a model's name leads to at a time, with its list price.
+    pub fn list_price(&self, model: &str, at: Timestamp) -> Option<ListPrice<'_>> {
+        if let Some(own) = self.find_own(model, at) {
+            let (input, output) = (own.listed("input"), own.listed("output"));
+            return Some(ListPrice { model: &own.id, input, output, total: own.listed(TOTAL) });
+        }
         let found = self.find(model)?;
         Some(ListPrice {
             model: &found.name,
@@ -129,6 +167,13 @@ impl PriceTable {
             output: found.standard.get(Kind::Output),
             total: found.standard.get(Kind::Total),
         })
+    }
+
+    fn find_own(&self, model: &str, at: Timestamp) -> Option<&OwnModel> {
+        if model.len() > MAX_NAME_BYTES {
+            return None;
+        }
+        self.own.iter().find(|own| own.holds_at(at) && own.is_match(model))
     }
 
     fn find(&self, model: &str) -> Option<&PricedModel> {

@@ -50,6 +50,8 @@ mod comments;
 mod datasets;
 /// Dataset items.
 mod dataset_items;
+/// Models and what they cost.
+mod models;
 
 /// The routes of this API.
 pub fn routes() -> OpenApiRouter<App> {
@@ -83,6 +85,11 @@ pub fn routes() -> OpenApiRouter<App> {
         )
         .route("/api/public/comments", get(comments::list).post(comments::create))
         .route("/api/public/comments/{comment}", get(comments::show))
+        .route("/api/public/models", get(models::list).post(models::create))
+        .route(
+            "/api/public/models/{id}",
+            get(models::show).put(models::replace).delete(models::delete),
+        )
         .route("/api/public/media", post(media::announce))
         .route("/api/public/media/{id}", get(media::show).patch(media::report))
         .route("/api/public/v2/datasets", get(datasets::list).post(datasets::create))

@@ -29,9 +29,12 @@ mod comment;
 mod dataset;
 /// One such case.
 mod dataset_item;
+/// What models are called and cost.
+pub(crate) mod model;
 
 use crate::StoreResult;
 use crate::embedded;
+use crate::prices::ProjectPrices;
 use intake::KnownIntakes;
 use key::KnownKeys;
 pub(crate) use sql::Tx;
@@ -42,6 +45,7 @@ pub use dataset_item::{DatasetItem, DatasetItemQuery, NewDatasetItem};
 pub use intake::Intake;
 pub use key::{ApiKey, KeyPair, NewKey, Role};
 pub use media::{Media, MediaOwner, MediaUse, NewMedia, UploadReport};
+pub use model::KeptModel;
 pub use person::{NewUser, User};
 pub use project::{NewProject, Project};
 pub use prompt::{NewPrompt, Prompt, PromptQuery, PromptSummary, Wanted};
@@ -54,6 +58,7 @@ pub struct Catalog {
     engine: Engine,
     keys: KnownKeys,
     intakes: KnownIntakes,
+    prices: ProjectPrices,
 }
 
 #[derive(Clone, Debug)]
@@ -64,11 +69,12 @@ enum Engine {
 
 impl Catalog {
     /// The catalog of a data folder.
-    pub(crate) fn embedded(db: embedded::CatalogDb) -> Self {
+    pub(crate) fn embedded(db: embedded::CatalogDb, prices: ProjectPrices) -> Self {
         Self {
             engine: Engine::Embedded(db),
             keys: KnownKeys::default(),
             intakes: KnownIntakes::default(),
+            prices,
         }
     }
 

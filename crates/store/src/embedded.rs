@@ -50,8 +50,9 @@ pub use examine::{Finding, Health, examine};
 pub use prepare::Prepared;
 
 use crate::aggregate::{Aggregate, AggregateQuery};
-use crate::catalog::Catalog;
+use crate::catalog::{self, Catalog};
 use crate::media::MediaFiles;
+use crate::prices::ProjectPrices;
 use crate::project::ProjectId;
 use crate::query::{
     Attached, ObservationQuery, Page, ScoreQuery, SessionQuery, TextHits, TextQuery, TraceQuery,
@@ -79,6 +80,7 @@ const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("embedded/migrations/catalog/0006_media.sql"),
     include_str!("embedded/migrations/catalog/0007_annotation_queues.sql"),
     include_str!("embedded/migrations/catalog/0008_comments.sql"),
+    include_str!("embedded/migrations/catalog/0009_models.sql"),
 ];
 
 /// How to open a data folder.
@@ -136,15 +138,20 @@ impl Folder {
             _ => StoreError::File { what: "make", path: path.to_owned(), source },
         })?;
         let lock = Arc::new(Lock::take(path, &options.holder)?);
-        let engine = Engine::open(path, options, lock.clone())?;
+        let prices = ProjectPrices::new(options.prices);
+        let sizes = Sizes { queue_len: options.queue_len, readers: options.readers };
+        let engine = Engine::open(path, sizes, prices.clone(), lock.clone())?;
         let catalog_db = CatalogDb::open(path.join(CATALOG_FILE), lock)?;
+        for (project, models) in catalog_db.transact_here(catalog::model::of_all_projects)? {
+            prices.set(&project, models);
+        }
         let media = MediaFiles::new(path.join(MEDIA_FOLDER));
         media.tidy();
         Ok(Self {
             media,
             secrets: Secrets::new(path),
             telemetry: Telemetry::Embedded(engine.clone()),
-            catalog: Catalog::embedded(catalog_db.clone()),
+            catalog: Catalog::embedded(catalog_db.clone(), prices),
             engine,
             catalog_db,
         })
@@ -197,6 +204,11 @@ impl Folder {
         compact::compact(&self.engine.shared.writer, &self.engine.shared.file).await
     }
 
+    /// What models cost in a project.
+    pub fn prices(&self, project: &ProjectId) -> Arc<PriceTable> {
+        self.engine.shared.prices.of(project)
+    }
+
     /// Figures for `/metrics`.
     pub fn stats(&self) -> StoreStats {
         let counters = &self.engine.shared.writer.counters;
@@ -209,6 +221,13 @@ impl Folder {
     }
 }
 
+/// How much waits, and how many read.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    queue_len: usize,
+    readers: usize,
+}
+
 /// The telemetry engine: one writer, many readers.
 #[derive(Clone, Debug)]
 pub struct Engine {
@@ -218,26 +237,32 @@ pub struct Engine {
 #[derive(Debug)]
 struct Shared {
     file: PathBuf,
-    prices: Arc<PriceTable>,
+    prices: ProjectPrices,
     writer: WriterHandle,
     readers: Arc<Pool>,
     _lock: Arc<Lock>,
 }
 
 impl Engine {
-    fn open(folder: &Path, options: Options, lock: Arc<Lock>) -> StoreResult<Self> {
+    fn open(
+        folder: &Path,
+        sizes: Sizes,
+        prices: ProjectPrices,
+        lock: Arc<Lock>,
+    ) -> StoreResult<Self> {
         let file = folder.join(TELEMETRY_FILE);
         let mut db = connection::open(&file, Purpose::Write)?;
         connection::migrate(&mut db, &file, TELEMETRY_MIGRATIONS)?;
-        let prices = options.prices;
-        let writer = WriterHandle::start(db, file.clone(), prices.clone(), options.queue_len)?;
-        let readers = Arc::new(Pool::new(file.clone(), options.readers));
+        let base = prices.base().clone();
+        let writer = WriterHandle::start(db, file.clone(), base, sizes.queue_len)?;
+        let readers = Arc::new(Pool::new(file.clone(), sizes.readers));
         Ok(Self { shared: Arc::new(Shared { file, prices, writer, readers, _lock: lock }) })
     }
 
     /// See [`Telemetry::prepare`].
     pub(crate) fn prepare(&self, batch: Batch) -> Prepared {
-        prepare::prepare(batch, &self.shared.prices)
+        let prices = self.shared.prices.of(&batch.project);
+        prepare::prepare(batch, prices)
     }
 
     /// See [`Telemetry::commit`].

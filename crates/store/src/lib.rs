@@ -24,6 +24,7 @@ pub mod media;
 pub mod secrets;
 /// SQLite in one folder.
 pub mod embedded;
+mod prices;
 mod varint;
 
 pub use error::{StoreError, StoreResult};

@@ -165,7 +165,12 @@ fn priced(entry: ModelEntry) -> Result<PricedModel, Fault> {
         let mut prices = prices(&field, &tier.price)?;
         prices.inherit(&listed);
         prices.fill();
-        Ok(Tier { parameters: tier.parameters, input_over: tier.input_over, prices })
+        Ok(Tier {
+            name: tier.name,
+            parameters: tier.parameters,
+            input_over: tier.input_over,
+            prices,
+        })
     };
     let tiers = entry.tier.into_iter().map(tier).collect::<Result<_, _>>()?;
     Ok(PricedModel { name: entry.name, standard, tiers })

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use crate::money::Money;
@@ -232,6 +232,15 @@ impl Prices {
     /// Sets a price and returns the one it replaces.
     pub(super) fn set(&mut self, kind: Kind, price: Money) -> Option<Money> {
         self.0[kind as usize].replace(price)
+    }
+
+    /// Dollars by the name that clients most use for a kind.
+    pub(super) fn by_name(&self) -> BTreeMap<String, f64> {
+        let named = |row: &Row| {
+            let name = row.names.first().unwrap_or(&row.word);
+            Some(((*name).to_owned(), self.get(row.kind)?.dollars()))
+        };
+        ROWS.iter().filter_map(named).collect()
     }
 
     /// Takes over the prices of kinds that have none here.

@@ -2,6 +2,9 @@ use std::collections::BTreeMap;
 
 use crate::price::ModelCall;
 use crate::price::kind::{Kind, Prices};
+use crate::price::own::{
+    AttributeSource, Comparison, ModelDefinition, ModelUnit, PricingTier, TierCondition,
+};
 use crate::usage::Usage;
 
 /// A model and what its units cost.
@@ -16,6 +19,7 @@ pub(super) struct PricedModel {
 /// Prices that hold under conditions, all of which must be met.
 #[derive(Clone, Debug)]
 pub(super) struct Tier {
+    pub(super) name: String,
     /// The call's parameter must have one of these values.
     pub(super) parameters: BTreeMap<String, Vec<String>>,
     /// The whole input must be more than that many tokens.
@@ -24,6 +28,35 @@ pub(super) struct Tier {
 }
 
 impl PricedModel {
+    /// The same as a project would define it.
+    pub(super) fn definition(&self) -> ModelDefinition {
+        let standard = PricingTier {
+            id: format!("{}:standard", self.name),
+            name: "Standard".to_owned(),
+            is_default: true,
+            priority: 0,
+            conditions: Vec::new(),
+            prices: self.standard.by_name(),
+        };
+        let others = self.tiers.iter().zip(1..).map(|(tier, priority)| PricingTier {
+            id: format!("{}:{}", self.name, tier.name),
+            name: tier.name.clone(),
+            is_default: false,
+            priority,
+            conditions: tier.conditions(),
+            prices: tier.prices.by_name(),
+        });
+        ModelDefinition {
+            name: self.name.clone(),
+            pattern: format!("(?i)^{}$", regex::escape(&self.name)),
+            start: None,
+            unit: ModelUnit::Tokens,
+            tiers: std::iter::once(standard).chain(others).collect(),
+            tokenizer: None,
+            tokenizer_config: None,
+        }
+    }
+
     /// The prices that hold for a call.
     pub(super) fn prices(&self, call: ModelCall<'_>) -> &Prices {
         if self.tiers.is_empty() {
@@ -47,6 +80,22 @@ impl PricedModel {
 }
 
 impl Tier {
+    fn conditions(&self) -> Vec<TierCondition> {
+        let parameter = |(key, values): (&String, &Vec<String>)| TierCondition::Attribute {
+            source: AttributeSource::ModelParameters,
+            key: key.clone(),
+            values: values.clone(),
+        };
+        #[expect(clippy::cast_precision_loss, reason = "shown to people; token counts are small")]
+        let over = |limit: u64| TierCondition::Usage {
+            pattern: "input".to_owned(),
+            operator: Comparison::Gt,
+            value: limit as f64,
+            is_case_sensitive: false,
+        };
+        self.parameters.iter().map(parameter).chain(self.input_over.map(over)).collect()
+    }
+
     fn applies(&self, input: u64, sent: &serde_json::Map<String, serde_json::Value>) -> bool {
         let is_large_enough = self.input_over.is_none_or(|limit| input > limit);
         is_large_enough

@@ -11,7 +11,9 @@ fn dollars(
     parameters: &str,
 ) -> Option<f64> {
     let parameters = Json::parse(parameters);
-    let call = ModelCall { model, usage: &usage(kinds), parameters: parameters.as_ref() };
+    let (usage, at) = (usage(kinds), Timestamp::default());
+    let call =
+        ModelCall { parameters: parameters.as_ref(), metadata: None, model, usage: &usage, at };
     table.cost(call).map(|cost| cost.total().dollars())
 }
 
@@ -56,7 +58,9 @@ fn every_way_of_writing_a_model_finds_its_price() {
     ];
     let table = PriceTable::builtin();
     for (model, input, output) in cases {
-        let price = table.list_price(model).unwrap_or_else(|| panic!("{model} has no price"));
+        let price = table
+            .list_price(model, Timestamp::default())
+            .unwrap_or_else(|| panic!("{model} has no price"));
         let per_million =
             |price: Option<Money>| price.map(|price| price.times(1_000_000).dollars());
         assert_eq!(per_million(price.input), Some(input), "{model}");
@@ -127,7 +131,8 @@ fn no_tokens_cost_nothing() {
 #[test]
 fn the_smallest_call_is_priced_to_the_picodollar() {
     let (table, usage) = (PriceTable::builtin(), usage(&[("input", 3), ("input_cache_read", 1)]));
-    let call = ModelCall { model: "gpt-5.6-luna", usage: &usage, parameters: None };
+    let (model, at) = ("gpt-5.6-luna", Timestamp::default());
+    let call = ModelCall { model, usage: &usage, parameters: None, metadata: None, at };
     let cost = table.cost(call).unwrap();
     assert_eq!(cost.total().pico(), 3 * 200_000 + 20_000);
     assert_eq!(cost.kinds()["input_cache_read"].pico(), 20_000);
@@ -183,7 +188,10 @@ fn the_users_entries_win() {
     assert_eq!(at("gpt-4o-2024-05-13"), Some(5.0), "listed by date, so not the user's");
     assert_eq!(at("Groq/LLAMA-3.3-70b"), Some(0.5));
     assert_eq!(at("claude-opus-5"), Some(5.0));
-    assert_eq!(table.list_price("llama-3-8b").map(|price| price.model), Some("llama"));
+    assert_eq!(
+        table.list_price("llama-3-8b", Timestamp::default()).map(|price| price.model),
+        Some("llama")
+    );
 }
 
 #[test]
@@ -251,10 +259,10 @@ fn a_bad_pattern_is_refused() {
 fn a_flood_of_names_does_not_grow_the_memory() {
     let table = PriceTable::builtin();
     for n in 0..REMEMBERED * 2 {
-        assert!(table.list_price(&format!("model-{n}")).is_none());
+        assert!(table.list_price(&format!("model-{n}"), Timestamp::default()).is_none());
     }
     assert!(table.matches.0.read().unwrap().len() <= REMEMBERED);
-    assert!(table.list_price("gpt-4o").is_some());
+    assert!(table.list_price("gpt-4o", Timestamp::default()).is_some());
 }
 
 #[test]

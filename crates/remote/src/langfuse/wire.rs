@@ -40,6 +40,8 @@ pub mod comment;
 pub mod score_config;
 /// Datasets and their items.
 pub mod dataset;
+/// Models and what they cost.
+pub mod model;
 /// Batches of events, as sent.
 pub mod ingestion;
 

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
@@ -57,10 +55,10 @@ pub(super) async fn list(
     Reader(caller): Reader,
     params: Params,
 ) -> ApiResult<Response> {
+    let prices = app.store.prices(&caller.project);
     let (query, page) = read_query(caller.project, params)?;
     let found = app.store.telemetry.observations(query).await?;
     let size = answer::size(found.rows.iter().map(|row| row.content.as_ref()));
-    let prices = Arc::clone(&app.prices);
     let page = move || Paged {
         data: found.rows.iter().map(|row| view(row, &prices)).collect(),
         meta: meta(page, found.total),
@@ -81,15 +79,17 @@ pub(super) async fn show(
     Reader(caller): Reader,
     PathId(id): PathId<Observation>,
 ) -> ApiResult<Json<ObservationView>> {
+    let prices = app.store.prices(&caller.project);
     let observation = app.store.telemetry.observation(caller.project, id.clone()).await?;
     let observation = observation
         .ok_or_else(|| ApiError::NotFound(format!("Observation {id} not found in this project")))?;
-    Ok(Json(view(&observation, &app.prices)))
+    Ok(Json(view(&observation, &prices)))
 }
 
 /// Shows an observation with what its model costs.
 pub(super) fn view(observation: &Observation, prices: &PriceTable) -> ObservationView {
-    let listed = observation.model.as_deref().and_then(|model| prices.list_price(model));
+    let listed =
+        observation.model.as_deref().and_then(|model| prices.list_price(model, observation.start));
     let prices = listed.map(|listed| ModelPrices {
         model_id: Some(listed.model.to_owned()),
         input_price: listed.input.map(Money::dollars),

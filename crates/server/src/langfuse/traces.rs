@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
@@ -131,7 +129,7 @@ pub(super) async fn show(
     };
     let carried = observations.iter().map(|row| row.content.as_ref());
     let size = answer::size(carried.chain([trace.content.as_ref()]));
-    let (unknown, prices) = (Unknown::for_client(&headers), Arc::clone(&app.prices));
+    let (unknown, prices) = (Unknown::for_client(&headers), app.store.prices(&project));
     let view = move || {
         let mut details = TraceDetails::new(&trace, project.as_str());
         let show = |row| observations::view(row, &prices);

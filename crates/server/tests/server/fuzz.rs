@@ -296,7 +296,9 @@ fn price_files() {
         };
         let usage = Usage::new([("input".to_owned(), u64::MAX), ("output".to_owned(), 3)].into());
         let costs = ["small", "large-latest", "llama-x-70b", ""].map(|model| {
-            table.cost(ModelCall { model, usage: &usage, parameters: None }).is_some()
+            let at = Default::default();
+            let call = ModelCall { model, usage: &usage, parameters: None, metadata: None, at };
+            table.cost(call).is_some()
         });
         format!("{costs:?}")
     }

@@ -20,6 +20,8 @@ mod queries;
 mod queues;
 /// Comments.
 mod comments;
+/// Models and what they cost.
+mod models;
 /// Images, sounds and files.
 mod media;
 /// One project never sees another's.

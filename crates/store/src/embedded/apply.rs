@@ -1,5 +1,7 @@
 //! Applies prepared batches inside the writer's transaction.
 
+use std::sync::Arc;
+
 use ratchet_core::environment::Environment;
 use ratchet_core::id::ScoreId;
 use ratchet_core::merge::Merge;
@@ -39,7 +41,7 @@ pub(super) struct Memory {
 pub(super) struct Applier<'a> {
     pub(super) db: &'a Connection,
     pub(super) memory: &'a mut Memory,
-    pub(super) prices: &'a PriceTable,
+    pub(super) prices: Arc<PriceTable>,
     rollup: RollupDelta,
     /// How many traces and observations each project gains or loses.
     tally: FxHashMap<i64, (i64, i64)>,
@@ -64,7 +66,7 @@ impl OpenTrace {
 
 impl<'a> Applier<'a> {
     /// Starts inside an open transaction.
-    pub(super) fn new(db: &'a Connection, memory: &'a mut Memory, prices: &'a PriceTable) -> Self {
+    pub(super) fn new(db: &'a Connection, memory: &'a mut Memory, prices: Arc<PriceTable>) -> Self {
         let (rollup, tally) = (RollupDelta::default(), FxHashMap::default());
         Self { db, memory, prices, rollup, tally }
     }
@@ -82,6 +84,7 @@ impl<'a> Applier<'a> {
     /// Applies a batch.
     pub(super) fn apply(&mut self, batch: &Prepared) -> rusqlite::Result<()> {
         let project = self.project(&batch.project)?;
+        self.prices = Arc::clone(&batch.prices);
         let now = batch.received_at;
         for trace in &batch.traces {
             self.apply_trace(project, trace, now)?;
@@ -204,7 +207,7 @@ impl<'a> Applier<'a> {
             // Sent again, as exporters do when an answer got lost: the row stays as it is.
             return self.count(open, (&facts, &merged));
         }
-        let facts = Facts::of(&merged, self.prices, created_at);
+        let facts = Facts::of(&merged, &self.prices, created_at);
         let payload = self.store_entry(&mut open.row, &observation_row::entry_of(&merged))?;
         let place = Place {
             created_at,

@@ -40,16 +40,22 @@ impl CatalogDb {
         &self,
         work: impl FnOnce(&Tx<'_>) -> StoreResult<T> + Send + 'static,
     ) -> StoreResult<T> {
-        let shared = self.shared.clone();
-        let work = move || {
-            let failed = |error| sqlite_error(&shared.file, error);
-            let mut db = shared.db.lock().map_err(|_| StoreError::Closing)?;
-            let transaction = db.transaction().map_err(failed)?;
-            // Dropped without a commit, it is rolled back.
-            let done = work(&Tx::new(&transaction, &shared.file))?;
-            transaction.commit().map_err(failed)?;
-            Ok(done)
-        };
+        let here = self.clone();
+        let work = move || here.transact_here(work);
         tokio::task::spawn_blocking(work).await.unwrap_or(Err(StoreError::Closing))
+    }
+
+    /// The same on this thread, which may block.
+    pub(super) fn transact_here<T>(
+        &self,
+        work: impl FnOnce(&Tx<'_>) -> StoreResult<T>,
+    ) -> StoreResult<T> {
+        let failed = |error| sqlite_error(&self.shared.file, error);
+        let mut db = self.shared.db.lock().map_err(|_| StoreError::Closing)?;
+        let transaction = db.transaction().map_err(failed)?;
+        // Dropped without a commit, it is rolled back.
+        let done = work(&Tx::new(&transaction, &self.shared.file))?;
+        transaction.commit().map_err(failed)?;
+        Ok(done)
     }
 }

@@ -29,6 +29,8 @@ impl Facts {
                 model: patch.model.value()?,
                 usage: usage.filter(|usage| !usage.is_empty())?,
                 parameters: patch.model_parameters.value(),
+                metadata: Some(&patch.metadata),
+                at: start,
             };
             prices.cost(call)
         });

@@ -1,5 +1,7 @@
 //! A batch worked out as far as it can be without the database, on the caller's thread.
 
+use std::sync::Arc;
+
 use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::merge::Merge;
 use ratchet_core::observation::ObservationPatch;
@@ -19,6 +21,8 @@ use crate::telemetry::Batch;
 #[derive(Debug)]
 pub struct Prepared {
     pub(super) project: ProjectId,
+    /// What models cost there now: what is merged later is priced alike.
+    pub(super) prices: Arc<PriceTable>,
     pub(super) received_at: Timestamp,
     pub(super) traces: Vec<PreparedTrace>,
     /// Observations that do not say which trace they belong to.
@@ -58,7 +62,7 @@ pub(super) struct PreparedObservation {
 }
 
 /// Merges what repeats, prices model calls and compresses payloads.
-pub(super) fn prepare(batch: Batch, prices: &PriceTable) -> Prepared {
+pub(super) fn prepare(batch: Batch, prices: Arc<PriceTable>) -> Prepared {
     let Batch { project, traces, observations, scores, received_at } = batch;
     let mut grouped = Grouped::default();
     for patch in traces {
@@ -76,13 +80,13 @@ pub(super) fn prepare(batch: Batch, prices: &PriceTable) -> Prepared {
     }
     let mut weight = 0;
     let finish = |(patch, observations)| {
-        let prepared = pack(patch, observations, prices, received_at);
+        let prepared = pack(patch, observations, &prices, received_at);
         weight += prepared.blocks.iter().map(Vec::len).sum::<usize>();
         weight += prepared.observations.len() * size_of::<PreparedObservation>();
         prepared
     };
     let traces = grouped.traces.into_iter().map(finish).collect();
-    Prepared { project, received_at, traces, strays, scores, weight }
+    Prepared { project, prices, received_at, traces, strays, scores, weight }
 }
 
 /// Patches by trace, each observation once.

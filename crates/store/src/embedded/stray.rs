@@ -33,7 +33,7 @@ impl Applier<'_> {
                 patch.id.cast()
             }
         };
-        let facts = Facts::of(patch, self.prices, now);
+        let facts = Facts::of(patch, &self.prices, now);
         let mut packer = Packer::default();
         let entry = observation_row::entry_of(patch);
         let payload = (!entry.is_empty()).then(|| packer.add(&entry));

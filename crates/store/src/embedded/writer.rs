@@ -227,7 +227,7 @@ impl Writer {
         changes: impl FnOnce(&mut Applier<'_>) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
         let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut applier = Applier::new(&transaction, &mut self.memory, &self.prices);
+        let mut applier = Applier::new(&transaction, &mut self.memory, Arc::clone(&self.prices));
         let value = changes(&mut applier)?;
         applier.finish()?;
         transaction.commit()?;

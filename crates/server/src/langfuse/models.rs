@@ -1,0 +1,159 @@
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use ratchet_core::payload::Json as JsonText;
+use ratchet_core::price::{ModelDefinition, OwnModel, PricingTier};
+use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_remote::langfuse::wire::model::{MadeBy, ModelRequest, ModelView};
+use ratchet_remote::langfuse::wire::page::Paged;
+use ratchet_store::catalog::KeptModel;
+use uuid::Uuid;
+
+use super::checks::{Checks, MAX_NAME_CHARS};
+use super::params::{self, Params};
+use super::path::PathOf;
+use super::sent::Sent;
+use crate::app::App;
+use crate::auth::{Caller, Member, Reader};
+use crate::error::{ApiError, ApiResult};
+
+/// `GET /api/public/models`: the project's own models, then those that come with the program.
+pub(super) async fn list(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    mut params: Params,
+) -> ApiResult<Json<Paged<ModelView>>> {
+    let page = params.page();
+    params.finish()?;
+    let own = app.store.catalog.models(caller.project).await?;
+    let built_in = app.prices.definitions();
+    let total = own.len() + built_in.len();
+    let views = own.iter().map(own_view).chain(built_in.iter().map(built_in_view));
+    let skipped = usize::try_from(page.offset()).unwrap_or(usize::MAX);
+    let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
+    let data = views.skip(skipped).take(limit).collect();
+    Ok(Json(Paged { data, meta: params::meta(page, Some(total as u64)) }))
+}
+
+/// `GET /api/public/models/{id}`: one model.
+pub(super) async fn show(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    PathOf(id): PathOf<String>,
+) -> ApiResult<Json<ModelView>> {
+    if let Some(own) = app.store.catalog.model(caller.project, id.clone()).await? {
+        return Ok(Json(own_view(&own)));
+    }
+    let built_in = app.prices.definitions().into_iter().find(|model| model.name == id);
+    let built_in = built_in.ok_or_else(|| ApiError::NotFound(format!("model {id} not found")))?;
+    Ok(Json(built_in_view(&built_in)))
+}
+
+/// `POST /api/public/models`: defines a model; what is recorded from now on is priced by it.
+pub(super) async fn create(
+    State(app): State<App>,
+    Member(caller): Member,
+    Sent(request): Sent<ModelRequest>,
+) -> ApiResult<Json<ModelView>> {
+    keep(&app, caller, Uuid::new_v4().to_string(), request).await
+}
+
+/// `PUT /api/public/models/{id}`: defines a model under an id of the client's, new or again.
+pub(super) async fn replace(
+    State(app): State<App>,
+    Member(caller): Member,
+    PathOf(id): PathOf<String>,
+    Sent(request): Sent<ModelRequest>,
+) -> ApiResult<Json<ModelView>> {
+    refuse_built_in(&app, &id)?;
+    let mut checks = Checks::default();
+    checks.text("id", &id, 1..=MAX_NAME_CHARS);
+    checks.finish()?;
+    keep(&app, caller, id, request).await
+}
+
+/// `DELETE /api/public/models/{id}`: removes one of the project's own models.
+pub(super) async fn delete(
+    State(app): State<App>,
+    Member(caller): Member,
+    PathOf(id): PathOf<String>,
+) -> ApiResult<StatusCode> {
+    refuse_built_in(&app, &id)?;
+    app.store.catalog.delete_model(caller.project, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn refuse_built_in(app: &App, id: &str) -> ApiResult<()> {
+    if app.prices.definitions().iter().any(|model| model.name == id) {
+        let message = format!("{id} comes with the program; define a model that matches before it");
+        return Err(ApiError::Invalid(message));
+    }
+    Ok(())
+}
+
+async fn keep(
+    app: &App,
+    caller: Caller,
+    id: String,
+    request: ModelRequest,
+) -> ApiResult<Json<ModelView>> {
+    let definition = check(request)?;
+    let wrong = |field, problem: String| ApiError::InvalidFields(vec![Issue::at(field, problem)]);
+    OwnModel::new(id.clone(), &definition).map_err(|why| wrong(why.field, why.problem))?;
+    let kept = KeptModel { id, definition, created_at: app.clock.now() };
+    let kept = app.store.catalog.keep_model(caller.project, kept).await?;
+    Ok(Json(own_view(&kept)))
+}
+
+fn check(request: ModelRequest) -> ApiResult<ModelDefinition> {
+    let mut checks = Checks::default();
+    checks.text("modelName", &request.model_name, 1..=MAX_NAME_CHARS);
+    let tokenizer = request.tokenizer_id.as_deref();
+    let is_known = tokenizer.is_none_or(|id| ["openai", "claude"].contains(&id));
+    checks.must(is_known, "tokenizerId", "must be openai or claude");
+    let flat: BTreeMap<String, f64> = [
+        ("input", request.input_price),
+        ("output", request.output_price),
+        ("total", request.total_price),
+    ]
+    .into_iter()
+    .filter_map(|(kind, price)| Some((kind.to_owned(), price?)))
+    .collect();
+    let is_total_alone = request.total_price.is_none() || flat.len() == 1;
+    checks.must(is_total_alone, "totalPrice", "cannot stand beside inputPrice or outputPrice");
+    let is_one_way = flat.is_empty() != request.pricing_tiers.is_none();
+    checks.must(is_one_way, "pricingTiers", "either these or the flat prices must be given");
+    checks.finish()?;
+    let id = || Uuid::new_v4().to_string();
+    let tiers = match request.pricing_tiers {
+        Some(tiers) => tiers.into_iter().map(|tier| tier.into_tier(id())).collect(),
+        None => vec![PricingTier {
+            id: id(),
+            name: "Standard".to_owned(),
+            is_default: true,
+            priority: 0,
+            conditions: Vec::new(),
+            prices: flat,
+        }],
+    };
+    Ok(ModelDefinition {
+        name: request.model_name,
+        pattern: request.match_pattern,
+        start: request.start_date.map(|time| time.0),
+        unit: request.unit.map(|unit| unit.0).unwrap_or_default(),
+        tiers,
+        tokenizer: request.tokenizer_id,
+        tokenizer_config: request.tokenizer_config.map(|config| JsonText::from_raw(&config)),
+    })
+}
+
+fn own_view(kept: &KeptModel) -> ModelView {
+    ModelView::new(kept.id.clone(), &kept.definition, MadeBy::Project, kept.created_at)
+}
+
+fn built_in_view(model: &ModelDefinition) -> ModelView {
+    ModelView::new(model.name.clone(), model, MadeBy::Ratchet, Timestamp::default())
+}

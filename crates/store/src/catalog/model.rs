@@ -1,0 +1,158 @@
+use ratchet_core::payload::Json;
+use ratchet_core::price::{ModelDefinition, ModelUnit, OwnModel};
+use ratchet_core::time::Timestamp;
+use serde_json::Value as AnyJson;
+
+use super::Catalog;
+use super::sql::{FromColumn, Row, Tx, Value};
+use crate::project::ProjectId;
+use crate::{StoreError, StoreResult};
+
+/// How many models of its own a project may have: recording looks through all of them.
+const MAX_MODELS: u64 = 500;
+
+/// A model that a project defined.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptModel {
+    /// Names it within the project.
+    pub id: String,
+    /// What it is and what it costs.
+    pub definition: ModelDefinition,
+    /// Since when.
+    pub created_at: Timestamp,
+}
+
+const COLUMNS: &str =
+    "id, name, pattern, start_at, unit, tiers, tokenizer, tokenizer_config, created_at";
+
+impl Catalog {
+    /// Returns a project's own models, newest first.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn models(&self, project: ProjectId) -> StoreResult<Vec<KeptModel>> {
+        self.transact(move |tx| all(tx, &project)).await
+    }
+
+    /// Returns one of a project's own models.
+    ///
+    /// # Errors
+    /// Fails only when the database does; a model that is not there is `None`.
+    pub async fn model(&self, project: ProjectId, id: String) -> StoreResult<Option<KeptModel>> {
+        self.transact(move |tx| find(tx, &project, &id)).await
+    }
+
+    /// Keeps a model, new or again. What is recorded from now on is priced by it.
+    ///
+    /// # Errors
+    /// Fails if the definition makes no sense, or if the project has too many models.
+    pub async fn keep_model(&self, project: ProjectId, kept: KeptModel) -> StoreResult<KeptModel> {
+        let prices = self.prices.clone();
+        self.transact(move |tx| {
+            OwnModel::new(kept.id.clone(), &kept.definition)
+                .map_err(|why| StoreError::BadQuery(why.to_string()))?;
+            write(tx, &project, &kept)?;
+            let models = all(tx, &project)?;
+            if models.len() as u64 > MAX_MODELS {
+                let what = format!("a project has at most {MAX_MODELS} models of its own");
+                return Err(StoreError::BadQuery(what));
+            }
+            let kept = find(tx, &project, &kept.id)?.unwrap_or(kept);
+            // Within the transaction, so that of two changes the later one stays.
+            prices.set(&project, ready(&models));
+            Ok(kept)
+        })
+        .await
+    }
+
+    /// Removes one of a project's own models. What was recorded keeps its costs.
+    ///
+    /// # Errors
+    /// Fails if there is no such model.
+    pub async fn delete_model(&self, project: ProjectId, id: String) -> StoreResult<()> {
+        let prices = self.prices.clone();
+        self.transact(move |tx| {
+            let sql = "DELETE FROM model WHERE project = $1 AND id = $2";
+            if tx.execute(sql, &[(&project).into(), (&id).into()])? == 0 {
+                return Err(StoreError::NotFound(format!("model {id}")));
+            }
+            prices.set(&project, ready(&all(tx, &project)?));
+            Ok(())
+        })
+        .await
+    }
+}
+
+/// Every project's own models, ready for use.
+pub(crate) fn of_all_projects(tx: &Tx<'_>) -> StoreResult<Vec<(ProjectId, Vec<OwnModel>)>> {
+    let projects = tx.rows("SELECT DISTINCT project FROM model", &[], |row| row.get(0))?;
+    projects
+        .into_iter()
+        .map(|project| {
+            let models = ready(&all(tx, &project)?);
+            Ok((project, models))
+        })
+        .collect()
+}
+
+fn ready(models: &[KeptModel]) -> Vec<OwnModel> {
+    let own = |kept: &KeptModel| OwnModel::new(kept.id.clone(), &kept.definition).ok();
+    models.iter().filter_map(own).collect()
+}
+
+fn all(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Vec<KeptModel>> {
+    let sql =
+        format!("SELECT {COLUMNS} FROM model WHERE project = $1 ORDER BY created_at DESC, id");
+    tx.rows(&sql, &[project.into()], read)
+}
+
+fn find(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<Option<KeptModel>> {
+    let sql = format!("SELECT {COLUMNS} FROM model WHERE project = $1 AND id = $2");
+    tx.one(&sql, &[project.into(), id.into()], read)
+}
+
+fn write(tx: &Tx<'_>, project: &ProjectId, kept: &KeptModel) -> StoreResult<()> {
+    let model = &kept.definition;
+    let tiers = serde_json::to_value(&model.tiers).unwrap_or(AnyJson::Null);
+    let sql = format!(
+        "INSERT INTO model ({COLUMNS}, project) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
+         ON CONFLICT (project, id) DO UPDATE SET name = excluded.name, \
+         pattern = excluded.pattern, start_at = excluded.start_at, unit = excluded.unit, \
+         tiers = excluded.tiers, tokenizer = excluded.tokenizer, \
+         tokenizer_config = excluded.tokenizer_config"
+    );
+    let values = &[
+        (&kept.id).into(),
+        (&model.name).into(),
+        (&model.pattern).into(),
+        model.start.into(),
+        model.unit.as_str().into(),
+        (&Json::from_value(&tiers)).into(),
+        model.tokenizer.as_deref().into(),
+        model.tokenizer_config.as_ref().into(),
+        kept.created_at.into(),
+        project.into(),
+    ];
+    tx.execute(&sql, values)?;
+    Ok(())
+}
+
+impl FromColumn for ModelUnit {
+    fn from_column(value: Value) -> Option<Self> {
+        Self::parse(&String::from_column(value)?)
+    }
+}
+
+fn read(row: &Row<'_>) -> StoreResult<KeptModel> {
+    let tiers: Json = row.get(5)?;
+    let definition = ModelDefinition {
+        name: row.get(1)?,
+        pattern: row.get(2)?,
+        start: row.get(3)?,
+        unit: row.get(4)?,
+        tiers: serde_json::from_str(tiers.as_str()).unwrap_or_default(),
+        tokenizer: row.get(6)?,
+        tokenizer_config: row.get(7)?,
+    };
+    Ok(KeptModel { id: row.get(0)?, definition, created_at: row.get(8)? })
+}
