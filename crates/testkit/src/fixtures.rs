@@ -6,12 +6,17 @@ use std::path::{Path, PathBuf};
 /// Files ending in `.txt` hold an input a line, `.hex` one in hexadecimal digits, and any other one
 /// as it is.
 pub fn all(folder: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(folder);
+    let folder = self::folder(folder);
     let mut files: Vec<PathBuf> =
         fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     assert!(!files.is_empty(), "{} is empty", folder.display());
     files.iter().flat_map(|file| inputs(file)).collect()
+}
+
+/// A folder of the fixtures, for what is read as a folder.
+pub fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
 }
 
 fn inputs(file: &Path) -> Vec<Vec<u8>> {

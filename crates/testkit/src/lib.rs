@@ -31,6 +31,8 @@ pub mod proxy;
 pub mod process;
 /// Small disks that can be filled.
 pub mod mount;
+/// A model that says what it was told to say.
+pub mod scripted;
 /// Inputs written by hand.
 pub mod fixtures;
 /// Feeding decoders with nonsense.

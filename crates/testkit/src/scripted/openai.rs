@@ -1,0 +1,97 @@
+use serde_json::{Value, json};
+
+use super::Reply;
+use super::http::Said;
+
+/// The answer to `POST /v1/chat/completions`, whole or streamed as the request asks.
+pub(super) fn said(asked: &Value, reply: &Reply, id: &str) -> Said {
+    let head = json!({
+        "id": format!("chatcmpl-{id}"),
+        "created": 1_763_200_000,
+        "model": asked["model"],
+        "system_fingerprint": "scripted",
+    });
+    let is_streamed = asked["stream"].as_bool().unwrap_or(false);
+    let said = if is_streamed {
+        let wants_usage = asked["stream_options"]["include_usage"].as_bool().unwrap_or(false);
+        let mut chunks: Vec<String> =
+            chunks(&head, reply, wants_usage).iter().map(Value::to_string).collect();
+        chunks.push("[DONE]".to_owned());
+        Said::events(chunks.into_iter().map(|chunk| ("", chunk)))
+    } else {
+        let choice = json!({
+            "index": 0,
+            "message": message(reply),
+            "logprobs": null,
+            "finish_reason": finish_reason(reply),
+        });
+        let rest = json!({
+            "object": "chat.completion",
+            "choices": [choice],
+            "usage": usage(reply),
+        });
+        Said::json(200, &with(&head, &rest))
+    };
+    said.with("x-request-id", format!("req_{id}"))
+}
+
+fn with(head: &Value, rest: &Value) -> Value {
+    let mut whole = head.clone();
+    for (key, value) in rest.as_object().into_iter().flatten() {
+        whole[key] = value.clone();
+    }
+    whole
+}
+
+fn finish_reason(reply: &Reply) -> &'static str {
+    if reply.calls.is_empty() { "stop" } else { "tool_calls" }
+}
+
+fn message(reply: &Reply) -> Value {
+    let text = Some(&reply.text).filter(|text| !text.is_empty());
+    let mut message = json!({"role": "assistant", "content": text, "refusal": null});
+    if !reply.calls.is_empty() {
+        message["tool_calls"] = reply.calls.iter().map(call).collect();
+    }
+    message
+}
+
+fn call(call: &super::Call) -> Value {
+    let function = json!({"name": call.name, "arguments": call.input.to_string()});
+    json!({"id": call.id, "type": "function", "function": function})
+}
+
+/// Cached tokens are part of the prompt here.
+fn usage(reply: &Reply) -> Value {
+    let tokens = reply.tokens;
+    let prompt = tokens.input + tokens.cache_read + tokens.cache_write;
+    json!({
+        "prompt_tokens": prompt,
+        "completion_tokens": tokens.output,
+        "total_tokens": prompt + tokens.output,
+        "prompt_tokens_details": {"cached_tokens": tokens.cache_read, "audio_tokens": 0},
+        "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
+    })
+}
+
+fn chunks(head: &Value, reply: &Reply, wants_usage: bool) -> Vec<Value> {
+    let chunk = |delta: Value, finish_reason: Option<&str>| {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": finish_reason});
+        with(head, &json!({"object": "chat.completion.chunk", "choices": [choice]}))
+    };
+    let mut chunks = vec![chunk(json!({"role": "assistant", "content": ""}), None)];
+    if !reply.text.is_empty() {
+        chunks.push(chunk(json!({"content": reply.text}), None));
+    }
+    for (index, called) in reply.calls.iter().enumerate() {
+        let mut called = call(called);
+        called["index"] = json!(index);
+        chunks.push(chunk(json!({"tool_calls": [called]}), None));
+    }
+    chunks.push(chunk(json!({}), Some(finish_reason(reply))));
+    if wants_usage {
+        let rest = json!({"object": "chat.completion.chunk", "choices": [], "usage": usage(reply)});
+        chunks.push(with(head, &rest));
+    }
+    chunks
+}
