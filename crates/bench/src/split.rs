@@ -8,6 +8,7 @@ use anyhow::anyhow;
 use ratchet_core::convention::{Interpreter, Sender};
 use ratchet_core::merge::Merge;
 use ratchet_core::price::PriceTable;
+use ratchet_core::span::Span;
 use ratchet_core::time::Timestamp;
 use ratchet_core::trace::TracePatch;
 use ratchet_server::app::Limits;
@@ -108,12 +109,12 @@ impl Preparer {
         Ok(prepared)
     }
 
-    fn interpret(&self, decoded: Decoded, received_at: Timestamp) -> Batch {
+    fn interpret(&self, decoded: Decoded<Span>, received_at: Timestamp) -> Batch {
         let mut observations = Vec::new();
         let mut traces: Vec<TracePatch> = Vec::new();
         for group in decoded.groups {
             let interpreter = Interpreter::new(group.origin, Sender::default());
-            for span in group.spans {
+            for span in group.items {
                 let said = interpreter.interpret(span);
                 observations.push(said.observation);
                 // Spans of a trace come together here, so its patch is the last one.

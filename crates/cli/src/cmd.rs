@@ -4,6 +4,8 @@ pub(crate) mod serve;
 pub(crate) mod demo;
 /// `ratchet keys`
 pub(crate) mod keys;
+/// `ratchet import`
+pub(crate) mod import;
 /// `ratchet projects`
 pub(crate) mod projects;
 /// `ratchet backup`
@@ -48,6 +50,8 @@ pub(crate) enum Command {
     Serve(serve::ServeArgs),
     /// Record a made-up week of agent traffic and stay up to be looked at
     Demo(demo::DemoArgs),
+    /// Record what other programs have kept
+    Import(import::ImportCommand),
     /// Make, list and revoke API keys
     Keys(keys::KeysCommand),
     /// List and make projects, and set how long they keep telemetry

@@ -37,6 +37,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Serve(args) => cmd::serve::run(&args),
         Command::Demo(args) => cmd::demo::run(&args),
+        Command::Import(args) => cmd::import::run(&args),
         Command::Keys(args) => cmd::keys::run(&args),
         Command::Projects(args) => cmd::projects::run(&args),
         Command::Backup(args) => cmd::backup::run(&args),

@@ -29,8 +29,12 @@ pub mod score;
 pub mod session;
 /// A span as OpenTelemetry tells it, before anyone interprets it.
 pub mod span;
+/// A log record as OpenTelemetry tells it.
+pub mod log;
 /// What span attributes mean.
 pub mod convention;
+/// What Claude Code tells of its work.
+pub mod claude_code;
 /// What model calls cost.
 pub mod price;
 /// What models are told: texts and chats that refer to one another.

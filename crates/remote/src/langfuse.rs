@@ -4,3 +4,5 @@ pub mod wire;
 pub mod replay;
 /// Asks a server and tells it things.
 pub mod client;
+/// What patches say, as events of theirs.
+pub mod statement;

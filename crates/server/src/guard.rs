@@ -54,7 +54,8 @@ fn request_span(method: &str, route: &str) -> Span {
 }
 
 fn is_otlp(route: &str) -> bool {
-    route.ends_with("/v1/traces") || route == otlp::grpc::EXPORT
+    let is_http = ["/v1/traces", "/v1/logs", "/v1/metrics"].iter().any(|end| route.ends_with(end));
+    is_http || [otlp::grpc::TRACES, otlp::grpc::LOGS, otlp::grpc::METRICS].contains(&route)
 }
 
 fn is_standard(method: &Method) -> bool {

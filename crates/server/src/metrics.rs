@@ -24,6 +24,10 @@ pub struct Metrics {
     requests: Family<RequestLabels, Counter>,
     spans_received: Counter,
     spans_rejected: Counter,
+    logs_received: Counter,
+    logs_rejected: Counter,
+    points_received: Counter,
+    points_rejected: Counter,
     bytes_received: Counter,
     commit_seconds: Histogram,
     queue_depth: Gauge,
@@ -46,6 +50,10 @@ impl Default for Metrics {
             requests: Family::default(),
             spans_received: Counter::default(),
             spans_rejected: Counter::default(),
+            logs_received: Counter::default(),
+            logs_rejected: Counter::default(),
+            points_received: Counter::default(),
+            points_rejected: Counter::default(),
             bytes_received: Counter::default(),
             // A quarter of a millisecond to four seconds.
             commit_seconds: Histogram::new(exponential_buckets(0.000_25, 2.0, 15)),
@@ -67,6 +75,10 @@ impl Metrics {
         to.register("requests", "Requests by route and status", self.requests.clone());
         to.register("spans_received", "Spans accepted", self.spans_received.clone());
         to.register("spans_rejected", "Spans refused", self.spans_rejected.clone());
+        to.register("logs_received", "Log records accepted", self.logs_received.clone());
+        to.register("logs_rejected", "Log records refused", self.logs_rejected.clone());
+        to.register("points_received", "Points of metrics seen", self.points_received.clone());
+        to.register("points_rejected", "Points of metrics refused", self.points_rejected.clone());
         to.register("received_bytes", "Bytes of bodies received", self.bytes_received.clone());
         to.register(
             "commit_seconds",
@@ -97,6 +109,18 @@ impl Metrics {
     pub fn count_spans(&self, accepted: u64, rejected: u64) {
         self.spans_received.inc_by(accepted);
         self.spans_rejected.inc_by(rejected);
+    }
+
+    /// Counts the log records of a request.
+    pub fn count_logs(&self, accepted: u64, rejected: u64) {
+        self.logs_received.inc_by(accepted);
+        self.logs_rejected.inc_by(rejected);
+    }
+
+    /// Counts the points of the metrics of a request.
+    pub fn count_points(&self, accepted: u64, rejected: u64) {
+        self.points_received.inc_by(accepted);
+        self.points_rejected.inc_by(rejected);
     }
 
     /// Counts the bytes of a body as they came over the wire.

@@ -19,17 +19,29 @@ mod protobuf;
 mod wire;
 /// What was taken and what was refused.
 mod intake;
+/// What spans, log records and metrics have in common.
+mod signal;
 /// A span while it is being read.
 mod draft;
+/// A log record while it is being read.
+mod log;
+/// A metric while it is being read.
+mod metric;
 /// Limits while reading.
 mod bounds;
 
+use ratchet_core::log::LogRecord;
+use ratchet_core::span::Span;
 use ratchet_core::time::Timestamp;
 
 use crate::app::Limits;
 use crate::error::ApiResult;
+use draft::SpanDraft;
 use intake::Intake;
 pub use intake::{Decoded, Rejected};
+use log::LogDraft;
+pub use metric::Metric;
+use signal::Draft;
 
 /// How an OTLP message is written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +61,41 @@ pub fn decode_traces(
     body: &[u8],
     limits: &Limits,
     received_at: Timestamp,
-) -> ApiResult<Decoded> {
-    let intake = Intake::new(limits, received_at);
+) -> ApiResult<Decoded<Span>> {
+    decode::<SpanDraft>(format, body, Intake::new(limits, received_at))
+}
+
+/// Reads an `ExportLogsServiceRequest` in the same way.
+///
+/// # Errors
+/// 400 if the body as a whole makes no sense, 413 if it holds too much.
+pub fn decode_logs(
+    format: Format,
+    body: &[u8],
+    limits: &Limits,
+    received_at: Timestamp,
+) -> ApiResult<Decoded<LogRecord>> {
+    decode::<LogDraft>(format, body, Intake::new(limits, received_at))
+}
+
+/// Reads an `ExportMetricsServiceRequest` in the same way.
+///
+/// # Errors
+/// 400 if the body as a whole makes no sense, 413 if it holds too much.
+pub fn decode_metrics(
+    format: Format,
+    body: &[u8],
+    limits: &Limits,
+    received_at: Timestamp,
+) -> ApiResult<Decoded<Metric>> {
+    decode::<Metric>(format, body, Intake::new(limits, received_at))
+}
+
+fn decode<D: Draft>(
+    format: Format,
+    body: &[u8],
+    intake: Intake<'_, D>,
+) -> ApiResult<Decoded<D::Item>> {
     match format {
         Format::Protobuf => protobuf::decode(body, intake),
         Format::Json => json::decode(body, intake),

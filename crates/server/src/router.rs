@@ -48,7 +48,9 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 /// Every method of the gRPC port.
 pub fn grpc_router(app: App) -> Router {
     Router::new()
-        .route(otlp::grpc::EXPORT, post(otlp::grpc::export))
+        .route(otlp::grpc::TRACES, post(otlp::grpc::traces))
+        .route(otlp::grpc::LOGS, post(otlp::grpc::logs))
+        .route(otlp::grpc::METRICS, post(otlp::grpc::metrics))
         .fallback(otlp::grpc::unimplemented)
         .layer(from_fn(guard::catch_panic))
         .layer(from_fn_with_state(app.clone(), guard::observe))

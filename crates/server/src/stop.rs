@@ -22,6 +22,11 @@ impl Stopper {
 }
 
 impl Stop {
+    /// Whether someone said stop.
+    pub fn is_requested(&self) -> bool {
+        *self.0.borrow()
+    }
+
     /// Returns once someone said stop, at once if they already did.
     pub async fn requested(&self) {
         let mut signal = self.0.clone();

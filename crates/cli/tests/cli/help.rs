@@ -13,6 +13,7 @@ fn each_command_explains_itself() {
     for command in [
         "serve",
         "demo",
+        "import claude-code",
         "keys create",
         "keys list",
         "keys revoke",

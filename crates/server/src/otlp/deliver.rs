@@ -1,52 +1,113 @@
 use ratchet_core::convention::Sender;
+use ratchet_core::time::Timestamp;
 use ratchet_stages::record::{self, Arrival};
+use ratchet_store::embedded::Prepared;
 
-use super::{Decoded, Format, Rejected, decode_traces};
+use super::{Decoded, Format, Rejected, decode_logs, decode_metrics, decode_traces};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::body::Received;
 use crate::error::ApiResult;
+
+/// What a request carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signal {
+    /// Spans, which are recorded.
+    Traces,
+    /// Log records. Claude Code's events are recorded, others rejected.
+    Logs,
+    /// Metrics. Claude Code's are taken note of, others rejected.
+    Metrics,
+}
 
 /// A request on its way to the store.
 #[derive(Debug)]
 pub(crate) struct Delivery {
     pub(crate) caller: Caller,
     pub(crate) sender: Sender,
+    pub(crate) signal: Signal,
     pub(crate) format: Format,
     pub(crate) received: Received,
 }
 
-/// Records the spans of a request and returns once they are on disk.
+/// Records what a request carries and returns once it is on disk.
 ///
 /// # Errors
 /// On any error nothing of the request was kept.
 pub(crate) async fn deliver(app: &App, delivery: Delivery) -> ApiResult<Rejected> {
     let effort = delivery.received.effort();
+    let signal = delivery.signal;
     let worker = app.clone();
-    let (prepared, accepted, rejected) =
-        app.workers.run(effort, move || prepare(&worker, delivery)).await?;
-    if let Some(prepared) = prepared {
+    let ready = app.workers.run(effort, move || prepare(&worker, delivery)).await?;
+    if let Some(prepared) = ready.prepared {
         let began = app.clock.monotonic();
         app.store.telemetry.commit(prepared).await?;
         app.metrics.observe_commit(app.clock.monotonic().saturating_duration_since(began));
     }
-    app.metrics.count_spans(accepted, rejected.count);
-    Ok(rejected)
+    match signal {
+        Signal::Traces => app.metrics.count_spans(ready.accepted, ready.rejected.count),
+        Signal::Logs => app.metrics.count_logs(ready.accepted, ready.rejected.count),
+        Signal::Metrics => app.metrics.count_points(ready.accepted, ready.rejected.count),
+    }
+    Ok(ready.rejected)
 }
 
-type Ready = (Option<ratchet_store::embedded::Prepared>, u64, Rejected);
+/// A request worked out, ready to be written.
+struct Ready {
+    prepared: Option<Prepared>,
+    accepted: u64,
+    rejected: Rejected,
+}
 
 fn prepare(app: &App, delivery: Delivery) -> ApiResult<Ready> {
-    let limits = &app.settings.limits;
     let received_at = app.clock.now();
-    let body = delivery.received.unpack(limits)?;
-    let Decoded { groups, accepted, rejected } =
-        decode_traces(delivery.format, &body, limits, received_at)?;
-    if groups.is_empty() {
-        return Ok((None, accepted, rejected));
-    }
+    let body = delivery.received.unpack(&app.settings.limits)?;
     let arrival =
         Arrival { project: delivery.caller.project, sender: delivery.sender, received_at };
+    match delivery.signal {
+        Signal::Traces => spans(app, delivery.format, &body, arrival),
+        Signal::Logs => logs(app, delivery.format, &body, arrival),
+        Signal::Metrics => metrics(app, delivery.format, &body, received_at),
+    }
+}
+
+fn spans(app: &App, format: Format, body: &[u8], arrival: Arrival) -> ApiResult<Ready> {
+    let Decoded { groups, accepted, rejected } =
+        decode_traces(format, body, &app.settings.limits, arrival.received_at)?;
+    if groups.is_empty() {
+        return Ok(Ready { prepared: None, accepted, rejected });
+    }
     let prepared = record::spans(&app.store.telemetry, arrival, groups);
-    Ok((Some(prepared), accepted, rejected))
+    Ok(Ready { prepared: Some(prepared), accepted, rejected })
+}
+
+fn logs(app: &App, format: Format, body: &[u8], arrival: Arrival) -> ApiResult<Ready> {
+    let Decoded { groups, accepted, mut rejected } =
+        decode_logs(format, body, &app.settings.limits, arrival.received_at)?;
+    let logged = record::logs(&app.store.telemetry, arrival, groups);
+    if logged.foreign > 0 {
+        let why = "only the events of Claude Code (claude_code.*) are recorded; set \
+                   OTEL_LOGS_EXPORTER to none for other programs";
+        rejected.add(logged.foreign, why.to_owned());
+    }
+    let accepted = accepted.saturating_sub(logged.foreign);
+    Ok(Ready { prepared: logged.prepared, accepted, rejected })
+}
+
+/// Counts the points of a request. None is kept: what Claude Code's metrics sum up is in its
+/// events and transcripts call by call, and counting both would count twice.
+fn metrics(app: &App, format: Format, body: &[u8], received_at: Timestamp) -> ApiResult<Ready> {
+    let Decoded { groups, mut rejected, .. } =
+        decode_metrics(format, body, &app.settings.limits, received_at)?;
+    let (mut accepted, mut foreign) = (0u64, 0u64);
+    for metric in groups.iter().flat_map(|group| &group.items) {
+        let is_ours = metric.name.starts_with("claude_code.");
+        let count = if is_ours { &mut accepted } else { &mut foreign };
+        *count = count.saturating_add(metric.points);
+    }
+    if foreign > 0 {
+        let why = "metrics are not recorded; set OTEL_METRICS_EXPORTER to none";
+        rejected.add(foreign, why.to_owned());
+    }
+    Ok(Ready { prepared: None, accepted, rejected })
 }

@@ -4,8 +4,11 @@ use ratchet_core::id::{Id, ObservationId, TraceId};
 use ratchet_core::span::{AttributeValue, Attributes, Span, SpanEvent, SpanLink, SpanStatus};
 use ratchet_core::time::Timestamp;
 
-use super::bounds::Capped;
-use super::wire::WireError;
+use super::bounds::{Bounds, Capped};
+use super::json::span::SpanReader;
+use super::signal::{Draft, Envelope};
+use super::wire::{self, WireError};
+use super::{json, protobuf};
 
 /// Tells in the metadata how many attributes of a span were beyond the limit.
 const DROPPED_ATTRIBUTES: &str = "ratchet.dropped_attributes";
@@ -119,6 +122,39 @@ impl SpanDraft {
             links: self.links.kept,
             status: status(self.status_code, self.status_message),
         }
+    }
+}
+
+impl Draft for SpanDraft {
+    type Item = Span;
+
+    const ENVELOPE: Envelope = Envelope {
+        message: "ExportTraceServiceRequest",
+        noun: "span",
+        resources: ["resourceSpans", "resource_spans"],
+        scopes: ["scopeSpans", "scope_spans"],
+        items: ["spans", "spans"],
+    };
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn read_protobuf(
+        &mut self,
+        fields: wire::Fields<'_>,
+        bounds: &mut Bounds<'_>,
+    ) -> Result<(), Fault> {
+        protobuf::span(fields, self, bounds)
+    }
+
+    fn read_json(&mut self, text: &[u8], bounds: &mut Bounds<'_>) -> Result<(), serde_json::Error> {
+        json::read(text, &mut SpanReader { draft: self, bounds })
+    }
+
+    fn finish(&mut self, received_at: Timestamp) -> Result<Span, Fault> {
+        let verified = self.verify(received_at)?;
+        Ok(std::mem::take(self).into_span(verified))
     }
 }
 

@@ -1,4 +1,4 @@
-//! OTLP over gRPC: one method, one message each way. The frame around the message is read here,
+//! OTLP over gRPC: one method for each signal, one message each way. The frame around the message is read here,
 //! so that bodies pass the same limits, decoder and threads as over HTTP.
 
 use axum::body::Body;
@@ -13,7 +13,7 @@ use std::future::ready;
 use std::time::Duration;
 use tonic::{Code, Status};
 
-use super::deliver::{Delivery, deliver};
+use super::deliver::{Delivery, Signal, deliver};
 use super::reply::{self, Detail, RpcStatus};
 use super::{Format, Rejected, http};
 use crate::app::App;
@@ -21,15 +21,33 @@ use crate::auth::Caller;
 use crate::body::{Encoding, Received};
 use crate::error::{ApiError, ApiResult};
 
-/// Where exporters call.
-pub(crate) const EXPORT: &str = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+/// Where exporters of spans call.
+pub(crate) const TRACES: &str = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+/// Where exporters of log records call.
+pub(crate) const LOGS: &str = "/opentelemetry.proto.collector.logs.v1.LogsService/Export";
+/// Where exporters of metrics call.
+pub(crate) const METRICS: &str = "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export";
 
 /// A flag and a length stand before each message.
 const PREFIX_BYTES: usize = 5;
 
 /// `TraceService/Export`
-pub(crate) async fn export(State(app): State<App>, request: Request) -> Response {
-    match record(&app, request).await {
+pub(crate) async fn traces(State(app): State<App>, request: Request) -> Response {
+    answer(&app, Signal::Traces, request).await
+}
+
+/// `LogsService/Export`
+pub(crate) async fn logs(State(app): State<App>, request: Request) -> Response {
+    answer(&app, Signal::Logs, request).await
+}
+
+/// `MetricsService/Export`
+pub(crate) async fn metrics(State(app): State<App>, request: Request) -> Response {
+    answer(&app, Signal::Metrics, request).await
+}
+
+async fn answer(app: &App, signal: Signal, request: Request) -> Response {
+    match record(app, signal, request).await {
         Ok(rejected) => success(&reply::message(&rejected).encode_to_vec()),
         Err(error) => {
             let mut response: Response = status(&error).into_http();
@@ -43,11 +61,13 @@ pub(crate) async fn export(State(app): State<App>, request: Request) -> Response
 /// Any other method.
 pub(crate) async fn unimplemented(request: Request) -> Response {
     let path = request.uri().path();
-    Status::unimplemented(format!("there is no {path}; only traces are recorded, at {EXPORT}"))
-        .into_http()
+    Status::unimplemented(format!(
+        "there is no {path}; OTLP's spans, logs and metrics are read here"
+    ))
+    .into_http()
 }
 
-async fn record(app: &App, request: Request) -> ApiResult<Rejected> {
+async fn record(app: &App, signal: Signal, request: Request) -> ApiResult<Rejected> {
     let headers = request.headers().clone();
     let caller = Caller::identify(app, &headers).await?.may_record()?.0;
     check_content_type(&headers)?;
@@ -55,7 +75,7 @@ async fn record(app: &App, request: Request) -> ApiResult<Rejected> {
     let (wire, encoding) = unframe(framed.wire.clone(), &headers)?;
     let received = framed.reframed(wire, encoding);
     let sender = http::sender(&headers);
-    deliver(app, Delivery { caller, sender, format: Format::Protobuf, received }).await
+    deliver(app, Delivery { caller, sender, signal, format: Format::Protobuf, received }).await
 }
 
 fn check_content_type(headers: &HeaderMap) -> ApiResult<()> {

@@ -2,13 +2,12 @@ use axum::extract::{FromRequest, Request, State};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
-use axum::routing::post;
 use ratchet_core::convention::Sender;
 use ratchet_core::limit::elide;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::deliver::{Delivery, deliver};
+use super::deliver::{Delivery, Signal, deliver};
 use super::{Format, Rejected, reply};
 use crate::app::App;
 use crate::auth::Caller;
@@ -23,10 +22,8 @@ const INGESTION_VERSION: u64 = 4;
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default()
         .routes(also_at(routes!(traces), "/v1/traces"))
-        .route("/v1/logs", post(traces_only))
-        .route("/v1/metrics", post(traces_only))
-        .route("/api/public/otel/v1/logs", post(traces_only))
-        .route("/api/public/otel/v1/metrics", post(traces_only))
+        .routes(also_at(routes!(logs), "/v1/logs"))
+        .routes(also_at(routes!(metrics), "/v1/metrics"))
 }
 
 /// `POST /v1/traces` and `POST /api/public/otel/v1/traces`: records spans.
@@ -52,31 +49,83 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
     )
 )]
 pub(crate) async fn traces(State(app): State<App>, request: Request) -> Response {
+    answer(&app, Signal::Traces, request).await
+}
+
+/// `POST /v1/logs` and `POST /api/public/otel/v1/logs`: records Claude Code's events.
+#[utoipa::path(
+    post,
+    path = "/api/public/otel/v1/logs",
+    tag = "OpenTelemetry",
+    request_body(
+        description = "An ExportLogsServiceRequest",
+        content((Object = "application/json"), (Vec<u8> = "application/x-protobuf"))
+    ),
+    responses(
+        (
+            status = 200,
+            description = "An ExportLogsServiceResponse, in the encoding of the request",
+            content((Object = "application/json"), (Vec<u8> = "application/x-protobuf"))
+        ),
+        (
+            status = "default",
+            description = "A google.rpc.Status, in the encoding of the request",
+            content((Object = "application/json"), (Vec<u8> = "application/x-protobuf"))
+        ),
+    )
+)]
+pub(crate) async fn logs(State(app): State<App>, request: Request) -> Response {
+    answer(&app, Signal::Logs, request).await
+}
+
+/// `POST /v1/metrics` and `POST /api/public/otel/v1/metrics`: takes note of Claude Code's metrics.
+#[utoipa::path(
+    post,
+    path = "/api/public/otel/v1/metrics",
+    tag = "OpenTelemetry",
+    request_body(
+        description = "An ExportMetricsServiceRequest",
+        content((Object = "application/json"), (Vec<u8> = "application/x-protobuf"))
+    ),
+    responses(
+        (
+            status = 200,
+            description = "An ExportMetricsServiceResponse, in the encoding of the request",
+            content((Object = "application/json"), (Vec<u8> = "application/x-protobuf"))
+        ),
+        (
+            status = "default",
+            description = "A google.rpc.Status, in the encoding of the request",
+            content((Object = "application/json"), (Vec<u8> = "application/x-protobuf"))
+        ),
+    )
+)]
+pub(crate) async fn metrics(State(app): State<App>, request: Request) -> Response {
+    answer(&app, Signal::Metrics, request).await
+}
+
+async fn answer(app: &App, signal: Signal, request: Request) -> Response {
     let format = format(request.headers());
     // Whoever sends something else gets JSON, which people can read.
     let shown = *format.as_ref().unwrap_or(&Format::Json);
-    match export(&app, format, request).await {
-        Ok(rejected) => reply::success(shown, &rejected),
+    match export(app, signal, format, request).await {
+        Ok(rejected) => reply::success(signal, shown, &rejected),
         Err(error) => reply::failure(shown, &error),
     }
 }
 
-async fn export(app: &App, format: ApiResult<Format>, request: Request) -> ApiResult<Rejected> {
+async fn export(
+    app: &App,
+    signal: Signal,
+    format: ApiResult<Format>,
+    request: Request,
+) -> ApiResult<Rejected> {
     let caller = Caller::identify(app, request.headers()).await?.may_record()?.0;
     let format = format?;
     check_version(request.headers())?;
     let sender = sender(request.headers());
     let received = Received::from_request(request, app).await?;
-    deliver(app, Delivery { caller, sender, format, received }).await
-}
-
-/// `POST /v1/logs`, `POST /v1/metrics` and the same under `/api/public/otel`
-pub(crate) async fn traces_only(request: Request) -> Response {
-    let error = ApiError::NotFound(
-        "only traces are recorded; set OTEL_LOGS_EXPORTER and OTEL_METRICS_EXPORTER to none"
-            .to_owned(),
-    );
-    reply::failure(format(request.headers()).unwrap_or(Format::Json), &error)
+    deliver(app, Delivery { caller, sender, signal, format, received }).await
 }
 
 fn format(headers: &HeaderMap) -> ApiResult<Format> {

@@ -1,10 +1,11 @@
 use ratchet_core::limit::elide;
-use ratchet_core::span::{Attributes, Origin, Span};
+use ratchet_core::span::{Attributes, Origin};
 use ratchet_core::time::Timestamp;
-use ratchet_stages::record::SpanGroup;
+use ratchet_stages::record::Parcel;
 
 use super::bounds::Bounds;
-use super::draft::{Fault, SpanDraft};
+use super::draft::Fault;
+use super::signal::Draft;
 use crate::app::Limits;
 use crate::error::{ApiError, ApiResult};
 
@@ -13,11 +14,11 @@ const NAMED: usize = 5;
 /// How much of a rejected span's name is shown.
 const NAME_BYTES: usize = 80;
 
-/// What a request holds.
+/// What a request holds: spans, log records or metrics.
 #[derive(Debug)]
-pub struct Decoded {
-    /// The good spans.
-    pub groups: Vec<SpanGroup>,
+pub struct Decoded<T> {
+    /// The good ones.
+    pub groups: Vec<Parcel<T>>,
     /// How many of them there are.
     pub accepted: u64,
     /// The bad ones.
@@ -33,6 +34,14 @@ pub struct Rejected {
 }
 
 impl Rejected {
+    /// Counts some more, for one reason that is told while there is room.
+    pub(crate) fn add(&mut self, count: u64, reason: String) {
+        self.count += count;
+        if self.reasons.len() < NAMED && !self.reasons.contains(&reason) {
+            self.reasons.push(reason);
+        }
+    }
+
     /// What is wrong, in one line; empty when nothing is.
     pub fn message(&self) -> String {
         let named = self.reasons.len() as u64;
@@ -44,97 +53,113 @@ impl Rejected {
     }
 }
 
-/// A library's spans while they are being read.
+/// What a library sent, while it is being read.
+#[derive(Debug)]
+pub(crate) struct ScopeDraft<T> {
+    pub(crate) about: ScopeAbout,
+    pub(crate) items: Vec<T>,
+}
+
+/// What a library says of itself.
 #[derive(Debug, Default)]
-pub(crate) struct ScopeDraft {
+pub(crate) struct ScopeAbout {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) attributes: Attributes,
-    pub(crate) spans: Vec<Span>,
 }
 
-/// A process's spans while they are being read.
-#[derive(Debug, Default)]
-pub(crate) struct ResourceDraft {
+impl<T> Default for ScopeDraft<T> {
+    fn default() -> Self {
+        Self { about: ScopeAbout::default(), items: Vec::new() }
+    }
+}
+
+/// What a process sent, while it is being read.
+#[derive(Debug)]
+pub(crate) struct ResourceDraft<T> {
     pub(crate) attributes: Attributes,
-    scopes: Vec<ScopeDraft>,
+    scopes: Vec<ScopeDraft<T>>,
 }
 
-impl ResourceDraft {
-    /// Adds a library; one without spans says nothing.
-    pub(crate) fn push(&mut self, scope: ScopeDraft) {
-        if !scope.spans.is_empty() {
+impl<T> Default for ResourceDraft<T> {
+    fn default() -> Self {
+        Self { attributes: Attributes::default(), scopes: Vec::new() }
+    }
+}
+
+impl<T> ResourceDraft<T> {
+    /// Adds a library; one that sent nothing says nothing.
+    pub(crate) fn push(&mut self, scope: ScopeDraft<T>) {
+        if !scope.items.is_empty() {
             self.scopes.push(scope);
         }
     }
 }
 
-/// Collects spans, good and bad, and keeps the request within its limits.
+/// Collects what a request holds, good and bad, and keeps it within its limits.
 #[derive(Debug)]
-pub(crate) struct Intake<'a> {
+pub(crate) struct Intake<'a, D: Draft> {
     pub(crate) bounds: Bounds<'a>,
     received_at: Timestamp,
     seen: u64,
-    decoded: Decoded,
+    decoded: Decoded<D::Item>,
 }
 
-impl<'a> Intake<'a> {
+impl<'a, D: Draft> Intake<'a, D> {
     pub(crate) fn new(limits: &'a Limits, received_at: Timestamp) -> Self {
         let rejected = Rejected::default();
         let decoded = Decoded { groups: Vec::new(), accepted: 0, rejected };
         Self { bounds: Bounds::new(limits), received_at, seen: 0, decoded }
     }
 
-    /// Notes that one more span begins.
-    pub(crate) fn begin_span(&mut self) -> ApiResult<()> {
+    /// Notes that one more thing begins.
+    pub(crate) fn begin(&mut self) -> ApiResult<()> {
         self.seen += 1;
         let limit = self.bounds.limits.batch_len;
         if self.seen > limit as u64 {
             return Err(ApiError::TooLarge(format!(
-                "the request has more than {limit} spans; send smaller batches"
+                "the request has more than {limit} {}s; send smaller batches",
+                D::ENVELOPE.noun
             )));
         }
         Ok(())
     }
 
-    /// Takes a span as far as it could be read.
-    pub(crate) fn end_span(
+    /// Takes a thing as far as it could be read.
+    pub(crate) fn end(
         &mut self,
-        mut draft: SpanDraft,
+        mut draft: D,
         read: Result<(), Fault>,
-        scope: &mut ScopeDraft,
+        scope: &mut ScopeDraft<D::Item>,
     ) -> ApiResult<()> {
-        match read.and_then(|()| draft.verify(self.received_at)) {
-            Ok(verified) => scope.spans.push(draft.into_span(verified)),
-            Err(fault) => self.reject(&draft.name, &fault),
+        match read.and_then(|()| draft.finish(self.received_at)) {
+            Ok(item) => scope.items.push(item),
+            Err(fault) => self.reject(draft.name(), &fault),
         }
         self.bounds.refusal().map_or(Ok(()), Err)
     }
 
     fn reject(&mut self, name: &str, fault: &Fault) {
-        let rejected = &mut self.decoded.rejected;
-        rejected.count += 1;
-        if rejected.reasons.len() < NAMED {
-            let name = elide(name, NAME_BYTES);
-            rejected.reasons.push(format!("span {} ({name}): {fault}", self.seen));
-        }
+        let name = elide(name, NAME_BYTES);
+        let reason = format!("{} {} ({name}): {fault}", D::ENVELOPE.noun, self.seen);
+        self.decoded.rejected.add(1, reason);
     }
 
     /// Takes what one process sent.
-    pub(crate) fn end_resource(&mut self, resource: ResourceDraft) {
+    pub(crate) fn end_resource(&mut self, resource: ResourceDraft<D::Item>) {
         for scope in resource.scopes {
-            self.decoded.accepted += scope.spans.len() as u64;
+            self.decoded.accepted += scope.items.len() as u64;
             let origin = Origin {
                 resource: resource.attributes.clone(),
-                scope_name: scope.name,
-                scope_version: scope.version,
-                scope: scope.attributes,
+                scope_name: scope.about.name,
+                scope_version: scope.about.version,
+                scope: scope.about.attributes,
             };
-            self.decoded.groups.push(SpanGroup { origin, spans: scope.spans });
+            self.decoded.groups.push(Parcel { origin, items: scope.items });
         }
     }
 
-    pub(crate) fn finish(self) -> Decoded {
+    pub(crate) fn finish(self) -> Decoded<D::Item> {
         self.decoded
     }
 }

@@ -4,7 +4,11 @@
 //! strings or `{low, high}` pairs, enums as numbers or names, null for anything left out.
 
 /// A span's fields.
-mod span;
+pub(super) mod span;
+/// A log record's fields.
+pub(super) mod log;
+/// A metric's fields.
+pub(super) mod metric;
 /// Attribute values.
 mod value;
 /// Texts, numbers and ids.
@@ -17,45 +21,48 @@ use serde::de::{DeserializeSeed, Deserializer, Error};
 use serde_json::value::RawValue;
 
 use super::bounds::Bounds;
-use super::draft::{AttributesDraft, Fault, SpanDraft};
-use super::intake::{Decoded, Intake, ResourceDraft, ScopeDraft};
+use super::draft::{AttributesDraft, Fault};
+use super::intake::{Decoded, Intake, ResourceDraft, ScopeAbout, ScopeDraft};
+use super::signal::Draft;
 use crate::error::{ApiError, ApiResult};
 use scalar::Text;
+pub(super) use shape::read;
 use shape::{Fields, Items, List, Object, skip};
-use span::SpanReader;
 use value::AttributeList;
 
-/// Reads an `ExportTraceServiceRequest`.
-pub(crate) fn decode(body: &[u8], intake: Intake<'_>) -> ApiResult<Decoded> {
+/// Reads an export request.
+pub(crate) fn decode<D: Draft>(body: &[u8], intake: Intake<'_, D>) -> ApiResult<Decoded<D::Item>> {
     let mut request = Request { intake, refused: None };
-    let read = shape::read(body, &mut request);
+    let outcome = read(body, &mut request);
     if let Some(refused) = request.refused.or_else(|| request.intake.bounds.refusal()) {
         return Err(refused);
     }
-    read.map_err(|error| {
-        ApiError::Invalid(format!("the body is not an ExportTraceServiceRequest in JSON: {error}"))
+    outcome.map_err(|error| {
+        let message = D::ENVELOPE.message;
+        ApiError::Invalid(format!("the body is not an {message} in JSON: {error}"))
     })?;
     Ok(request.intake.finish())
 }
 
 /// The whole request. What refuses all of it is kept apart from errors of the JSON itself.
-struct Request<'l> {
-    intake: Intake<'l>,
+struct Request<'l, D: Draft> {
+    intake: Intake<'l, D>,
     refused: Option<ApiError>,
 }
 
-impl<'de> Fields<'de> for Request<'_> {
+impl<'de, S: Draft> Fields<'de> for Request<'_, S> {
     fn field<D: Deserializer<'de>>(&mut self, name: &str, value: D) -> Result<(), D::Error> {
-        match name {
-            "resourceSpans" | "resource_spans" => List(self).deserialize(value),
-            _ => skip(value),
+        if S::ENVELOPE.resources.contains(&name) {
+            List(self).deserialize(value)
+        } else {
+            skip(value)
         }
     }
 }
 
-impl<'de> Items<'de> for Request<'_> {
+impl<'de, S: Draft> Items<'de> for Request<'_, S> {
     fn item<D: Deserializer<'de>>(&mut self, item: D) -> Result<(), D::Error> {
-        let mut resource = ResourceSpans { request: self, draft: ResourceDraft::default() };
+        let mut resource = Resource { request: self, draft: ResourceDraft::default() };
         Object(&mut resource).deserialize(item)?;
         let draft = resource.draft;
         self.intake.end_resource(draft);
@@ -63,12 +70,13 @@ impl<'de> Items<'de> for Request<'_> {
     }
 }
 
-struct ResourceSpans<'r, 'l> {
-    request: &'r mut Request<'l>,
-    draft: ResourceDraft,
+/// What one process sent.
+struct Resource<'r, 'l, S: Draft> {
+    request: &'r mut Request<'l, S>,
+    draft: ResourceDraft<S::Item>,
 }
 
-impl<'de> Fields<'de> for ResourceSpans<'_, '_> {
+impl<'de, S: Draft> Fields<'de> for Resource<'_, '_, S> {
     fn field<D: Deserializer<'de>>(&mut self, name: &str, value: D) -> Result<(), D::Error> {
         match name {
             "resource" => {
@@ -77,15 +85,16 @@ impl<'de> Fields<'de> for ResourceSpans<'_, '_> {
                 self.draft.attributes = resource.attributes.into_shared_attributes();
                 Ok(())
             }
-            "scopeSpans" | "scope_spans" => List(self).deserialize(value),
+            scopes if S::ENVELOPE.scopes.contains(&scopes) => List(self).deserialize(value),
             _ => skip(value),
         }
     }
 }
 
-impl<'de> Items<'de> for ResourceSpans<'_, '_> {
+impl<'de, S: Draft> Items<'de> for Resource<'_, '_, S> {
     fn item<D: Deserializer<'de>>(&mut self, item: D) -> Result<(), D::Error> {
-        let mut scope = ScopeSpans { request: self.request, draft: ScopeDraft::default() };
+        let draft = ScopeDraft::default();
+        let mut scope = Scope { request: self.request, draft };
         Object(&mut scope).deserialize(item)?;
         let draft = scope.draft;
         self.draft.push(draft);
@@ -93,47 +102,47 @@ impl<'de> Items<'de> for ResourceSpans<'_, '_> {
     }
 }
 
-struct ScopeSpans<'r, 'l> {
-    request: &'r mut Request<'l>,
-    draft: ScopeDraft,
+/// What one library sent.
+struct Scope<'r, 'l, S: Draft> {
+    request: &'r mut Request<'l, S>,
+    draft: ScopeDraft<S::Item>,
 }
 
-impl<'de> Fields<'de> for ScopeSpans<'_, '_> {
+impl<'de, S: Draft> Fields<'de> for Scope<'_, '_, S> {
     fn field<D: Deserializer<'de>>(&mut self, name: &str, value: D) -> Result<(), D::Error> {
         match name {
             "scope" => {
                 let mut scope = Holder::new(&mut self.request.intake.bounds);
                 Object(&mut scope).deserialize(value)?;
-                self.draft.name = scope.name;
-                self.draft.version = scope.version;
-                self.draft.attributes = scope.attributes.into_shared_attributes();
+                let attributes = scope.attributes.into_shared_attributes();
+                let (name, version) = (scope.name, scope.version);
+                self.draft.about = ScopeAbout { name, version, attributes };
                 Ok(())
             }
-            "spans" => List(self).deserialize(value),
+            items if S::ENVELOPE.items.contains(&items) => List(self).deserialize(value),
             _ => skip(value),
         }
     }
 }
 
-impl<'de> Items<'de> for ScopeSpans<'_, '_> {
-    /// Cuts a span out of the text first, so that a bad one is rejected alone.
+impl<'de, S: Draft> Items<'de> for Scope<'_, '_, S> {
+    /// Cuts a thing out of the text first, so that a bad one is rejected alone.
     fn item<D: Deserializer<'de>>(&mut self, item: D) -> Result<(), D::Error> {
         let text = <&'de RawValue>::deserialize(item)?;
-        self.span(text).map_err(|refused| {
+        self.take(text).map_err(|refused| {
             self.request.refused = Some(refused);
             D::Error::custom("refused")
         })
     }
 }
 
-impl ScopeSpans<'_, '_> {
-    fn span(&mut self, text: &RawValue) -> ApiResult<()> {
+impl<S: Draft> Scope<'_, '_, S> {
+    fn take(&mut self, text: &RawValue) -> ApiResult<()> {
         let intake = &mut self.request.intake;
-        intake.begin_span()?;
-        let mut draft = SpanDraft::default();
-        let mut span = SpanReader { draft: &mut draft, bounds: &mut intake.bounds };
-        let read = shape::read(text.get().as_bytes(), &mut span).map_err(Fault::from);
-        intake.end_span(draft, read, &mut self.draft)
+        intake.begin()?;
+        let mut draft = S::default();
+        let read = draft.read_json(text.get().as_bytes(), &mut intake.bounds).map_err(Fault::from);
+        intake.end(draft, read, &mut self.draft)
     }
 }
 

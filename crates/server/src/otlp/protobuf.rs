@@ -4,46 +4,53 @@ use super::bounds::Bounds;
 use super::draft::{
     AttributesDraft, Fault, SpanDraft, StatusCode, parent_id, span_id, timestamp, trace_id,
 };
-use super::intake::{Decoded, Intake, ResourceDraft, ScopeDraft};
+use super::intake::{Decoded, Intake, ResourceDraft, ScopeAbout, ScopeDraft};
+use super::signal::Draft;
 use super::wire::{Field, Fields};
 use crate::error::{ApiError, ApiResult};
 
-/// Reads an `ExportTraceServiceRequest`. Field numbers are those of the protocol's files.
-pub(crate) fn decode(body: &[u8], mut intake: Intake<'_>) -> ApiResult<Decoded> {
+/// Reads an export request. Field numbers are those of the protocol's files; the envelope has the
+/// same ones whatever is in it.
+pub(crate) fn decode<D: Draft>(
+    body: &[u8],
+    mut intake: Intake<'_, D>,
+) -> ApiResult<Decoded<D::Item>> {
     let mut fields = Fields::of(body);
-    while let Some(field) = fields.next().map_err(malformed)? {
+    while let Some(field) = fields.next().map_err(malformed::<D>)? {
         if field.number == 1 {
-            let resource_spans = field.message().map_err(malformed)?;
-            let resource = resource(resource_spans, &mut intake)?;
+            let message = field.message().map_err(malformed::<D>)?;
+            let resource = resource(message, &mut intake)?;
             intake.end_resource(resource);
         }
     }
     Ok(intake.finish())
 }
 
-/// What is wrong outside any span: nothing can be saved then.
-fn malformed(fault: impl Into<Fault>) -> ApiError {
-    let message = match fault.into() {
+/// What is wrong in the envelope: nothing can be saved then.
+fn malformed<D: Draft>(fault: impl Into<Fault>) -> ApiError {
+    let why = match fault.into() {
         fault @ Fault::TooManyValues(_) => return ApiError::TooLarge(fault.to_string()),
         fault => fault.to_string(),
     };
-    ApiError::Invalid(format!(
-        "the body is not an ExportTraceServiceRequest in protobuf: {message}"
-    ))
+    let message = D::ENVELOPE.message;
+    ApiError::Invalid(format!("the body is not an {message} in protobuf: {why}"))
 }
 
-fn resource(mut fields: Fields<'_>, intake: &mut Intake<'_>) -> ApiResult<ResourceDraft> {
+fn resource<D: Draft>(
+    mut fields: Fields<'_>,
+    intake: &mut Intake<'_, D>,
+) -> ApiResult<ResourceDraft<D::Item>> {
     let mut resource = ResourceDraft::default();
-    while let Some(field) = fields.next().map_err(malformed)? {
+    while let Some(field) = fields.next().map_err(malformed::<D>)? {
         match field.number {
             1 => {
-                let message = field.message().map_err(malformed)?;
-                let attributes = holder(message, 1, &mut intake.bounds).map_err(malformed)?;
+                let message = field.message().map_err(malformed::<D>)?;
+                let attributes = holder(message, 1, &mut intake.bounds).map_err(malformed::<D>)?;
                 resource.attributes = attributes.into_shared_attributes();
             }
             2 => {
-                let scope = scope_spans(field.message().map_err(malformed)?, intake)?;
-                resource.push(scope);
+                let message = field.message().map_err(malformed::<D>)?;
+                resource.push(scope(message, intake)?);
             }
             _ => {}
         }
@@ -51,21 +58,24 @@ fn resource(mut fields: Fields<'_>, intake: &mut Intake<'_>) -> ApiResult<Resour
     Ok(resource)
 }
 
-fn scope_spans(mut fields: Fields<'_>, intake: &mut Intake<'_>) -> ApiResult<ScopeDraft> {
+fn scope<D: Draft>(
+    mut fields: Fields<'_>,
+    intake: &mut Intake<'_, D>,
+) -> ApiResult<ScopeDraft<D::Item>> {
     let mut scope = ScopeDraft::default();
-    while let Some(field) = fields.next().map_err(malformed)? {
+    while let Some(field) = fields.next().map_err(malformed::<D>)? {
         match field.number {
             1 => {
-                let message = field.message().map_err(malformed)?;
-                instrumentation_scope(message, &mut scope, &mut intake.bounds)
-                    .map_err(malformed)?;
+                let message = field.message().map_err(malformed::<D>)?;
+                scope_about(message, &mut scope.about, &mut intake.bounds)
+                    .map_err(malformed::<D>)?;
             }
             2 => {
-                let message = field.message().map_err(malformed)?;
-                intake.begin_span()?;
-                let mut draft = SpanDraft::default();
-                let read = span(message, &mut draft, &mut intake.bounds);
-                intake.end_span(draft, read, &mut scope)?;
+                let message = field.message().map_err(malformed::<D>)?;
+                intake.begin()?;
+                let mut draft = D::default();
+                let read = draft.read_protobuf(message, &mut intake.bounds);
+                intake.end(draft, read, &mut scope)?;
             }
             _ => {}
         }
@@ -73,20 +83,20 @@ fn scope_spans(mut fields: Fields<'_>, intake: &mut Intake<'_>) -> ApiResult<Sco
     Ok(scope)
 }
 
-fn instrumentation_scope(
+fn scope_about(
     fields: Fields<'_>,
-    scope: &mut ScopeDraft,
+    about: &mut ScopeAbout,
     bounds: &mut Bounds<'_>,
 ) -> Result<(), Fault> {
     let mut rest = fields;
     while let Some(field) = rest.next()? {
         match field.number {
-            1 => scope.name = bounds.text(field.text()?),
-            2 => scope.version = bounds.text(field.text()?),
+            1 => about.name = bounds.text(field.text()?),
+            2 => about.version = bounds.text(field.text()?),
             _ => {}
         }
     }
-    scope.attributes = holder(fields, 3, bounds)?.into_shared_attributes();
+    about.attributes = holder(fields, 3, bounds)?.into_shared_attributes();
     Ok(())
 }
 
@@ -105,7 +115,8 @@ fn holder(
     Ok(attributes)
 }
 
-fn span(
+/// Reads a span.
+pub(super) fn span(
     mut fields: Fields<'_>,
     draft: &mut SpanDraft,
     bounds: &mut Bounds<'_>,
@@ -180,7 +191,8 @@ fn status(
     Ok(())
 }
 
-fn attribute(
+/// Reads an attribute, if there is room for one more.
+pub(super) fn attribute(
     field: &Field<'_>,
     attributes: &mut AttributesDraft,
     bounds: &mut Bounds<'_>,
@@ -208,7 +220,8 @@ fn key_value(
     Ok((key, value))
 }
 
-fn any_value(
+/// Reads a value of any type.
+pub(super) fn any_value(
     mut fields: Fields<'_>,
     bounds: &mut Bounds<'_>,
     depth: usize,

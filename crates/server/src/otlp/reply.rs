@@ -8,17 +8,18 @@ use prost::Message;
 use serde_json::json;
 use tonic::Code;
 
+use super::deliver::Signal;
 use super::{Format, Rejected};
 use crate::error::ApiError;
 
 /// The answer to a request that was recorded, or most of it.
-pub(crate) fn success(format: Format, rejected: &Rejected) -> Response {
+pub(crate) fn success(signal: Signal, format: Format, rejected: &Rejected) -> Response {
     let body = match format {
         Format::Protobuf => message(rejected).encode_to_vec(),
         Format::Json if rejected.count == 0 => b"{}".to_vec(),
         Format::Json => json!({"partialSuccess": {
             // 64-bit numbers are strings in protobuf's JSON.
-            "rejectedSpans": rejected.count.to_string(),
+            rejected_key(signal): rejected.count.to_string(),
             "errorMessage": rejected.message(),
         }})
         .to_string()
@@ -27,7 +28,16 @@ pub(crate) fn success(format: Format, rejected: &Rejected) -> Response {
     respond(StatusCode::OK, format, body)
 }
 
-/// The protocol's response message.
+fn rejected_key(signal: Signal) -> &'static str {
+    match signal {
+        Signal::Traces => "rejectedSpans",
+        Signal::Logs => "rejectedLogRecords",
+        Signal::Metrics => "rejectedDataPoints",
+    }
+}
+
+/// The protocol's response message. Those for logs and metrics have other names and the same
+/// bytes.
 pub(crate) fn message(rejected: &Rejected) -> ExportTraceServiceResponse {
     let partial_success = (rejected.count > 0).then(|| ExportTracePartialSuccess {
         rejected_spans: i64::try_from(rejected.count).unwrap_or(i64::MAX),

@@ -16,15 +16,19 @@ use crate::error::{ApiError, ApiResult};
 
 const RECEIVED_AT: Timestamp = Timestamp::from_nanos(777);
 
-fn decode_with(format: Format, body: &[u8], limits: &Limits) -> ApiResult<Decoded> {
+fn decode_with(
+    format: Format,
+    body: &[u8],
+    limits: &Limits,
+) -> ApiResult<Decoded<ratchet_core::span::Span>> {
     decode_traces(format, body, limits, RECEIVED_AT)
 }
 
-fn decode_json(body: &str) -> ApiResult<Decoded> {
+fn decode_json(body: &str) -> ApiResult<Decoded<ratchet_core::span::Span>> {
     decode_with(Format::Json, body.as_bytes(), &Limits::default())
 }
 
-fn decode_protobuf(spans: Vec<Span>) -> Decoded {
+fn decode_protobuf(spans: Vec<Span>) -> Decoded<ratchet_core::span::Span> {
     decode_with(Format::Protobuf, &request(spans), &Limits::default()).unwrap()
 }
 
@@ -147,9 +151,9 @@ fn both_formats_say_the_same() {
         (group.origin.scope_name.as_str(), group.origin.scope_version.as_str()),
         ("lib", "1.2")
     );
-    assert_eq!(group.spans[0].status, SpanStatus::Error(Some("timeout".to_owned())));
-    assert_eq!(group.spans[0].parent.as_ref().unwrap().to_string(), "efefefefefefefef");
-    assert_eq!(group.spans[0].attributes.0.len(), 5);
+    assert_eq!(group.items[0].status, SpanStatus::Error(Some("timeout".to_owned())));
+    assert_eq!(group.items[0].parent.as_ref().unwrap().to_string(), "efefefefefefefef");
+    assert_eq!(group.items[0].attributes.0.len(), 5);
 }
 
 #[track_caller]
@@ -157,7 +161,7 @@ fn check_value(json: &str, expected: impl Into<Option<AttributeValue>>) {
     let body = in_json(&json_span(&format!(r#","attributes":[{{"key":"k","value":{json}}}]"#)));
     let decoded = decode_json(&body).unwrap();
     assert_eq!(decoded.rejected.message(), "", "{json}");
-    assert_eq!(decoded.groups[0].spans[0].attributes.get("k").cloned(), expected.into(), "{json}");
+    assert_eq!(decoded.groups[0].items[0].attributes.get("k").cloned(), expected.into(), "{json}");
 }
 
 #[test]
@@ -193,7 +197,7 @@ fn check_rejected_protobuf(bad: Span, reason: &str) {
 }
 
 #[track_caller]
-fn check_rejected(decoded: &Decoded, reason: &str) {
+fn check_rejected(decoded: &Decoded<ratchet_core::span::Span>, reason: &str) {
     assert_eq!((decoded.accepted, decoded.rejected.count), (2, 1), "{reason}");
     let message = decoded.rejected.message();
     assert!(message.starts_with("span 2 (") && message.contains(reason), "{message}");
@@ -282,7 +286,7 @@ fn unknown_fields_may_nest_without_end() {
 }
 
 #[track_caller]
-fn check_refused(outcome: ApiResult<Decoded>, status: u16, reason: &str) {
+fn check_refused(outcome: ApiResult<Decoded<ratchet_core::span::Span>>, status: u16, reason: &str) {
     let error = outcome.map(|decoded| decoded.accepted).unwrap_err();
     assert_eq!(error.status().as_u16(), status, "{error}");
     assert!(error.to_string().contains(reason), "{error}");
@@ -347,7 +351,7 @@ fn attributes_beyond_the_limit_are_dropped_and_counted() {
     let events = vec![Event::default(); 3];
     let body = request(vec![Span { attributes, events, ..span() }]);
     let decoded = decode_with(Format::Protobuf, &body, &limits).unwrap();
-    let span = &decoded.groups[0].spans[0];
+    let span = &decoded.groups[0].items[0];
     assert_eq!(span.attributes.text("b"), Some("2"));
     assert_eq!(span.attributes.get("c"), None);
     assert_eq!(span.attributes.get("ratchet.dropped_attributes"), Some(&AttributeValue::Int(2)));
@@ -364,7 +368,7 @@ fn long_texts_are_elided_and_their_length_kept() {
         [(Format::Protobuf, body), (Format::Json, in_json(&json_span(&json)).into_bytes())]
     {
         let decoded = decode_with(format, &body, &limits).unwrap();
-        let kept = decoded.groups[0].spans[0].attributes.text("a").unwrap().to_owned();
+        let kept = decoded.groups[0].items[0].attributes.text("a").unwrap().to_owned();
         assert!(kept.len() <= 100 && kept.contains("5000"), "{kept}");
     }
 }
@@ -380,7 +384,7 @@ fn links_without_sense_cost_only_themselves() {
         r#","links":[{"traceId":"zz"},{"traceId":"01010101010101010101010101010101","spanId":"0202020202020202"}]"#,
     )));
     for decoded in [decoded, json.unwrap()] {
-        let span = &decoded.groups[0].spans[0];
+        let span = &decoded.groups[0].items[0];
         assert_eq!(span.links.len(), 1);
         assert_eq!(span.attributes.get("ratchet.dropped_links"), Some(&AttributeValue::Int(1)));
     }

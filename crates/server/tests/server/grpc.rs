@@ -70,11 +70,11 @@ async fn too_often_says_when_to_come_back() {
 
 #[tokio::test]
 async fn other_services_are_not_there() {
-    use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
-    use opentelemetry_proto::tonic::collector::logs::v1::logs_service_client::LogsServiceClient;
     let server = TestServer::start().await;
-    let mut client = LogsServiceClient::connect(format!("http://{}", server.grpc)).await.unwrap();
-    let status = client.export(ExportLogsServiceRequest::default()).await.unwrap_err();
-    assert_eq!(status.code(), Code::Unimplemented);
+    let profiles = "opentelemetry.proto.collector.profiles.v1.ProfilesService/Export";
+    let client = ratchet_remote::http::on_this_machine().build().unwrap();
+    let call = client.post(format!("http://{}/{profiles}", server.grpc));
+    let reply = call.header("content-type", "application/grpc").send().await.unwrap();
+    assert_eq!(reply.headers()["grpc-status"], (Code::Unimplemented as i32).to_string());
     server.stop().await;
 }

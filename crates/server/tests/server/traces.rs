@@ -96,14 +96,3 @@ async fn headers_are_checked() {
     post().json("{}".to_owned()).header(version, "4").send().await.check(200, "{}");
     server.stop().await;
 }
-
-#[tokio::test]
-async fn only_traces_are_taken_for_now() {
-    let server = TestServer::start().await;
-    for path in
-        ["/v1/logs", "/v1/metrics", "/api/public/otel/v1/logs", "/api/public/otel/v1/metrics"]
-    {
-        server.post(path).json("{}".to_owned()).send().await.check(404, "only traces are recorded");
-    }
-    server.stop().await;
-}

@@ -29,7 +29,6 @@ fn types() -> Vec<Case> {
         typed("application/x-protobuf").header("x-langfuse-ingestion-version", version)
     };
     let must = "Content-Type must be application/x-protobuf or application/json";
-    let only = "only traces are recorded";
     vec![
         case("no type", keyed(http::post("/v1/traces").body(spans())), 415, must),
         case("plain text", typed("text/plain"), 415, must),
@@ -38,12 +37,17 @@ fn types() -> Vec<Case> {
         case("gRPC over plain HTTP", typed("application/grpc"), 415, must),
         case("a version of the future", versioned("5"), 400, "x-langfuse-ingestion-version"),
         case("a version of words", versioned("latest"), 400, "x-langfuse-ingestion-version"),
-        case("logs", keyed(http::post("/v1/logs").protobuf(spans())), 404, only),
         case(
-            "metrics",
-            keyed(http::post("/api/public/otel/v1/metrics").protobuf(spans())),
-            404,
-            only,
+            "logs that are none",
+            keyed(http::post("/v1/logs").json("[]")),
+            400,
+            "not an ExportLogsServiceRequest in JSON",
+        ),
+        case(
+            "metrics that are none",
+            keyed(http::post("/api/public/otel/v1/metrics").protobuf(b"\xff".to_vec())),
+            400,
+            "not an ExportMetricsServiceRequest in protobuf",
         ),
     ]
 }

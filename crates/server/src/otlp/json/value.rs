@@ -27,6 +27,18 @@ impl<'de> Items<'de> for AttributeList<'_, '_, '_> {
     }
 }
 
+/// Reads one value of any type; null is an empty one.
+pub(crate) struct Value<'b, 'l>(pub(crate) &'b mut Bounds<'l>);
+
+impl<'de> DeserializeSeed<'de> for Value<'_, '_> {
+    type Value = AttributeValue;
+
+    fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<AttributeValue, D::Error> {
+        self.0.enter(0).map_err(D::Error::custom)?;
+        any_value(value, self.0, 0)
+    }
+}
+
 fn key_value<'de, D: Deserializer<'de>>(
     item: D,
     bounds: &mut Bounds<'_>,

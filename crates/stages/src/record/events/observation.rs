@@ -26,7 +26,9 @@ pub(super) fn patch(
     let trace_id = body.trace_id.value().filter(|text| !text.is_empty());
     let metadata = saying.metadata(body.metadata);
     let is_agent = kind == Some(ObservationKind::Agent);
-    let agent = if is_agent { saying.label(body.name.clone()) } else { saying.agent(&metadata) };
+    let named = saying.agent(&metadata);
+    let is_nameless = named.value().is_none();
+    let agent = if is_agent && is_nameless { saying.label(body.name.clone()) } else { named };
     let (usage, cost) = usage::read(&body.usage, &body.usage_details, &body.cost_details)?;
     Ok(ObservationPatch {
         id: saying.id(&body.id)?,

@@ -1,0 +1,45 @@
+/// `ratchet import claude-code`
+mod claude_code;
+/// Where imported records go.
+mod sink;
+
+use clap::{Args, Subcommand};
+
+use crate::exit::Outcome;
+use crate::print::OutputArgs;
+use crate::runtime;
+use crate::target::TargetArgs;
+
+/// `ratchet import …`
+#[derive(Args, Debug)]
+pub(crate) struct ImportCommand {
+    #[command(subcommand)]
+    source: Source,
+}
+
+#[derive(Debug, Subcommand)]
+enum Source {
+    /// Record Claude Code's transcripts; again and again, without doubling anything
+    ClaudeCode(claude_code::ClaudeCodeArgs),
+}
+
+/// Where imported records go, and how the command answers.
+#[derive(Args, Debug)]
+struct IntoArgs {
+    #[command(flatten)]
+    target: TargetArgs,
+    /// Which project of the folder, by name or id; needed only if there are several
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Runs `ratchet import`.
+pub(crate) fn run(command: &ImportCommand) -> anyhow::Result<Outcome> {
+    runtime::block_on(async {
+        match &command.source {
+            Source::ClaudeCode(args) => claude_code::run(args).await,
+        }
+    })
+}

@@ -1,0 +1,90 @@
+/// Transcripts as they grow.
+mod tail;
+/// What came of it.
+mod report;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use clap::Args;
+use ratchet_server::stop::{self, Stop};
+
+use super::IntoArgs;
+use super::sink::Sink;
+use crate::exit::Outcome;
+use crate::signals::Signals;
+use crate::target::Target;
+use report::Report;
+use tail::Tails;
+
+/// How often `--follow` looks for news.
+const POLL: Duration = Duration::from_millis(400);
+
+/// `ratchet import claude-code`
+#[derive(Args, Debug)]
+pub(super) struct ClaudeCodeArgs {
+    /// Transcripts, or folders of them [default: projects in `CLAUDE_CONFIG_DIR` or ~/.claude]
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Stay and record what is written from now on, until stopped
+    #[arg(long)]
+    follow: bool,
+    #[command(flatten)]
+    into: IntoArgs,
+}
+
+/// Runs `ratchet import claude-code`.
+pub(super) async fn run(args: &ClaudeCodeArgs) -> anyhow::Result<Outcome> {
+    let paths = if args.paths.is_empty() { vec![projects()?] } else { args.paths.clone() };
+    for path in &paths {
+        ensure!(path.exists() || args.follow, "there is no {}", path.display());
+    }
+    let signals = Signals::listen()?;
+    let (stopper, stop) = stop::signal();
+    let work = Target::with(&args.into.target, "ratchet import claude-code", async |target| {
+        let sink = Sink::open(target, args.into.project.as_deref()).await?;
+        import(args, &paths, &sink, stop).await
+    });
+    signals.supervise(work, &stopper).await
+}
+
+/// Where Claude Code keeps its transcripts.
+fn projects() -> anyhow::Result<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let config = set("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+    let home = || set("HOME").map(|home| Path::new(&home).join(".claude"));
+    let config = config.or_else(home).context("there is no HOME; name the transcripts")?;
+    Ok(config.join("projects"))
+}
+
+async fn import(
+    args: &ClaudeCodeArgs,
+    paths: &[PathBuf],
+    sink: &Sink<'_>,
+    stop: Stop,
+) -> anyhow::Result<()> {
+    let mut tails = Tails::default();
+    let mut report = Report::default();
+    loop {
+        tails.look(paths)?;
+        while let Some(piece) = tails.read(&mut report)? {
+            sink.record(piece).await?;
+            report.tell_progress();
+            if stop.is_requested() {
+                break;
+            }
+        }
+        if !args.follow || stop.is_requested() {
+            break;
+        }
+        report.tell_waiting();
+        tokio::select! {
+            () = stop.requested() => break,
+            () = tokio::time::sleep(POLL) => {}
+        }
+    }
+    sink.record(tails.finish(&mut report)).await?;
+    args.into.output.show(&report.view(), report::text)?;
+    Ok(())
+}

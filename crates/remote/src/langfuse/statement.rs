@@ -1,0 +1,199 @@
+//! Patches as events of Langfuse's batch ingestion, for servers that take nothing else.
+//!
+//! An event has one time for all it says, so a patch becomes as many events as it has stamps.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ratchet_core::field::{Act, Field, Stamp};
+use ratchet_core::merge::Metadata;
+use ratchet_core::observation::ObservationPatch;
+use ratchet_core::payload::Payload;
+use ratchet_core::time::Timestamp;
+use ratchet_core::trace::TracePatch;
+use ratchet_core::usage::{Cost, Usage};
+use serde::Serialize;
+
+use super::wire::ingestion::{Envelope, EventType, ObservationBody, TraceBody};
+use super::wire::json::{Raw, payload, raw};
+use super::wire::maybe::Maybe;
+use super::wire::time::Time;
+use super::wire::word::Word;
+
+/// The events that say what a patch says about a trace.
+///
+/// # Errors
+/// Fails only if a value of it cannot be written as JSON.
+pub fn about_trace(patch: &TracePatch) -> serde_json::Result<Vec<Raw>> {
+    let fields = [
+        patch.name.stamp(),
+        patch.user.stamp(),
+        patch.session.stamp(),
+        patch.release.stamp(),
+        patch.version.stamp(),
+        patch.environment.stamp(),
+        patch.input.stamp(),
+        patch.output.stamp(),
+    ];
+    let at = patch.timestamp.0.unwrap_or_default();
+    let body = |said: SaidAt<'_>| {
+        Ok(TraceBody {
+            id: patch.id.to_string().into(),
+            // An event that gives no time says that the trace began with it.
+            timestamp: Time(patch.timestamp.0.unwrap_or(said.stamp.at)).into(),
+            name: said.text(&patch.name),
+            user_id: said.text(&patch.user),
+            input: said.payload(&patch.input),
+            output: said.payload(&patch.output),
+            session_id: said.map(&patch.session, ToString::to_string),
+            release: said.text(&patch.release),
+            version: said.text(&patch.version),
+            metadata: said.metadata()?,
+            tags: Maybe::Value(patch.tags.iter().cloned().collect()),
+            environment: said.map(&patch.environment, |name| name.as_str().to_owned()),
+            ..TraceBody::default()
+        })
+    };
+    let kind = |_: &TraceBody| EventType::Trace;
+    events(&patch.id.to_string(), stamps(fields, &patch.metadata, at), &patch.metadata, kind, body)
+}
+
+/// The events that say what a patch says about an observation.
+///
+/// # Errors
+/// Fails only if a value of it cannot be written as JSON.
+pub fn about_observation(patch: &ObservationPatch) -> serde_json::Result<Vec<Raw>> {
+    let fields = [
+        patch.name.stamp(),
+        patch.parent.stamp(),
+        patch.completion_start.stamp(),
+        patch.level.stamp(),
+        patch.status_message.stamp(),
+        patch.version.stamp(),
+        patch.environment.stamp(),
+        patch.model.stamp(),
+        patch.model_parameters.stamp(),
+        patch.usage.stamp(),
+        patch.cost.stamp(),
+        patch.input.stamp(),
+        patch.output.stamp(),
+    ];
+    let at = patch.end.0.or(patch.start.0).unwrap_or_default();
+    let body = |said: SaidAt<'_>| {
+        Ok(ObservationBody {
+            id: patch.id.to_string().into(),
+            trace_id: there(patch.trace.as_ref().map(ToString::to_string)),
+            kind: there(patch.kind.value().copied().map(Word)),
+            name: said.text(&patch.name),
+            start_time: there(patch.start.0.map(Time)),
+            end_time: there(patch.end.0.map(Time)),
+            completion_start_time: said.map(&patch.completion_start, |time| Time(*time)),
+            model: said.text(&patch.model),
+            model_parameters: said.map(&patch.model_parameters, raw),
+            input: said.payload(&patch.input),
+            output: said.payload(&patch.output),
+            metadata: said.metadata()?,
+            usage_details: said.try_map(&patch.usage, usage)?,
+            cost_details: said.try_map(&patch.cost, cost)?,
+            level: said.map(&patch.level, |level| Word(*level)),
+            status_message: said.text(&patch.status_message),
+            parent_observation_id: said.map(&patch.parent, ToString::to_string),
+            version: said.text(&patch.version),
+            environment: said.map(&patch.environment, |name| name.as_str().to_owned()),
+            ..ObservationBody::default()
+        })
+    };
+    // A create event must know what it creates, and says when that began, known or not.
+    let knows_all = patch.start.0.is_some() && patch.kind.value().is_some();
+    let act = if knows_all { Act::Create } else { Act::Update };
+    let kind = |_: &ObservationBody| EventType::Observation(None, act);
+    events(&patch.id.to_string(), stamps(fields, &patch.metadata, at), &patch.metadata, kind, body)
+}
+
+/// Every stamp there is; that of a moment if there is none.
+fn stamps<const N: usize>(
+    fields: [Option<Stamp>; N],
+    metadata: &Metadata,
+    at: Timestamp,
+) -> BTreeSet<Stamp> {
+    let keys = metadata.words().map(|(_, said)| said.stamp);
+    let mut stamps: BTreeSet<Stamp> = fields.into_iter().flatten().chain(keys).collect();
+    if stamps.is_empty() {
+        stamps.insert(Stamp::stated(at, Act::Create));
+    }
+    stamps
+}
+
+fn events<B: Serialize>(
+    about: &str,
+    stamps: BTreeSet<Stamp>,
+    metadata: &Metadata,
+    kind: impl Fn(&B) -> EventType,
+    body: impl Fn(SaidAt<'_>) -> serde_json::Result<B>,
+) -> serde_json::Result<Vec<Raw>> {
+    let event = |stamp: Stamp| {
+        let body = body(SaidAt { stamp, keys: metadata })?;
+        let (timestamp, kind) = (Time(stamp.at), Word(kind(&body)));
+        let body = written(&body)?;
+        written(&Envelope { id: about.to_owned(), timestamp, kind, body })
+    };
+    stamps.into_iter().map(event).collect()
+}
+
+/// What was said with one stamp; all else is absent.
+#[derive(Clone, Copy)]
+struct SaidAt<'a> {
+    stamp: Stamp,
+    keys: &'a Metadata,
+}
+
+impl SaidAt<'_> {
+    fn map<T, U>(&self, field: &Field<T>, write: impl FnOnce(&T) -> U) -> Maybe<U> {
+        let is_said = field.stamp() == Some(self.stamp);
+        there(field.value().filter(|_| is_said).map(write))
+    }
+
+    fn try_map<T, U>(
+        &self,
+        field: &Field<T>,
+        write: impl FnOnce(&T) -> serde_json::Result<U>,
+    ) -> serde_json::Result<Maybe<U>> {
+        match self.map(field, write) {
+            Maybe::Value(written) => written.map(Maybe::Value),
+            Maybe::Absent | Maybe::Null => Ok(Maybe::Absent),
+        }
+    }
+
+    fn text(&self, field: &Field<String>) -> Maybe<String> {
+        self.map(field, Clone::clone)
+    }
+
+    fn payload(&self, field: &Field<Payload>) -> Maybe<Raw> {
+        self.map(field, payload)
+    }
+
+    fn metadata(&self) -> serde_json::Result<Maybe<Raw>> {
+        let said = self.keys.words().filter(|(_, said)| said.stamp == self.stamp);
+        let said = said.filter_map(|(key, said)| Some((key, raw(said.value.as_ref()?))));
+        let keys: BTreeMap<&str, Raw> = said.collect();
+        if keys.is_empty() { Ok(Maybe::Absent) } else { written(&keys).map(Maybe::Value) }
+    }
+}
+
+fn there<T>(value: Option<T>) -> Maybe<T> {
+    value.map_or(Maybe::Absent, Maybe::Value)
+}
+
+fn usage(usage: &Usage) -> serde_json::Result<Raw> {
+    written(usage.kinds())
+}
+
+fn cost(cost: &Cost) -> serde_json::Result<Raw> {
+    let mut dollars: BTreeMap<&str, f64> =
+        cost.kinds().iter().map(|(kind, money)| (kind.as_str(), money.dollars())).collect();
+    dollars.insert("total", cost.total().dollars());
+    written(&dollars)
+}
+
+fn written(value: &impl Serialize) -> serde_json::Result<Raw> {
+    serde_json::value::to_raw_value(value).map(Raw::from)
+}

@@ -1,0 +1,35 @@
+use serde::de::{DeserializeSeed, Deserializer};
+
+use super::scalar::{Nanos, Text};
+use super::shape::{Fields, List, skip};
+use super::value::{AttributeList, Value};
+use crate::otlp::bounds::Bounds;
+use crate::otlp::log::LogDraft;
+
+/// Reads a log record into a draft.
+pub(crate) struct LogReader<'d, 'b, 'l> {
+    pub(crate) draft: &'d mut LogDraft,
+    pub(crate) bounds: &'b mut Bounds<'l>,
+}
+
+impl<'de> Fields<'de> for LogReader<'_, '_, '_> {
+    fn field<D: Deserializer<'de>>(&mut self, name: &str, value: D) -> Result<(), D::Error> {
+        let Self { draft, bounds } = self;
+        match name {
+            "timeUnixNano" | "time_unix_nano" => {
+                draft.time = Nanos("time_unix_nano").deserialize(value)?;
+            }
+            "observedTimeUnixNano" | "observed_time_unix_nano" => {
+                draft.observed = Nanos("observed_time_unix_nano").deserialize(value)?;
+            }
+            "eventName" | "event_name" => draft.event_name = Text(bounds).deserialize(value)?,
+            "body" => draft.body = Value(bounds).deserialize(value)?,
+            "attributes" => {
+                let into = &mut draft.attributes;
+                List(&mut AttributeList { into, bounds }).deserialize(value)?;
+            }
+            _ => skip(value)?,
+        }
+        Ok(())
+    }
+}

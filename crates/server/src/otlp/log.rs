@@ -1,0 +1,78 @@
+use ratchet_core::log::LogRecord;
+use ratchet_core::span::AttributeValue;
+use ratchet_core::time::Timestamp;
+
+use super::bounds::Bounds;
+use super::draft::{AttributesDraft, Fault, timestamp};
+use super::json::log::LogReader;
+use super::signal::{Draft, Envelope};
+use super::wire::Fields;
+use super::{json, protobuf};
+
+/// A log record while it is being read. What it says of spans is not needed: the events that are
+/// recorded name what they belong to in their attributes.
+#[derive(Debug, Default)]
+pub(crate) struct LogDraft {
+    /// Nanoseconds since 1970; zero means nobody said.
+    pub(crate) time: u64,
+    /// When a collector saw it, likewise.
+    pub(crate) observed: u64,
+    pub(crate) event_name: String,
+    pub(crate) body: AttributeValue,
+    pub(crate) attributes: AttributesDraft,
+}
+
+impl Draft for LogDraft {
+    type Item = LogRecord;
+
+    const ENVELOPE: Envelope = Envelope {
+        message: "ExportLogsServiceRequest",
+        noun: "log record",
+        resources: ["resourceLogs", "resource_logs"],
+        scopes: ["scopeLogs", "scope_logs"],
+        items: ["logRecords", "log_records"],
+    };
+
+    fn name(&self) -> &str {
+        match &self.body {
+            AttributeValue::Text(body) if self.event_name.is_empty() => body,
+            _ => &self.event_name,
+        }
+    }
+
+    fn read_protobuf(
+        &mut self,
+        mut fields: Fields<'_>,
+        bounds: &mut Bounds<'_>,
+    ) -> Result<(), Fault> {
+        while let Some(field) = fields.next()? {
+            match field.number {
+                1 => self.time = field.fixed64()?,
+                5 => {
+                    bounds.enter(0)?;
+                    self.body = protobuf::any_value(field.message()?, bounds, 0)?;
+                }
+                6 => protobuf::attribute(&field, &mut self.attributes, bounds)?,
+                11 => self.observed = field.fixed64()?,
+                12 => self.event_name = bounds.text(field.text()?),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn read_json(&mut self, text: &[u8], bounds: &mut Bounds<'_>) -> Result<(), serde_json::Error> {
+        json::read(text, &mut LogReader { draft: self, bounds })
+    }
+
+    fn finish(&mut self, received_at: Timestamp) -> Result<LogRecord, Fault> {
+        let at = timestamp("time_unix_nano", self.time)?;
+        let observed = timestamp("observed_time_unix_nano", self.observed)?;
+        Ok(LogRecord {
+            at: at.or(observed).unwrap_or(received_at),
+            event_name: std::mem::take(&mut self.event_name),
+            body: std::mem::take(&mut self.body),
+            attributes: std::mem::take(&mut self.attributes).into_attributes(),
+        })
+    }
+}

@@ -1,0 +1,65 @@
+use ratchet_core::time::Timestamp;
+
+use super::bounds::Bounds;
+use super::draft::Fault;
+use super::json;
+use super::json::metric::MetricReader;
+use super::signal::{Draft, Envelope};
+use super::wire::Fields;
+
+/// A metric, of which only its name and its number of points are of interest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Metric {
+    /// What it is called.
+    pub name: String,
+    /// How many data points came.
+    pub points: u64,
+}
+
+/// Where the kinds of metrics (gauge, sum, histogram, exponential histogram, summary) are kept.
+const KINDS: [u32; 5] = [5, 7, 9, 10, 11];
+
+impl Draft for Metric {
+    type Item = Self;
+
+    const ENVELOPE: Envelope = Envelope {
+        message: "ExportMetricsServiceRequest",
+        noun: "metric",
+        resources: ["resourceMetrics", "resource_metrics"],
+        scopes: ["scopeMetrics", "scope_metrics"],
+        items: ["metrics", "metrics"],
+    };
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn read_protobuf(
+        &mut self,
+        mut fields: Fields<'_>,
+        bounds: &mut Bounds<'_>,
+    ) -> Result<(), Fault> {
+        while let Some(field) = fields.next()? {
+            match field.number {
+                1 => self.name = bounds.text(field.text()?),
+                kind if KINDS.contains(&kind) => {
+                    let mut kind = field.message()?;
+                    while let Some(part) = kind.next()? {
+                        // Points are field 1 in every kind.
+                        self.points += u64::from(part.number == 1);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn read_json(&mut self, text: &[u8], bounds: &mut Bounds<'_>) -> Result<(), serde_json::Error> {
+        json::read(text, &mut MetricReader { draft: self, bounds })
+    }
+
+    fn finish(&mut self, _received_at: Timestamp) -> Result<Self, Fault> {
+        Ok(std::mem::take(self))
+    }
+}

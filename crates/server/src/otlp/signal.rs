@@ -1,0 +1,44 @@
+use ratchet_core::time::Timestamp;
+
+use super::bounds::Bounds;
+use super::draft::Fault;
+use super::wire;
+
+/// One of the things that OTLP carries, while it is being read.
+///
+/// Spans, log records and metrics come in the same envelope: by process, then by library.
+pub(crate) trait Draft: Default {
+    /// What becomes of it.
+    type Item;
+
+    /// What its envelope calls it.
+    const ENVELOPE: Envelope;
+
+    /// What it is called itself, to be named when it is rejected.
+    fn name(&self) -> &str;
+
+    /// Reads a message in protobuf.
+    fn read_protobuf(
+        &mut self,
+        fields: wire::Fields<'_>,
+        bounds: &mut Bounds<'_>,
+    ) -> Result<(), Fault>;
+
+    /// Reads a whole text that holds one JSON object.
+    fn read_json(&mut self, text: &[u8], bounds: &mut Bounds<'_>) -> Result<(), serde_json::Error>;
+
+    /// Ends reading. Leaves the name for whoever rejects it.
+    fn finish(&mut self, received_at: Timestamp) -> Result<Self::Item, Fault>;
+}
+
+/// What an envelope calls its parts; names of fields in camel case and in snake case.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Envelope {
+    /// The message of the protocol.
+    pub(crate) message: &'static str,
+    /// What one thing is called in errors.
+    pub(crate) noun: &'static str,
+    pub(crate) resources: [&'static str; 2],
+    pub(crate) scopes: [&'static str; 2],
+    pub(crate) items: [&'static str; 2],
+}
