@@ -26,6 +26,7 @@ pub struct ProjectView {
     pub metadata: BTreeMap<String, Raw>,
     /// Days to keep telemetry; left out when it is kept forever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub retention_days: Option<u32>,
 }
 
