@@ -17,6 +17,7 @@ use crate::config::Config;
 use crate::config::value::{Address, Switch};
 use crate::first_start::{Opening, Presets};
 use crate::folder;
+use crate::target::Target;
 
 /// A server with its folder open and its ports bound; clients may connect and wait.
 #[derive(Debug)]
@@ -63,6 +64,11 @@ impl Server {
         let new = NewKey { project, role: Role::Member, note, pair: None };
         let made = self.folder.catalog.create_key(new, Clock::System.now()).await;
         Ok(made.context("cannot make a key")?.1)
+    }
+
+    /// The same folder, for what commands do with it.
+    pub(crate) fn target(&self) -> Target {
+        Target::Folder(self.folder.clone())
     }
 
     /// Serves until told to stop, then finishes what is under way and closes the folder.

@@ -10,6 +10,8 @@ use ratchet_store::telemetry::{Batch, Telemetry};
 
 /// Events as Langfuse's batch ingestion sends them.
 pub mod events;
+/// What another server recorded is recorded here.
+pub mod copy;
 /// What is too old goes.
 pub mod retention;
 

@@ -1,7 +1,11 @@
 /// `ratchet import claude-code`
 mod claude_code;
-/// Where imported records go.
+/// `ratchet import langfuse`
+mod langfuse;
+/// Where a transcript's records go.
 mod sink;
+/// Where all other records go.
+mod receiver;
 
 use clap::{Args, Subcommand};
 
@@ -21,6 +25,8 @@ pub(crate) struct ImportCommand {
 enum Source {
     /// Record Claude Code's transcripts; again and again, without doubling anything
     ClaudeCode(claude_code::ClaudeCodeArgs),
+    /// Copy a project out of a Langfuse server, or bring a copy up to date
+    Langfuse(langfuse::LangfuseArgs),
 }
 
 /// Where imported records go, and how the command answers.
@@ -40,6 +46,7 @@ pub(crate) fn run(command: &ImportCommand) -> anyhow::Result<Outcome> {
     runtime::block_on(async {
         match &command.source {
             Source::ClaudeCode(args) => claude_code::run(args).await,
+            Source::Langfuse(args) => langfuse::run(args).await,
         }
     })
 }

@@ -14,6 +14,7 @@ fn each_command_explains_itself() {
         "serve",
         "demo",
         "import claude-code",
+        "import langfuse",
         "keys create",
         "keys list",
         "keys revoke",

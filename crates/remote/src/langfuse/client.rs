@@ -26,8 +26,16 @@ mod traces;
 mod observations;
 /// Sessions.
 mod sessions;
+/// Scores.
+mod scores;
+/// Scores, from either era's words to ours.
+mod verdict;
+/// Prompts, score configs and the like.
+mod catalog;
 /// What a server is told.
 mod write;
+/// What a server holds, as events.
+mod export;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +57,7 @@ use crate::http;
 
 pub use error::ClientError;
 pub use observations::ObservationsAsked;
+pub use scores::ScoresAsked;
 pub use slice::{Between, Position, Slice};
 pub use traces::{TracesAsked, WholeTrace};
 

@@ -4,13 +4,16 @@
 //! changes nothing, and sent again after the record has changed it brings the change.
 
 use ratchet_core::field::Act;
+use ratchet_core::score::{Score, ScoreTarget, ScoreValue};
 use ratchet_core::time::Timestamp;
 use serde::Serialize;
 use serde_json::value::to_raw_value;
 
 use super::wire::error::Issue;
-use super::wire::ingestion::{Envelope, EventType, ObservationBody, TraceBody};
-use super::wire::json::Raw;
+use super::wire::ingestion::{
+    Envelope, EventType, ObservationBody, ScoreBody, ScoreInput, TraceBody,
+};
+use super::wire::json::{Raw, object};
 use super::wire::maybe::Maybe;
 use super::wire::observation::ObservationView;
 use super::wire::time::Time;
@@ -74,6 +77,49 @@ pub fn of_observation(view: ObservationView) -> Result<Envelope, Issue> {
         prompt_version: said(view.prompt_version),
     };
     event(EventType::Observation(Some(view.kind.0), Act::Create), &view.id, at, &body)
+}
+
+/// The event that records a score.
+///
+/// # Errors
+/// Fails only if the record cannot be written as JSON.
+pub fn of_score(score: &Score) -> Result<Envelope, Issue> {
+    let (trace, observation, session, run) = match &score.target {
+        ScoreTarget::Trace(trace) => (Some(trace.to_string()), None, None, None),
+        ScoreTarget::Observation(trace, observation) => {
+            (Some(trace.to_string()), Some(observation.to_string()), None, None)
+        }
+        ScoreTarget::Session(session) => (None, None, Some(session.to_string()), None),
+        ScoreTarget::DatasetRun(run) => (None, None, None, Some(run.clone())),
+    };
+    let id = score.id.to_string();
+    let body = ScoreBody {
+        id: Maybe::Value(id.clone()),
+        trace_id: said(trace),
+        observation_id: said(observation),
+        session_id: said(session),
+        dataset_run_id: said(run),
+        name: Maybe::Value(score.name.clone()),
+        value: Maybe::Value(score_input(&score.value)),
+        data_type: Maybe::Value(Word(score.value.data_type())),
+        source: Maybe::Value(Word(score.source)),
+        timestamp: Maybe::Value(Time(score.timestamp)),
+        environment: Maybe::Value(score.environment.to_string()),
+        comment: said(score.comment.clone()),
+        config_id: said(score.config.clone()),
+        queue_id: said(score.queue.clone()),
+        metadata: payload(Some(object(&score.metadata))),
+    };
+    event(EventType::Score, &id, score.updated_at, &body)
+}
+
+fn score_input(value: &ScoreValue) -> ScoreInput {
+    match value {
+        ScoreValue::Numeric(number) => ScoreInput::Number(*number),
+        ScoreValue::Boolean(yes) => ScoreInput::Bool(*yes),
+        ScoreValue::Categorical { label, .. } => ScoreInput::Text(label.clone()),
+        ScoreValue::Text(text) | ScoreValue::Correction(text) => ScoreInput::Text(text.clone()),
+    }
 }
 
 /// An event that says something about one record.

@@ -3,13 +3,16 @@
 use ratchet_core::id::TraceId;
 use ratchet_core::observation::Level;
 use ratchet_core::payload::Payload;
+use ratchet_core::score::ScoreValue;
 use ratchet_core::secret::Secret;
 use ratchet_remote::langfuse::client::{
-    Access, Between, ClientError, LangfuseClient, Manners, ObservationsAsked, Position, Slice,
-    TracesAsked,
+    Access, Between, ClientError, LangfuseClient, Manners, ObservationsAsked, Position,
+    ScoresAsked, Slice, TracesAsked,
 };
 use ratchet_store::catalog::Role;
-use ratchet_testkit::build::{at, batch, event, generation, json, span, tool, trace};
+use ratchet_testkit::build::{
+    BatchBuilder, at, batch, event, generation, json, score, span, tool, trace,
+};
 use ratchet_testkit::hurry::Hurry;
 use ratchet_testkit::proxy::{Proxy, Verdict};
 use ratchet_testkit::reading::Reading;
@@ -86,7 +89,24 @@ async fn told() -> TestServer {
             span(&format!("step-{n}")).of(&of).lasting(start, start + 5)
         }));
     server.app.store.telemetry.record(story.build()).await.unwrap();
+    server.app.store.telemetry.record(scores().build()).await.unwrap();
     server
+}
+
+/// Scores of every type and on everything, and more than one slice holds.
+fn scores() -> BatchBuilder {
+    batch(&project())
+        .with(score("s1").of_trace("t1").on("quality").number(0.25).given(1_000).comment("so so"))
+        .with(score("s2").of_observation("t1", "call").on("ok").value(ScoreValue::Boolean(true)))
+        .with(
+            score("s3")
+                .of_session("monday")
+                .on("mood")
+                .value(ScoreValue::Categorical { label: "fine".to_owned(), number: None }),
+        )
+        .with(score("s4").of_trace("t2").on("why").value(ScoreValue::Text("late".to_owned())))
+        .with(score("s5").of_trace("t2").on("output").value(ScoreValue::Correction("x".to_owned())))
+        .with_all((0..110).map(|n| score(&format!("n{n}")).of_trace("t2").on("n").number(1.0)))
 }
 
 /// All rows of a list, slice by slice.
@@ -105,12 +125,13 @@ async fn all<T>(mut slice: impl AsyncFnMut(Position) -> Result<Slice<T>, ClientE
 /// All that a client reads.
 async fn read(client: &LangfuseClient) -> Reading {
     let (traces, steps) = (TracesAsked::default(), ObservationsAsked::default());
+    let scores = ScoresAsked::default();
     let whole = all(async |at| client.traces(&traces, &at).await).await;
     Reading::new(
         whole.into_iter().map(|whole| whole.trace).collect(),
         all(async |at| client.observations(&steps, &at).await).await,
         all(async |at| client.sessions(&Between::default(), &at).await).await,
-        Vec::new(),
+        all(async |at| client.scores(&scores, &at).await).await,
     )
 }
 

@@ -30,6 +30,17 @@ impl Ask {
         Self::new(Method::POST, path, Some(body), repeat)
     }
 
+    /// A change of what is there.
+    pub(super) fn patch(path: &[&str], body: &impl Serialize) -> Self {
+        let body = serde_json::to_vec(body).unwrap_or_default();
+        Self::new(Method::PATCH, path, Some(body), Repeat::Harmless)
+    }
+
+    /// Something to be taken away.
+    pub(super) fn delete(path: &[&str]) -> Self {
+        Self::new(Method::DELETE, path, None, Repeat::Harmless)
+    }
+
     fn new(method: Method, path: &[&str], body: Option<Vec<u8>>, repeat: Repeat) -> Self {
         let path = path.iter().map(|part| (*part).to_owned()).collect();
         Self { method, path, query: Vec::new(), body, repeat }

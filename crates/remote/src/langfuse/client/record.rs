@@ -140,7 +140,7 @@ fn object(raw: &RawValue) -> Option<Json> {
     raw.get().starts_with('{').then(|| Json::from_raw(raw))
 }
 
-fn metadata(raw: Option<&RawValue>) -> Vec<(String, Json)> {
+pub(super) fn metadata(raw: Option<&RawValue>) -> Vec<(String, Json)> {
     let Some(raw) = raw.filter(|raw| raw.get() != "null") else {
         return Vec::new();
     };

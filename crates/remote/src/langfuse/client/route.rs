@@ -14,6 +14,10 @@ pub(super) enum Route {
     Sessions,
     /// v3-era: `observations`.
     Observations,
+    /// v3-era: `v2/scores`.
+    ScoresV2,
+    /// v4-era: `v3/scores`.
+    ScoresV3,
 }
 
 impl Route {
@@ -23,6 +27,8 @@ impl Route {
             Self::Traces => &["traces"],
             Self::Sessions => &["sessions"],
             Self::Observations => &["observations"],
+            Self::ScoresV2 => &["v2", "scores"],
+            Self::ScoresV3 => &["v3", "scores"],
         }
     }
 

@@ -1,0 +1,93 @@
+/// How far a copy has come, in a file.
+mod checkpoint;
+/// What people are told.
+mod report;
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+use ratchet_core::secret::Secret;
+use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::client::pace::SystemPace;
+use ratchet_remote::langfuse::client::{Access, LangfuseClient, Manners};
+use ratchet_server::clock::Clock;
+use ratchet_stages::record::copy::{self, Route};
+
+use self::checkpoint::CheckpointFile;
+use self::report::{CopyReport, Teller};
+use super::{IntoArgs, receiver};
+use crate::exit::Outcome;
+
+/// `ratchet import langfuse`
+#[derive(Args, Debug)]
+pub(super) struct LangfuseArgs {
+    /// The address of the server to copy from
+    url: String,
+    /// Public half of a key for the project to copy
+    #[arg(long, value_name = "KEY", env = "LANGFUSE_PUBLIC_KEY", hide_env_values = true)]
+    langfuse_public_key: String,
+    /// Secret half of that key; better in the environment, where other users cannot see it
+    #[arg(long, value_name = "KEY", env = "LANGFUSE_SECRET_KEY", hide_env_values = true,
+          value_parser = hidden)]
+    langfuse_secret_key: Secret,
+    /// Leave out what was recorded before this time, such as 2026-01-31T12:00:00Z
+    /// [default: everything; later, what is new]
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Copy everything again, not only what is new since the last copy
+    #[arg(long, conflicts_with = "since")]
+    from_start: bool,
+    /// Read and count, and record nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Where to keep how far the copy came [default: a file in the data folder or, with
+    /// --server, in this folder]
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
+    #[command(flatten)]
+    into: IntoArgs,
+}
+
+fn hidden(text: &str) -> Result<Secret, Infallible> {
+    Ok(Secret::new(text))
+}
+
+/// Runs `ratchet import langfuse`.
+pub(super) async fn run(args: &LangfuseArgs) -> anyhow::Result<Outcome> {
+    if let Some(since) = &args.since {
+        Timestamp::parse(since).with_context(|| format!("--since {since} is not a time"))?;
+    }
+    let access = Access {
+        url: args.url.clone(),
+        public_key: args.langfuse_public_key.clone(),
+        secret_key: args.langfuse_secret_key.clone(),
+    };
+    let from = LangfuseClient::new(access, Manners::default(), Box::new(SystemPace))?;
+    let report = if args.dry_run {
+        copy(args, &from, None).await?
+    } else {
+        let work = async |into: &LangfuseClient| copy(args, &from, Some(into)).await;
+        receiver::with(&args.into, "ratchet import langfuse", work).await?
+    };
+    args.into.output.show(&report, CopyReport::text)?;
+    Ok(if report.is_clean() { Outcome::Done } else { Outcome::FoundBad })
+}
+
+async fn copy(
+    args: &LangfuseArgs,
+    from: &LangfuseClient,
+    into: Option<&LangfuseClient>,
+) -> anyhow::Result<CopyReport> {
+    let file = CheckpointFile::choose(args, from.base())?;
+    let mut checkpoint = file.begin(args, from.base(), Clock::System.now())?;
+    let keeps = into.is_some().then_some(&file);
+    let mut teller = Teller::new(keeps);
+    let copied = copy::copy(&Route { from, into }, &mut checkpoint, &mut teller).await;
+    copied.with_context(|| match keeps {
+        Some(file) => format!("stopped; the same command goes on (see {})", file.shown()),
+        None => "stopped".to_owned(),
+    })?;
+    Ok(CopyReport::new(checkpoint, teller, args.dry_run))
+}

@@ -1,0 +1,219 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Mutex;
+use std::sync::mpsc::sync_channel;
+
+use ratchet_testkit::http;
+use ratchet_testkit::process::{Launch, PUBLIC_KEY, Ratchet, SECRET_KEY, Signal};
+use ratchet_testkit::proxy::{Proxy, Seen, Verdict};
+use serde_json::{Value, json};
+
+use crate::{ask, fails, folder, json as json_of, ratchet, server};
+
+/// Traces on the server that is copied; several slices of them.
+const TRACES: usize = 230;
+
+fn post(running: &Ratchet, path: &str, body: &Value) -> Value {
+    let answer = running.send(http::post(path).json(body.to_string()));
+    assert!((200..300).contains(&answer.status), "{path}: {}", answer.text());
+    answer.json()
+}
+
+fn event(kind: &str, id: &str, minute: usize, body: Value) -> Value {
+    let timestamp = format!("2026-03-02T{:02}:{:02}:00Z", minute / 60, minute % 60);
+    let mut event = json!({"id": format!("{kind}-{id}"), "timestamp": timestamp, "type": kind});
+    event["body"] = body;
+    event["body"]["id"] = json!(id);
+    event
+}
+
+/// A server that holds a bit of everything, and its folder.
+fn told() -> (Ratchet, tempfile::TempDir) {
+    let data = tempfile::tempdir().unwrap();
+    let running = server(data.path()).start();
+    let config = json!({"name": "grade", "dataType": "CATEGORICAL",
+        "categories": [{"label": "bad", "value": 0}, {"label": "good", "value": 1}]});
+    let config = post(&running, "/api/public/score-configs", &config);
+    for (text, labels) in [("Hi", json!([])), ("Hello", json!(["production"])), ("Hey", json!([]))]
+    {
+        let body = json!({"name": "chat/greet", "prompt": text, "labels": labels, "tags": ["t"],
+            "config": {"temperature": 0.5}, "commitMessage": format!("says {text}")});
+        post(&running, "/api/public/v2/prompts", &body);
+    }
+    let greeting = "@@@langfusePrompt:name=chat/greet|label=production@@@ you";
+    let body = json!({"name": "a-composed-one", "prompt": greeting, "labels": ["production"]});
+    post(&running, "/api/public/v2/prompts", &body);
+    let mut batch = Vec::new();
+    for n in 0..TRACES {
+        let (trace, call) = (format!("t{n}"), format!("c{n}"));
+        let body = json!({"name": "chat", "userId": format!("u{}", n % 3), "input": {"n": n},
+            "sessionId": format!("s{}", n % 7), "tags": ["b", "a"], "metadata": {"n": [n, null]},
+            "output": "done", "environment": "prod", "release": "r1", "public": n % 2 == 0});
+        batch.push(event("trace-create", &trace, n, body));
+        let body = json!({"traceId": trace, "name": "ask", "model": "gpt-5", "input": "4e10",
+            "startTime": format!("2026-03-02T{:02}:{:02}:01.5Z", n / 60, n % 60),
+            "endTime": format!("2026-03-02T{:02}:{:02}:02Z", n / 60, n % 60),
+            "usageDetails": {"input": 3, "output": 4}, "costDetails": {"input": 0.25},
+            "metadata": {"long": "x".repeat(300), "agent": "greeter"}, "environment": "prod",
+            "promptName": "chat/greet", "promptVersion": 2, "level": "WARNING"});
+        batch.push(event("generation-create", &call, n, body));
+    }
+    let score = json!({"traceId": "t1", "name": "grade", "value": "good", "source": "ANNOTATION",
+        "configId": config["id"], "dataType": "CATEGORICAL", "comment": "well"});
+    batch.push(event("score-create", "g1", 300, score));
+    let score = json!({"traceId": "t1", "observationId": "c1", "name": "ok", "value": true});
+    batch.push(event("score-create", "g2", 301, score));
+    let score = json!({"sessionId": "s1", "name": "mood", "value": 0.75});
+    batch.push(event("score-create", "g3", 302, score));
+    let result = post(&running, "/api/public/ingestion", &json!({ "batch": batch }));
+    assert_eq!(result["errors"], json!([]));
+    (running, data)
+}
+
+fn copy(from: &str, into: &Path) -> Launch {
+    let into = into.to_str().unwrap();
+    ratchet(&["import", "langfuse", from, "--data", into])
+        .env("LANGFUSE_PUBLIC_KEY", PUBLIC_KEY)
+        .env("LANGFUSE_SECRET_KEY", SECRET_KEY)
+}
+
+/// Everything that can be read, without what belongs to one server and not to the records.
+fn all(running: &Ratchet) -> BTreeMap<&'static str, Vec<Value>> {
+    let lists = ["traces", "observations", "v2/scores", "sessions", "score-configs", "v2/prompts"];
+    lists.into_iter().map(|list| (list, rows(running, list))).collect()
+}
+
+fn rows(running: &Ratchet, list: &str) -> Vec<Value> {
+    let mut rows = Vec::new();
+    for page in 1.. {
+        let path = format!("/api/public/{list}?limit=100&page={page}");
+        let answer = running.send(http::get(&path)).json();
+        rows.extend(answer["data"].as_array().unwrap().iter().cloned().map(bare));
+        if page >= answer["meta"]["totalPages"].as_u64().unwrap() {
+            break;
+        }
+    }
+    rows.sort_by_key(|row| row["id"].as_str().or(row["name"].as_str()).unwrap().to_owned());
+    rows
+}
+
+fn bare(mut row: Value) -> Value {
+    // A score config has another id on each server.
+    let is_config = row.get("isArchived").is_some();
+    let fields = row.as_object_mut().unwrap();
+    for key in ["createdAt", "updatedAt", "projectId", "htmlPath", "lastUpdatedAt", "configId"] {
+        fields.remove(key);
+    }
+    if is_config {
+        fields.remove("id");
+    }
+    row
+}
+
+fn served(data: &Path) -> Ratchet {
+    server(data).start()
+}
+
+#[test]
+fn a_copy_is_the_same_and_copying_again_changes_nothing() {
+    let (from, _data) = told();
+    let into = folder();
+    let report = json_of(copy(from.web(), into.path()));
+    assert_eq!(report["parts"]["traces"]["recorded"], TRACES);
+    assert_eq!(report["parts"]["prompts"]["read"], 2);
+    assert_eq!(report["problems"], json!([]));
+    let copied = all(&served(into.path()));
+    assert_eq!(copied, all(&from));
+
+    let report = json_of(copy(from.web(), into.path()));
+    assert_eq!(report["parts"]["traces"]["read"], 0, "nothing is new: {report}");
+    json_of(copy(from.web(), into.path()).arg("--from-start"));
+    let running = served(into.path());
+    assert_eq!(all(&running), copied);
+    let keys = json_of(ask(&running, &["keys", "list"]));
+    assert_eq!(keys.as_array().unwrap().len(), 1, "the import's own key is gone");
+}
+
+#[test]
+fn a_copy_goes_into_a_server_too_and_only_what_is_wanted() {
+    let (from, _data) = told();
+    let (data, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let into = server(data.path()).start();
+    let checkpoint = home.path().join("c.json").to_str().unwrap().to_owned();
+    let copy = |more: &[&str]| {
+        ask(&into, &["import", "langfuse", from.web(), "--checkpoint", &checkpoint])
+            .args(more)
+            .env("LANGFUSE_PUBLIC_KEY", PUBLIC_KEY)
+            .env("LANGFUSE_SECRET_KEY", SECRET_KEY)
+    };
+    let report = json_of(copy(&["--dry-run"]));
+    assert_eq!(report["parts"]["observations"]["read"], TRACES);
+    assert_eq!(report["parts"]["observations"]["recorded"], 0);
+    assert_eq!(rows(&into, "traces").len(), 0);
+
+    let report = json_of(copy(&["--since", "2026-03-02T03:00:00Z"]));
+    assert_eq!(report["parts"]["traces"]["recorded"], TRACES - 180);
+    assert_eq!(rows(&into, "traces").len(), TRACES - 180);
+    json_of(copy(&["--from-start"]));
+    assert_eq!(all(&into), all(&from));
+}
+
+#[test]
+fn a_copy_that_was_killed_goes_on_where_it_was() {
+    let (from, _data) = told();
+    let into = folder();
+    let (reached, wait_for_it) = sync_channel::<()>(1);
+    let (release, held) = sync_channel::<()>(1);
+    let held = Mutex::new(held);
+    let is_third_slice =
+        |seen: &Seen| seen.target.contains("/observations?") && seen.target.contains("page=2");
+    let proxy = Proxy::start(from.address(), move |seen| {
+        if is_third_slice(seen) && reached.try_send(()).is_ok() {
+            // The copy waits here until it is killed.
+            held.lock().unwrap().recv().ok();
+        }
+        Verdict::Pass
+    });
+    let (mut command, _home) = copy(&proxy.web(), into.path()).into_parts();
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for_it.recv().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(release);
+    let before = proxy.seen().len();
+
+    let report = json_of(copy(&proxy.web(), into.path()));
+    assert_eq!(report["parts"]["traces"]["recorded"], TRACES);
+    assert_eq!(report["parts"]["observations"]["recorded"], TRACES);
+    let again = proxy.seen().split_off(before);
+    assert!(again.iter().all(|seen| !seen.target.contains("/traces?")), "{again:?}");
+    assert_eq!(all(&served(into.path())), all(&from));
+}
+
+#[test]
+fn a_copy_says_what_is_missing() {
+    let into = folder();
+    let data = into.path().to_str().unwrap();
+    let bare = ratchet(&["import", "langfuse", "http://127.0.0.1:1", "--data", data])
+        .without_env("LANGFUSE_PUBLIC_KEY")
+        .without_env("LANGFUSE_SECRET_KEY");
+    assert!(fails(bare, 2).contains("--langfuse-public-key"));
+    let message = fails(copy("ftp://example.org", into.path()), 1);
+    assert!(message.contains("neither https:// nor http://"), "{message}");
+    let message = fails(copy("http://pk:sk@127.0.0.1:1", into.path()), 1);
+    assert!(message.contains("keys do not belong into an address"), "{message}");
+    assert!(!message.contains("sk@"), "{message}");
+    let message = fails(copy("http://127.0.0.1:1", into.path()).args(["--since", "monday"]), 1);
+    assert!(message.contains("--since monday is not a time"), "{message}");
+}
+
+#[test]
+fn a_wrong_key_is_told() {
+    let (from, _data) = told();
+    let into = folder();
+    let launch = copy(from.web(), into.path()).env("LANGFUSE_SECRET_KEY", "wrong");
+    let message = fails(launch, 1);
+    assert!(message.contains("401") && message.contains("check the public"), "{message}");
+    from.signal(Signal::TERM);
+}

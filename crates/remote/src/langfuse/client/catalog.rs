@@ -1,0 +1,120 @@
+//! What a project keeps besides telemetry. These routes are the same in both eras.
+
+use serde::de::DeserializeOwned;
+
+use super::ask::Ask;
+use super::list::RawList;
+use super::retry::Repeat;
+use super::slice::{Position, Slice};
+use super::{ClientError, LangfuseClient};
+use crate::langfuse::wire::prompt::{CreatePrompt, PromptMetaView, PromptView, UpdatePrompt};
+use crate::langfuse::wire::score_config::{CreateScoreConfig, ScoreConfigView, UpdateScoreConfig};
+
+/// Rows in a slice.
+const SLICE: u64 = 50;
+
+impl LangfuseClient {
+    /// Returns the project's score configs.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked.
+    pub async fn score_configs(
+        &self,
+        at: &Position,
+    ) -> Result<Slice<ScoreConfigView>, ClientError> {
+        self.list(Ask::get(&["score-configs"]), at).await
+    }
+
+    /// Makes a score config.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked or refuses.
+    pub async fn create_score_config(
+        &self,
+        new: &CreateScoreConfig,
+    ) -> Result<ScoreConfigView, ClientError> {
+        self.get(&Ask::post(&["score-configs"], new, Repeat::Doubles)).await
+    }
+
+    /// Changes a score config.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked or refuses.
+    pub async fn update_score_config(
+        &self,
+        id: &str,
+        change: &UpdateScoreConfig,
+    ) -> Result<ScoreConfigView, ClientError> {
+        self.get(&Ask::patch(&["score-configs", id], change)).await
+    }
+
+    /// Returns the project's prompts, by name, with the numbers of their versions.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked.
+    pub async fn prompts(&self, at: &Position) -> Result<Slice<PromptMetaView>, ClientError> {
+        self.list(Ask::get(&["v2", "prompts"]), at).await
+    }
+
+    /// Returns one version of a prompt as it was written, its references not filled in; `None`
+    /// if it is not there.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked.
+    pub async fn prompt(
+        &self,
+        name: &str,
+        version: u32,
+    ) -> Result<Option<PromptView>, ClientError> {
+        let ask = Ask::get(&["v2", "prompts", name]).with("version", &version);
+        self.find(&ask.with("resolve", "false")).await
+    }
+
+    /// Makes a new version of a prompt.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked or refuses.
+    pub async fn create_prompt(&self, new: &CreatePrompt) -> Result<PromptView, ClientError> {
+        self.get(&Ask::post(&["v2", "prompts"], new, Repeat::Doubles)).await
+    }
+
+    /// Puts labels at a version of a prompt; they leave the versions where they stood.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked or refuses.
+    pub async fn label_prompt(
+        &self,
+        name: &str,
+        version: u32,
+        labels: Vec<String>,
+    ) -> Result<PromptView, ClientError> {
+        let path = ["v2", "prompts", name, "versions", &version.to_string()];
+        self.get(&Ask::patch(&path, &UpdatePrompt { new_labels: labels })).await
+    }
+
+    /// Deletes one version of a prompt.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked or refuses.
+    pub async fn delete_prompt(&self, name: &str, version: u32) -> Result<(), ClientError> {
+        let ask = Ask::delete(&["v2", "prompts", name]).with("version", &version);
+        self.0.send(&ask).await.map(drop)
+    }
+
+    async fn list<T: DeserializeOwned>(
+        &self,
+        ask: Ask,
+        at: &Position,
+    ) -> Result<Slice<T>, ClientError> {
+        let list: RawList = self.get(&ask.with("limit", &SLICE).at(at)).await?;
+        Ok(list.rows())
+    }
+
+    async fn find<T: DeserializeOwned>(&self, ask: &Ask) -> Result<Option<T>, ClientError> {
+        match self.get(ask).await {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.status() == Some(404) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What another server recorded is recorded here: a copy that can be repeated and gone on with.
+//!
+//! The copy moves in slices. After each, the checkpoint says how far it came; whoever keeps the
+//! checkpoint can stop at any moment and lose a slice of work at most. Records keep their ids, so
+//! that a slice that is copied twice changes nothing.
+
+use std::collections::BTreeMap;
+
+use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::client::{Between, ClientError, LangfuseClient, Position, Slice};
+use ratchet_remote::langfuse::wire::ingestion::Envelope;
+use serde::{Deserialize, Serialize};
+
+/// Prompts, and what else a project keeps besides telemetry.
+mod keepsakes;
+/// Events in requests of a bearable size.
+mod deliver;
+
+pub use deliver::Refused;
+
+/// One kind of record to be copied, in the order of the copy: what others refer to comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Part {
+    /// What scores may say.
+    ScoreConfigs,
+    /// Prompts with their versions and labels.
+    Prompts,
+    /// Traces, and with them sessions.
+    Traces,
+    /// Observations.
+    Observations,
+    /// Scores.
+    Scores,
+}
+
+impl Part {
+    /// Every part, in the order of the copy.
+    pub const ALL: [Self; 5] =
+        [Self::ScoreConfigs, Self::Prompts, Self::Traces, Self::Observations, Self::Scores];
+
+    /// What people call it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ScoreConfigs => "score configs",
+            Self::Prompts => "prompts",
+            Self::Traces => "traces",
+            Self::Observations => "observations",
+            Self::Scores => "scores",
+        }
+    }
+}
+
+/// How far a copy has come. Users keep it as a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Checkpoint {
+    /// The server that is copied from.
+    pub from: String,
+    /// The project there, by the public half of its key.
+    pub key: String,
+    /// The time before which records are left out, as text.
+    pub since: Option<String>,
+    /// The time from which records are left to the next copy, as text.
+    pub until: String,
+    /// Where to go on in each part; a part that is not there has not begun.
+    pub parts: BTreeMap<Part, Progress>,
+    /// The ids that score configs have got here, by their ids there.
+    pub score_configs: BTreeMap<String, String>,
+}
+
+/// How far one part has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Progress {
+    /// Where to go on; `None` when it is done.
+    pub next: Option<Position>,
+    /// Records read so far.
+    pub read: u64,
+    /// Records in all, where the server says so.
+    pub total: Option<u64>,
+    /// Records that were not there yet, or may have changed.
+    pub recorded: u64,
+    /// Records that were not taken, or made no sense.
+    pub refused: u64,
+}
+
+impl Checkpoint {
+    /// Whether everything is copied.
+    pub fn is_done(&self) -> bool {
+        let is_done = |part: &Part| self.parts.get(part).is_some_and(|part| part.next.is_none());
+        Part::ALL.iter().all(is_done)
+    }
+
+    /// The time that the copy is about.
+    ///
+    /// # Errors
+    /// Fails if someone has changed the file by hand and got a time wrong.
+    pub fn between(&self) -> Result<Between, CopyError> {
+        let time = |text: &String| {
+            Timestamp::parse(text).map_err(|_| CopyError::Checkpoint { text: text.clone() })
+        };
+        let from = self.since.as_ref().map(time).transpose()?;
+        Ok(Between { from, to: Some(time(&self.until)?) })
+    }
+}
+
+/// Why a copy stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    /// A server could not be asked.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The checkpoint makes no sense.
+    #[error("the checkpoint holds {text}, which is no time; remove it to begin anew")]
+    Checkpoint {
+        /// What it holds.
+        text: String,
+    },
+    /// Whoever keeps the checkpoint could not.
+    #[error("cannot keep the checkpoint")]
+    Keep(#[source] std::io::Error),
+}
+
+/// What a copy tells whoever started it.
+pub trait Witness {
+    /// A slice is recorded: keep the checkpoint and tell people.
+    ///
+    /// # Errors
+    /// Ends the copy.
+    fn advanced(&mut self, part: Part, checkpoint: &Checkpoint) -> std::io::Result<()>;
+
+    /// A record was left out.
+    fn refused(&mut self, part: Part, refused: &Refused);
+}
+
+/// From where to where.
+#[derive(Debug)]
+pub struct Route<'a> {
+    /// The server that is copied from.
+    pub from: &'a LangfuseClient,
+    /// The server that records; `None` to read only and record nothing.
+    pub into: Option<&'a LangfuseClient>,
+}
+
+/// Copies all that the checkpoint has not done yet.
+///
+/// # Errors
+/// Fails if either server cannot be asked. The checkpoint then says where to go on.
+pub async fn copy(
+    route: &Route<'_>,
+    checkpoint: &mut Checkpoint,
+    witness: &mut dyn Witness,
+) -> Result<(), CopyError> {
+    for part in Part::ALL {
+        let begun = Progress { next: Some(Position::Start), ..Progress::default() };
+        let mut progress = checkpoint.parts.get(&part).cloned().unwrap_or(begun);
+        while let Some(at) = progress.next.take() {
+            match part {
+                Part::ScoreConfigs => {
+                    keepsakes::score_configs(route, checkpoint, &mut progress, &at).await?;
+                }
+                Part::Prompts => {
+                    let left_out = keepsakes::prompts(route, &mut progress, &at).await?;
+                    left_out.iter().for_each(|refused| witness.refused(part, refused));
+                }
+                Part::Traces | Part::Observations | Part::Scores => {
+                    let between = checkpoint.between()?;
+                    let slice = read(route.from, part, &between, &at).await?;
+                    let left_out = record(route, slice, checkpoint, &mut progress).await?;
+                    left_out.iter().for_each(|refused| witness.refused(part, refused));
+                }
+            }
+            checkpoint.parts.insert(part, progress.clone());
+            witness.advanced(part, checkpoint).map_err(CopyError::Keep)?;
+        }
+    }
+    Ok(())
+}
+
+async fn read(
+    from: &LangfuseClient,
+    part: Part,
+    between: &Between,
+    at: &Position,
+) -> Result<Slice<Vec<Envelope>>, ClientError> {
+    match part {
+        Part::Traces => from.trace_events(between, at).await,
+        Part::Scores => from.score_events(between, at).await,
+        Part::Observations | Part::ScoreConfigs | Part::Prompts => {
+            from.observation_events(between, at).await
+        }
+    }
+}
+
+async fn record(
+    route: &Route<'_>,
+    slice: Slice<Vec<Envelope>>,
+    checkpoint: &Checkpoint,
+    progress: &mut Progress,
+) -> Result<Vec<Refused>, CopyError> {
+    let unreadable = slice.unreadable.iter().map(Refused::unreadable);
+    let mut left_out: Vec<Refused> = unreadable.collect();
+    let records = slice.rows.len() as u64;
+    if let Some(into) = route.into {
+        let events = slice.rows.into_iter().flatten();
+        let events = deliver::with_known_configs(events, &checkpoint.score_configs);
+        left_out.extend(deliver::deliver(into, events).await?);
+    }
+    progress.next = slice.next;
+    progress.total = slice.total;
+    progress.read += records + slice.unreadable.len() as u64;
+    progress.refused += left_out.len() as u64;
+    progress.recorded = progress.read.saturating_sub(progress.refused);
+    Ok(left_out)
+}
