@@ -97,12 +97,24 @@ pub(crate) fn observation_patch() -> impl Strategy<Value = ObservationPatch> {
         field(time()),
         field(select(Level::ALL.to_vec())),
         field(word()),
+        any::<bool>(),
     );
     let place = (field(word()), field(environment()), field(word()));
     let model = (field(word()), field(json()), field(usage()), field(cost()), field(prompt()));
     let content = (field(payload()), field(payload()), metadata());
     (step, place, model, content).prop_map(|(step, place, model, content)| {
-        let (trace, kind, name, parent, start, end, completion_start, level, status_message) = step;
+        let (
+            trace,
+            kind,
+            name,
+            parent,
+            start,
+            end,
+            completion_start,
+            level,
+            status_message,
+            app_root,
+        ) = step;
         let (version, environment, agent) = place;
         let (model, model_parameters, usage, cost, prompt) = model;
         let (input, output, metadata) = content;
@@ -112,6 +124,7 @@ pub(crate) fn observation_patch() -> impl Strategy<Value = ObservationPatch> {
             kind,
             name,
             parent,
+            app_root,
             start: Earliest(start),
             end: Latest(end),
             completion_start,

@@ -127,7 +127,7 @@ impl Interpreter {
             parent: span.parent.as_ref(),
             start: span.start,
         };
-        trace::tell(&mut trace, &observation, &mut told, seen);
+        trace::tell(&mut trace, &mut observation, &mut told, seen);
         observation.metadata = self.left_over(keys, &told, &span);
         Interpreted { observation, trace }
     }

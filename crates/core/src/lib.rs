@@ -5,6 +5,8 @@
 
 /// When something happened.
 pub mod time;
+/// Minutes, hours, days, weeks and months.
+pub mod calendar;
 /// What things are called: ids as clients send them.
 pub mod id;
 /// Beta, prod, and the rest.

@@ -126,6 +126,9 @@ pub struct ObservationPatch {
     pub name: Field<String>,
     /// The step it is part of.
     pub parent: Field<ObservationId>,
+    /// Whether anyone said that the application begins here, though the step has a parent: the
+    /// caller's, in another service. Never unsaid.
+    pub app_root: bool,
     /// When it began: the earliest anyone said.
     pub start: Earliest,
     /// When it ended: the latest anyone said.
@@ -169,6 +172,7 @@ impl ObservationPatch {
             kind: Field::unsaid(),
             name: Field::unsaid(),
             parent: Field::unsaid(),
+            app_root: false,
             start: Earliest::default(),
             end: Latest::default(),
             completion_start: Field::unsaid(),
@@ -197,6 +201,7 @@ impl Merge for ObservationPatch {
             kind: self.kind.merge(other.kind),
             name: self.name.merge(other.name),
             parent: self.parent.merge(other.parent),
+            app_root: self.app_root || other.app_root,
             start: self.start.merge(other.start),
             end: self.end.merge(other.end),
             completion_start: self.completion_start.merge(other.completion_start),
@@ -230,6 +235,8 @@ pub struct Observation {
     pub name: Option<String>,
     /// The step it is part of.
     pub parent: Option<ObservationId>,
+    /// Whether the application begins here, whatever the parent.
+    pub app_root: bool,
     /// When it began.
     pub start: Timestamp,
     /// When it ended, never before it began.
@@ -265,6 +272,11 @@ pub struct Observation {
 }
 
 impl Observation {
+    /// Whether a run begins here: without a parent, or where the client says that its part begins.
+    pub fn is_root(&self) -> bool {
+        self.app_root || self.parent.is_none()
+    }
+
     /// Nanoseconds from start to end.
     pub fn latency(&self) -> Option<i64> {
         Some(self.end?.since(self.start))

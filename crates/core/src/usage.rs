@@ -93,6 +93,21 @@ impl Cost {
     pub fn total(&self) -> Money {
         self.total
     }
+
+    /// The cost of what went in; unknown, not zero, when only the total is known.
+    pub fn input(&self) -> Option<Money> {
+        self.side(Side::Input)
+    }
+
+    /// The cost of what came out; unknown, not zero, when only the total is known.
+    pub fn output(&self) -> Option<Money> {
+        self.side(Side::Output)
+    }
+
+    fn side(&self, side: Side) -> Option<Money> {
+        let on_side = self.kinds.iter().filter(|(kind, _)| side_of(kind) == Some(side));
+        on_side.map(|(_, money)| *money).reduce(|sum, money| sum + money)
+    }
 }
 
 /// A float that is a count, as a count.

@@ -36,6 +36,10 @@ mod projects;
 mod traces;
 /// Observations.
 mod observations;
+/// Observations, a group of fields at a time.
+mod observations_v2;
+/// Figures.
+mod metrics;
 /// Sessions.
 mod sessions;
 /// Prompts.
@@ -61,6 +65,8 @@ pub fn routes() -> OpenApiRouter<App> {
         .merge(projects::routes())
         .merge(traces::routes())
         .merge(observations::routes())
+        .merge(observations_v2::routes())
+        .merge(metrics::routes())
         .merge(sessions::routes())
         .route("/api/public/scores", get(scores::list::first))
         .route("/api/public/scores/{*id}", get(scores::one::first).delete(scores::one::delete))

@@ -95,8 +95,12 @@ pub struct Sums {
     pub total_tokens: i64,
     /// The known costs together.
     pub cost: Money,
+    /// How many have a known cost.
+    pub costs_known: i64,
     /// How many used tokens but have no known cost.
     pub cost_unknown: i64,
+    /// All latencies together in nanoseconds; wraps around rather than lose what it was.
+    pub latency_nanos: i64,
     /// How long they took.
     pub latency: Histogram,
 }

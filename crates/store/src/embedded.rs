@@ -13,6 +13,7 @@ mod entry;
 mod examine;
 mod facts;
 mod filter;
+mod function;
 mod load;
 mod lock;
 mod observation_row;
@@ -52,10 +53,12 @@ pub use prepare::Prepared;
 use crate::aggregate::{Aggregate, AggregateQuery};
 use crate::catalog::{self, Catalog};
 use crate::media::MediaFiles;
+use crate::metrics::{MetricsAnswer, MetricsQuery};
 use crate::prices::ProjectPrices;
 use crate::project::ProjectId;
 use crate::query::{
-    Attached, ObservationQuery, Page, ScoreQuery, SessionQuery, TextHits, TextQuery, TraceQuery,
+    Attached, ObservationColumn, ObservationQuery, Page, ScoreColumn, ScoreQuery, SessionQuery,
+    TextHits, TextQuery, TraceColumn, TraceQuery,
 };
 use crate::secrets::Secrets;
 use crate::telemetry::{Batch, Telemetry};
@@ -71,6 +74,7 @@ const MEDIA_FOLDER: &str = "media";
 const TELEMETRY_MIGRATIONS: &[Migration] = &[
     include_str!("embedded/migrations/telemetry/0001_ground.sql"),
     include_str!("embedded/migrations/telemetry/0002_scores.sql"),
+    include_str!("embedded/migrations/telemetry/0003_metrics.sql"),
 ];
 const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("embedded/migrations/catalog/0001_ground.sql"),
@@ -283,6 +287,15 @@ impl Engine {
         self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
     }
 
+    pub(crate) async fn find_traces(
+        &self,
+        project: ProjectId,
+        ids: Vec<TraceId>,
+    ) -> StoreResult<Vec<Trace>> {
+        let query = move |db: &_| read::traces::find(db, &project, &ids);
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+    }
+
     pub(crate) async fn observations(
         &self,
         query: ObservationQuery,
@@ -347,6 +360,44 @@ impl Engine {
 
     pub(crate) async fn aggregate(&self, query: AggregateQuery) -> StoreResult<Aggregate> {
         self.shared.readers.read(move |db| read::sums::aggregate(db, &query)).await
+    }
+
+    pub(crate) async fn trace_metrics(
+        &self,
+        query: MetricsQuery<TraceColumn>,
+    ) -> StoreResult<MetricsAnswer> {
+        self.shared.readers.read(move |db| read::metrics::of_traces(db, &query)).await
+    }
+
+    pub(crate) async fn observation_metrics(
+        &self,
+        query: MetricsQuery<ObservationColumn>,
+    ) -> StoreResult<MetricsAnswer> {
+        self.shared.readers.read(move |db| read::metrics::of_observations(db, &query)).await
+    }
+
+    pub(crate) async fn score_metrics(
+        &self,
+        query: MetricsQuery<ScoreColumn>,
+    ) -> StoreResult<MetricsAnswer> {
+        self.shared.readers.read(move |db| read::metrics::of_scores(db, &query)).await
+    }
+
+    pub(crate) async fn delete_traces(
+        &self,
+        project: ProjectId,
+        ids: Vec<TraceId>,
+    ) -> StoreResult<u64> {
+        let mut deleted = 0;
+        let mut left = ids;
+        while !left.is_empty() {
+            let (project, todo) = (project.clone(), left);
+            let slice = move |writer: &mut _| retention::delete_some(writer, &project, todo);
+            let (gone, rest) = self.shared.writer.run(slice).await?;
+            deleted += gone;
+            left = rest;
+        }
+        Ok(deleted)
     }
 
     pub(crate) async fn delete_before(

@@ -25,9 +25,14 @@ impl Histogram {
         }
     }
 
+    /// How many were counted.
+    pub fn total(&self) -> i64 {
+        self.0.values().sum()
+    }
+
     /// The latency in nanoseconds below which that share (0 to 1) lies; `None` when empty.
     pub fn quantile(&self, share: f64) -> Option<i64> {
-        let total: i64 = self.0.values().sum();
+        let total = self.total();
         if total <= 0 {
             return None;
         }

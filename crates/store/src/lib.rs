@@ -14,6 +14,8 @@ pub mod query;
 pub mod histogram;
 /// Sums by hour and by dimension.
 pub mod aggregate;
+/// Figures by dimension and step of time.
+pub mod metrics;
 /// Traces, observations, sessions and scores.
 pub mod telemetry;
 /// Projects, keys and people.

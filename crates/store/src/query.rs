@@ -63,7 +63,7 @@ pub enum Test {
     Key(String, Box<Test>),
 }
 
-/// How texts compare. Case matters, as in Langfuse.
+/// How texts compare. Case matters, as in Langfuse, unless told otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextTest {
     /// The same.
@@ -74,6 +74,8 @@ pub enum TextTest {
     Contains,
     /// Nowhere inside.
     Lacks,
+    /// Somewhere inside, in any case.
+    Matches,
     /// At the start.
     StartsWith,
     /// At the end.
@@ -117,6 +119,9 @@ pub enum TraceColumn {
     Input,
     Output,
     Level,
+    ObservationCount,
+    /// Scores on it and on its observations.
+    ScoreCount,
     DebugCount,
     DefaultCount,
     WarningCount,
@@ -128,6 +133,10 @@ pub enum TraceColumn {
     TotalTokens,
     /// In dollars.
     Cost,
+    /// In dollars.
+    InputCost,
+    /// In dollars.
+    OutputCost,
 }
 
 /// The columns of an observation that can be tested, its trace's among them.
@@ -139,6 +148,8 @@ pub enum ObservationColumn {
     Kind,
     Name,
     Parent,
+    /// Whether a run begins with it.
+    Root,
     Start,
     End,
     Level,
@@ -156,18 +167,33 @@ pub enum ObservationColumn {
     Latency,
     /// In seconds.
     TimeToFirstToken,
+    /// In seconds, from the first token to the end.
+    StreamingLatency,
     /// Output tokens a second.
     TokensPerSecond,
+    /// Output tokens a second from the first token on.
+    StreamedTokensPerSecond,
+    /// All tokens a second.
+    TotalTokensPerSecond,
+    ScoreCount,
     InputTokens,
     OutputTokens,
     TotalTokens,
     /// In dollars.
     Cost,
+    /// In dollars.
+    InputCost,
+    /// In dollars.
+    OutputCost,
     TraceName,
     TraceUser,
     TraceSession,
     TraceTags,
     TraceEnvironment,
+    TraceRelease,
+    TraceVersion,
+    TracePublic,
+    TraceBookmarked,
 }
 
 /// The columns of a score that can be tested, its trace's among them.
@@ -181,6 +207,8 @@ pub enum ScoreColumn {
     Number,
     /// The value as a text.
     Text,
+    /// Whether the value is a number other than zero.
+    Truth,
     Source,
     Timestamp,
     Environment,
@@ -197,6 +225,14 @@ pub enum ScoreColumn {
     TraceName,
     TraceUser,
     TraceTags,
+    TraceRelease,
+    TraceVersion,
+    /// The session it judges, or whose trace it judges.
+    AnySession,
+    ObservationName,
+    ObservationModel,
+    ObservationPromptName,
+    ObservationPromptVersion,
 }
 
 /// What to order traces by.

@@ -8,9 +8,11 @@ use ratchet_core::trace::{Trace, TracePatch};
 use crate::StoreResult;
 use crate::aggregate::{Aggregate, AggregateQuery};
 use crate::embedded::{self, Prepared};
+use crate::metrics::{MetricsAnswer, MetricsQuery};
 use crate::project::ProjectId;
 use crate::query::{
-    Attached, ObservationQuery, Page, ScoreQuery, SessionQuery, TextHits, TextQuery, TraceQuery,
+    Attached, ObservationColumn, ObservationQuery, Page, ScoreColumn, ScoreQuery, SessionQuery,
+    TextHits, TextQuery, TraceColumn, TraceQuery,
 };
 
 /// What one request records: all of it or nothing.
@@ -79,6 +81,20 @@ impl Telemetry {
     pub async fn trace(&self, project: ProjectId, id: TraceId) -> StoreResult<Option<Trace>> {
         match self {
             Self::Embedded(engine) => engine.trace(project, id).await,
+        }
+    }
+
+    /// Returns those of some traces that are there, in the order of their ids, without content.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn find_traces(
+        &self,
+        project: ProjectId,
+        ids: Vec<TraceId>,
+    ) -> StoreResult<Vec<Trace>> {
+        match self {
+            Self::Embedded(engine) => engine.find_traces(project, ids).await,
         }
     }
 
@@ -188,6 +204,61 @@ impl Telemetry {
     pub async fn aggregate(&self, query: AggregateQuery) -> StoreResult<Aggregate> {
         match self {
             Self::Embedded(engine) => engine.aggregate(query).await,
+        }
+    }
+
+    /// Returns figures over traces.
+    ///
+    /// # Errors
+    /// Fails on a test or a figure that does not fit its column, and on a question that would read
+    /// or keep too much.
+    pub async fn trace_metrics(
+        &self,
+        query: MetricsQuery<TraceColumn>,
+    ) -> StoreResult<MetricsAnswer> {
+        match self {
+            Self::Embedded(engine) => engine.trace_metrics(query).await,
+        }
+    }
+
+    /// Returns figures over observations.
+    ///
+    /// # Errors
+    /// Fails on a test or a figure that does not fit its column, and on a question that would read
+    /// or keep too much.
+    pub async fn observation_metrics(
+        &self,
+        query: MetricsQuery<ObservationColumn>,
+    ) -> StoreResult<MetricsAnswer> {
+        match self {
+            Self::Embedded(engine) => engine.observation_metrics(query).await,
+        }
+    }
+
+    /// Returns figures over scores.
+    ///
+    /// # Errors
+    /// Fails on a test or a figure that does not fit its column, and on a question that would read
+    /// or keep too much.
+    pub async fn score_metrics(
+        &self,
+        query: MetricsQuery<ScoreColumn>,
+    ) -> StoreResult<MetricsAnswer> {
+        match self {
+            Self::Embedded(engine) => engine.score_metrics(query).await,
+        }
+    }
+
+    /// Deletes some traces and whatever hangs on them: observations, payloads, scores, their part
+    /// in sessions and sums. Returns how many went; those that are not there are passed over.
+    ///
+    /// Slice by slice, so that recording goes on in between; a crash leaves whole traces behind.
+    ///
+    /// # Errors
+    /// On any error the slices before it are gone and the rest is untouched.
+    pub async fn delete_traces(&self, project: ProjectId, ids: Vec<TraceId>) -> StoreResult<u64> {
+        match self {
+            Self::Embedded(engine) => engine.delete_traces(project, ids).await,
         }
     }
 

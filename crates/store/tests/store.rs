@@ -55,6 +55,11 @@ fn aggregates() {
 }
 
 #[test]
+fn metrics() {
+    behaviour::check(embedded, behaviour::metrics::ALL);
+}
+
+#[test]
 fn retention() {
     behaviour::check(embedded, behaviour::retention::ALL);
 }

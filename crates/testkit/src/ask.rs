@@ -6,6 +6,7 @@ use ratchet_core::score::Score;
 use ratchet_core::session::Session;
 use ratchet_core::trace::Trace;
 use ratchet_store::aggregate::{Aggregate, AggregateQuery, Dimension, Step};
+use ratchet_store::metrics::{Aggregation, Measure, Metric, MetricsQuery};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging,
@@ -70,6 +71,18 @@ pub fn all_sums(project: &ProjectId, by: &[Dimension], step: Step) -> AggregateQ
         by: by.to_vec(),
         step,
         conditions: Vec::new(),
+    }
+}
+
+/// Asks for how many records there are, and nothing else yet.
+pub fn metrics<C>(project: &ProjectId) -> MetricsQuery<C> {
+    MetricsQuery {
+        project: project.clone(),
+        range: TimeRange::default(),
+        conditions: Vec::new(),
+        by: Vec::new(),
+        every: None,
+        metrics: vec![Metric { measure: Measure::Records, aggregation: Aggregation::Count }],
     }
 }
 

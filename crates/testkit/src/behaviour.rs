@@ -17,6 +17,8 @@ pub mod scores;
 pub mod search;
 /// Sums by hour and dimension.
 pub mod aggregates;
+/// Figures by dimension and step of time.
+pub mod metrics;
 /// Deleting what is old.
 pub mod retention;
 /// Projects, sizes and batches.

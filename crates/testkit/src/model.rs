@@ -3,6 +3,7 @@
 
 mod aggregate;
 mod column;
+mod metrics;
 mod view;
 
 use std::collections::BTreeMap;
@@ -15,8 +16,11 @@ use ratchet_core::session::Session;
 use ratchet_core::time::Timestamp;
 use ratchet_core::trace::{Trace, TracePatch};
 use ratchet_store::aggregate::{AggregateQuery, Group};
+use ratchet_store::metrics::{MetricsQuery, MetricsRow};
 use ratchet_store::query::{Condition, ObservationColumn, ScoreColumn, TraceColumn};
 use ratchet_store::telemetry::Batch;
+
+use self::column::Around;
 
 /// What one project's store should know.
 #[derive(Clone, Debug, Default)]
@@ -73,12 +77,20 @@ impl Model {
 
     /// Forgets the traces that began before a moment and whatever hangs on them.
     pub fn delete_before(&mut self, before: Timestamp) {
+        let gone = self.traces().into_iter().filter(|trace| trace.timestamp < before);
+        let gone: Vec<_> = gone.map(|trace| trace.id).collect();
+        self.delete_traces(&gone);
+    }
+
+    /// Forgets some traces and whatever hangs on them. What was said of a trace that is not there
+    /// stays: scores may come first.
+    pub fn delete_traces(&mut self, ids: &[TraceId]) {
         let sessions = self.sessions();
-        let gone: Vec<_> = self.traces().into_iter().filter(|t| t.timestamp < before).collect();
-        for trace in gone {
-            self.traces.remove(&trace.id);
-            self.observations.retain(|_, told| home(&told.patch) != trace.id);
-            self.scores.retain(|_, told| trace_of(&told.patch) != Some(&trace.id));
+        let there: Vec<_> = self.traces().into_iter().map(|trace| trace.id).collect();
+        for id in ids.iter().filter(|id| there.contains(id)) {
+            self.traces.remove(id);
+            self.observations.retain(|_, told| home(&told.patch) != *id);
+            self.scores.retain(|_, told| trace_of(&told.patch) != Some(id));
         }
         let left = self.sessions();
         for session in sessions.iter().filter(|was| left.iter().all(|is| is.id != was.id)) {
@@ -123,9 +135,10 @@ impl Model {
 
     /// The traces that pass, by id; `None` when a test does not fit its column.
     pub fn traces_passing(&self, conditions: &[Condition<TraceColumn>]) -> Option<Vec<Trace>> {
+        let around = self.around();
         let passes = |trace: &Trace| {
             let cells = conditions.iter().map(|condition| {
-                column::passes(&column::of_trace(trace, condition.column), &condition.test)
+                column::passes(&column::of_trace(trace, &around, condition.column), &condition.test)
             });
             cells.collect::<Option<Vec<bool>>>().map(|all| all.iter().all(|passed| *passed))
         };
@@ -139,11 +152,11 @@ impl Model {
         &self,
         conditions: &[Condition<ObservationColumn>],
     ) -> Option<Vec<Observation>> {
-        let traces: BTreeMap<_, _> =
-            self.traces().into_iter().map(|trace| (trace.id.clone(), trace)).collect();
+        let (traces, around) = (self.traces_by_id(), self.around());
         let passes = |seen: &Observation| {
             let cells = conditions.iter().map(|condition| {
-                let cell = column::of_observation(seen, &traces[&seen.trace], condition.column);
+                let of = &traces[&seen.trace];
+                let cell = column::of_observation(seen, of, &around, condition.column);
                 column::passes(&cell, &condition.test)
             });
             cells.collect::<Option<Vec<bool>>>().map(|all| all.iter().all(|passed| *passed))
@@ -155,12 +168,11 @@ impl Model {
 
     /// The scores that pass, by id; `None` when a test does not fit its column.
     pub fn scores_passing(&self, conditions: &[Condition<ScoreColumn>]) -> Option<Vec<Score>> {
-        let traces: BTreeMap<_, _> =
-            self.traces().into_iter().map(|trace| (trace.id.clone(), trace)).collect();
+        let (traces, around) = (self.traces_by_id(), self.around());
         let passes = |score: &Score| {
             let trace = target_trace(&score.target).and_then(|id| traces.get(id));
             let cells = conditions.iter().map(|condition| {
-                let cell = column::of_score(score, trace, condition.column);
+                let cell = column::of_score(score, trace, &around, condition.column);
                 column::passes(&cell, &condition.test)
             });
             cells.collect::<Option<Vec<bool>>>().map(|all| all.iter().all(|passed| *passed))
@@ -168,6 +180,42 @@ impl Model {
         let judged: Option<Vec<_>> =
             self.scores().into_iter().map(|score| Some((passes(&score)?, score))).collect();
         Some(judged?.into_iter().filter(|(passed, _)| *passed).map(|(_, score)| score).collect())
+    }
+
+    /// The figures over traces that a query asks for.
+    pub fn trace_metrics(&self, query: &MetricsQuery<TraceColumn>) -> Vec<MetricsRow> {
+        let (passing, around) = (self.traces_passing(&query.conditions).unwrap(), self.around());
+        let cell = |trace: &Trace, column| column::of_trace(trace, &around, column);
+        metrics::rows(query, &passing, |trace| trace.timestamp, cell)
+    }
+
+    /// The figures over observations that a query asks for.
+    pub fn observation_metrics(&self, query: &MetricsQuery<ObservationColumn>) -> Vec<MetricsRow> {
+        let passing = self.observations_passing(&query.conditions).unwrap();
+        let (traces, around) = (self.traces_by_id(), self.around());
+        let cell = |seen: &Observation, column| {
+            column::of_observation(seen, &traces[&seen.trace], &around, column)
+        };
+        metrics::rows(query, &passing, |seen| seen.start, cell)
+    }
+
+    /// The figures over scores that a query asks for.
+    pub fn score_metrics(&self, query: &MetricsQuery<ScoreColumn>) -> Vec<MetricsRow> {
+        let passing = self.scores_passing(&query.conditions).unwrap();
+        let (traces, around) = (self.traces_by_id(), self.around());
+        let cell = |score: &Score, column| {
+            let trace = target_trace(&score.target).and_then(|id| traces.get(id));
+            column::of_score(score, trace, &around, column)
+        };
+        metrics::rows(query, &passing, |score| score.timestamp, cell)
+    }
+
+    fn around(&self) -> Around {
+        Around { steps: self.observations(), scores: self.scores() }
+    }
+
+    fn traces_by_id(&self) -> BTreeMap<TraceId, Trace> {
+        self.traces().into_iter().map(|trace| (trace.id.clone(), trace)).collect()
     }
 
     /// The sums by group, by time and key.

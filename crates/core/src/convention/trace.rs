@@ -31,11 +31,13 @@ pub(super) struct Seen<'a> {
 /// Tells what a span lets us know of its trace, each with the authority it has.
 pub(super) fn tell(
     trace: &mut TracePatch,
-    observation: &ObservationPatch,
+    observation: &mut ObservationPatch,
     told: &mut ToldSpan,
     seen: Seen<'_>,
 ) {
-    let is_root = is_root(told, seen.parent);
+    observation.app_root = told.claims.take(Target::AsRoot, truth).unwrap_or(false);
+    // A span without parent is a root; so is one that says it is.
+    let is_root = observation.app_root || seen.parent.is_none();
     let authority = if is_root { Authority::Root } else { Authority::Child };
     let implied = Stamp { authority, ..told.stamp };
     tell_stated(trace, told, seen.known);
@@ -58,11 +60,6 @@ pub(super) fn tell(
     if trace.name.word().is_none() {
         trace.name = Field::if_some(observation.name.value().cloned(), implied);
     }
-}
-
-/// A span without parent is a root; so is one that says it is.
-fn is_root(told: &mut ToldSpan, parent: Option<&ObservationId>) -> bool {
-    told.claims.take(Target::AsRoot, truth).unwrap_or(false) || parent.is_none()
 }
 
 fn truth(value: &AttributeValue) -> Option<bool> {

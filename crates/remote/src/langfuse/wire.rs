@@ -24,6 +24,10 @@ pub mod project;
 pub mod trace;
 /// Observations.
 pub mod observation;
+/// Observations, a group of fields at a time.
+pub mod observation_v2;
+/// Figures.
+pub mod metrics;
 /// Sessions.
 pub mod session;
 /// Scores, as read.

@@ -43,9 +43,22 @@ pub(super) struct Filter<C> {
 }
 
 impl Params {
+    /// The `filter` parameter laid over what the other parameters ask. Where both speak of a
+    /// column, the filter holds.
+    pub(super) fn filter_over<C: Copy + PartialEq>(
+        &mut self,
+        columns: Columns<C>,
+        simple: Filter<C>,
+    ) -> Filter<C> {
+        match self.filter(columns) {
+            Some(filter) => filter.over(simple),
+            None => simple,
+        }
+    }
+
     /// The `filter` parameter; an empty list counts as absent.
     pub(super) fn filter<C: Copy>(&mut self, columns: Columns<C>) -> Option<Filter<C>> {
-        match parse(&self.text("filter")?, columns) {
+        match parse("filter", &self.text("filter")?, columns) {
             Ok(filter) if filter.is_empty() => None,
             Ok(filter) => Some(filter),
             Err(issues) => {
@@ -60,11 +73,35 @@ impl<C> Filter<C> {
     fn is_empty(&self) -> bool {
         self.conditions.is_empty() && self.range == TimeRange::default()
     }
+
+    /// Whether anything is asked of a column.
+    pub(super) fn names(&self, column: C) -> bool
+    where
+        C: Copy + PartialEq,
+    {
+        self.conditions.iter().any(|condition| condition.column == column)
+    }
+
+    fn over(self, simple: Self) -> Self
+    where
+        C: Copy + PartialEq,
+    {
+        let says_when = self.range != TimeRange::default();
+        let range = if says_when { self.range } else { simple.range };
+        let kept = simple.conditions.into_iter().filter(|known| !self.names(known.column));
+        let kept: Vec<_> = kept.collect();
+        Self { range, conditions: kept.into_iter().chain(self.conditions).collect() }
+    }
 }
 
-/// Reads conditions on the columns of a resource; reports everything that is wrong.
-fn parse<C: Copy>(json: &str, columns: Columns<C>) -> Result<Filter<C>, Vec<Issue>> {
-    let sent: Vec<SentCondition> = read(json).map_err(|issue| vec![issue.inside("filter")])?;
+/// Reads conditions on the columns of a resource, which are called `name`; reports everything
+/// that is wrong.
+pub(super) fn parse<C: Copy>(
+    name: &str,
+    json: &str,
+    columns: Columns<C>,
+) -> Result<Filter<C>, Vec<Issue>> {
+    let sent: Vec<SentCondition> = read(json).map_err(|issue| vec![issue.inside(name)])?;
     let mut filter = Filter { range: TimeRange::default(), conditions: Vec::new() };
     let mut issues = Vec::new();
     for (place, condition) in sent.iter().enumerate() {
@@ -79,7 +116,7 @@ fn parse<C: Copy>(json: &str, columns: Columns<C>) -> Result<Filter<C>, Vec<Issu
             }
             Err((field, message)) => issues.push(Issue {
                 path: vec![
-                    Step::Field("filter".to_owned()),
+                    Step::Field(name.to_owned()),
                     Step::Index(place),
                     Step::Field(field.to_owned()),
                 ],
@@ -164,6 +201,7 @@ impl SentCondition {
 fn text_test(operator: &str) -> TextTest {
     match operator {
         "contains" => TextTest::Contains,
+        "matches" => TextTest::Matches,
         "does not contain" => TextTest::Lacks,
         "starts with" => TextTest::StartsWith,
         "ends with" => TextTest::EndsWith,

@@ -88,6 +88,11 @@ pub(super) async fn show(
 
 /// Shows an observation with what its model costs.
 pub(super) fn view(observation: &Observation, prices: &PriceTable) -> ObservationView {
+    ObservationView::new(observation, model_prices(observation, prices))
+}
+
+/// What an observation's model costs, where the price table knows it.
+pub(super) fn model_prices(observation: &Observation, prices: &PriceTable) -> ModelPrices {
     let listed =
         observation.model.as_deref().and_then(|model| prices.list_price(model, observation.start));
     let prices = listed.map(|listed| ModelPrices {
@@ -96,7 +101,7 @@ pub(super) fn view(observation: &Observation, prices: &PriceTable) -> Observatio
         output_price: listed.output.map(Money::dollars),
         total_price: listed.total.map(Money::dollars),
     });
-    ObservationView::new(observation, prices.unwrap_or_default())
+    prices.unwrap_or_default()
 }
 
 fn read_query(project: ProjectId, mut params: Params) -> ApiResult<(ObservationQuery, PageNumber)> {
@@ -105,11 +110,12 @@ fn read_query(project: ProjectId, mut params: Params) -> ApiResult<(ObservationQ
         range: params.range("fromStartTime", "toStartTime"),
         conditions: simple_conditions(&mut params),
     };
-    let filter = params.filter(&column::OBSERVATION).unwrap_or(simple);
+    let filter = params.filter_over(&column::OBSERVATION, simple);
+    let trace = params.id("traceId").filter(|_| !filter.names(ObservationColumn::Trace));
     let query = ObservationQuery {
         project,
         range: filter.range,
-        trace: params.id("traceId"),
+        trace,
         conditions: filter.conditions,
         direction: Direction::Descending,
         paging: Paging::Numbered(page),
@@ -119,7 +125,8 @@ fn read_query(project: ProjectId, mut params: Params) -> ApiResult<(ObservationQ
     Ok((query, page))
 }
 
-fn simple_conditions(params: &mut Params) -> Vec<Condition<ObservationColumn>> {
+/// What the parameters that both versions share ask.
+pub(super) fn simple_conditions(params: &mut Params) -> Vec<Condition<ObservationColumn>> {
     let kind = params.word::<ObservationKind>("type").map(|kind| kind.word().to_owned());
     let level = params.word::<Level>("level").map(|level| level.word().to_owned());
     let equal = [

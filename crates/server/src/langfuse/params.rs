@@ -67,6 +67,20 @@ impl Params {
         self.parsed(name, number)
     }
 
+    /// Whether a name is there with nothing behind it.
+    pub(super) fn is_blank(&self, name: &str) -> bool {
+        self.pairs.iter().any(|(key, value)| key == name && value.is_empty())
+    }
+
+    /// A truth.
+    pub(super) fn truth(&mut self, name: &str) -> Option<bool> {
+        self.parsed(name, |text| match text {
+            "true" | "True" | "1" => Ok(true),
+            "false" | "False" | "0" => Ok(false),
+            _ => Err(format!("must be true or false, not {text}")),
+        })
+    }
+
     /// A point in time.
     pub(super) fn time(&mut self, name: &str) -> Option<Timestamp> {
         self.parsed(name, |text| Timestamp::parse(text).map_err(|why| why.to_string()))
@@ -125,6 +139,13 @@ impl Params {
         }
     }
 
+    /// Reports a value that is not taken here.
+    pub(super) fn refuse(&mut self, name: &str, value: &str, why: &str) {
+        if self.text(name).is_some_and(|text| text.eq_ignore_ascii_case(value)) {
+            self.report([Issue::at(name, why)]);
+        }
+    }
+
     /// Notes what is wrong.
     pub(super) fn report(&mut self, issues: impl IntoIterator<Item = Issue>) {
         self.issues.extend(issues);
@@ -143,7 +164,12 @@ impl Params {
         named.map(|(_, value)| value.as_str())
     }
 
-    fn whole(&mut self, name: &str, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
+    /// A whole number within bounds.
+    pub(super) fn whole(
+        &mut self,
+        name: &str,
+        range: std::ops::RangeInclusive<u64>,
+    ) -> Option<u64> {
         let bounds = if *range.end() == u64::MAX {
             format!("a whole number from {}", range.start())
         } else {

@@ -30,13 +30,15 @@ use crate::error::{ApiError, ApiResult};
 
 /// What a request asks for.
 mod asked;
+/// Deleting.
+pub(super) mod delete;
 
 /// Rows fetched at a time where all are wanted.
 const SLICE: u64 = 1_000;
 
 /// The routes of this resource.
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::default().routes(routes!(list)).routes(routes!(show))
+    OpenApiRouter::default().routes(routes!(list, delete::many)).routes(routes!(show, delete::one))
 }
 
 /// `GET /api/public/traces`: traces, newest first unless told otherwise.

@@ -67,7 +67,9 @@ pub(super) fn finish(path: &str, method: &str, operation: &mut Value) {
 fn name(path: &str, method: &str, fields: &mut Map<String, Value>) {
     let words = path.split(|letter: char| !letter.is_ascii_alphanumeric());
     let words = words.filter(|word| !word.is_empty() && *word != "api" && *word != "public");
-    let id: Vec<_> = std::iter::once(method).chain(words).collect();
+    // Langfuse has figures of its own, under its own prefix.
+    let whose = (path == "/metrics").then_some("prometheus");
+    let id: Vec<_> = std::iter::once(method).chain(whose).chain(words).collect();
     fields.insert("operationId".to_owned(), id.join("_").into());
 }
 

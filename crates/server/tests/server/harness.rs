@@ -87,6 +87,11 @@ impl TestServer {
         Request::new(method, self.web, path.strip_prefix(&own).unwrap_or(path)).key(Role::Member)
     }
 
+    /// A request to delete, with a member's key.
+    pub(crate) fn delete(&self, path: &str) -> Request {
+        Request::new(reqwest::Method::DELETE, self.web, path).key(Role::Member)
+    }
+
     /// Sends bytes as they are and returns all that comes back until the server hangs up.
     pub(crate) async fn raw(&self, bytes: &[u8]) -> String {
         let mut stream = TcpStream::connect(self.web).await.unwrap();

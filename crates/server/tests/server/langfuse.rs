@@ -24,6 +24,12 @@ mod comments;
 mod models;
 /// Images, sounds and files.
 mod media;
+/// Observations, a group of fields at a time.
+mod observations_v2;
+/// Deleting traces.
+mod deletes;
+/// Figures.
+mod metrics;
 /// One project never sees another's.
 mod isolation;
 /// Prompts.

@@ -237,15 +237,25 @@ impl<'a> Applier<'a> {
         open: &mut OpenTrace,
         known: ObservationRow,
     ) -> rusqlite::Result<ObservationPatch> {
-        let facts = known.facts();
+        self.discount(open, &known)?;
         let entry = payload::load_entry(self.db, known.payload, known.entry)?.unwrap_or_default();
-        let patch = known.into_patch(entry);
+        Ok(known.into_patch(entry))
+    }
+
+    /// Counts a stored observation out of its trace, its hour and its project.
+    fn discount(&mut self, open: &mut OpenTrace, known: &ObservationRow) -> rusqlite::Result<()> {
+        let facts = known.facts();
         open.row.sums.take(&facts);
         open.bounds_are_sure = false;
         self.tally.entry(open.project).or_default().1 -= 1;
+        let seen = &known.observation;
+        let words = Words {
+            environment: Some(seen.environment.as_str()),
+            name: seen.name.as_deref(),
+            model: seen.model.as_deref(),
+        };
         let terms = (self.db, &mut self.memory.terms);
-        self.rollup.add(terms, open.project, (&facts, words_of(&patch)), -1)?;
-        Ok(patch)
+        self.rollup.add(terms, open.project, (&facts, words), -1)
     }
 
     fn store_entry(
@@ -331,7 +341,7 @@ impl<'a> Applier<'a> {
         let now = row.updated_at;
         let mut open = OpenTrace::of(project, row, now);
         for known in load_observations(db, &open.row)? {
-            self.take(&mut open, known)?;
+            self.discount(&mut open, &known)?;
         }
         let row = open.row;
         db.prepare_cached("DELETE FROM observation WHERE trace = ?")?.execute([row.no])?;

@@ -30,6 +30,15 @@ pub(super) fn passes(content: &Content, tests: &[(ContentPart, Test)]) -> bool {
     })
 }
 
+/// Whether a text passes a test; `None` where the test is not for texts.
+pub(super) fn text_passes(text: Option<&str>, test: &Test) -> Option<bool> {
+    let fits = matches!(
+        test,
+        Test::Text(..) | Test::AnyOf(_) | Test::NoneOf(_) | Test::IsNull | Test::IsNotNull
+    );
+    fits.then(|| holds(text.map(|text| Seen::Text(text.to_owned())), test))
+}
+
 enum Seen {
     Text(String),
     Number(f64, String),
@@ -96,6 +105,7 @@ fn text_holds(seen: &str, how: TextTest, text: &str) -> bool {
         TextTest::Differs => seen != text,
         TextTest::Contains => seen.contains(text),
         TextTest::Lacks => !seen.contains(text),
+        TextTest::Matches => seen.to_lowercase().contains(&text.to_lowercase()),
         TextTest::StartsWith => seen.starts_with(text),
         TextTest::EndsWith => seen.ends_with(text),
     }

@@ -33,7 +33,7 @@ pub(super) enum ContentPart {
 }
 
 /// What kind of column a test meets.
-enum Kind {
+pub(super) enum Kind {
     Text(String),
     Id(&'static str),
     Number(&'static str),
@@ -41,6 +41,28 @@ enum Kind {
     Flag(&'static str),
     Tags(&'static str),
     Content(ContentPart),
+}
+
+/// In what form a column is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Text,
+    Number,
+    Flag,
+}
+
+impl Kind {
+    /// How to select the column for people to see; `None` where that makes no sense.
+    pub(super) fn shown(self) -> Option<(String, Form)> {
+        match self {
+            Self::Text(sql) => Some((sql, Form::Text)),
+            Self::Id(sql) => Some((id_text(sql), Form::Text)),
+            Self::Tags(sql) => Some((sql.to_owned(), Form::Text)),
+            Self::Number(sql) => Some((sql.to_owned(), Form::Number)),
+            Self::Flag(sql) => Some((sql.to_owned(), Form::Flag)),
+            Self::Time(_) | Self::Content(_) => None,
+        }
+    }
 }
 
 impl Where {
@@ -164,6 +186,7 @@ impl Where {
             TextTest::Differs => format!("coalesce({sql} <> ?, 1)"),
             TextTest::Contains => format!("instr({sql}, ?) > 0"),
             TextTest::Lacks => format!("coalesce(instr({sql}, ?) = 0, 1)"),
+            TextTest::Matches => format!("instr(fold({sql}), fold(?)) > 0"),
             TextTest::StartsWith => format!("substr({sql}, 1, {}) = ?", text.chars().count()),
             TextTest::EndsWith => match text.chars().count() {
                 0 => format!("{sql} IS NOT NULL AND ? IS NOT NULL"),
@@ -268,7 +291,8 @@ fn words(sql: &str, words: impl Iterator<Item = &'static str>) -> Kind {
     Kind::Text(format!("CASE {sql}{cases} END"))
 }
 
-fn trace_kind(column: TraceColumn) -> Kind {
+/// What a column of a trace, known as `t`, is in SQL.
+pub(super) fn trace_kind(column: TraceColumn) -> Kind {
     match column {
         TraceColumn::Id => Kind::Id("t.id"),
         TraceColumn::Timestamp => Kind::Time("t.timestamp"),
@@ -289,6 +313,12 @@ fn trace_kind(column: TraceColumn) -> Kind {
             "CASE WHEN t.errors > 0 THEN 'ERROR' WHEN t.warnings > 0 THEN 'WARNING' \
              WHEN t.defaults > 0 OR t.debugs = 0 THEN 'DEFAULT' ELSE 'DEBUG' END",
         ),
+        TraceColumn::ObservationCount => {
+            Kind::Number("(t.debugs + t.defaults + t.warnings + t.errors)")
+        }
+        TraceColumn::ScoreCount => Kind::Number(
+            "(SELECT count(*) FROM score s WHERE s.project = t.project AND s.trace = t.id)",
+        ),
         TraceColumn::DebugCount => Kind::Number("t.debugs"),
         TraceColumn::DefaultCount => Kind::Number("t.defaults"),
         TraceColumn::WarningCount => Kind::Number("t.warnings"),
@@ -297,11 +327,36 @@ fn trace_kind(column: TraceColumn) -> Kind {
         TraceColumn::InputTokens => Kind::Number("t.input_tokens"),
         TraceColumn::OutputTokens => Kind::Number("t.output_tokens"),
         TraceColumn::TotalTokens => Kind::Number("t.total_tokens"),
+        TraceColumn::InputCost => Kind::Number(
+            "((SELECT sum(input_cost(costs)) FROM observation WHERE trace = t.no) / 1e12)",
+        ),
+        TraceColumn::OutputCost => Kind::Number(
+            "((SELECT sum(output_cost(costs)) FROM observation WHERE trace = t.no) / 1e12)",
+        ),
         TraceColumn::Cost => Kind::Number("CASE WHEN t.costs_known > 0 THEN t.cost / 1e12 END"),
     }
 }
 
-fn observation_kind(column: ObservationColumn) -> Kind {
+/// Whether a column of an observation is its trace's.
+pub(super) fn is_of_trace(column: ObservationColumn) -> bool {
+    matches!(
+        column,
+        ObservationColumn::Trace
+            | ObservationColumn::ScoreCount
+            | ObservationColumn::TraceName
+            | ObservationColumn::TraceUser
+            | ObservationColumn::TraceSession
+            | ObservationColumn::TraceTags
+            | ObservationColumn::TraceEnvironment
+            | ObservationColumn::TraceRelease
+            | ObservationColumn::TraceVersion
+            | ObservationColumn::TracePublic
+            | ObservationColumn::TraceBookmarked
+    )
+}
+
+/// What a column of an observation, known as `o`, is in SQL; its trace is known as `t`.
+pub(super) fn observation_kind(column: ObservationColumn) -> Kind {
     match column {
         ObservationColumn::Id => Kind::Id("o.id"),
         ObservationColumn::Trace => Kind::Id("t.id"),
@@ -310,6 +365,7 @@ fn observation_kind(column: ObservationColumn) -> Kind {
         }
         ObservationColumn::Name => plain("o.name"),
         ObservationColumn::Parent => Kind::Id("o.parent"),
+        ObservationColumn::Root => Kind::Flag("(o.app_root OR o.parent IS NULL)"),
         ObservationColumn::Start => Kind::Time("o.start"),
         ObservationColumn::End => Kind::Time("max(o.end, o.start)"),
         ObservationColumn::Level => words("o.level", Level::ALL.into_iter().map(Level::as_str)),
@@ -330,14 +386,33 @@ fn observation_kind(column: ObservationColumn) -> Kind {
         ObservationColumn::TokensPerSecond => {
             Kind::Number("(o.output_tokens / nullif((max(o.end, o.start) - o.start) / 1e9, 0))")
         }
+        ObservationColumn::StreamingLatency => {
+            Kind::Number("((max(o.end, o.start) - o.completion_start) / 1e9)")
+        }
+        ObservationColumn::StreamedTokensPerSecond => Kind::Number(
+            "(o.output_tokens / nullif((max(o.end, o.start) - o.completion_start) / 1e9, 0))",
+        ),
+        ObservationColumn::TotalTokensPerSecond => {
+            Kind::Number("(o.total_tokens / nullif((max(o.end, o.start) - o.start) / 1e9, 0))")
+        }
+        ObservationColumn::ScoreCount => Kind::Number(
+            "(SELECT count(*) FROM score s \
+             WHERE s.project = o.project AND s.trace = t.id AND s.observation = o.id)",
+        ),
         ObservationColumn::InputTokens => Kind::Number("o.input_tokens"),
         ObservationColumn::OutputTokens => Kind::Number("o.output_tokens"),
         ObservationColumn::TotalTokens => Kind::Number("o.total_tokens"),
         ObservationColumn::Cost => Kind::Number("(o.cost / 1e12)"),
+        ObservationColumn::InputCost => Kind::Number("(input_cost(o.costs) / 1e12)"),
+        ObservationColumn::OutputCost => Kind::Number("(output_cost(o.costs) / 1e12)"),
         ObservationColumn::TraceName => plain("t.name"),
         ObservationColumn::TraceUser => plain("t.user"),
         ObservationColumn::TraceSession => Kind::Id("t.session"),
         ObservationColumn::TraceTags => Kind::Tags("t.tags"),
         ObservationColumn::TraceEnvironment => environment("t.environment"),
+        ObservationColumn::TraceRelease => plain("t.release"),
+        ObservationColumn::TraceVersion => plain("t.version"),
+        ObservationColumn::TracePublic => Kind::Flag("coalesce(t.public, 0)"),
+        ObservationColumn::TraceBookmarked => Kind::Flag("coalesce(t.bookmarked, 0)"),
     }
 }

@@ -41,12 +41,12 @@ pub(super) const COLUMNS: &str = "o.trace, o.id, o.project, o.start, o.end, o.ki
     o.name, o.parent, o.completion_start, o.status_message, o.version, o.environment, o.agent, \
     o.model, o.model_parameters, o.usage, o.costs, o.input_tokens, o.output_tokens, \
     o.total_tokens, o.cost, o.prompt_name, o.prompt_version, o.stamps, o.payload, o.entry, \
-    o.created_at, o.updated_at";
+    o.created_at, o.updated_at, o.app_root";
 
 const INSERT_COLUMNS: &str = "trace, id, project, start, end, kind, level, name, parent, \
     completion_start, status_message, version, environment, agent, model, model_parameters, \
     usage, costs, input_tokens, output_tokens, total_tokens, cost, prompt_name, prompt_version, \
-    stamps, payload, entry, created_at, updated_at";
+    stamps, payload, entry, created_at, updated_at, app_root";
 
 /// Whether a row may be there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ static INSERT: LazyLock<String> = LazyLock::new(|| write_sql("INSERT"));
 static REPLACE: LazyLock<String> = LazyLock::new(|| write_sql("REPLACE"));
 
 fn write_sql(verb: &str) -> String {
-    let marks = ["?"; 29].join(", ");
+    let marks = ["?"; 30].join(", ");
     format!("{verb} INTO observation ({INSERT_COLUMNS}) VALUES ({marks})")
 }
 
@@ -134,6 +134,7 @@ pub(super) fn write(
         place.entry,
         Column(place.created_at),
         place.updated_at.map(Column),
+        patch.app_root,
     ])?;
     Ok(())
 }
@@ -196,6 +197,7 @@ pub(super) fn read(row: &Row<'_>, trace: TraceId) -> rusqlite::Result<Observatio
         kind: row.get::<_, Column<_>>(5)?.0,
         name: row.get(7)?,
         parent: uncolumn(row.get(8)?),
+        app_root: row.get(29)?,
         start: start.0,
         end: end.map(|end: Timestamp| end.max(start.0)),
         completion_start: uncolumn(row.get(9)?),
@@ -248,6 +250,7 @@ impl ObservationRow {
             kind: stamps.field(KIND, Some(seen.kind)),
             name: stamps.field(NAME, seen.name),
             parent: stamps.field(PARENT, seen.parent),
+            app_root: seen.app_root,
             start: Earliest(stamps.has_time.then_some(seen.start)),
             end: Latest(end),
             completion_start: stamps.field(COMPLETION_START, seen.completion_start),
@@ -290,7 +293,8 @@ fn encode_costs(cost: &Cost) -> Vec<u8> {
     units::encode(cost.kinds().iter().map(|(kind, money)| (kind.as_str(), pico(money))))
 }
 
-fn decode_cost(bytes: Option<&[u8]>, total: Money) -> Cost {
+/// What an observation cost, from the column of its kinds and its total.
+pub(super) fn decode_cost(bytes: Option<&[u8]>, total: Money) -> Cost {
     let kinds = bytes.map(units::decode).unwrap_or_default().into_iter();
     let kinds = kinds.map(|(kind, pico)| (kind, Money::from_pico(to_i64(pico))));
     Cost::new(kinds.chain([(TOTAL.to_owned(), total)]).collect())

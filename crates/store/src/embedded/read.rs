@@ -7,6 +7,7 @@ pub(super) mod scores;
 pub(super) mod attached;
 pub(super) mod search;
 pub(super) mod sums;
+pub(super) mod metrics;
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};

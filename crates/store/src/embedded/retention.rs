@@ -1,9 +1,10 @@
-//! Old traces go, a slice at a time, so that recording never waits for long.
+//! Traces go, a slice at a time, so that recording never waits for long.
 
 use ratchet_core::id::TraceId;
 use ratchet_core::time::Timestamp;
 use rusqlite::params;
 
+use super::apply::Applier;
 use super::column::Column;
 use super::load::{load_trace, project_number};
 use super::writer::Writer;
@@ -12,6 +13,8 @@ use crate::project::ProjectId;
 
 /// Observations that one slice deletes at most, unless a single trace has more.
 const SLICE: i64 = 2_000;
+/// Traces that one slice looks at, at most.
+const SLICE_TRACES: u32 = 500;
 
 /// Deletes one slice of the traces that began before a moment; says how many went.
 pub(super) fn delete_slice(
@@ -21,15 +24,43 @@ pub(super) fn delete_slice(
 ) -> StoreResult<u64> {
     writer.transact(|applier| {
         let Some(project) = project_number(applier.db, project)? else { return Ok(0) };
-        let mut deleted = 0;
-        for id in oldest(applier.db, project, before)? {
-            if let Some(row) = load_trace(applier.db, project, &id)? {
-                applier.delete_trace(project, row)?;
-                deleted += 1;
-            }
-        }
-        Ok(deleted)
+        let slice = oldest(applier.db, project, before)?;
+        delete(applier, project, slice).map(|(gone, _)| gone)
     })
+}
+
+/// Deletes one slice of some traces; says how many went and which are left to do.
+pub(super) fn delete_some(
+    writer: &mut Writer,
+    project: &ProjectId,
+    ids: Vec<TraceId>,
+) -> StoreResult<(u64, Vec<TraceId>)> {
+    writer.transact(|applier| {
+        let Some(project) = project_number(applier.db, project)? else {
+            return Ok((0, Vec::new()));
+        };
+        delete(applier, project, ids)
+    })
+}
+
+/// Deletes traces until the slice is full; returns how many went and which were not looked at.
+fn delete(
+    applier: &mut Applier<'_>,
+    project: i64,
+    ids: Vec<TraceId>,
+) -> rusqlite::Result<(u64, Vec<TraceId>)> {
+    let mut ids = ids.into_iter();
+    let (mut deleted, mut observations) = (0, 0);
+    for id in ids.by_ref().take(SLICE_TRACES as usize) {
+        let Some(row) = load_trace(applier.db, project, &id)? else { continue };
+        observations += row.observations();
+        applier.delete_trace(project, row)?;
+        deleted += 1;
+        if observations >= SLICE {
+            break;
+        }
+    }
+    Ok((deleted, ids.collect()))
 }
 
 fn oldest(
@@ -37,18 +68,10 @@ fn oldest(
     project: i64,
     before: Timestamp,
 ) -> rusqlite::Result<Vec<TraceId>> {
-    let sql = "SELECT id, debugs + defaults + warnings + errors FROM trace \
-               WHERE project = ? AND timestamp < ? ORDER BY timestamp LIMIT 500";
+    let sql = "SELECT id FROM trace WHERE project = ? AND timestamp < ? ORDER BY timestamp LIMIT ?";
     let mut statement = db.prepare_cached(sql)?;
-    let mut rows = statement.query(params![project, Column(before)])?;
-    let mut ids = Vec::new();
-    let mut observations = 0;
-    while let Some(row) = rows.next()? {
-        observations += row.get::<_, i64>(1)?;
-        if !ids.is_empty() && observations > SLICE {
-            break;
-        }
-        ids.push(row.get::<_, Column<TraceId>>(0)?.0);
-    }
-    Ok(ids)
+    let rows = statement.query_map(params![project, Column(before), SLICE_TRACES], |row| {
+        row.get::<_, Column<TraceId>>(0).map(|id| id.0)
+    })?;
+    rows.collect()
 }

@@ -152,11 +152,13 @@ pub(super) fn add_facts(sums: &mut Sums, facts: &Facts, times: i64) {
         Some(cost) => {
             let pico = cost.total().pico().saturating_mul(times);
             sums.cost = sums.cost + Money::from_pico(pico);
+            sums.costs_known += times;
         }
         None if facts.total_tokens > 0 => sums.cost_unknown += times,
         None => {}
     }
     if let Some(latency) = facts.latency() {
+        sums.latency_nanos = sums.latency_nanos.wrapping_add(latency.wrapping_mul(times));
         sums.latency.add(latency, times);
     }
 }
@@ -169,7 +171,9 @@ pub(super) fn add_sums(sums: &mut Sums, other: &Sums) {
     sums.output_tokens = sums.output_tokens.saturating_add(other.output_tokens);
     sums.total_tokens = sums.total_tokens.saturating_add(other.total_tokens);
     sums.cost = sums.cost + other.cost;
+    sums.costs_known += other.costs_known;
     sums.cost_unknown += other.cost_unknown;
+    sums.latency_nanos = sums.latency_nanos.wrapping_add(other.latency_nanos);
     sums.latency.add_all(&other.latency, 1);
 }
 
@@ -184,12 +188,18 @@ pub(super) fn read_sums(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Resu
         cost: Money::from_pico(row.get(first + 5)?),
         cost_unknown: row.get(first + 6)?,
         latency: Histogram::decode(row.get_ref(first + 7)?.as_blob()?),
+        costs_known: row.get(first + 8)?,
+        latency_nanos: row.get(first + 9)?,
     })
 }
 
 /// The columns [`read_sums`] takes.
 pub(super) const SUMS: &str = "count, errors, input_tokens, output_tokens, total_tokens, cost, \
-    cost_unknown, latency";
+    cost_unknown, latency, costs_known, latency_nanos";
+
+const WRITE: &str = "REPLACE INTO rollup (project, hour, environment, kind, name, model, count, \
+    errors, input_tokens, output_tokens, total_tokens, cost, cost_unknown, latency, costs_known, \
+    latency_nanos) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 const KEY: &str =
     "project = ? AND hour = ? AND environment = ? AND kind = ? AND name = ? AND model = ?";
@@ -214,22 +224,23 @@ fn write(db: &Connection, key: &RollupKey, sums: &Sums) -> rusqlite::Result<()> 
         ])?;
         return Ok(());
     }
-    db.prepare_cached("REPLACE INTO rollup VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?
-        .execute(params![
-            project,
-            hour,
-            environment,
-            kind,
-            name,
-            model,
-            sums.count,
-            sums.errors,
-            sums.input_tokens,
-            sums.output_tokens,
-            sums.total_tokens,
-            sums.cost.pico(),
-            sums.cost_unknown,
-            sums.latency.encode(),
-        ])?;
+    db.prepare_cached(WRITE)?.execute(params![
+        project,
+        hour,
+        environment,
+        kind,
+        name,
+        model,
+        sums.count,
+        sums.errors,
+        sums.input_tokens,
+        sums.output_tokens,
+        sums.total_tokens,
+        sums.cost.pico(),
+        sums.cost_unknown,
+        sums.latency.encode(),
+        sums.costs_known,
+        sums.latency_nanos,
+    ])?;
     Ok(())
 }

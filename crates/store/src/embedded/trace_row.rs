@@ -122,6 +122,11 @@ impl TraceRow {
         self.patch.timestamp.0.or(self.sums.start).unwrap_or(self.created_at)
     }
 
+    /// How many observations it has.
+    pub(super) fn observations(&self) -> i64 {
+        to_i64(self.sums.levels.total())
+    }
+
     /// The agent that ran; without one the trace's name stands in.
     fn agent(&self) -> Option<&str> {
         text(&self.patch.agent).or_else(|| text(&self.patch.name))

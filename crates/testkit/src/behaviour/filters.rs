@@ -22,7 +22,7 @@ pub const ALL: &[Behaviour] = &[
     ("a filtered list counts what passes", |s| Box::pin(totals_count_what_passes(s))),
 ];
 
-const TRACE_COLUMNS: [TraceColumn; 25] = [
+const TRACE_COLUMNS: [TraceColumn; 29] = [
     TraceColumn::Id,
     TraceColumn::Timestamp,
     TraceColumn::Name,
@@ -39,6 +39,8 @@ const TRACE_COLUMNS: [TraceColumn; 25] = [
     TraceColumn::Input,
     TraceColumn::Output,
     TraceColumn::Level,
+    TraceColumn::ObservationCount,
+    TraceColumn::ScoreCount,
     TraceColumn::DebugCount,
     TraceColumn::DefaultCount,
     TraceColumn::WarningCount,
@@ -48,14 +50,17 @@ const TRACE_COLUMNS: [TraceColumn; 25] = [
     TraceColumn::OutputTokens,
     TraceColumn::TotalTokens,
     TraceColumn::Cost,
+    TraceColumn::InputCost,
+    TraceColumn::OutputCost,
 ];
 
-const OBSERVATION_COLUMNS: [ObservationColumn; 30] = [
+const OBSERVATION_COLUMNS: [ObservationColumn; 41] = [
     ObservationColumn::Id,
     ObservationColumn::Trace,
     ObservationColumn::Kind,
     ObservationColumn::Name,
     ObservationColumn::Parent,
+    ObservationColumn::Root,
     ObservationColumn::Start,
     ObservationColumn::End,
     ObservationColumn::Level,
@@ -71,16 +76,26 @@ const OBSERVATION_COLUMNS: [ObservationColumn; 30] = [
     ObservationColumn::Output,
     ObservationColumn::Latency,
     ObservationColumn::TimeToFirstToken,
+    ObservationColumn::StreamingLatency,
     ObservationColumn::TokensPerSecond,
+    ObservationColumn::StreamedTokensPerSecond,
+    ObservationColumn::TotalTokensPerSecond,
+    ObservationColumn::ScoreCount,
     ObservationColumn::InputTokens,
     ObservationColumn::OutputTokens,
     ObservationColumn::TotalTokens,
     ObservationColumn::Cost,
+    ObservationColumn::InputCost,
+    ObservationColumn::OutputCost,
     ObservationColumn::TraceName,
     ObservationColumn::TraceUser,
     ObservationColumn::TraceSession,
     ObservationColumn::TraceTags,
     ObservationColumn::TraceEnvironment,
+    ObservationColumn::TraceRelease,
+    ObservationColumn::TraceVersion,
+    ObservationColumn::TracePublic,
+    ObservationColumn::TraceBookmarked,
 ];
 
 /// Five traces that differ in everything a filter can ask about, and one that says nothing.
@@ -107,6 +122,7 @@ fn story(shop: &ProjectId) -> Batch {
         .with(span("0000000000000abc").of(hex).lasting(1_000, 3_000).level(Level::Warning))
         .with(span("0000000000000abc").of(hex).output(text("2")).metadata("n", "2.5").tokens(0, 2))
         .with(span("0000000000000def").of(hex).under("0000000000000abc").beginning(1_500))
+        .with(span("0000000000000def").of(hex).as_app_root())
         .with(span("late").of("x%_'").kind(ObservationKind::Agent).lasting(2_000, 2_001))
         .build()
 }
@@ -122,6 +138,7 @@ pub(super) fn tests() -> Vec<Test> {
         TextTest::Differs,
         TextTest::Contains,
         TextTest::Lacks,
+        TextTest::Matches,
         TextTest::StartsWith,
         TextTest::EndsWith,
     ];

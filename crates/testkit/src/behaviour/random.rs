@@ -8,13 +8,13 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use ratchet_core::field::Authority;
-use ratchet_core::id::ScoreId;
+use ratchet_core::id::{ScoreId, TraceId};
 use ratchet_core::observation::Level;
 use ratchet_store::aggregate::{Dimension, Step};
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Telemetry;
 
-use super::{Fresh, aggregates, runtime};
+use super::{Fresh, aggregates, metrics, runtime};
 use crate::ask;
 use crate::build::{ObservationBuilder, Patch, TraceBuilder, at, batch, observation, project};
 use crate::build::{json, score, text, trace};
@@ -27,6 +27,7 @@ enum Happening {
     Recorded(Vec<Patch>),
     DeletedBefore(i64),
     ScoreDeleted(usize),
+    Deleted(Vec<usize>),
 }
 
 /// Tells only what was said: a patch has many fields, and most say nothing.
@@ -35,6 +36,7 @@ impl fmt::Debug for Happening {
         let patches = match self {
             Self::DeletedBefore(millis) => return write!(f, "deleted before {millis}"),
             Self::ScoreDeleted(number) => return write!(f, "deleted score s{number}"),
+            Self::Deleted(traces) => return write!(f, "deleted t{traces:?}"),
             Self::Recorded(patches) => patches,
         };
         f.write_str("recorded")?;
@@ -92,6 +94,12 @@ async fn tell(store: &Telemetry, shop: &ProjectId, story: &[Happening]) {
                 let was_there = store.delete_score(shop.clone(), id.clone()).await.unwrap();
                 assert_eq!(was_there, model.delete_score(&id));
             }
+            Happening::Deleted(traces) => {
+                let name = |number: &usize| TraceId::parse(&format!("t{number}")).unwrap();
+                let ids: Vec<_> = traces.iter().map(name).collect();
+                store.delete_traces(shop.clone(), ids.clone()).await.unwrap();
+                model.delete_traces(&ids);
+            }
         }
         let read = Reading::of_store(store, shop).await;
         read.assert_equals(&Reading::of_model(&model), &format!("after {happening:?}"));
@@ -100,6 +108,7 @@ async fn tell(store: &Telemetry, shop: &ProjectId, story: &[Happening]) {
         aggregates::check(store, &model, ask::all_sums(shop, by, Step::Hour)).await;
     }
     aggregates::check(store, &model, ask::all_sums(shop, &[Dimension::User], Step::Day)).await;
+    metrics::check_some(store, &model, shop).await;
 }
 
 fn happening() -> impl Strategy<Value = Happening> {
@@ -107,6 +116,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         18 => vec(patch(), 1..6).prop_map(Happening::Recorded),
         2 => (-2 * HOUR..3 * HOUR).prop_map(Happening::DeletedBefore),
         1 => (0..3_usize).prop_map(Happening::ScoreDeleted),
+        2 => vec(0..=TRACES, 0..3).prop_map(Happening::Deleted),
     ]
 }
 
@@ -149,7 +159,7 @@ const TRACE_WORDS: [TraceWord; 14] = [
 /// One change to an observation.
 type ObservationWord = fn(ObservationBuilder, &'static str, i64) -> ObservationBuilder;
 
-const OBSERVATION_WORDS: [ObservationWord; 17] = [
+const OBSERVATION_WORDS: [ObservationWord; 18] = [
     |o, word, _| o.named(word),
     |o, _, _| o.without_name(),
     |o, _, time| o.beginning(time),
@@ -167,6 +177,7 @@ const OBSERVATION_WORDS: [ObservationWord; 17] = [
     |o, _, _| o.without_output(),
     |o, word, _| o.metadata(word, "[]"),
     |o, word, _| o.metadata(word, "null"),
+    |o, _, _| o.as_app_root(),
 ];
 
 const WORDS: &[&str] = &["", "a", "b", "prod"];

@@ -1,3 +1,4 @@
+use ratchet_core::id::TraceId;
 use ratchet_store::aggregate::{Dimension, Step};
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::{Batch, Telemetry};
@@ -14,6 +15,8 @@ pub const ALL: &[Behaviour] = &[
     ("a trace that begins at the border stays", |s| Box::pin(the_border_stays(s))),
     ("other projects keep what they have", |s| Box::pin(others_keep(s))),
     ("a deleted record can begin anew", |s| Box::pin(a_new_beginning(s))),
+    ("traces go by name, with all that hangs on them", |s| Box::pin(named_traces_go(s))),
+    ("many large traces go in slices", |s| Box::pin(many_traces_go(s))),
 ];
 
 const DAY: i64 = 24 * 3_600_000;
@@ -83,6 +86,53 @@ async fn others_keep(store: Telemetry) {
     let before = Reading::of_store(&store, &other).await;
     delete_all_before(&store, &shop, 20 * DAY).await;
     Reading::of_store(&store, &other).await.assert_equals(&before, "deleting in another project");
+}
+
+/// Deletes traces by their ids; returns how many went.
+async fn delete(store: &Telemetry, shop: &ProjectId, ids: &[&str]) -> u64 {
+    let ids = ids.iter().map(|id| TraceId::parse(id).unwrap()).collect();
+    store.delete_traces(shop.clone(), ids).await.unwrap()
+}
+
+async fn named_traces_go(store: Telemetry) {
+    let (shop, other) = (project("shop"), project("other"));
+    let mut model = Model::default();
+    for told in [ten_days(&shop), ten_days(&other)] {
+        store.record(told).await.unwrap();
+    }
+    model.record(ten_days(&shop));
+    let before = Reading::of_store(&store, &other).await;
+    let rounds: [(&[&str], u64); 5] =
+        [(&["t3"], 1), (&["t3"], 0), (&["t2", "nobody", "t2", "t0"], 2), (&[], 0), (&["t9"], 1)];
+    for (ids, gone) in rounds {
+        assert_eq!(delete(&store, &shop, ids).await, gone, "deleting {ids:?}");
+        let ids: Vec<_> = ids.iter().map(|id| TraceId::parse(id).unwrap()).collect();
+        model.delete_traces(&ids);
+        let read = Reading::of_store(&store, &shop).await;
+        read.assert_equals(&Reading::of_model(&model), &format!("deleting {ids:?}"));
+        for by in [&[][..], &[Dimension::Name, Dimension::Model]] {
+            aggregates::check(&store, &model, ask::all_sums(&shop, by, Step::Day)).await;
+        }
+    }
+    assert!(ask::session(&store, &shop, "s1").await.is_none(), "both its traces are gone");
+    Reading::of_store(&store, &other).await.assert_equals(&before, "deleting in another project");
+}
+
+async fn many_traces_go(store: Telemetry) {
+    let shop = project("shop");
+    let mut told = batch(&shop);
+    let ids: Vec<String> = (0..600).map(|n| format!("t{n}")).collect();
+    for id in &ids {
+        let step = |n: i64| observation(&format!("{id}-{n}")).of(id).beginning(n).named("step");
+        told = told.with_all((0..8).map(step)).with(trace(id).input(text("hello")));
+    }
+    store.record(told.build()).await.unwrap();
+    let all: Vec<&str> = ids.iter().map(String::as_str).collect();
+    assert_eq!(delete(&store, &shop, &all[..599]).await, 599);
+    let read = Reading::of_store(&store, &shop).await;
+    assert_eq!((read.traces.len(), read.observations.len()), (1, 8));
+    let sums = ask::sums(&store, ask::all_sums(&shop, &[], Step::Whole)).await;
+    assert_eq!(sums.groups[0].sums.count, 8);
 }
 
 async fn a_new_beginning(store: Telemetry) {

@@ -10,7 +10,7 @@ use ratchet_store::telemetry::{Batch, Telemetry};
 use super::Behaviour;
 use super::filters::{compare, tests};
 use crate::ask;
-use crate::build::{batch, project, score, trace};
+use crate::build::{batch, generation, project, score, trace};
 use crate::model::Model;
 
 /// Every behaviour of this module.
@@ -20,7 +20,7 @@ pub const ALL: &[Behaviour] = &[
     ("a deleted score is gone, and nothing else is", |s| Box::pin(deleting(s))),
 ];
 
-const COLUMNS: [ScoreColumn; 20] = [
+const COLUMNS: [ScoreColumn; 28] = [
     ScoreColumn::Id,
     ScoreColumn::Name,
     ScoreColumn::DataType,
@@ -41,6 +41,14 @@ const COLUMNS: [ScoreColumn; 20] = [
     ScoreColumn::TraceName,
     ScoreColumn::TraceUser,
     ScoreColumn::TraceTags,
+    ScoreColumn::TraceRelease,
+    ScoreColumn::TraceVersion,
+    ScoreColumn::AnySession,
+    ScoreColumn::ObservationName,
+    ScoreColumn::ObservationModel,
+    ScoreColumn::ObservationPromptName,
+    ScoreColumn::ObservationPromptVersion,
+    ScoreColumn::Truth,
 ];
 
 /// Scores of every kind on everything, one of them on a trace that never came.
@@ -51,7 +59,14 @@ fn story(shop: &ProjectId) -> Batch {
     let judged_step = judged_step.value(ScoreValue::Boolean(true));
     batch(shop)
         .with(trace("Ann").named("Ann").for_user("ann").tagged("Ann").tagged("x"))
-        .with(trace(hex).named("x%_'"))
+        .with(trace(hex).named("x%_'").in_session("Ann").release("nn").version("Ann"))
+        .with(
+            generation("0000000000000abc")
+                .of(hex)
+                .named("Ann")
+                .calling("x%_'")
+                .prompted_by("Ann", 2),
+        )
         .with(score("Ann").on("Ann").of_trace("Ann").number(2.0).given(0).comment("Ann"))
         .with(score("Ann").by("Ann", "nn", "x%_'").metadata("k", r#""Ann""#).metadata("n", "2"))
         .with(judged_step.from(ScoreSource::Eval).metadata("n", "0"))

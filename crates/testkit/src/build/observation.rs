@@ -68,6 +68,12 @@ impl ObservationBuilder {
         self
     }
 
+    /// Says that the application begins here.
+    pub fn as_app_root(mut self) -> Self {
+        self.patch.app_root = true;
+        self
+    }
+
     /// Says its kind.
     pub fn kind(mut self, kind: ObservationKind) -> Self {
         self.patch.kind = Field::said(kind, self.stamp);

@@ -60,10 +60,14 @@ fn add(sums: &mut Sums, seen: &Observation) {
     sums.output_tokens += count(seen.usage.output());
     sums.total_tokens += count(seen.usage.total());
     match &seen.cost {
-        Some(cost) => sums.cost = sums.cost + cost.total(),
+        Some(cost) => {
+            sums.cost = sums.cost + cost.total();
+            sums.costs_known += 1;
+        }
         None => sums.cost_unknown += i64::from(seen.usage.total() > 0),
     }
     if let Some(latency) = seen.latency() {
         sums.latency.add(latency, 1);
+        sums.latency_nanos += latency;
     }
 }

@@ -6,6 +6,7 @@ use ratchet_core::payload::{Json, Payload};
 use ratchet_core::score::{Score, ScoreTarget};
 use ratchet_core::time::Timestamp;
 use ratchet_core::trace::{LevelCounts, Trace};
+use ratchet_core::usage::Cost;
 use ratchet_store::query::{Compare, ObservationColumn, ScoreColumn, Test, TextTest, TraceColumn};
 
 /// The value of a column.
@@ -65,6 +66,9 @@ fn text_passes(text: Option<&str>, test: &Test) -> Option<bool> {
             (TextTest::Differs, text) => text != Some(other),
             (TextTest::Contains, text) => text.is_some_and(|text| text.contains(other)),
             (TextTest::Lacks, text) => !text.is_some_and(|text| text.contains(other)),
+            (TextTest::Matches, text) => {
+                text.is_some_and(|text| text.to_lowercase().contains(&other.to_lowercase()))
+            }
             (TextTest::StartsWith, text) => text.is_some_and(|text| text.starts_with(other)),
             (TextTest::EndsWith, text) => text.is_some_and(|text| text.ends_with(other)),
         }),
@@ -107,7 +111,13 @@ fn compares<T: PartialOrd>(how: Compare, value: &T, than: &T) -> bool {
     }
 }
 
-pub(super) fn of_trace(trace: &Trace, column: TraceColumn) -> Cell {
+/// What stands around a record.
+pub(super) struct Around {
+    pub(super) steps: Vec<Observation>,
+    pub(super) scores: Vec<Score>,
+}
+
+pub(super) fn of_trace(trace: &Trace, around: &Around, column: TraceColumn) -> Cell {
     let content = trace.content.clone().unwrap_or_default();
     let (sums, levels) = (&trace.summary, &trace.summary.levels);
     match column {
@@ -127,6 +137,14 @@ pub(super) fn of_trace(trace: &Trace, column: TraceColumn) -> Cell {
         TraceColumn::Input => Cell::Text(content.input.as_ref().map(written)),
         TraceColumn::Output => Cell::Text(content.output.as_ref().map(written)),
         TraceColumn::Level => Cell::Text(Some(worst_level(levels).as_str().to_owned())),
+        TraceColumn::ObservationCount => count(levels.total()),
+        TraceColumn::ScoreCount => {
+            let is_ours = |score: &&Score| match &score.target {
+                ScoreTarget::Trace(on) | ScoreTarget::Observation(on, _) => *on == trace.id,
+                ScoreTarget::Session(_) | ScoreTarget::DatasetRun(_) => false,
+            };
+            count(around.scores.iter().filter(is_ours).count() as u64)
+        }
         TraceColumn::DebugCount => count(levels.debug),
         TraceColumn::DefaultCount => count(levels.default),
         TraceColumn::WarningCount => count(levels.warning),
@@ -136,10 +154,17 @@ pub(super) fn of_trace(trace: &Trace, column: TraceColumn) -> Cell {
         TraceColumn::OutputTokens => count(sums.output_tokens),
         TraceColumn::TotalTokens => count(sums.total_tokens),
         TraceColumn::Cost => Cell::Number(sums.cost.map(Money::dollars)),
+        TraceColumn::InputCost => sides(trace, &around.steps, Cost::input),
+        TraceColumn::OutputCost => sides(trace, &around.steps, Cost::output),
     }
 }
 
-pub(super) fn of_observation(seen: &Observation, of: &Trace, column: ObservationColumn) -> Cell {
+pub(super) fn of_observation(
+    seen: &Observation,
+    of: &Trace,
+    around: &Around,
+    column: ObservationColumn,
+) -> Cell {
     let content = seen.content.clone().unwrap_or_default();
     let prompt = seen.prompt.as_ref();
     match column {
@@ -148,6 +173,7 @@ pub(super) fn of_observation(seen: &Observation, of: &Trace, column: Observation
         ObservationColumn::Kind => Cell::Text(Some(seen.kind.as_str().to_owned())),
         ObservationColumn::Name => Cell::Text(seen.name.clone()),
         ObservationColumn::Parent => Cell::Text(seen.parent.as_ref().map(ToString::to_string)),
+        ObservationColumn::Root => Cell::Truth(seen.is_root()),
         ObservationColumn::Start => Cell::Time(Some(seen.start)),
         ObservationColumn::End => Cell::Time(seen.end),
         ObservationColumn::Level => Cell::Text(Some(seen.level.as_str().to_owned())),
@@ -168,21 +194,50 @@ pub(super) fn of_observation(seen: &Observation, of: &Trace, column: Observation
             Cell::Number(seen.time_to_first_token().map(seconds))
         }
         ObservationColumn::TokensPerSecond => Cell::Number(tokens_per_second(seen)),
+        ObservationColumn::StreamingLatency => Cell::Number(streaming(seen).map(seconds)),
+        ObservationColumn::StreamedTokensPerSecond => {
+            let took = streaming(seen).filter(|nanos| *nanos != 0).map(seconds);
+            Cell::Number(took.map(|took| number(seen.usage.output()) / took))
+        }
+        ObservationColumn::TotalTokensPerSecond => {
+            let took = seen.latency().filter(|nanos| *nanos != 0).map(seconds);
+            Cell::Number(took.map(|took| number(seen.usage.total()) / took))
+        }
+        ObservationColumn::ScoreCount => {
+            let target = ScoreTarget::Observation(seen.trace.clone(), seen.id.clone());
+            count(around.scores.iter().filter(|score| score.target == target).count() as u64)
+        }
         ObservationColumn::InputTokens => count(seen.usage.input()),
         ObservationColumn::OutputTokens => count(seen.usage.output()),
         ObservationColumn::TotalTokens => count(seen.usage.total()),
         ObservationColumn::Cost => {
             Cell::Number(seen.cost.as_ref().map(|cost| cost.total().dollars()))
         }
+        ObservationColumn::InputCost => side(seen, Cost::input),
+        ObservationColumn::OutputCost => side(seen, Cost::output),
         ObservationColumn::TraceName => Cell::Text(of.name.clone()),
         ObservationColumn::TraceUser => Cell::Text(of.user.clone()),
         ObservationColumn::TraceSession => Cell::Text(of.session.as_ref().map(ToString::to_string)),
         ObservationColumn::TraceTags => Cell::Tags(of.tags.clone()),
         ObservationColumn::TraceEnvironment => Cell::Text(Some(of.environment.to_string())),
+        ObservationColumn::TraceRelease => Cell::Text(of.release.clone()),
+        ObservationColumn::TraceVersion => Cell::Text(of.version.clone()),
+        ObservationColumn::TracePublic => Cell::Truth(of.public),
+        ObservationColumn::TraceBookmarked => Cell::Truth(of.bookmarked),
     }
 }
 
-pub(super) fn of_score(score: &Score, of: Option<&Trace>, column: ScoreColumn) -> Cell {
+pub(super) fn of_score(
+    score: &Score,
+    of: Option<&Trace>,
+    around: &Around,
+    column: ScoreColumn,
+) -> Cell {
+    let step = around.steps.iter().find(|step| {
+        of.is_some()
+            && score.target == ScoreTarget::Observation(step.trace.clone(), step.id.clone())
+    });
+    let prompt = step.and_then(|step| step.prompt.as_ref());
     let (trace, observation, session, run) = match &score.target {
         ScoreTarget::Trace(trace) => (Some(trace.to_string()), None, None, None),
         ScoreTarget::Observation(trace, seen) => {
@@ -196,6 +251,7 @@ pub(super) fn of_score(score: &Score, of: Option<&Trace>, column: ScoreColumn) -
         ScoreColumn::Name => Cell::Text(Some(score.name.clone())),
         ScoreColumn::DataType => Cell::Text(Some(score.value.data_type().as_str().to_owned())),
         ScoreColumn::Number => Cell::Number(score.value.number()),
+        ScoreColumn::Truth => Cell::Truth(score.value.number().is_some_and(|n| n != 0.0)),
         ScoreColumn::Text => Cell::Text(score.value.text().map(str::to_owned)),
         ScoreColumn::Source => Cell::Text(Some(score.source.as_str().to_owned())),
         ScoreColumn::Timestamp => Cell::Time(Some(score.timestamp)),
@@ -212,7 +268,35 @@ pub(super) fn of_score(score: &Score, of: Option<&Trace>, column: ScoreColumn) -
         ScoreColumn::TraceName => Cell::Text(of.and_then(|trace| trace.name.clone())),
         ScoreColumn::TraceUser => Cell::Text(of.and_then(|trace| trace.user.clone())),
         ScoreColumn::TraceTags => Cell::Tags(of.map(|t| t.tags.clone()).unwrap_or_default()),
+        ScoreColumn::TraceRelease => Cell::Text(of.and_then(|trace| trace.release.clone())),
+        ScoreColumn::TraceVersion => Cell::Text(of.and_then(|trace| trace.version.clone())),
+        ScoreColumn::AnySession => {
+            let of_trace = of.and_then(|trace| trace.session.as_ref()).map(ToString::to_string);
+            Cell::Text(session.or(of_trace))
+        }
+        ScoreColumn::ObservationName => Cell::Text(step.and_then(|step| step.name.clone())),
+        ScoreColumn::ObservationModel => Cell::Text(step.and_then(|step| step.model.clone())),
+        ScoreColumn::ObservationPromptName => Cell::Text(prompt.map(|link| link.name.clone())),
+        ScoreColumn::ObservationPromptVersion => {
+            Cell::Number(prompt.map(|link| f64::from(link.version)))
+        }
     }
+}
+
+/// Nanoseconds from the first token to the end.
+fn streaming(seen: &Observation) -> Option<i64> {
+    Some(seen.end?.since(seen.completion_start?))
+}
+
+/// The known costs of one side of a trace's model calls together.
+fn sides(trace: &Trace, steps: &[Observation], of: fn(&Cost) -> Option<Money>) -> Cell {
+    let steps = steps.iter().filter(|step| step.trace == trace.id);
+    let known = steps.filter_map(|step| of(step.cost.as_ref()?));
+    Cell::Number(known.reduce(|sum, cost| sum + cost).map(Money::dollars))
+}
+
+fn side(seen: &Observation, of: fn(&Cost) -> Option<Money>) -> Cell {
+    Cell::Number(seen.cost.as_ref().and_then(of).map(Money::dollars))
 }
 
 /// The loudest level of a trace's observations.

@@ -21,6 +21,7 @@ pub(super) fn observation(told: &Told<ObservationPatch>) -> Observation {
         kind: patch.kind.into_value().unwrap_or_default(),
         name: patch.name.into_value(),
         parent: patch.parent.into_value(),
+        app_root: patch.app_root,
         start,
         end: patch.end.0.map(|end| end.max(start)),
         completion_start: patch.completion_start.into_value(),

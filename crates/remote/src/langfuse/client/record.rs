@@ -42,6 +42,8 @@ pub(super) fn observation(view: ObservationView) -> Result<Observation, Issue> {
         id: own_id,
         kind,
         parent: some_id("parentObservationId", view.parent_observation_id.as_ref())?,
+        // This era's list does not say.
+        app_root: false,
         start,
         end: view.end_time.map(|time| time.0),
         completion_start: view.completion_start_time.map(|time| time.0),

@@ -173,21 +173,14 @@ impl UsageView {
             output: usage.output(),
             total: usage.total(),
             unit: Some("TOKENS".to_owned()),
-            input_cost: cost.and_then(|cost| side_cost(cost, "input")),
-            output_cost: cost.and_then(|cost| side_cost(cost, "output")),
+            input_cost: cost.and_then(Cost::input).map(Money::dollars),
+            output_cost: cost.and_then(Cost::output).map(Money::dollars),
             total_cost: cost.map(|cost| cost.total().dollars()),
         }
     }
 }
 
-/// The cost of one side; unknown, not zero, when only the total is known.
-fn side_cost(cost: &Cost, side: &str) -> Option<f64> {
-    let on_side = cost.kinds().iter().filter(|(kind, _)| kind.contains(side));
-    let amounts: Vec<Money> = on_side.map(|(_, money)| *money).collect();
-    (!amounts.is_empty()).then(|| amounts.into_iter().sum::<Money>().dollars())
-}
-
-fn cost_details(cost: &Cost) -> BTreeMap<String, f64> {
+pub(super) fn cost_details(cost: &Cost) -> BTreeMap<String, f64> {
     let kinds = cost.kinds().iter().map(|(kind, money)| (kind.clone(), money.dollars()));
     kinds.chain([(TOTAL.to_owned(), cost.total().dollars())]).collect()
 }

@@ -32,7 +32,7 @@ impl PageMeta {
 }
 
 /// One slice of a list that goes on behind a cursor.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Sliced<T> {
     /// The rows.
     pub data: Vec<T>,
@@ -41,11 +41,12 @@ pub struct Sliced<T> {
 }
 
 /// Where a slice ends.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SliceMeta {
     /// Rows at most.
     pub limit: u64,
     /// What to ask for next; absent at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub cursor: Option<String>,
 }

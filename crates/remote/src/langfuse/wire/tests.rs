@@ -80,6 +80,7 @@ fn observation() -> Observation {
         kind: ObservationKind::Generation,
         name: Some("call".to_owned()),
         parent: None,
+        app_root: false,
         start: at(1),
         end: Some(at(3)),
         completion_start: Some(Timestamp::from_nanos(at(1).nanos() + 250_000_000)),

@@ -86,6 +86,21 @@ impl TraceView {
     }
 }
 
+/// Which traces to delete.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeleteTraces {
+    /// Their ids.
+    pub trace_ids: Vec<String>,
+}
+
+/// What became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Deleted {
+    /// In words.
+    pub message: String,
+}
+
 /// A trace with what hangs on it, by id or in full.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct DetailedTrace<O, S> {

@@ -18,7 +18,8 @@ pub(super) enum FilterKind {
 
 const ORDER: [&str; 4] = [">", "<", ">=", "<="];
 const NUMBERS: [&str; 5] = ["=", ">", "<", ">=", "<="];
-const TEXTS: [&str; 5] = ["=", "contains", "does not contain", "starts with", "ends with"];
+const TEXTS: [&str; 6] =
+    ["=", "contains", "does not contain", "starts with", "ends with", "matches"];
 const OPTIONS: [&str; 2] = ["any of", "none of"];
 const ARRAYS: [&str; 3] = ["any of", "none of", "all of"];
 const TRUTHS: [&str; 2] = ["=", "<>"];

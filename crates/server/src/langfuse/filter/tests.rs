@@ -8,13 +8,13 @@ use super::parse;
 
 #[track_caller]
 fn check(condition: &str, column: TraceColumn, test: Test) {
-    let filter = parse(&format!("[{condition}]"), &TRACE).unwrap();
+    let filter = parse("filter", &format!("[{condition}]"), &TRACE).unwrap();
     assert_eq!(filter.conditions, [Condition { column, test }]);
 }
 
 #[track_caller]
 fn refused(json: &str, expected: &[&str]) {
-    let issues = parse(json, &TRACE).unwrap_err();
+    let issues = parse("filter", json, &TRACE).unwrap_err();
     let issues: Vec<_> = issues.iter().map(ToString::to_string).collect();
     assert_eq!(issues, expected);
 }
@@ -106,7 +106,7 @@ fn times_of_the_record_itself_narrow_the_range() {
         {"type":"datetime","column":"startTime","operator":"<","value":"2026-11-17T00:00:00Z"},
         {"type":"datetime","column":"endTime","operator":"<","value":"2026-11-17T00:00:00Z"}
     ]"#;
-    let filter = parse(json, &OBSERVATION).unwrap();
+    let filter = parse("filter", json, &OBSERVATION).unwrap();
     let at = |text: &str| Timestamp::parse(text).unwrap();
     let range = TimeRange {
         from: Some(at("2026-11-16T00:00:00Z").plus_nanos(1)),
@@ -119,7 +119,7 @@ fn times_of_the_record_itself_narrow_the_range() {
 
 #[test]
 fn an_empty_filter_filters_nothing() {
-    let filter = parse("[]", &TRACE).unwrap();
+    let filter = parse("filter", "[]", &TRACE).unwrap();
     assert!(filter.conditions.is_empty());
     assert_eq!(filter.range, TimeRange::default());
 }
@@ -138,7 +138,7 @@ fn what_is_wrong_is_said_for_each_condition() {
         ]"#,
         &[
             "filter[0].operator: string takes =, contains, does not contain, starts with, ends \
-             with, not ~",
+             with, matches, not ~",
             "filter[1].type: name takes string, stringOptions, null, not number",
             "filter[2].value: number needs a number",
             "filter[3].value: not an ISO 8601 date and time with an offset, such as \
@@ -157,7 +157,7 @@ fn columns_that_are_unknown_or_not_there_yet_are_told_apart() {
         &["filter[0].column: scores_avg cannot be filtered on yet"],
     );
     let json = r#"[{"type":"string","column":"colour","operator":"=","value":"x"}]"#;
-    let issues = parse(json, &TRACE).unwrap_err();
+    let issues = parse("filter", json, &TRACE).unwrap_err();
     assert!(issues[0].message.starts_with("colour is not a known column: id, name, timestamp,"));
 }
 

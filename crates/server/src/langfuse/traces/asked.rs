@@ -34,7 +34,7 @@ pub(super) fn list(project: ProjectId, mut params: Params) -> ApiResult<AskedLis
         range: params.range("fromTimestamp", "toTimestamp"),
         conditions: simple_conditions(&params),
     };
-    let filter = params.filter(&column::TRACE).unwrap_or(simple);
+    let filter = params.filter_over(&column::TRACE, simple);
     let query = TraceQuery {
         project,
         range: filter.range,
@@ -142,10 +142,8 @@ pub(super) struct Groups(Vec<Group>);
 impl Groups {
     /// Reads the `fields` parameter.
     pub(super) fn read(params: &mut Params) -> Self {
-        let asked = params.parsed("fields", |text| {
-            text.split(',').map(|word| group(word.trim())).collect::<Result<Vec<_>, _>>()
-        });
-        Self(asked.unwrap_or_else(Group::all))
+        let asked = params.words("fields");
+        Self(if asked.is_empty() { Group::all() } else { asked })
     }
 
     /// Whether a group is asked for.
@@ -169,13 +167,6 @@ impl Groups {
             details.total_cost = details.total_cost.or(Some(0.0));
         }
     }
-}
-
-fn group(word: &str) -> Result<Group, String> {
-    Group::from_word(word).ok_or_else(|| {
-        let known: Vec<_> = Group::all().into_iter().map(Group::word).collect();
-        format!("{word} is not a known field group: {}", known.join(", "))
-    })
 }
 
 /// How a number that nobody knows is shown.
@@ -232,13 +223,14 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_takes_the_place_of_the_simple_parameters() {
+    fn a_filter_takes_the_place_of_simple_parameters_on_the_same_column() {
         let filter = r#"[{"type":"string","column":"name","operator":"=","value":"x"}]"#;
-        let query = format!("userId=u&fromTimestamp=2026-11-15T00:00:00Z&filter={filter}");
+        let query = format!("name=y&userId=u&fromTimestamp=2026-11-15T00:00:00Z&filter={filter}");
         let asked = list(project(), params(&query.replace('"', "%22"))).unwrap();
-        assert_eq!(asked.query.conditions.len(), 1);
-        assert_eq!(asked.query.conditions[0].column, TraceColumn::Name);
-        assert_eq!(asked.query.range.from, None);
+        let columns: Vec<_> = asked.query.conditions.iter().map(|c| c.column).collect();
+        assert_eq!(columns, [TraceColumn::User, TraceColumn::Name]);
+        assert_eq!(asked.query.conditions[1].test, Test::Text(TextTest::Equals, "x".to_owned()));
+        assert!(asked.query.range.from.is_some(), "the filter does not say when");
     }
 
     #[track_caller]

@@ -31,6 +31,8 @@ pub(super) fn patch(
     let agent = if is_agent && is_nameless { saying.label(body.name.clone()) } else { named };
     let (usage, cost) = usage::read(&body.usage, &body.usage_details, &body.cost_details)?;
     Ok(ObservationPatch {
+        // Only spans say so.
+        app_root: false,
         id: saying.id(&body.id)?,
         trace: trace_id.map(|text| parse_id("traceId", &text)).transpose()?,
         kind: Field::if_some(kind, kind_stamp(saying.stamp)),

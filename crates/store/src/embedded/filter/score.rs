@@ -1,14 +1,16 @@
 use super::{ContentPart, Kind, environment, plain};
 use crate::query::{Condition, ScoreColumn, Test, TextTest};
 
-/// What a column of a score is in SQL, the score known as `s` and its trace as `t`.
-pub(super) fn kind(column: ScoreColumn) -> Kind {
+/// What a column of a score is in SQL, the score known as `s`, its trace as `t` and its observation
+/// as `o`.
+pub(in crate::embedded) fn kind(column: ScoreColumn) -> Kind {
     match column {
         ScoreColumn::Id => Kind::Id("s.id"),
         ScoreColumn::Name => plain("s.name"),
         ScoreColumn::DataType => plain("s.data_type"),
         ScoreColumn::Number => Kind::Number("s.number"),
         ScoreColumn::Text => plain("s.text"),
+        ScoreColumn::Truth => Kind::Flag("(coalesce(s.number, 0) <> 0)"),
         ScoreColumn::Source => plain("s.source"),
         ScoreColumn::Timestamp => Kind::Time("s.timestamp"),
         ScoreColumn::Environment => environment("s.environment"),
@@ -24,13 +26,39 @@ pub(super) fn kind(column: ScoreColumn) -> Kind {
         ScoreColumn::TraceName => plain("t.name"),
         ScoreColumn::TraceUser => plain("t.user"),
         ScoreColumn::TraceTags => Kind::Tags("t.tags"),
+        ScoreColumn::TraceRelease => plain("t.release"),
+        ScoreColumn::TraceVersion => plain("t.version"),
+        ScoreColumn::AnySession => Kind::Id("coalesce(s.session, t.session)"),
+        ScoreColumn::ObservationName => plain("o.name"),
+        ScoreColumn::ObservationModel => plain("o.model"),
+        ScoreColumn::ObservationPromptName => plain("o.prompt_name"),
+        ScoreColumn::ObservationPromptVersion => Kind::Number("o.prompt_version"),
     }
 }
 
-/// Whether a condition looks at the score's trace.
-pub(in crate::embedded) fn is_on_trace(condition: &Condition<ScoreColumn>) -> bool {
-    use ScoreColumn::{TraceName, TraceTags, TraceUser};
-    matches!(condition.column, TraceName | TraceUser | TraceTags)
+/// What to read for these columns: scores, with their traces and observations where they matter.
+///
+/// A trace that was deleted or never came leaves its scores: they have no user and no tags.
+pub(in crate::embedded) fn from(columns: &[ScoreColumn]) -> &'static str {
+    use ScoreColumn::{
+        AnySession, ObservationModel, ObservationName, ObservationPromptName,
+        ObservationPromptVersion, TraceName, TraceRelease, TraceTags, TraceUser, TraceVersion,
+    };
+    let is_on_observation = |column: &ScoreColumn| {
+        let (o, p) = (ObservationName, ObservationPromptName);
+        [o, ObservationModel, p, ObservationPromptVersion].contains(column)
+    };
+    let is_on_trace = |column: &ScoreColumn| {
+        [AnySession, TraceName, TraceRelease, TraceTags, TraceUser, TraceVersion].contains(column)
+    };
+    if columns.iter().any(is_on_observation) {
+        "score s LEFT JOIN trace t ON t.project = s.project AND t.id = s.trace \
+         LEFT JOIN observation o ON o.trace = t.no AND o.id = s.observation"
+    } else if columns.iter().any(is_on_trace) {
+        "score s LEFT JOIN trace t ON t.project = s.project AND t.id = s.trace"
+    } else {
+        "score s"
+    }
 }
 
 /// Whether a condition leaves few scores, found by an index of their own.

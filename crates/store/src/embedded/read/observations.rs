@@ -21,7 +21,7 @@ pub(super) fn select() -> String {
 
 /// Reads a row of [`select`].
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<ObservationRow> {
-    let trace: Column<TraceId> = row.get(29)?;
+    let trace: Column<TraceId> = row.get(30)?;
     observation_row::read(row, trace.0)
 }
 

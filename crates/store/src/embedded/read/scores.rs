@@ -5,8 +5,8 @@ use rusqlite::Connection;
 
 use super::{List, Listed, nothing};
 use crate::embedded::content;
-use crate::embedded::filter::score::{is_narrow, is_on_trace};
-use crate::embedded::filter::{Where, id_value};
+use crate::embedded::filter::score::is_narrow;
+use crate::embedded::filter::{Where, id_value, score};
 use crate::embedded::load::{load_score, project_number};
 use crate::embedded::score_row::{self, ScoreRow};
 use crate::project::ProjectId;
@@ -22,12 +22,8 @@ pub(in crate::embedded) fn list(db: &Connection, query: &ScoreQuery) -> StoreRes
     filter.within("s.timestamp", query.range);
     on(&mut filter, &query.on);
     filter.scores(&query.conditions)?;
-    // A trace that was deleted or never came leaves its scores: they have no user and no tags.
-    let from = if query.conditions.iter().any(is_on_trace) {
-        "score s LEFT JOIN trace t ON t.project = s.project AND t.id = s.trace"
-    } else {
-        "score s"
-    };
+    let columns: Vec<_> = query.conditions.iter().map(|condition| condition.column).collect();
+    let from = score::from(&columns);
     // The plus keeps SQLite from walking all scores in order of time to find the few of one record.
     let is_few = query.on != ScoresOn::Anything || query.conditions.iter().any(is_narrow);
     let order: &[_] = if is_few { &["+s.timestamp", "+s.no"] } else { &["s.timestamp", "s.no"] };

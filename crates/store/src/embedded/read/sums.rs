@@ -165,8 +165,8 @@ fn dimension_of(row: &Row<'_>, dimension: Dimension) -> rusqlite::Result<Option<
         Dimension::Version => text(11),
         Dimension::Agent => text(13),
         Dimension::Model => text(14),
-        Dimension::TraceName => text(30),
-        Dimension::User => text(31),
+        Dimension::TraceName => text(31),
+        Dimension::User => text(32),
     }
 }
 

@@ -63,8 +63,28 @@ pub(in crate::embedded) fn one(
     Ok(Some(Trace { content: Some(content), ..row.into_trace() }))
 }
 
+/// Those of some traces that are there, without what they carry.
+pub(in crate::embedded) fn find(
+    db: &Connection,
+    project: &ProjectId,
+    ids: &[TraceId],
+) -> rusqlite::Result<Vec<Trace>> {
+    let Some(project) = project_number(db, project)? else { return Ok(Vec::new()) };
+    let sql =
+        format!("SELECT {} FROM trace t WHERE t.project = ? AND t.id = ?", trace_row::COLUMNS);
+    let mut statement = db.prepare_cached(&sql)?;
+    let mut found = Vec::new();
+    for id in ids {
+        let row = statement.query_row(params![project, Column(id)], |row| {
+            trace_row::read(row, Default::default())
+        });
+        found.extend(row.optional()?.map(TraceRow::into_trace));
+    }
+    Ok(found)
+}
+
 /// What a trace carries; where it says nothing itself, its root observation speaks for it.
-fn content_of(
+pub(super) fn content_of(
     db: &Connection,
     blocks: &mut Blocks<'_>,
     row: &TraceRow,

@@ -1,0 +1,462 @@
+use std::collections::BTreeMap;
+
+use ratchet_core::money::Money;
+use ratchet_core::observation::{Level, Observation};
+use ratchet_core::payload::{Json, Payload};
+use ratchet_core::trace::Trace;
+use serde::{Deserialize, Serialize};
+use serde_json::value::to_raw_value;
+use utoipa::ToSchema;
+
+use super::json::{Raw, raw};
+use super::maybe::Maybe;
+use super::observation::{ModelPrices, cost_details};
+use super::time::{Time, seconds};
+use super::word::{LevelWord, Spelled, Word};
+
+/// Characters of a metadata value that are shown unless a client asks for all of it.
+const SHOWN_METADATA_CHARS: usize = 200;
+
+/// A group of an observation's fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldGroup {
+    /// What it is and when; always there.
+    Core,
+    /// Name, level, place, and whom it served.
+    Basic,
+    /// When the first token came and when the record was written.
+    Time,
+    /// Input and output.
+    Io,
+    /// Metadata.
+    Metadata,
+    /// The model, its parameters and prices.
+    Model,
+    /// Units and costs.
+    Usage,
+    /// The prompt it used.
+    Prompt,
+    /// How long it took.
+    Metrics,
+    /// Name, tags and release of its trace.
+    TraceContext,
+}
+
+impl Spelled for FieldGroup {
+    const WHAT: &'static str = "field group";
+
+    fn all() -> Vec<Self> {
+        vec![
+            Self::Core,
+            Self::Basic,
+            Self::Time,
+            Self::Io,
+            Self::Metadata,
+            Self::Model,
+            Self::Usage,
+            Self::Prompt,
+            Self::Metrics,
+            Self::TraceContext,
+        ]
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Core => "core",
+            Self::Basic => "basic",
+            Self::Time => "time",
+            Self::Io => "io",
+            Self::Metadata => "metadata",
+            Self::Model => "model",
+            Self::Usage => "usage",
+            Self::Prompt => "prompt",
+            Self::Metrics => "metrics",
+            Self::TraceContext => "trace_context",
+        }
+    }
+}
+
+/// An observation with the groups of fields that were asked for. A field of another group is
+/// absent, an unknown value of a group that was asked for is null.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ObservationV2View {
+    /// Its id.
+    pub id: String,
+    /// Which trace it belongs to.
+    pub trace_id: Option<String>,
+    /// When it began.
+    pub start_time: Time,
+    /// When it ended.
+    pub end_time: Option<Time>,
+    /// Which project it is in.
+    pub project_id: String,
+    /// The step it is part of.
+    pub parent_observation_id: Option<String>,
+    /// What kind of step.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What it is called.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
+    pub name: Maybe<String>,
+    /// How much attention it wants.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<LevelWord>)]
+    pub level: Maybe<Word<Level>>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
+    pub status_message: Maybe<String>,
+    /// The version of the code that ran.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
+    pub version: Maybe<String>,
+    /// Where it ran.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
+    pub environment: Maybe<String>,
+    /// Whether someone marked its trace.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<bool>)]
+    pub bookmarked: Maybe<bool>,
+    /// Whether anyone with the link may look.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<bool>)]
+    pub public: Maybe<bool>,
+    /// Whom it served.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
+    pub user_id: Maybe<String>,
+    /// What its trace belongs to.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
+    pub session_id: Maybe<String>,
+    /// Whether a run begins here.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<bool>)]
+    pub is_root_observation: Maybe<bool>,
+    /// When the first token came.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<Time>)]
+    pub completion_start_time: Maybe<Time>,
+    /// When the record was first written.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<Time>)]
+    pub created_at: Maybe<Time>,
+    /// When the record last changed.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<Time>)]
+    pub updated_at: Maybe<Time>,
+    /// What went in, as text.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
+    pub input: Maybe<String>,
+    /// What came out, as text.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
+    pub output: Maybe<String>,
+    /// Keys and values of the client's own; long values are cut.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<BTreeMap<String, Raw>>)]
+    pub metadata: Maybe<BTreeMap<String, Raw>>,
+    /// The model as the provider names it, as the SDKs read it.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
+    pub model: Maybe<String>,
+    /// The same, as the API describes it.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
+    pub provided_model_name: Maybe<String>,
+    /// The model's entry in the price table.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
+    pub internal_model_id: Maybe<String>,
+    /// Temperature and the like.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<Raw>)]
+    pub model_parameters: Maybe<Raw>,
+    /// Units by kind, the total among them.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<BTreeMap<String, u64>>)]
+    pub usage_details: Maybe<BTreeMap<String, u64>>,
+    /// Dollars by kind, the total among them; empty when the cost is unknown.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<BTreeMap<String, f64>>)]
+    pub cost_details: Maybe<BTreeMap<String, f64>>,
+    /// What it cost, in dollars.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<f64>)]
+    pub total_cost: Maybe<f64>,
+    /// The tier of prices that was applied; never known here.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
+    pub usage_pricing_tier_name: Maybe<String>,
+    /// The id of the prompt version it used.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
+    pub prompt_id: Maybe<String>,
+    /// The name of the prompt it used.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
+    pub prompt_name: Maybe<String>,
+    /// The version of the prompt it used.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<u32>)]
+    pub prompt_version: Maybe<u32>,
+    /// Seconds from start to end.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<f64>)]
+    pub latency: Maybe<f64>,
+    /// Seconds from start to the first token.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<f64>)]
+    pub time_to_first_token: Maybe<f64>,
+    /// Its trace's name.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
+    pub trace_name: Maybe<String>,
+    /// Its trace's labels.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<Vec<String>>)]
+    pub tags: Maybe<Vec<String>>,
+    /// Its trace's release.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
+    pub release: Maybe<String>,
+    /// The model's entry in the price table; null unless asked for.
+    pub model_id: Option<String>,
+    /// A unit of input, a decimal number as text; null unless asked for.
+    pub input_price: Option<String>,
+    /// A unit of output.
+    pub output_price: Option<String>,
+    /// A unit of any kind.
+    pub total_price: Option<String>,
+}
+
+/// An observation and what is shown with it.
+#[derive(Clone, Copy, Debug)]
+pub struct InContext<'a> {
+    /// Which project it is in.
+    pub project: &'a str,
+    /// The observation.
+    pub observation: &'a Observation,
+    /// Its trace.
+    pub trace: Option<&'a Trace>,
+    /// What its model costs.
+    pub prices: &'a ModelPrices,
+}
+
+impl ObservationV2View {
+    /// Shows the core fields.
+    pub fn core(project: &str, observation: &Observation) -> Self {
+        Self {
+            id: observation.id.to_string(),
+            trace_id: Some(observation.trace.to_string()),
+            start_time: observation.start.into(),
+            end_time: observation.end.map(Time),
+            project_id: project.to_owned(),
+            parent_observation_id: observation.parent.as_ref().map(ToString::to_string),
+            kind: observation.kind.as_str().to_owned(),
+            name: Maybe::Absent,
+            level: Maybe::Absent,
+            status_message: Maybe::Absent,
+            version: Maybe::Absent,
+            environment: Maybe::Absent,
+            bookmarked: Maybe::Absent,
+            public: Maybe::Absent,
+            user_id: Maybe::Absent,
+            session_id: Maybe::Absent,
+            is_root_observation: Maybe::Absent,
+            completion_start_time: Maybe::Absent,
+            created_at: Maybe::Absent,
+            updated_at: Maybe::Absent,
+            input: Maybe::Absent,
+            output: Maybe::Absent,
+            metadata: Maybe::Absent,
+            model: Maybe::Absent,
+            provided_model_name: Maybe::Absent,
+            internal_model_id: Maybe::Absent,
+            model_parameters: Maybe::Absent,
+            usage_details: Maybe::Absent,
+            cost_details: Maybe::Absent,
+            total_cost: Maybe::Absent,
+            usage_pricing_tier_name: Maybe::Absent,
+            prompt_id: Maybe::Absent,
+            prompt_name: Maybe::Absent,
+            prompt_version: Maybe::Absent,
+            latency: Maybe::Absent,
+            time_to_first_token: Maybe::Absent,
+            trace_name: Maybe::Absent,
+            tags: Maybe::Absent,
+            release: Maybe::Absent,
+            model_id: None,
+            input_price: None,
+            output_price: None,
+            total_price: None,
+        }
+    }
+
+    /// Shows some groups of fields; the metadata under `expanded` keys whole.
+    pub fn new(shown: InContext<'_>, groups: &[FieldGroup], expanded: &[String]) -> Self {
+        let mut view = Self::core(shown.project, shown.observation);
+        for group in groups {
+            view.show(*group, shown, expanded);
+        }
+        view
+    }
+
+    fn show(&mut self, group: FieldGroup, shown: InContext<'_>, expanded: &[String]) {
+        let seen = shown.observation;
+        let content = seen.content.as_ref();
+        match group {
+            FieldGroup::Core => {}
+            FieldGroup::Basic => self.show_basic(seen, shown.trace),
+            FieldGroup::Time => {
+                self.completion_start_time = seen.completion_start.map(Time).into();
+                self.created_at = Maybe::Value(seen.created_at.into());
+                self.updated_at = Maybe::Value(seen.updated_at.into());
+            }
+            FieldGroup::Io => {
+                self.input = content.and_then(|content| content.input.as_ref()).map(text).into();
+                self.output = content.and_then(|content| content.output.as_ref()).map(text).into();
+            }
+            FieldGroup::Metadata => {
+                let entries = content.map(|content| content.metadata.as_slice());
+                self.metadata = Maybe::Value(metadata(entries.unwrap_or_default(), expanded));
+            }
+            FieldGroup::Model => self.show_model(seen, shown.prices),
+            FieldGroup::Usage => {
+                let cost = seen.cost.as_ref();
+                self.usage_details = Maybe::Value(seen.usage.kinds().clone());
+                self.cost_details = Maybe::Value(cost.map(cost_details).unwrap_or_default());
+                self.total_cost = cost.map(|cost| cost.total().dollars()).into();
+                self.usage_pricing_tier_name = Maybe::Null;
+            }
+            FieldGroup::Prompt => {
+                let prompt = seen.prompt.as_ref();
+                self.prompt_id = Maybe::Null;
+                self.prompt_name = prompt.map(|prompt| prompt.name.clone()).into();
+                self.prompt_version = prompt.map(|prompt| prompt.version).into();
+            }
+            FieldGroup::Metrics => {
+                self.latency = seen.latency().map(seconds).into();
+                self.time_to_first_token = seen.time_to_first_token().map(seconds).into();
+            }
+            FieldGroup::TraceContext => {
+                let trace = shown.trace;
+                self.trace_name = trace.and_then(|trace| trace.name.clone()).into();
+                let tags = trace.map(|trace| trace.tags.clone());
+                self.tags = Maybe::Value(tags.unwrap_or_default());
+                self.release = trace.and_then(|trace| trace.release.clone()).into();
+            }
+        }
+    }
+
+    fn show_basic(&mut self, seen: &Observation, trace: Option<&Trace>) {
+        self.name = seen.name.clone().into();
+        self.level = Maybe::Value(Word(seen.level));
+        self.status_message = seen.status_message.clone().into();
+        self.version = seen.version.clone().into();
+        self.environment = Maybe::Value(seen.environment.to_string());
+        self.bookmarked = Maybe::Value(trace.is_some_and(|trace| trace.bookmarked));
+        self.public = Maybe::Value(trace.is_some_and(|trace| trace.public));
+        self.user_id = trace.and_then(|trace| trace.user.clone()).into();
+        let session = trace.and_then(|trace| trace.session.as_ref());
+        self.session_id = session.map(ToString::to_string).into();
+        self.is_root_observation = Maybe::Value(seen.is_root());
+    }
+
+    fn show_model(&mut self, seen: &Observation, prices: &ModelPrices) {
+        self.model = seen.model.clone().into();
+        self.provided_model_name = seen.model.clone().into();
+        self.internal_model_id = prices.model_id.clone().into();
+        self.model_parameters = seen.model_parameters.as_ref().map(raw).into();
+        self.model_id = prices.model_id.clone();
+        self.input_price = prices.input_price.and_then(decimal);
+        self.output_price = prices.output_price.and_then(decimal);
+        self.total_price = prices.total_price.and_then(decimal);
+    }
+}
+
+/// A payload as text. A JSON string is the text it holds: that is how the text came in.
+fn text(payload: &Payload) -> String {
+    match payload {
+        Payload::Text(text) => text.as_ref().to_owned(),
+        Payload::Json(json) => string_in(json).unwrap_or_else(|| json.as_str().to_owned()),
+    }
+}
+
+fn string_in(json: &Json) -> Option<String> {
+    let is_string = json.as_str().trim_start().starts_with('"');
+    is_string.then(|| serde_json::from_str(json.as_str()).ok()).flatten()
+}
+
+/// Values by key, those that are too long cut to a text unless they are wanted whole.
+fn metadata(entries: &[(String, Json)], expanded: &[String]) -> BTreeMap<String, Raw> {
+    let show = |(key, value): &(String, Json)| {
+        let is_whole = expanded.iter().any(|wanted| wanted == key);
+        let shown = if is_whole { raw(value) } else { cut(value) };
+        (key.clone(), shown)
+    };
+    entries.iter().map(show).collect()
+}
+
+fn cut(value: &Json) -> Raw {
+    let text = string_in(value).unwrap_or_else(|| value.as_str().to_owned());
+    match text.char_indices().nth(SHOWN_METADATA_CHARS) {
+        None => raw(value),
+        Some((end, _)) => {
+            let start = text.get(..end).unwrap_or_default();
+            to_raw_value(start).map_or_else(|_| raw(value), Raw::from)
+        }
+    }
+}
+
+/// Dollars as a decimal number without an exponent, exact to the picodollar.
+fn decimal(dollars: f64) -> Option<String> {
+    let pico = Money::from_dollars(dollars)?.pico();
+    let (whole, rest) = (pico / 1_000_000_000_000, pico % 1_000_000_000_000);
+    let digits = format!("{rest:012}");
+    let digits = digits.trim_end_matches('0');
+    Some(if digits.is_empty() { whole.to_string() } else { format!("{whole}.{digits}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prices_are_decimal_numbers() {
+        for (dollars, expected) in [
+            (0.0, "0"),
+            (2.5e-6, "0.0000025"),
+            (1.0, "1"),
+            (12.25, "12.25"),
+            (1e-12, "0.000000000001"),
+        ] {
+            assert_eq!(decimal(dollars).unwrap(), expected);
+        }
+        assert_eq!(decimal(f64::NAN), None);
+    }
+
+    #[test]
+    fn long_values_are_cut_by_characters() {
+        let shown = |json: &str| cut(&Json::parse(json).unwrap()).get().to_owned();
+        let long = "ü".repeat(201);
+        assert_eq!(shown(&format!("\"{long}\"")), format!("\"{}\"", "ü".repeat(200)));
+        let fits = "ü".repeat(200);
+        assert_eq!(shown(&format!("\"{fits}\"")), format!("\"{fits}\""));
+        assert_eq!(shown("[1, 2]"), "[1, 2]");
+        let list = format!("[{}1]", "1,".repeat(200));
+        assert_eq!(shown(&list), format!("\"[{}1\"", "1,".repeat(99)));
+    }
+
+    #[test]
+    fn payloads_are_text() {
+        let json = |text: &str| Payload::Json(Json::parse(text).unwrap());
+        assert_eq!(text(&json("\"a\\nb\"")), "a\nb");
+        assert_eq!(text(&json("{\"a\": 1.50}")), "{\"a\": 1.50}");
+        assert_eq!(text(&Payload::Text("\"quoted\"".into())), "\"quoted\"");
+    }
+}

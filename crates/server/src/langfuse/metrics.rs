@@ -1,0 +1,93 @@
+use axum::Json;
+use axum::extract::State;
+use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_remote::langfuse::wire::metrics::{MetricsMeta, MetricsRequest, MetricsView};
+use ratchet_remote::langfuse::wire::read::read;
+use ratchet_store::aggregate::AggregateSource;
+use ratchet_store::metrics::PERCENTILE_ERROR;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use self::asked::{Question, Version};
+use super::params::Params;
+use crate::app::App;
+use crate::auth::{Caller, Reader};
+use crate::error::{ApiError, ApiResult};
+
+/// What a request asks for.
+mod asked;
+/// How the answer looks.
+mod shown;
+/// What can be asked.
+mod view;
+/// Figures by day, as older clients ask for them.
+pub(super) mod daily;
+
+/// The routes of this resource.
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default()
+        .routes(routes!(first))
+        .routes(routes!(second))
+        .routes(routes!(daily::list))
+}
+
+/// `GET /api/public/metrics`: figures over traces, observations or scores.
+#[utoipa::path(
+    get,
+    path = "/api/public/metrics",
+    tag = "Metrics",
+    params(("query" = String, Query, description = "The question, as a JSON object.")),
+    responses((status = 200, body = MetricsView))
+)]
+pub(super) async fn first(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    params: Params,
+) -> ApiResult<Json<MetricsView>> {
+    answer(&app, caller, &params, Version::First).await
+}
+
+/// `GET /api/public/v2/metrics`: figures over observations or scores.
+#[utoipa::path(
+    get,
+    path = "/api/public/v2/metrics",
+    tag = "Metrics",
+    params(("query" = String, Query, description = "The question, as a JSON object.")),
+    responses((status = 200, body = MetricsView))
+)]
+pub(super) async fn second(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    params: Params,
+) -> ApiResult<Json<MetricsView>> {
+    answer(&app, caller, &params, Version::Second).await
+}
+
+async fn answer(
+    app: &App,
+    caller: Caller,
+    params: &Params,
+    version: Version,
+) -> ApiResult<Json<MetricsView>> {
+    let invalid = |issues: Vec<Issue>| ApiError::InvalidFields(issues);
+    let text = params.text("query");
+    let text = text.ok_or_else(|| invalid(vec![Issue::at("query", "required, a JSON object")]))?;
+    let sent: MetricsRequest = read(&text).map_err(|issue| invalid(vec![issue.inside("query")]))?;
+    let (question, shape) = asked::question(caller.project, &sent, version).map_err(invalid)?;
+    let telemetry = &app.store.telemetry;
+    let found = match question {
+        Question::Traces(query) => telemetry.trace_metrics(query).await?,
+        Question::Observations(query) => telemetry.observation_metrics(query).await?,
+        Question::Scores(query) => telemetry.score_metrics(query).await?,
+    };
+    let is_rough = found.source == AggregateSource::Rollup && shape.has_percentiles();
+    let meta = MetricsMeta {
+        source: match found.source {
+            AggregateSource::Rollup => "rollup".to_owned(),
+            AggregateSource::Scan => "scan".to_owned(),
+        },
+        rows_read: found.rows_read,
+        percentile_error: is_rough.then_some(PERCENTILE_ERROR),
+    };
+    Ok(Json(MetricsView { data: shape.show(found.rows), meta }))
+}

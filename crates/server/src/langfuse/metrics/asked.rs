@@ -1,0 +1,317 @@
+//! From the `query` parameter to a question for the store.
+
+use ratchet_core::calendar::Granularity;
+use ratchet_remote::langfuse::wire::error::{Issue, Step};
+use ratchet_remote::langfuse::wire::metrics::{
+    AggregationWord, DirectionWord, GranularityWord, MetricSent, MetricsRequest, View,
+};
+use ratchet_remote::langfuse::wire::word::Spelled;
+use ratchet_store::metrics::{Aggregation, Metric, MetricsQuery};
+use ratchet_store::project::ProjectId;
+use ratchet_store::query::{
+    Condition, ObservationColumn, ScoreColumn, Test, TimeRange, TraceColumn,
+};
+
+use super::shown::{By, Column, Order, Shape};
+use super::view::{self, Unit, ViewTable};
+use crate::langfuse::filter::column::{self, Columns};
+use crate::langfuse::filter::parse;
+
+/// Dimensions and figures that one question may have.
+const MAX_DIMENSIONS: usize = 20;
+const MAX_METRICS: usize = 50;
+const DEFAULT_BINS: u8 = 10;
+
+/// Which version of the API is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Version {
+    First,
+    Second,
+}
+
+/// Rows that the second version answers with unless told otherwise.
+const DEFAULT_ROWS: usize = 100;
+
+/// A question, by what it is about.
+#[derive(Debug)]
+pub(super) enum Question {
+    Traces(MetricsQuery<TraceColumn>),
+    Observations(MetricsQuery<ObservationColumn>),
+    Scores(MetricsQuery<ScoreColumn>),
+}
+
+/// Reads a question; reports everything that is wrong.
+pub(super) fn question(
+    project: ProjectId,
+    sent: &MetricsRequest,
+    version: Version,
+) -> Result<(Question, Shape), Vec<Issue>> {
+    let reading = Reading { project, sent, version };
+    match sent.view.0 {
+        View::Traces if version == Version::Second => {
+            let why = "traces are not among the views of this version: ask for observations with \
+                       isRootObservation, or use /api/public/metrics";
+            Err(vec![issue([field("view")], why)])
+        }
+        View::Traces => {
+            let (query, shape) = reading.read(&view::TRACES, &column::TRACE)?;
+            Ok((Question::Traces(query), shape))
+        }
+        View::Observations => {
+            let (query, shape) = reading.read(&view::OBSERVATIONS, &column::OBSERVATION)?;
+            Ok((Question::Observations(query), shape))
+        }
+        View::ScoresNumeric => reading.scores(&view::NUMERIC_SCORES, &["NUMERIC", "BOOLEAN"]),
+        View::ScoresBoolean => reading.scores(&view::BOOLEAN_SCORES, &["BOOLEAN"]),
+        View::ScoresCategorical => reading.scores(&view::CATEGORICAL_SCORES, &["CATEGORICAL"]),
+    }
+}
+
+struct Reading<'a> {
+    project: ProjectId,
+    sent: &'a MetricsRequest,
+    version: Version,
+}
+
+impl Reading<'_> {
+    fn scores(
+        self,
+        table: &'static ViewTable<ScoreColumn>,
+        types: &[&str],
+    ) -> Result<(Question, Shape), Vec<Issue>> {
+        let (mut query, shape) = self.read(table, &column::SCORE)?;
+        for condition in &mut query.conditions {
+            if condition.column == ScoreColumn::Session {
+                // As a dimension, too, it is the session of the score or of its trace.
+                condition.column = ScoreColumn::AnySession;
+            }
+        }
+        let types = types.iter().map(|word| (*word).to_owned()).collect();
+        let column = ScoreColumn::DataType;
+        query.conditions.push(Condition { column, test: Test::AnyOf(types) });
+        Ok((Question::Scores(query), shape))
+    }
+
+    fn read<C: Copy>(
+        self,
+        table: &'static ViewTable<C>,
+        columns: Columns<C>,
+    ) -> Result<(MetricsQuery<C>, Shape), Vec<Issue>> {
+        let mut issues = Vec::new();
+        let (by, shown_by) = self.dimensions(table, &mut issues);
+        let (metrics, shown_metrics) = self.metrics(table, &mut issues);
+        let range = self.range(&mut issues);
+        let filter = self.sent.filters.as_ref().map(|json| parse("filters", json.get(), columns));
+        let conditions = match filter.transpose() {
+            Ok(filter) => filter.map(|filter| (range.and(filter.range), filter.conditions)),
+            Err(wrong) => {
+                issues.extend(wrong.into_iter().map(|issue| issue.inside("query")));
+                None
+            }
+        };
+        let (range, conditions) = conditions.unwrap_or((range, Vec::new()));
+        let every = self.granularity();
+        let row_limit = self.row_limit(&mut issues);
+        let mut shape =
+            Shape { by: shown_by, metrics: shown_metrics, every, row_limit, ..Shape::over(range) };
+        shape.order = self.order(&shape, &mut issues);
+        self.refuse_wide(table, &shape, &mut issues);
+        if !issues.is_empty() {
+            return Err(issues);
+        }
+        let project = self.project;
+        Ok((MetricsQuery { project, range, conditions, by, every, metrics }, shape))
+    }
+
+    fn dimensions<C: Copy>(
+        &self,
+        table: &'static ViewTable<C>,
+        issues: &mut Vec<Issue>,
+    ) -> (Vec<ratchet_store::metrics::By<C>>, Vec<By>) {
+        let sent = &self.sent.dimensions;
+        if sent.len() > MAX_DIMENSIONS {
+            issues.push(issue([field("dimensions")], format!("at most {MAX_DIMENSIONS}")));
+        }
+        let (mut by, mut shown) = (Vec::new(), Vec::new());
+        for (place, dimension) in sent.iter().enumerate().take(MAX_DIMENSIONS) {
+            match table.dimension(&dimension.field) {
+                Some(known) => {
+                    by.push(known.by);
+                    shown.push(By { name: known.name, form: known.form });
+                }
+                None => {
+                    let known = table.dimensions().map(|known| known.name);
+                    let why = unknown("dimension", &dimension.field, self.sent.view.0, known);
+                    let path = [field("dimensions"), Step::Index(place), field("field")];
+                    issues.push(issue(path, why));
+                }
+            }
+        }
+        (by, shown)
+    }
+
+    fn metrics<C: Copy>(
+        &self,
+        table: &'static ViewTable<C>,
+        issues: &mut Vec<Issue>,
+    ) -> (Vec<Metric<C>>, Vec<Column>) {
+        let sent = &self.sent.metrics;
+        if sent.is_empty() || sent.len() > MAX_METRICS {
+            let why = format!("between 1 and {MAX_METRICS} are taken, not {}", sent.len());
+            issues.push(issue([field("metrics")], why));
+        }
+        let bins = self.bins(issues);
+        let (mut metrics, mut shown) = (Vec::new(), Vec::new());
+        for (place, metric) in sent.iter().enumerate().take(MAX_METRICS) {
+            let wrong = |name, why| issue([field("metrics"), Step::Index(place), field(name)], why);
+            let Some(known) = table.measures.iter().find(|known| known.name == metric.measure)
+            else {
+                let names = table.measures.iter().map(|known| known.name);
+                let why = unknown("measure", &metric.measure, self.sent.view.0, names);
+                issues.push(wrong("measure", why));
+                continue;
+            };
+            match aggregation(metric, known.unit, bins) {
+                Ok(aggregation) => {
+                    metrics.push(Metric { measure: known.measure, aggregation });
+                    shown.push(Column {
+                        name: format!("{}_{}", metric.aggregation.0.word(), known.name),
+                        unit: known.unit,
+                        aggregation,
+                    });
+                }
+                Err(why) => issues.push(wrong("aggregation", why)),
+            }
+        }
+        (metrics, shown)
+    }
+
+    fn bins(&self, issues: &mut Vec<Issue>) -> u8 {
+        let Some(bins) = self.sent.config.bins else { return DEFAULT_BINS };
+        let fits = u8::try_from(bins).ok().filter(|bins| (1..=100).contains(bins));
+        fits.unwrap_or_else(|| {
+            let why = format!("must be a whole number from 1 to 100, not {bins}");
+            issues.push(issue([field("config"), field("bins")], why));
+            DEFAULT_BINS
+        })
+    }
+
+    fn row_limit(&self, issues: &mut Vec<Issue>) -> Option<usize> {
+        let default = match self.version {
+            Version::First => None,
+            Version::Second => Some(DEFAULT_ROWS),
+        };
+        let Some(rows) = self.sent.config.row_limit else { return default };
+        let fits = usize::try_from(rows).ok().filter(|rows| (1..=1_000).contains(rows));
+        if fits.is_none() {
+            let why = format!("must be a whole number from 1 to 1000, not {rows}");
+            issues.push(issue([field("config"), field("row_limit")], why));
+        }
+        fits.or(default)
+    }
+
+    fn range(&self, issues: &mut Vec<Issue>) -> TimeRange {
+        let (from, to) = (self.sent.from_timestamp.0, self.sent.to_timestamp.0);
+        if from >= to {
+            let why = format!("must be after fromTimestamp, which is {from}");
+            issues.push(issue([field("toTimestamp")], why));
+        }
+        TimeRange { from: Some(from), to: Some(to) }
+    }
+
+    fn granularity(&self) -> Option<Granularity> {
+        let (from, to) = (self.sent.from_timestamp.0, self.sent.to_timestamp.0);
+        Some(match self.sent.time_dimension?.granularity.0 {
+            GranularityWord::Auto => Granularity::for_range(from, to),
+            GranularityWord::Minute => Granularity::Minute,
+            GranularityWord::Hour => Granularity::Hour,
+            GranularityWord::Day => Granularity::Day,
+            GranularityWord::Week => Granularity::Week,
+            GranularityWord::Month => Granularity::Month,
+        })
+    }
+
+    fn order(&self, shape: &Shape, issues: &mut Vec<Issue>) -> Vec<Order> {
+        let mut orders = Vec::new();
+        for (place, sent) in self.sent.order_by.iter().enumerate() {
+            match shape.place_of(&sent.field) {
+                Some(by) => {
+                    orders
+                        .push(Order { by, is_descending: sent.direction.0 == DirectionWord::Desc });
+                }
+                None => {
+                    let known = shape.names().join(", ");
+                    let why = format!("{} is not among the columns: {known}", sent.field);
+                    let path = [field("orderBy"), Step::Index(place), field("field")];
+                    issues.push(issue(path, why));
+                }
+            }
+        }
+        orders
+    }
+
+    /// The second version takes dimensions with a value for every record only for "the top ten".
+    fn refuse_wide<C>(&self, table: &'static ViewTable<C>, shape: &Shape, issues: &mut Vec<Issue>) {
+        let is_top = self.sent.config.row_limit.is_some() && shape.begins_with_the_greatest();
+        if self.version == Version::First || is_top {
+            return;
+        }
+        for (place, sent) in self.sent.dimensions.iter().enumerate() {
+            if table.dimension(&sent.field).is_some_and(|known| known.is_wide) {
+                let why = format!(
+                    "{} has too many values to group by: filter on it instead, or set \
+                     config.row_limit and an orderBy with direction desc on a metric",
+                    sent.field
+                );
+                let path = [field("dimensions"), Step::Index(place), field("field")];
+                issues.push(issue(path, why));
+            }
+        }
+    }
+}
+
+fn aggregation(metric: &MetricSent, unit: Unit, bins: u8) -> Result<Aggregation, String> {
+    let word = metric.aggregation.0;
+    if unit == Unit::Different {
+        return match word {
+            AggregationWord::Uniq | AggregationWord::Count | AggregationWord::Sum => {
+                Ok(Aggregation::Distinct)
+            }
+            _ => Err(format!("{} takes uniq, count or sum, not {}", metric.measure, word.word())),
+        };
+    }
+    Ok(match word {
+        AggregationWord::Sum => Aggregation::Sum,
+        AggregationWord::Avg => Aggregation::Average,
+        AggregationWord::Count => Aggregation::Count,
+        AggregationWord::Max => Aggregation::Max,
+        AggregationWord::Min => Aggregation::Min,
+        AggregationWord::P50 => Aggregation::Percentile(50),
+        AggregationWord::P75 => Aggregation::Percentile(75),
+        AggregationWord::P90 => Aggregation::Percentile(90),
+        AggregationWord::P95 => Aggregation::Percentile(95),
+        AggregationWord::P99 => Aggregation::Percentile(99),
+        AggregationWord::Histogram => Aggregation::Histogram { bins },
+        AggregationWord::Uniq => Aggregation::Distinct,
+    })
+}
+
+fn unknown(
+    what: &str,
+    name: &str,
+    view: View,
+    known: impl Iterator<Item = &'static str>,
+) -> String {
+    let known = known.collect::<Vec<_>>().join(", ");
+    format!("{name} is not a known {what} of {}: {known}", view.word())
+}
+
+fn field(name: &str) -> Step {
+    Step::Field(name.to_owned())
+}
+
+/// An issue with something in the query.
+fn issue(path: impl IntoIterator<Item = Step>, message: impl Into<String>) -> Issue {
+    let path = std::iter::once(field("query")).chain(path).collect();
+    Issue { path, message: message.into() }
+}

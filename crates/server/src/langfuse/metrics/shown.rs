@@ -1,0 +1,251 @@
+//! From figures to the answer: names, units, order, and the steps of time that have nothing.
+
+use std::cmp::Ordering;
+
+use ratchet_core::calendar::{self, Granularity};
+use ratchet_core::time::Timestamp;
+use ratchet_store::metrics::{Aggregation, Figure, MetricsRow};
+use ratchet_store::query::TimeRange;
+use serde_json::{Map, Value, json};
+
+use super::view::{Form, Unit};
+
+/// The column that says which step of time a row is for.
+pub(super) const TIME: &str = "time_dimension";
+/// Steps of time that are filled in at most.
+const MAX_FILLED: usize = 10_000;
+
+/// How an answer looks.
+#[derive(Debug)]
+pub(super) struct Shape {
+    pub(super) range: TimeRange,
+    pub(super) by: Vec<By>,
+    pub(super) every: Option<Granularity>,
+    pub(super) metrics: Vec<Column>,
+    /// As told; by time or by the first figure when empty.
+    pub(super) order: Vec<Order>,
+    pub(super) row_limit: Option<usize>,
+}
+
+/// A dimension in the answer.
+#[derive(Debug)]
+pub(super) struct By {
+    pub(super) name: &'static str,
+    pub(super) form: Form,
+}
+
+/// A figure in the answer.
+#[derive(Debug)]
+pub(super) struct Column {
+    pub(super) name: String,
+    pub(super) unit: Unit,
+    pub(super) aggregation: Aggregation,
+}
+
+/// What rows are ordered by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Order {
+    pub(super) by: Place,
+    pub(super) is_descending: bool,
+}
+
+/// A column of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Time,
+    Dimension(usize),
+    Metric(usize),
+}
+
+impl Shape {
+    /// An answer with nothing in it yet.
+    pub(super) fn over(range: TimeRange) -> Self {
+        let (by, metrics, order) = (Vec::new(), Vec::new(), Vec::new());
+        Self { range, by, every: None, metrics, order, row_limit: None }
+    }
+
+    /// The names of all columns.
+    pub(super) fn names(&self) -> Vec<String> {
+        let time = self.every.map(|_| TIME.to_owned());
+        let by = self.by.iter().map(|by| by.name.to_owned());
+        time.into_iter().chain(by).chain(self.metrics.iter().map(|m| m.name.clone())).collect()
+    }
+
+    /// The column of a name; a measure's name alone will do for its first figure.
+    pub(super) fn place_of(&self, name: &str) -> Option<Place> {
+        if name == TIME && self.every.is_some() {
+            return Some(Place::Time);
+        }
+        let metric = self.metrics.iter().position(|metric| metric.name == name);
+        let dimension = || self.by.iter().position(|by| by.name == name).map(Place::Dimension);
+        let measure = || {
+            let ends = format!("_{name}");
+            self.metrics.iter().position(|metric| metric.name.ends_with(&ends)).map(Place::Metric)
+        };
+        metric.map(Place::Metric).or_else(dimension).or_else(measure)
+    }
+
+    /// Whether the rows with the greatest figure come first.
+    pub(super) fn begins_with_the_greatest(&self) -> bool {
+        let is_figure = |order: &&Order| matches!(order.by, Place::Metric(_));
+        self.order.iter().find(|order| order.is_descending).as_ref().is_some_and(is_figure)
+    }
+
+    /// Whether a percentile is among the figures.
+    pub(super) fn has_percentiles(&self) -> bool {
+        let is_percentile =
+            |column: &Column| matches!(column.aggregation, Aggregation::Percentile(_));
+        self.metrics.iter().any(is_percentile)
+    }
+
+    /// Puts the rows in order, fills the gaps, cuts, and writes them out.
+    pub(super) fn show(&self, mut rows: Vec<MetricsRow>) -> Vec<Map<String, Value>> {
+        let fills = self.order.is_empty();
+        let order = match (self.order.as_slice(), self.every) {
+            ([], Some(_)) => vec![Order { by: Place::Time, is_descending: false }],
+            ([], None) => vec![Order { by: Place::Metric(0), is_descending: true }],
+            (told, _) => told.to_vec(),
+        };
+        // A stable order: rows that are equal stay by time and key.
+        rows.sort_by(|a, b| compare(a, b, &order));
+        if let Some(every) = self.every.filter(|_| fills) {
+            rows = self.filled(rows, every);
+        }
+        rows.truncate(self.row_limit.unwrap_or(usize::MAX));
+        rows.iter().map(|row| self.row(row)).collect()
+    }
+
+    /// The rows, by time, with a row of nothing for each step that has none.
+    fn filled(&self, rows: Vec<MetricsRow>, every: Granularity) -> Vec<MetricsRow> {
+        let (Some(from), Some(to)) = (self.range.from, self.range.to) else { return rows };
+        let most = self.row_limit.unwrap_or(usize::MAX).min(MAX_FILLED);
+        let mut filled = Vec::new();
+        let mut rows = rows.into_iter().peekable();
+        let mut step = every.start_of(from);
+        while step < to && filled.len() < most {
+            let mut is_empty = true;
+            while let Some(row) = rows.next_if(|row| row.at <= Some(step)) {
+                filled.push(row);
+                is_empty = false;
+            }
+            if is_empty {
+                filled.push(self.nothing(step));
+            }
+            step = every.next(step);
+        }
+        filled.extend(rows);
+        filled
+    }
+
+    fn nothing(&self, at: Timestamp) -> MetricsRow {
+        let figure = |column: &Column| match column.aggregation {
+            Aggregation::Count | Aggregation::Distinct => Figure::Count(0),
+            Aggregation::Sum => Figure::Number(0.0),
+            Aggregation::Average
+            | Aggregation::Min
+            | Aggregation::Max
+            | Aggregation::Percentile(_)
+            | Aggregation::Histogram { .. } => Figure::None,
+        };
+        let figures = self.metrics.iter().map(figure).collect();
+        MetricsRow { at: Some(at), key: vec![None; self.by.len()], figures }
+    }
+
+    fn row(&self, row: &MetricsRow) -> Map<String, Value> {
+        let mut shown = Map::new();
+        for (by, word) in self.by.iter().zip(&row.key) {
+            shown.insert(by.name.to_owned(), dimension(by.form, word.as_deref()));
+        }
+        if let (Some(every), Some(at)) = (self.every, row.at) {
+            shown.insert(TIME.to_owned(), Value::String(moment(at, every)));
+        }
+        for (column, figure) in self.metrics.iter().zip(&row.figures) {
+            shown.insert(column.name.clone(), column.value(figure));
+        }
+        shown
+    }
+}
+
+impl Column {
+    fn value(&self, figure: &Figure) -> Value {
+        let in_unit = |number: f64| {
+            if self.unit == Unit::Milliseconds { number * 1e3 } else { number }
+        };
+        match figure {
+            Figure::None => Value::Null,
+            Figure::Count(count) => json!(count),
+            Figure::Number(number) => self.number(in_unit(*number)),
+            Figure::Histogram(bins) => {
+                let bin = |bin: &ratchet_store::metrics::Bin| {
+                    json!([in_unit(bin.lower), in_unit(bin.upper), bin.count])
+                };
+                Value::Array(bins.iter().map(bin).collect())
+            }
+        }
+    }
+
+    fn number(&self, number: f64) -> Value {
+        /// Beyond this, floats skip whole numbers.
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        let is_whole = self.unit == Unit::Pieces && number.fract() == 0.0 && number.abs() <= EXACT;
+        if is_whole {
+            #[expect(clippy::cast_possible_truncation, reason = "checked on the line above")]
+            return json!(number as i64);
+        }
+        json!(number)
+    }
+}
+
+fn compare(a: &MetricsRow, b: &MetricsRow, orders: &[Order]) -> Ordering {
+    orders.iter().fold(Ordering::Equal, |so_far, order| {
+        so_far.then_with(|| {
+            let ordering = match order.by {
+                Place::Time => a.at.cmp(&b.at),
+                Place::Dimension(place) => a.key.get(place).cmp(&b.key.get(place)),
+                Place::Metric(place) => {
+                    let size = |row: &MetricsRow| row.figures.get(place).and_then(size);
+                    compare_sizes(size(a), size(b))
+                }
+            };
+            if order.is_descending { ordering.reverse() } else { ordering }
+        })
+    })
+}
+
+/// Nothing is less than anything.
+fn compare_sizes(a: Option<f64>, b: Option<f64>) -> Ordering {
+    match (a, b) {
+        (Some(a), Some(b)) => a.total_cmp(&b),
+        (a, b) => a.is_some().cmp(&b.is_some()),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "to put counts in order")]
+fn size(figure: &Figure) -> Option<f64> {
+    match figure {
+        Figure::None => None,
+        Figure::Count(count) => Some(*count as f64),
+        Figure::Number(number) => Some(*number),
+        Figure::Histogram(bins) => Some(bins.iter().map(|bin| bin.count as f64).sum()),
+    }
+}
+
+fn dimension(form: Form, word: Option<&str>) -> Value {
+    match (form, word) {
+        (Form::Tags, None) => json!([]),
+        (_, None) => Value::Null,
+        (Form::Text, Some(word)) => json!(word),
+        (Form::Number | Form::Tags, Some(word)) => {
+            serde_json::from_str(word).unwrap_or_else(|_| json!(word))
+        }
+        (Form::Truth, Some(word)) => json!(matches!(word, "true" | "1")),
+    }
+}
+
+/// Days and longer as a date, shorter steps as a moment.
+fn moment(at: Timestamp, every: Granularity) -> String {
+    match every {
+        Granularity::Minute | Granularity::Hour => at.to_string(),
+        Granularity::Day | Granularity::Week | Granularity::Month => calendar::day(at),
+    }
+}

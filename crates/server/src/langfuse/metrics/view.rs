@@ -1,0 +1,226 @@
+//! What each view has: names for dimensions and measures, and what they are in the store.
+
+use ratchet_store::metrics::{By, Measure};
+use ratchet_store::query::{ObservationColumn as O, ScoreColumn as S, TraceColumn as T};
+
+/// A view over records with the columns `C`.
+#[derive(Debug)]
+pub(super) struct ViewTable<C: 'static> {
+    /// Dimensions that other views have, too.
+    shared: &'static [Dimension<C>],
+    /// Dimensions of its own.
+    own: &'static [Dimension<C>],
+    pub(super) measures: &'static [MeasureName<C>],
+}
+
+impl<C> ViewTable<C> {
+    /// Every dimension.
+    pub(super) fn dimensions(&'static self) -> impl Iterator<Item = &'static Dimension<C>> {
+        self.shared.iter().chain(self.own)
+    }
+
+    /// The dimension of a name.
+    pub(super) fn dimension(&'static self, name: &str) -> Option<&'static Dimension<C>> {
+        self.dimensions().find(|known| known.name == name)
+    }
+}
+
+/// A dimension by name.
+#[derive(Debug)]
+pub(super) struct Dimension<C> {
+    pub(super) name: &'static str,
+    pub(super) by: By<C>,
+    pub(super) form: Form,
+    /// Whether it has about as many values as there are records.
+    pub(super) is_wide: bool,
+}
+
+/// How a dimension's value is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Text,
+    Number,
+    Truth,
+    Tags,
+}
+
+/// A measure by name.
+#[derive(Debug)]
+pub(super) struct MeasureName<C> {
+    pub(super) name: &'static str,
+    pub(super) measure: Measure<C>,
+    pub(super) unit: Unit,
+}
+
+/// What a measure is given in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// Whole things.
+    Pieces,
+    /// Milliseconds; the store counts seconds.
+    Milliseconds,
+    /// As the store has it.
+    Plain,
+    /// Different values of something that is no number.
+    Different,
+}
+
+const fn text<C>(name: &'static str, column: C) -> Dimension<C> {
+    Dimension { name, by: By::Column(column), form: Form::Text, is_wide: false }
+}
+
+const fn number<C>(name: &'static str, column: C) -> Dimension<C> {
+    Dimension { name, by: By::Column(column), form: Form::Number, is_wide: false }
+}
+
+const fn truth<C>(name: &'static str, column: C) -> Dimension<C> {
+    Dimension { name, by: By::Column(column), form: Form::Truth, is_wide: false }
+}
+
+const fn tags<C>(name: &'static str, column: C) -> Dimension<C> {
+    Dimension { name, by: By::Column(column), form: Form::Tags, is_wide: false }
+}
+
+/// A dimension with about as many values as there are records.
+const fn wide<C>(name: &'static str, column: C) -> Dimension<C> {
+    Dimension { name, by: By::Column(column), form: Form::Text, is_wide: true }
+}
+
+const fn month<C>(name: &'static str) -> Dimension<C> {
+    Dimension { name, by: By::Month, form: Form::Text, is_wide: false }
+}
+
+const fn day<C>(name: &'static str) -> Dimension<C> {
+    Dimension { name, by: By::Day, form: Form::Text, is_wide: false }
+}
+
+const fn count<C>() -> MeasureName<C> {
+    MeasureName { name: "count", measure: Measure::Records, unit: Unit::Pieces }
+}
+
+const fn pieces<C>(name: &'static str, column: C) -> MeasureName<C> {
+    MeasureName { name, measure: Measure::Column(column), unit: Unit::Pieces }
+}
+
+const fn millis<C>(name: &'static str, column: C) -> MeasureName<C> {
+    MeasureName { name, measure: Measure::Column(column), unit: Unit::Milliseconds }
+}
+
+const fn plain<C>(name: &'static str, column: C) -> MeasureName<C> {
+    MeasureName { name, measure: Measure::Column(column), unit: Unit::Plain }
+}
+
+const fn different<C>(name: &'static str, column: C) -> MeasureName<C> {
+    MeasureName { name, measure: Measure::Column(column), unit: Unit::Different }
+}
+
+/// Traces.
+pub(super) static TRACES: ViewTable<T> = ViewTable {
+    shared: &[],
+    own: &[
+        wide("id", T::Id),
+        text("name", T::Name),
+        tags("tags", T::Tags),
+        wide("userId", T::User),
+        wide("sessionId", T::Session),
+        text("release", T::Release),
+        text("version", T::Version),
+        text("environment", T::Environment),
+        month("timestampMonth"),
+    ],
+    measures: &[
+        count(),
+        pieces("observationsCount", T::ObservationCount),
+        pieces("scoresCount", T::ScoreCount),
+        different("uniqueUserIds", T::User),
+        different("uniqueSessionIds", T::Session),
+        millis("latency", T::Latency),
+        pieces("totalTokens", T::TotalTokens),
+        plain("totalCost", T::Cost),
+    ],
+};
+
+/// Observations.
+pub(super) static OBSERVATIONS: ViewTable<O> = ViewTable {
+    shared: &[],
+    own: &[
+        wide("id", O::Id),
+        wide("traceId", O::Trace),
+        text("environment", O::Environment),
+        wide("parentObservationId", O::Parent),
+        text("type", O::Kind),
+        text("name", O::Name),
+        text("level", O::Level),
+        text("version", O::Version),
+        tags("tags", O::TraceTags),
+        text("release", O::TraceRelease),
+        text("traceName", O::TraceName),
+        text("traceRelease", O::TraceRelease),
+        text("traceVersion", O::TraceVersion),
+        text("providedModelName", O::Model),
+        text("promptName", O::PromptName),
+        number("promptVersion", O::PromptVersion),
+        wide("userId", O::TraceUser),
+        wide("sessionId", O::TraceSession),
+        truth("isRootObservation", O::Root),
+        month("startTimeMonth"),
+    ],
+    measures: &[
+        count(),
+        millis("latency", O::Latency),
+        millis("streamingLatency", O::StreamingLatency),
+        pieces("inputTokens", O::InputTokens),
+        pieces("outputTokens", O::OutputTokens),
+        pieces("totalTokens", O::TotalTokens),
+        plain("outputTokensPerSecond", O::StreamedTokensPerSecond),
+        plain("tokensPerSecond", O::TotalTokensPerSecond),
+        plain("inputCost", O::InputCost),
+        plain("outputCost", O::OutputCost),
+        plain("totalCost", O::Cost),
+        millis("timeToFirstToken", O::TimeToFirstToken),
+        pieces("countScores", O::ScoreCount),
+    ],
+};
+
+/// What all scores have.
+static OF_ALL_SCORES: &[Dimension<S>] = &[
+    wide("id", S::Id),
+    text("environment", S::Environment),
+    text("name", S::Name),
+    text("source", S::Source),
+    text("dataType", S::DataType),
+    text("configId", S::Config),
+    month("timestampMonth"),
+    day("timestampDay"),
+    wide("traceId", S::Trace),
+    wide("observationId", S::Observation),
+    wide("userId", S::TraceUser),
+    wide("sessionId", S::AnySession),
+    text("traceName", S::TraceName),
+    tags("tags", S::TraceTags),
+    text("release", S::TraceRelease),
+    text("traceRelease", S::TraceRelease),
+    text("traceVersion", S::TraceVersion),
+    text("observationName", S::ObservationName),
+    text("observationModelName", S::ObservationModel),
+    text("observationPromptName", S::ObservationPromptName),
+    number("observationPromptVersion", S::ObservationPromptVersion),
+];
+
+/// Scores that are numbers, yes and no among them.
+pub(super) static NUMERIC_SCORES: ViewTable<S> = ViewTable {
+    shared: OF_ALL_SCORES,
+    own: &[number("value", S::Number)],
+    measures: &[count(), plain("value", S::Number)],
+};
+
+/// Scores that are yes or no.
+pub(super) static BOOLEAN_SCORES: ViewTable<S> = ViewTable {
+    shared: OF_ALL_SCORES,
+    own: &[number("value", S::Number), truth("booleanValue", S::Truth)],
+    measures: &[count(), plain("value", S::Number)],
+};
+
+/// Scores that are one of several labels.
+pub(super) static CATEGORICAL_SCORES: ViewTable<S> =
+    ViewTable { shared: OF_ALL_SCORES, own: &[text("stringValue", S::Text)], measures: &[count()] };

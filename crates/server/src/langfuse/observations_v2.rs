@@ -1,0 +1,224 @@
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use axum::response::Response;
+use ratchet_core::observation::Observation;
+use ratchet_core::trace::Trace;
+use ratchet_remote::langfuse::wire::observation_v2::{FieldGroup, InContext, ObservationV2View};
+use ratchet_remote::langfuse::wire::page::{SliceMeta, Sliced};
+use ratchet_remote::langfuse::wire::time::Time;
+use ratchet_remote::langfuse::wire::word::{KindWord, LevelWord};
+use ratchet_store::project::ProjectId;
+use ratchet_store::query::{
+    Condition, Detail, Direction, ObservationColumn, ObservationQuery, Paging, Test, TextTest,
+};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::filter::{Filter, column};
+use super::params::Params;
+use super::{answer, observations};
+use crate::app::App;
+use crate::auth::Reader;
+use crate::error::ApiResult;
+
+const DEFAULT_LIMIT: u64 = 50;
+const MAX_LIMIT: u64 = 1_000;
+
+/// What a request asks for.
+#[derive(Debug)]
+struct Asked {
+    query: ObservationQuery,
+    limit: u64,
+    groups: Vec<FieldGroup>,
+    /// Keys of the metadata that are wanted whole.
+    expanded: Vec<String>,
+}
+
+/// The routes of this resource.
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default().routes(routes!(list))
+}
+
+/// `GET /api/public/v2/observations`: observations, newest first, a group of fields at a time.
+#[utoipa::path(
+    get,
+    path = "/api/public/v2/observations",
+    tag = "Observations",
+    params(
+        ("fields" = Option<String>, Query, description = "Field groups, with commas between."),
+        ("expandMetadata" = Option<String>, Query, description = "Keys wanted whole, likewise."),
+        ("limit" = Option<u64>, Query, minimum = 1, maximum = 1000, description = "Rows at most."),
+        ("cursor" = Option<String>, Query, description = "Where the last answer stopped."),
+        ("parseIoAsJson" = Option<bool>, Query, description = "False: payloads are texts."),
+        ("name" = Option<String>, Query, description = "What it is called."),
+        ("userId" = Option<String>, Query, description = "Whom its trace served."),
+        ("sessionId" = Option<String>, Query, description = "What its trace belongs to."),
+        ("type" = Option<KindWord>, Query, description = "What kind of step."),
+        ("traceId" = Option<String>, Query, description = "Which trace it belongs to."),
+        ("level" = Option<LevelWord>, Query, description = "How much attention it wants."),
+        ("parentObservationId" = Option<String>, Query, description = "What it is part of; empty for nothing."),
+        ("isRootObservation" = Option<bool>, Query, description = "Whether a run begins here."),
+        ("environment" = Option<Vec<String>>, Query, description = "Ran in one of these."),
+        ("fromStartTime" = Option<Time>, Query, description = "Began then or later."),
+        ("toStartTime" = Option<Time>, Query, description = "Began before."),
+        ("version" = Option<String>, Query, description = "The version of the code that ran."),
+        ("filter" = Option<String>, Query, description = "Conditions, as a JSON array."),
+    ),
+    responses((status = 200, body = Sliced<ObservationV2View>))
+)]
+pub(super) async fn list(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    params: Params,
+) -> ApiResult<Response> {
+    let Asked { query, limit, groups, expanded } = read_query(caller.project.clone(), params)?;
+    let found = app.store.telemetry.observations(query).await?;
+    let traces = traces_of(&app, &caller.project, &found.rows, &groups).await?;
+    let size = answer::size(found.rows.iter().map(|row| row.content.as_ref()));
+    let prices = app.store.prices(&caller.project);
+    let page = move || {
+        let show = |observation: &Observation| {
+            let shown = InContext {
+                project: caller.project.as_str(),
+                observation,
+                trace: traces.get(&observation.trace),
+                prices: &observations::model_prices(observation, &prices),
+            };
+            ObservationV2View::new(shown, &groups, &expanded)
+        };
+        let data: Vec<_> = found.rows.iter().map(show).collect();
+        Sliced { data, meta: SliceMeta { limit, cursor: found.cursor } }
+    };
+    answer::json(&app, size, page).await
+}
+
+type Traces = BTreeMap<ratchet_core::id::TraceId, Trace>;
+
+/// The traces of the observations, as far as anyone asked for what they say.
+async fn traces_of(
+    app: &App,
+    project: &ProjectId,
+    rows: &[Observation],
+    groups: &[FieldGroup],
+) -> ApiResult<Traces> {
+    let is_asked =
+        groups.contains(&FieldGroup::Basic) || groups.contains(&FieldGroup::TraceContext);
+    if !is_asked {
+        return Ok(Traces::new());
+    }
+    let mut ids: Vec<_> = rows.iter().map(|row| row.trace.clone()).collect();
+    ids.sort();
+    ids.dedup();
+    let found = app.store.telemetry.find_traces(project.clone(), ids).await?;
+    Ok(found.into_iter().map(|trace| (trace.id.clone(), trace)).collect())
+}
+
+fn read_query(project: ProjectId, mut params: Params) -> ApiResult<Asked> {
+    let mut groups = params.words("fields");
+    if groups.is_empty() {
+        groups = vec![FieldGroup::Core, FieldGroup::Basic];
+    }
+    let needs_content = groups.contains(&FieldGroup::Io) || groups.contains(&FieldGroup::Metadata);
+    let range = params.range("fromStartTime", "toStartTime");
+    let simple = Filter { range, conditions: conditions(&mut params) };
+    let filter = params.filter_over(&column::OBSERVATION, simple);
+    params.refuse("parseIoAsJson", "true", "input and output are always texts; leave it out");
+    let limit = params.whole("limit", 1..=MAX_LIMIT).unwrap_or(DEFAULT_LIMIT);
+    let query = ObservationQuery {
+        project,
+        range: filter.range,
+        trace: params.id("traceId").filter(|_| !filter.names(ObservationColumn::Trace)),
+        conditions: filter.conditions,
+        direction: Direction::Descending,
+        paging: Paging::After { cursor: params.text("cursor"), limit },
+        detail: if needs_content { Detail::Content } else { Detail::Row },
+    };
+    let expanded = params.commas("expandMetadata");
+    params.finish()?;
+    Ok(Asked { query, limit, groups, expanded })
+}
+
+fn conditions(params: &mut Params) -> Vec<Condition<ObservationColumn>> {
+    let mut conditions = observations::simple_conditions(params);
+    if params.is_blank("parentObservationId") {
+        // Nothing behind the name means: without a parent.
+        conditions.push(Condition { column: ObservationColumn::Parent, test: Test::IsNull });
+    }
+    if let Some(session) = params.text("sessionId") {
+        let test = Test::Text(TextTest::Equals, session);
+        conditions.push(Condition { column: ObservationColumn::TraceSession, test });
+    }
+    if let Some(is_root) = params.truth("isRootObservation") {
+        conditions.push(Condition { column: ObservationColumn::Root, test: Test::Is(is_root) });
+    }
+    conditions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ApiError;
+    use crate::langfuse::params::tests::params;
+
+    fn asked(query: &str) -> Asked {
+        read_query(ProjectId::parse("p").unwrap(), params(query)).unwrap()
+    }
+
+    #[test]
+    fn core_and_basic_are_shown_unless_told() {
+        assert_eq!(asked("").groups, [FieldGroup::Core, FieldGroup::Basic]);
+        assert_eq!(asked("").query.detail, Detail::Row);
+        let some = asked("fields=usage,%20metadata&expandMetadata=a,%20b");
+        assert_eq!(some.groups, [FieldGroup::Usage, FieldGroup::Metadata]);
+        assert_eq!(some.query.detail, Detail::Content);
+        assert_eq!(some.expanded, ["a", "b"]);
+    }
+
+    #[test]
+    fn every_parameter_becomes_a_condition() {
+        let asked = asked(
+            "name=n&userId=u&sessionId=s&type=TOOL&traceId=t&level=ERROR&parentObservationId=p\
+             &isRootObservation=false&environment=x&environment=y&version=v&limit=1000&cursor=c\
+             &fromStartTime=2026-11-15T00:00:00Z&toStartTime=2026-11-16T00:00:00Z",
+        );
+        let columns: Vec<_> = asked.query.conditions.iter().map(|c| c.column).collect();
+        let expected = [
+            ObservationColumn::Name,
+            ObservationColumn::TraceUser,
+            ObservationColumn::Kind,
+            ObservationColumn::Level,
+            ObservationColumn::Parent,
+            ObservationColumn::Version,
+            ObservationColumn::Environment,
+            ObservationColumn::TraceSession,
+            ObservationColumn::Root,
+        ];
+        assert_eq!(columns, expected);
+        assert!(asked.query.trace.is_some());
+        assert!(asked.query.range.from.is_some() && asked.query.range.to.is_some());
+        let paging = Paging::After { cursor: Some("c".to_owned()), limit: 1000 };
+        assert_eq!(asked.query.paging, paging);
+    }
+
+    #[test]
+    fn a_blank_parent_means_none() {
+        let test = &asked("parentObservationId=").query.conditions[0];
+        assert_eq!((test.column, &test.test), (ObservationColumn::Parent, &Test::IsNull));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for (query, words) in [
+            ("limit=1001", "limit: must be a whole number from 1 to 1000"),
+            ("fields=price", "fields: price is not a known field group"),
+            ("parseIoAsJson=true", "parseIoAsJson: input and output are always texts"),
+            ("isRootObservation=maybe", "isRootObservation: must be true or false"),
+        ] {
+            let refused = read_query(ProjectId::parse("p").unwrap(), params(query)).unwrap_err();
+            let ApiError::InvalidFields(issues) = refused else { panic!("{refused}") };
+            assert!(issues[0].to_string().contains(words), "{}", issues[0]);
+        }
+        assert!(!asked("parseIoAsJson=false").groups.is_empty());
+    }
+}

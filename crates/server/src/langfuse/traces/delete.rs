@@ -1,0 +1,80 @@
+use axum::Json;
+use axum::extract::State;
+use ratchet_core::id::TraceId;
+use ratchet_core::trace::Trace;
+use ratchet_remote::langfuse::wire::error::{Issue, Step};
+use ratchet_remote::langfuse::wire::read::read;
+use ratchet_remote::langfuse::wire::trace::{DeleteTraces, Deleted};
+
+use crate::app::App;
+use crate::auth::Member;
+use crate::body::Received;
+use crate::error::{ApiError, ApiResult};
+use crate::langfuse::path::PathId;
+
+/// `DELETE /api/public/traces/{id}`: deletes a trace and whatever hangs on it.
+///
+/// Deleting what is not there is no mistake: a client that lost the answer may ask again.
+#[utoipa::path(
+    delete,
+    path = "/api/public/traces/{*id}",
+    tag = "Traces",
+    params(("id" = String, Path, description = "The trace's id.")),
+    responses((status = 200, body = Deleted))
+)]
+pub(in crate::langfuse) async fn one(
+    State(app): State<App>,
+    Member(caller): Member,
+    PathId(id): PathId<Trace>,
+) -> ApiResult<Json<Deleted>> {
+    let deleted = app.store.telemetry.delete_traces(caller.project, vec![id]).await?;
+    let message = match deleted {
+        0 => "There was no such trace, nothing to delete",
+        _ => "Trace deleted successfully",
+    };
+    Ok(Json(Deleted { message: message.to_owned() }))
+}
+
+/// `DELETE /api/public/traces`: deletes the traces that the body names.
+#[utoipa::path(
+    delete,
+    path = "/api/public/traces",
+    tag = "Traces",
+    request_body = DeleteTraces,
+    responses((status = 200, body = Deleted))
+)]
+pub(in crate::langfuse) async fn many(
+    State(app): State<App>,
+    Member(caller): Member,
+    received: Received,
+) -> ApiResult<Json<Deleted>> {
+    let ids = read_ids(&app, received)?;
+    let asked = ids.len();
+    let deleted = app.store.telemetry.delete_traces(caller.project, ids).await?;
+    let message = format!("Traces deleted successfully: {deleted} of {asked}");
+    Ok(Json(Deleted { message }))
+}
+
+fn read_ids(app: &App, received: Received) -> ApiResult<Vec<TraceId>> {
+    let limits = &app.settings.limits;
+    let body = received.unpack(limits)?;
+    let text = std::str::from_utf8(&body)
+        .map_err(|why| ApiError::Invalid(format!("the body is not UTF-8: {why}")))?;
+    let sent: DeleteTraces = read(text).map_err(|issue| ApiError::InvalidFields(vec![issue]))?;
+    let (len, limit) = (sent.trace_ids.len(), limits.batch_len);
+    if len > limit {
+        let why = format!("{len} trace ids in one request, at most {limit} are taken");
+        return Err(ApiError::TooLarge(why));
+    }
+    if len == 0 {
+        let issue = Issue::at("traceIds", "must name at least one trace");
+        return Err(ApiError::InvalidFields(vec![issue]));
+    }
+    let read = sent.trace_ids.iter().enumerate().map(|(place, id)| {
+        TraceId::parse(id).map_err(|why| Issue {
+            path: vec![Step::Field("traceIds".to_owned()), Step::Index(place)],
+            message: why.to_string(),
+        })
+    });
+    read.collect::<Result<_, _>>().map_err(|issue| ApiError::InvalidFields(vec![issue]))
+}

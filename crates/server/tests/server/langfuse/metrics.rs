@@ -1,0 +1,291 @@
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::{a_bit_of_everything, event, read, record};
+use crate::harness::{Reply, TestServer};
+
+fn encoded(query: &Value) -> String {
+    query.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+async fn ask(server: &TestServer, path: &str, query: &Value) -> Reply {
+    server.get(&format!("/api/public/{path}?query={}", encoded(query))).send().await
+}
+
+/// A question over the day of the story, with this laid over it.
+fn question(over: &Value) -> Value {
+    let mut query = json!({
+        "view": "observations", "metrics": [{"measure": "count", "aggregation": "count"}],
+        "fromTimestamp": "2026-11-15T00:00:00Z", "toTimestamp": "2026-11-16T00:00:00Z",
+    });
+    for (name, value) in over.as_object().unwrap() {
+        query[name] = value.clone();
+    }
+    query
+}
+
+/// The rows of an answer that must come.
+async fn rows(server: &TestServer, path: &str, over: &Value) -> Value {
+    let mut answer = ask(server, path, &question(over)).await.check(200, "").json();
+    answer["data"].take()
+}
+
+async fn story() -> TestServer {
+    let server = TestServer::start().await;
+    record(&server, &a_bit_of_everything()).await;
+    let more = [
+        event("trace-create", 30, json!({"id": "t2", "name": "trip", "userId": "u2"})),
+        event(
+            "generation-create",
+            31,
+            json!({
+                "id": "o4", "traceId": "t2", "name": "ask", "model": "gpt-4o-mini",
+                "startTime": "2026-11-15T11:00:00Z", "endTime": "2026-11-15T11:00:01Z",
+                "usageDetails": {"input": 10, "output": 5}, "costDetails": {"input": 0.01},
+            }),
+        ),
+        event(
+            "score-create",
+            32,
+            json!({"id": "sc3", "traceId": "t2", "name": "tone", "value": "warm"}),
+        ),
+    ];
+    record(&server, &more).await;
+    server
+}
+
+#[tokio::test]
+async fn every_measure_of_every_view() {
+    let server = story().await;
+    let mut shown = json!({});
+    for (path, view, measures) in [
+        ("metrics", "traces", "count observationsCount scoresCount latency totalTokens totalCost"),
+        (
+            "v2/metrics",
+            "observations",
+            "count latency streamingLatency inputTokens outputTokens totalTokens \
+             outputTokensPerSecond tokensPerSecond inputCost outputCost totalCost \
+             timeToFirstToken countScores",
+        ),
+        ("v2/metrics", "scores-numeric", "count value"),
+        ("v2/metrics", "scores-boolean", "count value"),
+        ("metrics", "scores-categorical", "count"),
+    ] {
+        let metrics: Vec<_> = measures
+            .split_whitespace()
+            .flat_map(|measure| {
+                ["sum", "avg", "p95"].map(|how| json!({"measure": measure, "aggregation": how}))
+            })
+            .collect();
+        let over = json!({"view": view, "metrics": metrics, "dimensions": [{"field": "name"}]});
+        shown[view] = rows(&server, path, &over).await;
+    }
+    assert_snapshot!(serde_json::to_string_pretty(&shown).unwrap());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn rows_are_named_ordered_and_cut() {
+    let server = story().await;
+    let over = json!({
+        "dimensions": [{"field": "providedModelName"}],
+        "metrics": [{"measure": "totalCost", "aggregation": "sum"}],
+        "filters": [{"column": "type", "operator": "=", "value": "GENERATION", "type": "string"}],
+    });
+    let cheap = json!({"providedModelName": "gpt-4o", "sum_totalCost": 0.003});
+    let dear = json!({"providedModelName": "gpt-4o-mini", "sum_totalCost": 0.01});
+    for path in ["metrics", "v2/metrics"] {
+        assert_eq!(rows(&server, path, &over).await, json!([dear, cheap]), "greatest first");
+        let mut told = over.clone();
+        told["orderBy"] = json!([{"field": "sum_totalCost", "direction": "asc"}]);
+        assert_eq!(rows(&server, path, &told).await, json!([cheap, dear]));
+        told["config"] = json!({"row_limit": 1});
+        assert_eq!(rows(&server, path, &told).await, json!([cheap]));
+        told["orderBy"] = json!([{"field": "providedModelName", "direction": "desc"}]);
+        assert_eq!(rows(&server, path, &told).await, json!([dear]));
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn steps_of_time_have_no_gaps() {
+    let server = story().await;
+    let hourly = json!({
+        "timeDimension": {"granularity": "hour"}, "fromTimestamp": "2026-11-15T09:30:00Z",
+        "toTimestamp": "2026-11-15T12:30:00Z",
+        "metrics": [
+            {"measure": "count", "aggregation": "count"},
+            {"measure": "latency", "aggregation": "max"},
+        ],
+    });
+    let row = |hour: u32, count: u32, max: Value| {
+        let at = format!("2026-11-15T{hour:02}:00:00.000Z");
+        json!({"time_dimension": at, "count_count": count, "max_latency": max})
+    };
+    let expected = json!([
+        row(9, 0, Value::Null),
+        row(10, 3, json!(3000.0)),
+        row(11, 1, json!(1000.0)),
+        row(12, 0, Value::Null),
+    ]);
+    assert_eq!(rows(&server, "v2/metrics", &hourly).await, expected);
+    for (granularity, at) in
+        [("day", "2026-11-15"), ("week", "2026-11-09"), ("month", "2026-11-01")]
+    {
+        let over = json!({"timeDimension": {"granularity": granularity}});
+        let expected = json!([{"time_dimension": at, "count_count": 4}]);
+        assert_eq!(rows(&server, "v2/metrics", &over).await, expected);
+    }
+    let auto =
+        rows(&server, "v2/metrics", &json!({"timeDimension": {"granularity": "auto"}})).await;
+    assert_eq!(auto.as_array().unwrap().len(), 24, "a day has hours");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_answer_says_where_it_comes_from() {
+    let server = story().await;
+    let p95 = json!([{"measure": "latency", "aggregation": "p95"}]);
+    let min = json!([{"measure": "latency", "aggregation": "min"}]);
+    for (over, source, is_rough) in [
+        (json!({"dimensions": [{"field": "name"}]}), "rollup", false),
+        (json!({"metrics": p95}), "rollup", true),
+        (json!({"metrics": min}), "scan", false),
+        (json!({"metrics": p95, "dimensions": [{"field": "traceName"}]}), "scan", false),
+    ] {
+        let answer = ask(&server, "v2/metrics", &question(&over)).await.check(200, "").json();
+        let meta = &answer["meta"];
+        assert_eq!(meta["source"], source, "{over}");
+        assert_eq!(meta["percentileError"].is_number(), is_rough, "{over}");
+        assert!(meta["rowsRead"].as_u64().unwrap() > 0);
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn dimensions_keep_their_types() {
+    let server = story().await;
+    let over = json!({
+        "dimensions": [
+            {"field": "tags"}, {"field": "promptVersion"}, {"field": "isRootObservation"},
+            {"field": "startTimeMonth"},
+        ],
+        "filters": [{"column": "name", "operator": "=", "value": "ask", "type": "string"}],
+        "orderBy": [{"field": "promptVersion", "direction": "desc"}],
+    });
+    let expected = json!([
+        {
+            "tags": ["a", "b", "c"], "promptVersion": 3, "isRootObservation": false,
+            "startTimeMonth": "2026-11", "count_count": 1,
+        },
+        {
+            "tags": [], "promptVersion": null, "isRootObservation": true,
+            "startTimeMonth": "2026-11", "count_count": 1,
+        },
+    ]);
+    assert_eq!(rows(&server, "v2/metrics", &over).await, expected);
+    let yes = json!({"view": "scores-boolean", "dimensions": [{"field": "booleanValue"}]});
+    let expected = json!([{"booleanValue": true, "count_count": 1}]);
+    assert_eq!(rows(&server, "v2/metrics", &yes).await, expected);
+    let over = json!({
+        "metrics": [{"measure": "latency", "aggregation": "histogram"}], "config": {"bins": 2},
+    });
+    let bins = json!([{"histogram_latency": [[1000.0, 2000.0, 2], [2000.0, 3000.0, 1]]}]);
+    assert_eq!(rows(&server, "v2/metrics", &over).await, bins);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn users_and_sessions_are_told_apart() {
+    let server = story().await;
+    let over = json!({"view": "traces", "metrics": [
+        {"measure": "uniqueUserIds", "aggregation": "uniq"},
+        {"measure": "uniqueSessionIds", "aggregation": "count"},
+    ]});
+    let expected = json!([{"uniq_uniqueUserIds": 2, "count_uniqueSessionIds": 1}]);
+    assert_eq!(rows(&server, "metrics", &over).await, expected);
+    let by_user = json!({"dimensions": [{"field": "userId"}]});
+    let expected = json!([{"userId": "u1", "count_count": 3}, {"userId": "u2", "count_count": 1}]);
+    assert_eq!(rows(&server, "metrics", &by_user).await, expected);
+    let refused = ask(&server, "v2/metrics", &question(&by_user)).await;
+    refused.check(400, "userId has too many values to group by");
+    let mut top = by_user;
+    top["orderBy"] = json!([{"field": "count_count", "direction": "desc"}]);
+    top["config"] = json!({"row_limit": 1});
+    assert_eq!(rows(&server, "v2/metrics", &top).await, json!([expected[0]]));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_named() {
+    let server = story().await;
+    for (over, path, words) in [
+        (json!({"view": "dreams"}), json!(["query", "view"]), "scores-boolean"),
+        (json!({"view": "traces"}), json!(["query", "view"]), "not among the views"),
+        (json!({"metrics": []}), json!(["query", "metrics"]), "between 1 and 50"),
+        (
+            json!({"metrics": [{"measure": "love", "aggregation": "sum"}]}),
+            json!(["query", "metrics", 0, "measure"]),
+            "love is not a known measure of observations: count, latency",
+        ),
+        (
+            json!({"metrics": [{"measure": "count", "aggregation": "p42"}]}),
+            json!(["query", "metrics", 0, "aggregation"]),
+            "p99",
+        ),
+        (
+            json!({"dimensions": [{"field": "name"}, {"field": "mood"}]}),
+            json!(["query", "dimensions", 1, "field"]),
+            "mood is not a known dimension",
+        ),
+        (
+            json!({"filters": [{"column": "mood", "operator": "=", "value": "", "type": "string"}]}),
+            json!(["query", "filters", 0, "column"]),
+            "mood",
+        ),
+        (json!({"filters": {}}), json!(["query", "filters"]), "sequence"),
+        (
+            json!({"timeDimension": {"granularity": "year"}}),
+            json!(["query", "timeDimension", "granularity"]),
+            "month",
+        ),
+        (
+            json!({"toTimestamp": "2026-11-15T00:00:00Z"}),
+            json!(["query", "toTimestamp"]),
+            "after fromTimestamp",
+        ),
+        (json!({"fromTimestamp": "soon"}), json!(["query", "fromTimestamp"]), "ISO 8601"),
+        (
+            json!({"orderBy": [{"field": "sum_love", "direction": "asc"}]}),
+            json!(["query", "orderBy", 0, "field"]),
+            "count_count",
+        ),
+        (json!({"config": {"row_limit": 1001}}), json!(["query", "config", "row_limit"]), "1000"),
+        (json!({"config": {"bins": 0}}), json!(["query", "config", "bins"]), "100"),
+    ] {
+        let reply = ask(&server, "v2/metrics", &question(&over)).await;
+        let body = reply.check(400, words).json();
+        assert_eq!(body["error"][0]["path"], path, "{over}");
+    }
+    server.get("/api/public/v2/metrics").send().await.check(400, "required");
+    server.get("/api/public/metrics?query=%5B%5D").send().await.check(400, "query");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn days_as_older_clients_ask_for_them() {
+    let server = story().await;
+    let all = read(&server, "/api/public/metrics/daily").await;
+    assert_snapshot!(serde_json::to_string_pretty(&all).unwrap());
+    for (query, traces) in [
+        ("traceName=trip&userId=u1", json!(1)),
+        ("tags=a&tags=b&environment=prod", json!(1)),
+        ("toTimestamp=2026-11-15T10:00:10Z", json!(1)),
+    ] {
+        let page = read(&server, &format!("/api/public/metrics/daily?{query}")).await;
+        assert_eq!(page["data"][0]["countTraces"], traces, "{query}");
+    }
+    let beyond = read(&server, "/api/public/metrics/daily?page=2").await;
+    assert_eq!((&beyond["data"], &beyond["meta"]["totalItems"]), (&json!([]), &json!(1)));
+    server.stop().await;
+}

@@ -1,0 +1,24 @@
+//! What SQL cannot see by itself: parts of columns that only we can read.
+
+use ratchet_core::money::Money;
+use ratchet_core::usage::Cost;
+use rusqlite::Connection;
+use rusqlite::functions::{Context, FunctionFlags};
+
+use super::observation_row::decode_cost;
+
+/// Teaches a connection our functions: `input_cost(costs)` and `output_cost(costs)`, in
+/// picodollars, NULL where the side is unknown; and `fold(text)`, in lower case in any script.
+pub(super) fn teach(db: &Connection) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    db.create_scalar_function("input_cost", 1, flags, |context| side(context, Cost::input))?;
+    db.create_scalar_function("output_cost", 1, flags, |context| side(context, Cost::output))?;
+    db.create_scalar_function("fold", 1, flags, |context| {
+        Ok(context.get_raw(0).as_str_or_null()?.map(str::to_lowercase))
+    })
+}
+
+fn side(context: &Context<'_>, of: fn(&Cost) -> Option<Money>) -> rusqlite::Result<Option<i64>> {
+    let costs = context.get_raw(0).as_blob_or_null()?;
+    Ok(costs.and_then(|bytes| of(&decode_cost(Some(bytes), Money::ZERO))).map(Money::pico))
+}
