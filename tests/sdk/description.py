@@ -49,9 +49,10 @@ class Walk:
     def make(self, call):
         method, path = call["operation"].split(" ")
         headers = {"content-type": call.get("type", "application/json")} if "body" in call else {}
+        at = self.fill(call.get("at", path))
         answer = requests.request(
             method,
-            URL + self.fill(call.get("at", path)),
+            at if at.startswith(URL) else URL + at,
             auth=self.keys,
             headers=headers,
             data=self.fill(call["body"]).encode() if "body" in call else None,

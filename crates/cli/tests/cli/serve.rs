@@ -264,13 +264,24 @@ fn a_wrong_price_file_is_named() {
 fn the_front_page_says_that_it_works() {
     let data = tempfile::tempdir().unwrap();
     let running = server(data.path()).start();
-    let page = get(running.web());
+    let page = running.send(http::get("/")).text();
     assert!(page.contains("Ratchet is running"), "{page}");
 }
 
-fn get(url: &str) -> String {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(async { reqwest::get(url).await.unwrap().text().await.unwrap() })
+#[test]
+fn the_api_is_described_without_help_from_other_hosts() {
+    let data = tempfile::tempdir().unwrap();
+    let running = server(data.path()).start();
+    let page = running.send(http::get("/api/docs")).text();
+    let parts = page.split('"').filter(|part| part.starts_with("/api/"));
+    let mut parts: Vec<_> = parts.collect();
+    parts.sort_unstable();
+    parts.dedup();
+    assert_eq!(parts, ["/api/docs/docs.css", "/api/docs/docs.js", "/api/openapi.json"]);
+    for part in parts {
+        let there = running.send(http::get(part));
+        assert_eq!(there.status, 200, "{part}");
+    }
 }
 
 /// How many traces a receiver has once a server that exports its own to it has come and gone.

@@ -113,6 +113,7 @@ async fn a_neighbour_cannot_tell_what_is_not_theirs_from_what_is_not_there() {
         let not_there = call.make(&walk.server, NEIGHBOUR, &nobodys).await;
         let answer = text(&not_theirs);
         assert!(!answer.contains(OURS), "{operation} tells a neighbour: {answer}");
+        assert!(!not_theirs.status.is_server_error(), "{operation}: {answer}");
         assert_eq!(not_theirs.status, not_there.status, "{operation}: {answer}");
         if call.method() == "GET" && call.has_id() {
             assert_eq!(not_theirs.status.as_u16(), 404, "{operation}: {answer}");
