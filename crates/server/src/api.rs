@@ -33,6 +33,7 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(projects::set_retention))
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::revoke))
+        // Not described: whoever may follow such a link is given it whole.
         .route("/api/v1/media/{project}/{media}", put(media::upload).get(media::download))
         .routes(routes!(backup::create))
         .routes(routes!(compact::run))

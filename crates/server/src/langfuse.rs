@@ -3,7 +3,7 @@
 //! Ids may hold slashes. Clients should encode them, but some do not, so a resource's id is the
 //! rest of its path.
 
-use axum::routing::{get, patch, post};
+use axum::routing::{get, patch};
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
@@ -56,6 +56,12 @@ mod datasets;
 mod dataset_items;
 /// Models and what they cost.
 mod models;
+/// How models are reached.
+mod llm_connections;
+/// The keys of a project.
+mod api_keys;
+/// The server as a whole: projects, keys and people.
+mod organizations;
 
 /// The routes of this API.
 pub fn routes() -> OpenApiRouter<App> {
@@ -68,6 +74,13 @@ pub fn routes() -> OpenApiRouter<App> {
         .merge(observations_v2::routes())
         .merge(metrics::routes())
         .merge(sessions::routes())
+        .merge(media::routes())
+        .merge(queues::routes())
+        .merge(comments::routes())
+        .merge(models::routes())
+        .merge(llm_connections::routes())
+        .merge(api_keys::routes())
+        .merge(organizations::routes())
         .route("/api/public/scores", get(scores::list::first))
         .route("/api/public/scores/{*id}", get(scores::one::first).delete(scores::one::delete))
         .route("/api/public/v2/scores", get(scores::list::second))
@@ -78,26 +91,6 @@ pub fn routes() -> OpenApiRouter<App> {
             "/api/public/score-configs/{id}",
             get(score_configs::show).patch(score_configs::update),
         )
-        .route("/api/public/annotation-queues", get(queues::list).post(queues::create))
-        .route("/api/public/annotation-queues/{queue}", get(queues::show))
-        .route("/api/public/annotation-queues/{queue}/items", get(queues::items).post(queues::add))
-        .route(
-            "/api/public/annotation-queues/{queue}/items/{item}",
-            get(queues::item).patch(queues::change).delete(queues::remove),
-        )
-        .route(
-            "/api/public/annotation-queues/{queue}/assignments",
-            post(queues::assign).delete(queues::unassign),
-        )
-        .route("/api/public/comments", get(comments::list).post(comments::create))
-        .route("/api/public/comments/{comment}", get(comments::show))
-        .route("/api/public/models", get(models::list).post(models::create))
-        .route(
-            "/api/public/models/{id}",
-            get(models::show).put(models::replace).delete(models::delete),
-        )
-        .route("/api/public/media", post(media::announce))
-        .route("/api/public/media/{id}", get(media::show).patch(media::report))
         .route("/api/public/v2/datasets", get(datasets::list).post(datasets::create))
         .route("/api/public/v2/datasets/{name}", get(datasets::show))
         .route("/api/public/dataset-items", get(dataset_items::list).post(dataset_items::create))

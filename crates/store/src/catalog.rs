@@ -31,6 +31,10 @@ mod dataset;
 mod dataset_item;
 /// What models are called and cost.
 pub(crate) mod model;
+/// How models are reached.
+mod llm_connection;
+/// What owners do with whole projects and with people.
+pub(crate) mod administration;
 
 use crate::StoreResult;
 use crate::embedded;
@@ -39,11 +43,13 @@ use intake::KnownIntakes;
 use key::KnownKeys;
 pub(crate) use sql::Tx;
 
+pub use administration::{Membership, ProjectChange, ProjectNote};
 pub use comment::{Comment, CommentFilter, NewComment};
 pub use dataset::{Change, Dataset, NewDataset, Schemas};
 pub use dataset_item::{DatasetItem, DatasetItemQuery, NewDatasetItem};
 pub use intake::Intake;
 pub use key::{ApiKey, KeyPair, NewKey, Role};
+pub use llm_connection::{LlmConnection, LlmCredentials, NewLlmConnection};
 pub use media::{Media, MediaOwner, MediaUse, NewMedia, UploadReport};
 pub use model::KeptModel;
 pub use person::{NewUser, User};

@@ -85,6 +85,8 @@ const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("embedded/migrations/catalog/0007_annotation_queues.sql"),
     include_str!("embedded/migrations/catalog/0008_comments.sql"),
     include_str!("embedded/migrations/catalog/0009_models.sql"),
+    include_str!("embedded/migrations/catalog/0010_llm_connections.sql"),
+    include_str!("embedded/migrations/catalog/0011_memberships.sql"),
 ];
 
 /// How to open a data folder.

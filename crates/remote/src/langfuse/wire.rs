@@ -46,6 +46,10 @@ pub mod score_config;
 pub mod dataset;
 /// Models and what they cost.
 pub mod model;
+/// How models are reached.
+pub mod llm_connection;
+/// Projects, keys and people, as owners see them.
+pub mod administration;
 /// Batches of events, as sent.
 pub mod ingestion;
 

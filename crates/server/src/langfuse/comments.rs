@@ -2,15 +2,19 @@ use axum::Json;
 use axum::extract::State;
 use ratchet_core::annotation::CommentedKind;
 use ratchet_core::id::Id;
-use ratchet_remote::langfuse::wire::comment::{CommentCreated, CommentRequest, CommentView};
+use ratchet_remote::langfuse::wire::comment::{
+    CommentCreated, CommentRequest, CommentView, CommentedKindWord,
+};
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::word::Word;
 use ratchet_store::catalog::{Comment, CommentFilter, NewComment};
 use ratchet_store::project::ProjectId;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::checks::Checks;
-use super::params::{self, Params};
+use super::params::{self, PageParams, Params};
 use super::path::PathOf;
 use super::sent::Sent;
 use crate::app::App;
@@ -19,7 +23,19 @@ use crate::error::{ApiError, ApiResult};
 
 const MAX_CONTENT_CHARS: usize = 5_000;
 
+/// The routes of this resource.
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default().routes(routes!(list, create)).routes(routes!(show))
+}
+
 /// `POST /api/public/comments`: says something about a trace, a step, a session or a prompt.
+#[utoipa::path(
+    post,
+    path = "/api/public/comments",
+    tag = "Comments",
+    request_body = CommentRequest,
+    responses((status = 200, body = CommentCreated))
+)]
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
@@ -42,6 +58,13 @@ pub(super) async fn create(
 }
 
 /// `GET /api/public/comments`: comments, newest first.
+#[utoipa::path(
+    get,
+    path = "/api/public/comments",
+    tag = "Comments",
+    params(PageParams, ("objectType" = Option<CommentedKindWord>, Query, description = "On this kind of object."), ("objectId" = Option<String>, Query, description = "On this object; needs objectType."), ("authorUserId" = Option<String>, Query, description = "By this person.")),
+    responses((status = 200, body = Paged<CommentView>))
+)]
 pub(super) async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
@@ -64,6 +87,13 @@ pub(super) async fn list(
 }
 
 /// `GET /api/public/comments/{commentId}`: one comment.
+#[utoipa::path(
+    get,
+    path = "/api/public/comments/{comment}",
+    tag = "Comments",
+    params(("comment" = String, Path, description = "The comment's id.")),
+    responses((status = 200, body = CommentView))
+)]
 pub(super) async fn show(
     State(app): State<App>,
     Reader(caller): Reader,

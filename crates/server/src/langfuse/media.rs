@@ -6,6 +6,8 @@ use ratchet_core::media::{MediaHash, MediaType};
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::media::{MediaRequest, MediaUpload, MediaView, UploadOutcome};
 use ratchet_store::catalog::{MediaOwner, MediaUse, NewMedia, UploadReport};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::path::PathOf;
 use super::sent::Sent;
@@ -22,7 +24,19 @@ const TRACE_FIELDS: [&str; 3] = ["input", "output", "metadata"];
 /// Fields of dataset items that may hold media.
 const ITEM_FIELDS: [&str; 3] = ["input", "expectedOutput", "metadata"];
 
+/// The routes of this resource.
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default().routes(routes!(announce)).routes(routes!(show, report))
+}
+
 /// `POST /api/public/media`: says where to send a piece of media, unless it is here already.
+#[utoipa::path(
+    post,
+    path = "/api/public/media",
+    tag = "Media",
+    request_body = MediaRequest,
+    responses((status = 200, body = MediaUpload))
+)]
 pub(super) async fn announce(
     State(app): State<App>,
     Recorder(caller): Recorder,
@@ -39,6 +53,13 @@ pub(super) async fn announce(
 }
 
 /// `GET /api/public/media/{mediaId}`: a piece of media, and where to get its bytes.
+#[utoipa::path(
+    get,
+    path = "/api/public/media/{id}",
+    tag = "Media",
+    params(("id" = String, Path, description = "The id that follows from the hash.")),
+    responses((status = 200, body = MediaView))
+)]
 pub(super) async fn show(
     State(app): State<App>,
     Reader(caller): Reader,
@@ -61,6 +82,14 @@ pub(super) async fn show(
 }
 
 /// `PATCH /api/public/media/{mediaId}`: how an upload went, as the client tells it.
+#[utoipa::path(
+    patch,
+    path = "/api/public/media/{id}",
+    tag = "Media",
+    params(("id" = String, Path, description = "The id that follows from the hash.")),
+    request_body = UploadOutcome,
+    responses((status = 204))
+)]
 pub(super) async fn report(
     State(app): State<App>,
     Recorder(caller): Recorder,

@@ -10,17 +10,31 @@ use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::model::{MadeBy, ModelRequest, ModelView};
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_store::catalog::KeptModel;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::checks::{Checks, MAX_NAME_CHARS};
-use super::params::{self, Params};
+use super::params::{self, PageParams, Params};
 use super::path::PathOf;
 use super::sent::Sent;
 use crate::app::App;
 use crate::auth::{Caller, Member, Reader};
 use crate::error::{ApiError, ApiResult};
 
+/// The routes of this resource.
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default().routes(routes!(list, create)).routes(routes!(show, replace, delete))
+}
+
 /// `GET /api/public/models`: the project's own models, then those that come with the program.
+#[utoipa::path(
+    get,
+    path = "/api/public/models",
+    tag = "Models",
+    params(PageParams),
+    responses((status = 200, body = Paged<ModelView>))
+)]
 pub(super) async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
@@ -39,6 +53,13 @@ pub(super) async fn list(
 }
 
 /// `GET /api/public/models/{id}`: one model.
+#[utoipa::path(
+    get,
+    path = "/api/public/models/{id}",
+    tag = "Models",
+    params(("id" = String, Path, description = "The model's id.")),
+    responses((status = 200, body = ModelView))
+)]
 pub(super) async fn show(
     State(app): State<App>,
     Reader(caller): Reader,
@@ -53,6 +74,13 @@ pub(super) async fn show(
 }
 
 /// `POST /api/public/models`: defines a model; what is recorded from now on is priced by it.
+#[utoipa::path(
+    post,
+    path = "/api/public/models",
+    tag = "Models",
+    request_body = ModelRequest,
+    responses((status = 200, body = ModelView))
+)]
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
@@ -62,6 +90,14 @@ pub(super) async fn create(
 }
 
 /// `PUT /api/public/models/{id}`: defines a model under an id of the client's, new or again.
+#[utoipa::path(
+    put,
+    path = "/api/public/models/{id}",
+    tag = "Models",
+    params(("id" = String, Path, description = "The model's id.")),
+    request_body = ModelRequest,
+    responses((status = 200, body = ModelView))
+)]
 pub(super) async fn replace(
     State(app): State<App>,
     Member(caller): Member,
@@ -76,6 +112,13 @@ pub(super) async fn replace(
 }
 
 /// `DELETE /api/public/models/{id}`: removes one of the project's own models.
+#[utoipa::path(
+    delete,
+    path = "/api/public/models/{id}",
+    tag = "Models",
+    params(("id" = String, Path, description = "The model's id.")),
+    responses((status = 204))
+)]
 pub(super) async fn delete(
     State(app): State<App>,
     Member(caller): Member,

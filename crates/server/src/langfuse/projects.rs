@@ -1,19 +1,33 @@
+//! Projects and their keys. What Langfuse calls an organization is this server, and what it calls
+//! an organization's key is an owner's: it administers every project (ADR 0007, ADR 0014).
+
 use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
+use ratchet_core::payload::Json as JsonText;
+use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::wire::administration::{
+    NewProjectRequest, ProjectChangeRequest, ProjectDeleted,
+};
+use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_remote::langfuse::wire::project::{Organization, ProjectView, Projects};
-use ratchet_store::catalog::Project;
+use ratchet_store::catalog::{Project, ProjectChange};
+use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::path::PathOf;
+use super::sent::Sent;
+use crate::api::projects::{ProjectRequest, RetentionRequest};
 use crate::app::App;
-use crate::auth::Caller;
+use crate::auth::{Caller, Owner};
 use crate::error::{ApiError, ApiResult};
 
 /// The routes of this resource.
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::default().routes(routes!(list))
+    OpenApiRouter::default().routes(routes!(list, create)).routes(routes!(change, delete))
 }
 
 /// `GET /api/public/projects`: the project that the caller's key opens.
@@ -31,16 +45,109 @@ pub(super) async fn list(State(app): State<App>, caller: Caller) -> ApiResult<Js
     let project = project.ok_or_else(|| {
         ApiError::NotFound(format!("project {} is not there any more", caller.project))
     })?;
-    Ok(Json(Projects { data: vec![view(project)] }))
+    Ok(Json(Projects { data: vec![view(&app, project).await?] }))
 }
 
-fn view(project: Project) -> ProjectView {
-    ProjectView {
+/// `POST /api/public/projects`: makes a project.
+#[utoipa::path(
+    post,
+    path = "/api/public/projects",
+    tag = "Projects",
+    request_body = NewProjectRequest,
+    responses((status = 200, body = ProjectView))
+)]
+pub(super) async fn create(
+    State(app): State<App>,
+    _: Owner,
+    Sent(request): Sent<NewProjectRequest>,
+) -> ApiResult<Json<ProjectView>> {
+    let retention_days = Some(request.retention).filter(|days| *days > 0);
+    let asked = ProjectRequest { name: request.name, id: None, retention_days };
+    let now = app.clock.now();
+    let mut made = app.store.catalog.create_project(asked.check()?, now).await?;
+    if let Some(metadata) = request.metadata {
+        let change = ProjectChange { metadata: Some(noted(&metadata)?), ..Default::default() };
+        made = app.store.catalog.change_project(made.id, change, now).await?;
+    }
+    Ok(Json(view(&app, made).await?))
+}
+
+/// `PUT /api/public/projects/{projectId}`: renames a project, and sets what else is given.
+#[utoipa::path(
+    put,
+    path = "/api/public/projects/{project}",
+    tag = "Projects",
+    params(("project" = String, Path, description = "The project's id.")),
+    request_body = ProjectChangeRequest,
+    responses((status = 200, body = ProjectView))
+)]
+pub(super) async fn change(
+    State(app): State<App>,
+    _: Owner,
+    PathOf(id): PathOf<String>,
+    Sent(request): Sent<ProjectChangeRequest>,
+) -> ApiResult<Json<ProjectView>> {
+    let id = project_at(&id)?;
+    let asked = ProjectRequest { name: request.name, id: None, retention_days: None };
+    let days = |days: u32| RetentionRequest { days: Some(days).filter(|days| *days > 0) }.check();
+    let change = ProjectChange {
+        name: Some(asked.check()?.name),
+        retention_days: request.retention.map(days).transpose()?,
+        metadata: request.metadata.as_ref().map(noted).transpose()?,
+    };
+    let changed = app.store.catalog.change_project(id, change, app.clock.now()).await?;
+    Ok(Json(view(&app, changed).await?))
+}
+
+/// `DELETE /api/public/projects/{projectId}`: deletes a project with all it holds.
+///
+/// A key cannot delete the project it opens, so that nobody is locked out by their own hand.
+#[utoipa::path(
+    delete,
+    path = "/api/public/projects/{project}",
+    tag = "Projects",
+    params(("project" = String, Path, description = "The project's id.")),
+    responses((status = 202, body = ProjectDeleted))
+)]
+pub(super) async fn delete(
+    State(app): State<App>,
+    Owner(caller): Owner,
+    PathOf(id): PathOf<String>,
+) -> ApiResult<(StatusCode, Json<ProjectDeleted>)> {
+    let id = project_at(&id)?;
+    if id == caller.project {
+        let message = "a key cannot delete the project it opens; use an owner's key of another one";
+        return Err(ApiError::Conflict(message.to_owned()));
+    }
+    app.store.catalog.delete_project(id.clone()).await?;
+    // Nobody can reach the telemetry any more; it goes a slice at a time, others write between.
+    while app.store.telemetry.delete_before(id.clone(), Timestamp::from_nanos(i64::MAX)).await? > 0
+    {
+    }
+    let message = format!("project {id} and all it held are deleted");
+    Ok((StatusCode::ACCEPTED, Json(ProjectDeleted { success: true, message })))
+}
+
+/// The project that a path names. What cannot be an id cannot be there either.
+pub(super) fn project_at(text: &str) -> ApiResult<ProjectId> {
+    ProjectId::parse(text).map_err(|_| ApiError::NotFound(format!("project {text} not found")))
+}
+
+fn noted(metadata: &BTreeMap<String, Raw>) -> ApiResult<JsonText> {
+    let text = serde_json::to_string(metadata).ok();
+    let json = text.as_deref().and_then(JsonText::parse);
+    json.ok_or_else(|| ApiError::Invalid("metadata: nests too deep".to_owned()))
+}
+
+async fn view(app: &App, project: Project) -> ApiResult<ProjectView> {
+    let note = app.store.catalog.project_note(project.id.clone()).await?;
+    let metadata = note.and_then(|note| serde_json::from_str(note.metadata.as_str()).ok());
+    Ok(ProjectView {
         id: project.id.to_string(),
         name: project.name,
         // Every project of one server belongs to whoever runs it.
         organization: Organization { id: "ratchet".to_owned(), name: "Ratchet".to_owned() },
-        metadata: BTreeMap::new(),
+        metadata: metadata.unwrap_or_default(),
         retention_days: project.retention_days,
-    }
+    })
 }

@@ -5,14 +5,16 @@ use ratchet_core::id::TraceId;
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::queue::{
-    AssignmentRequest, AssignmentView, QueueItemChange, QueueItemDeleted, QueueItemRequest,
-    QueueItemView, QueueRequest, QueueView, Success,
+    AssignmentRequest, AssignmentView, ItemStatusWord, QueueItemChange, QueueItemDeleted,
+    QueueItemRequest, QueueItemView, QueueRequest, QueueView, Success,
 };
 use ratchet_remote::langfuse::wire::word::Word;
 use ratchet_store::catalog::{NewQueue, NewQueueItem, Queue, QueueId, QueueItem};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::checks::{Checks, MAX_NAME_CHARS};
-use super::params::{self, Params};
+use super::params::{self, PageParams, Params};
 use super::path::PathOf;
 use super::sent::Sent;
 use crate::app::App;
@@ -22,7 +24,24 @@ use crate::error::ApiResult;
 const MAX_DESCRIPTION_CHARS: usize = 5_000;
 const MAX_SCORE_CONFIGS: usize = 100;
 
+/// The routes of this resource.
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default()
+        .routes(routes!(list, create))
+        .routes(routes!(show))
+        .routes(routes!(items, add))
+        .routes(routes!(item, change, remove))
+        .routes(routes!(assign, unassign))
+}
+
 /// `GET /api/public/annotation-queues`: the project's queues, newest first.
+#[utoipa::path(
+    get,
+    path = "/api/public/annotation-queues",
+    tag = "AnnotationQueues",
+    params(PageParams),
+    responses((status = 200, body = Paged<QueueView>))
+)]
 pub(super) async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
@@ -36,6 +55,13 @@ pub(super) async fn list(
 }
 
 /// `POST /api/public/annotation-queues`: makes a queue.
+#[utoipa::path(
+    post,
+    path = "/api/public/annotation-queues",
+    tag = "AnnotationQueues",
+    request_body = QueueRequest,
+    responses((status = 200, body = QueueView))
+)]
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
@@ -57,6 +83,13 @@ pub(super) async fn create(
 }
 
 /// `GET /api/public/annotation-queues/{queueId}`: one queue.
+#[utoipa::path(
+    get,
+    path = "/api/public/annotation-queues/{queue}",
+    tag = "AnnotationQueues",
+    params(("queue" = String, Path, description = "The queue's id.")),
+    responses((status = 200, body = QueueView))
+)]
 pub(super) async fn show(
     State(app): State<App>,
     Reader(caller): Reader,
@@ -66,6 +99,13 @@ pub(super) async fn show(
 }
 
 /// `GET /api/public/annotation-queues/{queueId}/items`: what is in a queue, newest first.
+#[utoipa::path(
+    get,
+    path = "/api/public/annotation-queues/{queue}/items",
+    tag = "AnnotationQueues",
+    params(("queue" = String, Path, description = "The queue's id."), PageParams, ("status" = Option<ItemStatusWord>, Query, description = "Only those that are so far.")),
+    responses((status = 200, body = Paged<QueueItemView>))
+)]
 pub(super) async fn items(
     State(app): State<App>,
     Reader(caller): Reader,
@@ -82,6 +122,14 @@ pub(super) async fn items(
 
 /// `POST /api/public/annotation-queues/{queueId}/items`: puts something into a queue; answers
 /// with what waits there already if it does.
+#[utoipa::path(
+    post,
+    path = "/api/public/annotation-queues/{queue}/items",
+    tag = "AnnotationQueues",
+    params(("queue" = String, Path, description = "The queue's id.")),
+    request_body = QueueItemRequest,
+    responses((status = 200, body = QueueItemView))
+)]
 pub(super) async fn add(
     State(app): State<App>,
     Member(caller): Member,
@@ -104,6 +152,13 @@ pub(super) async fn add(
 }
 
 /// `GET /api/public/annotation-queues/{queueId}/items/{itemId}`: one item.
+#[utoipa::path(
+    get,
+    path = "/api/public/annotation-queues/{queue}/items/{item}",
+    tag = "AnnotationQueues",
+    params(("queue" = String, Path, description = "The queue's id."), ("item" = String, Path, description = "The item's id.")),
+    responses((status = 200, body = QueueItemView))
+)]
 pub(super) async fn item(
     State(app): State<App>,
     Reader(caller): Reader,
@@ -113,6 +168,14 @@ pub(super) async fn item(
 }
 
 /// `PATCH /api/public/annotation-queues/{queueId}/items/{itemId}`: sets how far an item is.
+#[utoipa::path(
+    patch,
+    path = "/api/public/annotation-queues/{queue}/items/{item}",
+    tag = "AnnotationQueues",
+    params(("queue" = String, Path, description = "The queue's id."), ("item" = String, Path, description = "The item's id.")),
+    request_body = QueueItemChange,
+    responses((status = 200, body = QueueItemView))
+)]
 pub(super) async fn change(
     State(app): State<App>,
     Member(caller): Member,
@@ -125,6 +188,13 @@ pub(super) async fn change(
 }
 
 /// `DELETE /api/public/annotation-queues/{queueId}/items/{itemId}`: takes an item out.
+#[utoipa::path(
+    delete,
+    path = "/api/public/annotation-queues/{queue}/items/{item}",
+    tag = "AnnotationQueues",
+    params(("queue" = String, Path, description = "The queue's id."), ("item" = String, Path, description = "The item's id.")),
+    responses((status = 200, body = QueueItemDeleted))
+)]
 pub(super) async fn remove(
     State(app): State<App>,
     Member(caller): Member,
@@ -136,6 +206,14 @@ pub(super) async fn remove(
 }
 
 /// `POST /api/public/annotation-queues/{queueId}/assignments`: lets a person look after a queue.
+#[utoipa::path(
+    post,
+    path = "/api/public/annotation-queues/{queue}/assignments",
+    tag = "AnnotationQueues",
+    params(("queue" = String, Path, description = "The queue's id.")),
+    request_body = AssignmentRequest,
+    responses((status = 200, body = AssignmentView))
+)]
 pub(super) async fn assign(
     State(app): State<App>,
     Member(caller): Member,
@@ -149,6 +227,14 @@ pub(super) async fn assign(
 }
 
 /// `DELETE /api/public/annotation-queues/{queueId}/assignments`: no longer lets them.
+#[utoipa::path(
+    delete,
+    path = "/api/public/annotation-queues/{queue}/assignments",
+    tag = "AnnotationQueues",
+    params(("queue" = String, Path, description = "The queue's id.")),
+    request_body = AssignmentRequest,
+    responses((status = 200, body = Success))
+)]
 pub(super) async fn unassign(
     State(app): State<App>,
     Member(caller): Member,

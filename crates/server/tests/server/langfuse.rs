@@ -20,6 +20,10 @@ mod queries;
 mod queues;
 /// Comments.
 mod comments;
+/// Projects, keys and people.
+mod administration;
+/// How models are reached.
+mod llm_connections;
 /// Models and what they cost.
 mod models;
 /// Images, sounds and files.

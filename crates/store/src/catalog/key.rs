@@ -119,6 +119,12 @@ impl KnownKeys {
         }
     }
 
+    pub(super) fn forget_all(&self, project: &ProjectId) {
+        if let Ok(mut keys) = self.0.lock() {
+            keys.retain(|_, stored| stored.key.project != *project);
+        }
+    }
+
     fn forget(&self, public: &str) {
         if let Ok(mut keys) = self.0.lock() {
             keys.remove(public);

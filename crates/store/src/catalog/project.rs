@@ -1,7 +1,7 @@
 use ratchet_core::time::Timestamp;
 
 use super::Catalog;
-use super::sql::Row;
+use super::sql::{Row, Tx};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -73,6 +73,15 @@ impl Catalog {
         })
         .await
     }
+}
+
+/// A project by its id.
+///
+/// # Errors
+/// Fails if there is no such project.
+pub(super) fn find(tx: &Tx<'_>, id: &ProjectId) -> StoreResult<Project> {
+    let sql = format!("SELECT {COLUMNS} FROM project WHERE id = $1");
+    tx.one(&sql, &[id.into()], read)?.ok_or_else(|| missing(id))
 }
 
 /// What to say of a project that is not there.

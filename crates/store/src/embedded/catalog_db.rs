@@ -59,3 +59,25 @@ impl CatalogDb {
         Ok(done)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::administration::TABLES;
+
+    /// A project that is deleted must leave nothing behind.
+    #[test]
+    fn every_table_of_projects_is_emptied_with_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut db = connection::open(&folder.path().join("c.db"), Purpose::Write).unwrap();
+        connection::migrate(&mut db, folder.path(), CATALOG_MIGRATIONS).unwrap();
+        let sql = "SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c \
+                   WHERE m.type = 'table' AND c.name = 'project' ORDER BY m.name";
+        let mut statement = db.prepare(sql).unwrap();
+        let rows = statement.query_map([], |row| row.get(0)).unwrap();
+        let found: Vec<String> = rows.map(Result::unwrap).collect();
+        let mut known = TABLES.to_vec();
+        known.sort_unstable();
+        assert_eq!(found, known, "list the table in catalog/administration.rs, children first");
+    }
+}

@@ -1,5 +1,6 @@
 use ratchet_core::annotation::CommentedKind;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::time::Time;
 use super::word::{Spelled, Word};
@@ -18,7 +19,7 @@ impl Spelled for CommentedKind {
 }
 
 /// What someone says about something.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommentView {
     /// Its id.
@@ -40,7 +41,7 @@ pub struct CommentView {
 }
 
 /// A comment to be made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommentRequest {
     /// The project of the key.
@@ -56,7 +57,7 @@ pub struct CommentRequest {
 }
 
 /// A comment was made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CommentCreated {
     /// Its id.
     pub id: String,

@@ -111,7 +111,7 @@ pub struct DatasetItemView {
 }
 
 /// What is answered when something was deleted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Deleted {
     /// What was.
     pub message: String,

@@ -1,9 +1,10 @@
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::time::Time;
 
 /// A piece of media that a client wants to send.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MediaRequest {
     /// The trace it belongs to.
@@ -25,7 +26,7 @@ pub struct MediaRequest {
 }
 
 /// Where to send a piece of media.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MediaUpload {
     /// Where to PUT the bytes; null when they are here already.
@@ -35,7 +36,7 @@ pub struct MediaUpload {
 }
 
 /// How an upload went.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UploadOutcome {
     /// When.
@@ -49,7 +50,7 @@ pub struct UploadOutcome {
 }
 
 /// A piece of media.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MediaView {
     /// Its id.

@@ -5,6 +5,7 @@ use ratchet_core::price::{
 };
 use ratchet_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::json::{Raw, raw};
 use super::time::Time;
@@ -24,7 +25,7 @@ impl Spelled for ModelUnit {
 }
 
 /// A model, what it is called and what it costs.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelView {
     /// Its id.
@@ -58,14 +59,14 @@ pub struct ModelView {
 }
 
 /// What a unit costs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UnitPrice {
     /// Dollars.
     pub price: f64,
 }
 
 /// Prices that hold under conditions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TierView {
     /// Its id.
@@ -83,7 +84,7 @@ pub struct TierView {
 }
 
 /// Prices that are to hold under conditions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TierRequest {
     /// What people will call it; unique in the model.
@@ -99,7 +100,7 @@ pub struct TierRequest {
 }
 
 /// A condition of a tier.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum TierConditionView {
     /// Units of all kinds whose name fits a pattern, together.
@@ -109,7 +110,7 @@ pub enum TierConditionView {
 }
 
 /// Units of all kinds whose name fits a pattern, together.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageCondition {
     /// A regular expression over names of kinds.
@@ -124,7 +125,7 @@ pub struct UsageCondition {
 }
 
 /// A parameter or a metadata key has one of some values.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AttributeCondition {
     /// Where to look.
     pub source: AttributeSourceWord,
@@ -132,13 +133,14 @@ pub struct AttributeCondition {
     pub key: String,
     /// Always `in`.
     #[serde(default)]
+    #[schema(required = true)]
     pub operator: MembershipWord,
     /// One of these.
     pub values: Vec<String>,
 }
 
 /// How two numbers compare.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ComparisonWord {
     /// Greater.
@@ -156,7 +158,7 @@ pub enum ComparisonWord {
 }
 
 /// Where a condition looks for a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AttributeSourceWord {
     /// In the parameters of the call.
@@ -166,7 +168,7 @@ pub enum AttributeSourceWord {
 }
 
 /// Being one of several.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MembershipWord {
     /// One of the values.
@@ -175,7 +177,7 @@ pub enum MembershipWord {
 }
 
 /// A model to be made, or to be replaced.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelRequest {
     /// What it is called.

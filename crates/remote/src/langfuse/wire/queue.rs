@@ -1,5 +1,6 @@
 use ratchet_core::annotation::{ItemKind, ItemStatus};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::time::Time;
 use super::word::{Spelled, Word};
@@ -30,7 +31,7 @@ impl Spelled for ItemKind {
 }
 
 /// A queue of things for people to judge.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueView {
     /// Its id.
@@ -48,7 +49,7 @@ pub struct QueueView {
 }
 
 /// A queue to be made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueRequest {
     /// What people will call it.
@@ -60,7 +61,7 @@ pub struct QueueRequest {
 }
 
 /// Something in a queue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueItemView {
     /// Its id.
@@ -82,7 +83,7 @@ pub struct QueueItemView {
 }
 
 /// Something to be put into a queue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueItemRequest {
     /// Which object.
@@ -94,14 +95,14 @@ pub struct QueueItemRequest {
 }
 
 /// What is to change about an item.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct QueueItemChange {
     /// How far it is; stays as it is when left out.
     pub status: Option<ItemStatusWord>,
 }
 
 /// An item was taken out of its queue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct QueueItemDeleted {
     /// Whether that worked.
     pub success: bool,
@@ -110,7 +111,7 @@ pub struct QueueItemDeleted {
 }
 
 /// Who is to look after a queue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AssignmentRequest {
     /// The person.
@@ -118,7 +119,7 @@ pub struct AssignmentRequest {
 }
 
 /// Who looks after a queue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AssignmentView {
     /// The person.
@@ -130,7 +131,7 @@ pub struct AssignmentView {
 }
 
 /// Something was done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Success {
     /// Whether it was.
     pub success: bool,

@@ -1,8 +1,11 @@
 //! Every operation with every kind of wrong key.
 
+use ratchet_core::media::{MediaHash, MediaType};
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
-use ratchet_store::catalog::{KeyPair, NewKey, NewProject, Role};
+use ratchet_store::catalog::{
+    KeyPair, MediaOwner, MediaUse, NewKey, NewMedia, NewProject, NewUser, Role,
+};
 use ratchet_store::project::ProjectId;
 
 use super::calls::{self, Call, Chosen, Ids, Kept, Needs};
@@ -28,6 +31,7 @@ impl Walk {
     async fn start() -> Self {
         let server = TestServer::start().await;
         make_strangers(&server).await;
+        make_what_no_call_makes(&server).await;
         let mut walk = Self { server, calls: calls::all(), kept: Kept::default() };
         for call in walk.calls.iter().filter(|call| call.method() != "DELETE") {
             let ids = Ids { kept: &walk.kept, mark: OURS, chosen: Chosen::Seeded };
@@ -69,6 +73,30 @@ async fn make_strangers(server: &TestServer) {
         catalog.create_key(new, now).await.unwrap();
     }
     catalog.revoke_key(ours, "pk-revoked".to_owned()).await.unwrap();
+}
+
+/// People, and the bytes of the media that a call announces.
+async fn make_what_no_call_makes(server: &TestServer) {
+    let store = &server.app.store;
+    for (second, role) in [(1, Role::Member), (2, Role::Owner)] {
+        let email = format!("{}@example.com", role.as_str());
+        let new = NewUser { email, password: Secret::new("hunter2"), role };
+        store.catalog.create_user(new, Timestamp::from_millis(1_000 * second)).await.unwrap();
+    }
+    let hash = MediaHash::parse("LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=").unwrap();
+    let mut incoming = store.media.receive().unwrap();
+    incoming.write(b"hello").unwrap();
+    store.media.keep(&incoming, hash).unwrap();
+    let owner = MediaOwner::Trace("walk-trace".to_owned());
+    let new = NewMedia {
+        hash,
+        content_type: MediaType::OTHER,
+        content_length: 5,
+        used_in: MediaUse { owner, field: "input".to_owned() },
+    };
+    let (project, now) = (crate::harness::project(), Timestamp::default());
+    let media = store.catalog.announce_media(project.clone(), new, now).await.unwrap();
+    store.catalog.media_stored(project, media.id, now).await.unwrap();
 }
 
 fn text(reply: &Reply) -> String {

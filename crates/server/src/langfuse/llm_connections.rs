@@ -1,0 +1,161 @@
+use axum::Json;
+use axum::extract::State;
+use ratchet_core::llm::LlmAdapter;
+use ratchet_core::payload::Json as JsonText;
+use ratchet_core::secret::Secret;
+use ratchet_remote::langfuse::wire::dataset::Deleted;
+use ratchet_remote::langfuse::wire::json::raw;
+use ratchet_remote::langfuse::wire::llm_connection::{LlmConnectionRequest, LlmConnectionView};
+use ratchet_remote::langfuse::wire::page::Paged;
+use ratchet_remote::langfuse::wire::word::Word;
+use ratchet_store::catalog::{LlmConnection, NewLlmConnection};
+use serde_json::{Map, Value};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::checks::{Checks, MAX_NAME_CHARS};
+use super::params::{self, PageParams, Params};
+use super::path::PathOf;
+use super::sent::Sent;
+use crate::app::App;
+use crate::auth::{Owner, Reader};
+use crate::error::ApiResult;
+
+const MAX_SECRET_CHARS: usize = 20_000;
+const MAX_MODELS: usize = 1_000;
+const MAX_HEADERS: usize = 100;
+
+/// The routes of this resource.
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default().routes(routes!(list, keep)).routes(routes!(delete))
+}
+
+/// `GET /api/public/llm-connections`: how models are reached, without the secrets.
+#[utoipa::path(
+    get,
+    path = "/api/public/llm-connections",
+    tag = "LlmConnections",
+    params(PageParams),
+    responses((status = 200, body = Paged<LlmConnectionView>))
+)]
+pub(super) async fn list(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    mut params: Params,
+) -> ApiResult<Json<Paged<LlmConnectionView>>> {
+    let page = params.page();
+    params.finish()?;
+    let found = app.store.catalog.llm_connections(caller.project, page).await?;
+    let data = found.rows.iter().map(view).collect();
+    Ok(Json(Paged { data, meta: params::meta(page, found.total) }))
+}
+
+/// `PUT /api/public/llm-connections`: keeps a connection, in place of the one to the same
+/// provider.
+#[utoipa::path(
+    put,
+    path = "/api/public/llm-connections",
+    tag = "LlmConnections",
+    request_body = LlmConnectionRequest,
+    responses((status = 200, body = LlmConnectionView))
+)]
+pub(super) async fn keep(
+    State(app): State<App>,
+    Owner(caller): Owner,
+    Sent(request): Sent<LlmConnectionRequest>,
+) -> ApiResult<Json<LlmConnectionView>> {
+    let new = check(request)?;
+    let (catalog, secrets) = (&app.store.catalog, app.store.secrets.clone());
+    let kept = catalog.keep_llm_connection(caller.project, new, secrets, app.clock.now()).await?;
+    Ok(Json(view(&kept)))
+}
+
+/// `DELETE /api/public/llm-connections/{id}`: removes a connection and its secrets.
+#[utoipa::path(
+    delete,
+    path = "/api/public/llm-connections/{id}",
+    tag = "LlmConnections",
+    params(("id" = String, Path, description = "The connection's id.")),
+    responses((status = 200, body = Deleted))
+)]
+pub(super) async fn delete(
+    State(app): State<App>,
+    Owner(caller): Owner,
+    PathOf(id): PathOf<String>,
+) -> ApiResult<Json<Deleted>> {
+    app.store.catalog.delete_llm_connection(caller.project, id).await?;
+    Ok(Json(Deleted { message: "LLM connection successfully deleted".to_owned() }))
+}
+
+fn check(request: LlmConnectionRequest) -> ApiResult<NewLlmConnection> {
+    let mut checks = Checks::default();
+    checks.text("provider", &request.provider, 1..=MAX_NAME_CHARS);
+    checks.text("secretKey", &request.secret_key, 1..=MAX_SECRET_CHARS);
+    let models = request.custom_models.unwrap_or_default();
+    checks.len("customModels", models.len(), 0..=MAX_MODELS);
+    for model in &models {
+        checks.text("customModels", model, 1..=MAX_NAME_CHARS);
+    }
+    let headers = request.extra_headers.unwrap_or_default();
+    checks.len("extraHeaders", headers.len(), 0..=MAX_HEADERS);
+    for (name, value) in &headers {
+        let is_header = axum::http::HeaderName::try_from(name.as_str()).is_ok()
+            && axum::http::HeaderValue::try_from(value.as_str()).is_ok();
+        checks.must(is_header, "extraHeaders", "must hold names and values that HTTP can send");
+    }
+    let url = request.base_url.as_deref();
+    let is_url = url.is_none_or(|url| {
+        let parsed = url.parse::<axum::http::Uri>().ok();
+        parsed.is_some_and(|url| matches!(url.scheme_str(), Some("http" | "https")))
+    });
+    checks.must(is_url, "baseURL", "must be an http or https URL");
+    let config = request.config.map(|config| JsonText::from_raw(&config));
+    let config = config.filter(|config| config.as_str() != "null");
+    checks.must(
+        config_fits(request.adapter.0, config.as_ref()),
+        "config",
+        "Bedrock needs {\"region\": text}, openai may have {\"useResponsesApi\": true or false}, \
+         google-vertex-ai may have {\"location\": text}, all others have none",
+    );
+    checks.finish()?;
+    Ok(NewLlmConnection {
+        provider: request.provider,
+        adapter: request.adapter.0,
+        secret: Secret::new(request.secret_key),
+        base_url: request.base_url,
+        custom_models: models,
+        has_default_models: request.with_default_models.unwrap_or(true),
+        headers: headers.into_iter().map(|(name, value)| (name, Secret::new(value))).collect(),
+        config,
+    })
+}
+
+fn config_fits(adapter: LlmAdapter, config: Option<&JsonText>) -> bool {
+    let Some(config) = config else { return adapter != LlmAdapter::Bedrock };
+    let object: Map<String, Value> = serde_json::from_str(config.as_str()).unwrap_or_default();
+    let is_only = |key: &str, fits: fn(&Value) -> bool| {
+        object.len() == 1 && object.get(key).is_some_and(fits)
+    };
+    match adapter {
+        LlmAdapter::Bedrock => is_only("region", Value::is_string),
+        LlmAdapter::OpenAi => is_only("useResponsesApi", Value::is_boolean),
+        LlmAdapter::VertexAi => is_only("location", Value::is_string),
+        LlmAdapter::Anthropic | LlmAdapter::Azure | LlmAdapter::AiStudio => false,
+    }
+}
+
+fn view(kept: &LlmConnection) -> LlmConnectionView {
+    LlmConnectionView {
+        id: kept.id.clone(),
+        provider: kept.provider.clone(),
+        adapter: Word(kept.adapter),
+        display_secret_key: kept.secret_hint.clone(),
+        base_url: kept.base_url.clone(),
+        custom_models: kept.custom_models.clone(),
+        with_default_models: kept.has_default_models,
+        extra_header_keys: kept.header_names.clone(),
+        config: kept.config.as_ref().map(raw),
+        created_at: kept.created_at.into(),
+        updated_at: kept.updated_at.into(),
+    }
+}

@@ -1,0 +1,203 @@
+//! The organization is this server: its projects, its owners' keys, and its people.
+
+use axum::Json;
+use axum::extract::State;
+use ratchet_remote::langfuse::wire::administration::{
+    ApiKeys, MembershipEnd, MembershipEnded, MembershipRequest, MembershipRole, MembershipView,
+    Memberships, OrganizationProject, OrganizationProjects,
+};
+use ratchet_remote::langfuse::wire::json::raw;
+use ratchet_store::catalog::{Role, User};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::api_keys::key_view;
+use super::path::PathOf;
+use super::projects::project_at;
+use super::sent::Sent;
+use crate::app::App;
+use crate::auth::Owner;
+use crate::error::{ApiError, ApiResult};
+
+/// The routes of this resource.
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default()
+        .routes(routes!(projects))
+        .routes(routes!(api_keys))
+        .routes(routes!(people, set_role, remove))
+        .routes(routes!(members, set_member, end_member))
+}
+
+/// `GET /api/public/organizations/projects`: every project of the server.
+#[utoipa::path(
+    get,
+    path = "/api/public/organizations/projects",
+    tag = "Organizations",
+    responses((status = 200, body = OrganizationProjects))
+)]
+pub(super) async fn projects(
+    State(app): State<App>,
+    _: Owner,
+) -> ApiResult<Json<OrganizationProjects>> {
+    let mut projects = Vec::new();
+    for project in app.store.catalog.projects().await? {
+        let note = app.store.catalog.project_note(project.id.clone()).await?;
+        let updated_at = note.as_ref().map_or(project.created_at, |note| note.updated_at);
+        projects.push(OrganizationProject {
+            id: project.id.to_string(),
+            name: project.name,
+            metadata: note.map(|note| raw(&note.metadata)),
+            created_at: project.created_at.into(),
+            updated_at: updated_at.into(),
+        });
+    }
+    Ok(Json(OrganizationProjects { projects }))
+}
+
+/// `GET /api/public/organizations/apiKeys`: the keys that administer the server, which are the
+/// owners'.
+#[utoipa::path(
+    get,
+    path = "/api/public/organizations/apiKeys",
+    tag = "Organizations",
+    responses((status = 200, body = ApiKeys))
+)]
+pub(super) async fn api_keys(State(app): State<App>, _: Owner) -> ApiResult<Json<ApiKeys>> {
+    let mut api_keys = Vec::new();
+    for project in app.store.catalog.projects().await? {
+        let keys = app.store.catalog.keys(project.id).await?;
+        let owners = keys.into_iter().filter(|key| key.role == Role::Owner);
+        api_keys.extend(owners.map(key_view));
+    }
+    Ok(Json(ApiKeys { api_keys }))
+}
+
+/// `GET /api/public/organizations/memberships`: everyone who may sign in.
+#[utoipa::path(
+    get,
+    path = "/api/public/organizations/memberships",
+    tag = "Organizations",
+    responses((status = 200, body = Memberships))
+)]
+pub(super) async fn people(State(app): State<App>, _: Owner) -> ApiResult<Json<Memberships>> {
+    let users = app.store.catalog.users().await?;
+    let memberships = users.into_iter().map(|user| view(user.role, user)).collect();
+    Ok(Json(Memberships { memberships }))
+}
+
+/// `PUT /api/public/organizations/memberships`: sets what a person may do on the whole server.
+#[utoipa::path(
+    put,
+    path = "/api/public/organizations/memberships",
+    tag = "Organizations",
+    request_body = MembershipRequest,
+    responses((status = 200, body = MembershipView))
+)]
+pub(super) async fn set_role(
+    State(app): State<App>,
+    _: Owner,
+    Sent(request): Sent<MembershipRequest>,
+) -> ApiResult<Json<MembershipView>> {
+    let role = role(request.role)?;
+    let user = app.store.catalog.set_role(request.user_id, role).await?;
+    Ok(Json(view(role, user)))
+}
+
+/// `DELETE /api/public/organizations/memberships`: removes a person from the server.
+#[utoipa::path(
+    delete,
+    path = "/api/public/organizations/memberships",
+    tag = "Organizations",
+    request_body = MembershipEnd,
+    responses((status = 200, body = MembershipEnded))
+)]
+pub(super) async fn remove(
+    State(app): State<App>,
+    _: Owner,
+    Sent(request): Sent<MembershipEnd>,
+) -> ApiResult<Json<MembershipEnded>> {
+    app.store.catalog.delete_user(request.user_id.clone()).await?;
+    Ok(Json(ended(request.user_id)))
+}
+
+/// `GET /api/public/projects/{projectId}/memberships`: who works in a project.
+#[utoipa::path(
+    get,
+    path = "/api/public/projects/{project}/memberships",
+    tag = "Organizations",
+    params(("project" = String, Path, description = "The project's id.")),
+    responses((status = 200, body = Memberships))
+)]
+pub(super) async fn members(
+    State(app): State<App>,
+    _: Owner,
+    PathOf(project): PathOf<String>,
+) -> ApiResult<Json<Memberships>> {
+    let found = app.store.catalog.memberships(project_at(&project)?).await?;
+    let memberships = found.into_iter().map(|member| view(member.role, member.user)).collect();
+    Ok(Json(Memberships { memberships }))
+}
+
+/// `PUT /api/public/projects/{projectId}/memberships`: sets what a person may do in a project.
+#[utoipa::path(
+    put,
+    path = "/api/public/projects/{project}/memberships",
+    tag = "Organizations",
+    params(("project" = String, Path, description = "The project's id.")),
+    request_body = MembershipRequest,
+    responses((status = 200, body = MembershipView))
+)]
+pub(super) async fn set_member(
+    State(app): State<App>,
+    _: Owner,
+    PathOf(project): PathOf<String>,
+    Sent(request): Sent<MembershipRequest>,
+) -> ApiResult<Json<MembershipView>> {
+    let (project, role) = (project_at(&project)?, role(request.role)?);
+    let member = app.store.catalog.set_membership(project, request.user_id, role).await?;
+    Ok(Json(view(role, member.user)))
+}
+
+/// `DELETE /api/public/projects/{projectId}/memberships`: ends a person's work in a project.
+#[utoipa::path(
+    delete,
+    path = "/api/public/projects/{project}/memberships",
+    tag = "Organizations",
+    params(("project" = String, Path, description = "The project's id.")),
+    request_body = MembershipEnd,
+    responses((status = 200, body = MembershipEnded))
+)]
+pub(super) async fn end_member(
+    State(app): State<App>,
+    _: Owner,
+    PathOf(project): PathOf<String>,
+    Sent(request): Sent<MembershipEnd>,
+) -> ApiResult<Json<MembershipEnded>> {
+    let project = project_at(&project)?;
+    app.store.catalog.end_membership(project, request.user_id.clone()).await?;
+    Ok(Json(ended(request.user_id)))
+}
+
+fn ended(user_id: String) -> MembershipEnded {
+    MembershipEnded { message: "membership deleted".to_owned(), user_id }
+}
+
+fn role(role: MembershipRole) -> ApiResult<Role> {
+    match role {
+        MembershipRole::Owner => Ok(Role::Owner),
+        MembershipRole::Member => Ok(Role::Member),
+        MembershipRole::Viewer => Ok(Role::Viewer),
+        MembershipRole::Admin => {
+            Err(ApiError::Invalid("role: this server knows OWNER, MEMBER and VIEWER".to_owned()))
+        }
+    }
+}
+
+fn view(role: Role, user: User) -> MembershipView {
+    let role = match role {
+        Role::Owner => MembershipRole::Owner,
+        Role::Member => MembershipRole::Member,
+        Role::Viewer | Role::IngestOnly => MembershipRole::Viewer,
+    };
+    MembershipView { user_id: user.id, role, name: user.email.clone(), email: user.email }
+}

@@ -1,0 +1,234 @@
+//! What owners do with whole projects and with the people who work in them.
+
+use ratchet_core::payload::Json;
+use ratchet_core::time::Timestamp;
+
+use super::sql::{Row, Tx};
+use super::{Catalog, Project, Role, User, person, project};
+use crate::project::ProjectId;
+use crate::{StoreError, StoreResult};
+
+/// Every table that belongs to projects, those that refer to others first.
+pub(crate) const TABLES: &[&str] = &[
+    "annotation_assignment",
+    "annotation_item",
+    "annotation_queue",
+    "api_key",
+    "comment",
+    "dataset_item",
+    "dataset",
+    "llm_connection",
+    "media_use",
+    "media",
+    "membership",
+    "model",
+    "project_note",
+    "prompt_reference",
+    "prompt_tag",
+    "prompt_label",
+    "prompt",
+    "score_config",
+];
+
+/// What an owner notes about a project.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProjectNote {
+    /// Keys and values of the owner's own, a JSON object.
+    pub metadata: Json,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// What is to change about a project.
+#[derive(Clone, Debug, Default)]
+pub struct ProjectChange {
+    /// What people call it.
+    pub name: Option<String>,
+    /// Days to keep telemetry, forever when `None` inside.
+    pub retention_days: Option<Option<u32>>,
+    /// Keys and values of the owner's own.
+    pub metadata: Option<Json>,
+}
+
+/// Someone who works in a project or on the whole server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Membership {
+    /// Who.
+    pub user: User,
+    /// What they may do there.
+    pub role: Role,
+}
+
+impl Catalog {
+    /// Returns what an owner noted about a project, if anything.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn project_note(&self, id: ProjectId) -> StoreResult<Option<ProjectNote>> {
+        self.transact(move |tx| {
+            let sql = "SELECT metadata, updated_at FROM project_note WHERE project = $1";
+            tx.one(sql, &[(&id).into()], |row| {
+                Ok(ProjectNote { metadata: row.get(0)?, updated_at: row.get(1)? })
+            })
+        })
+        .await
+    }
+
+    /// Changes a project.
+    ///
+    /// # Errors
+    /// Fails if there is no such project or its new name is taken.
+    pub async fn change_project(
+        &self,
+        id: ProjectId,
+        change: ProjectChange,
+        now: Timestamp,
+    ) -> StoreResult<Project> {
+        self.transact(move |tx| {
+            project::find(tx, &id)?;
+            if let Some(name) = change.name {
+                tx.insert(
+                    "UPDATE project SET name = $1 WHERE id = $2",
+                    &[(&name).into(), (&id).into()],
+                    || format!("a project with the name {name}"),
+                )?;
+            }
+            if let Some(days) = change.retention_days {
+                let sql = "UPDATE project SET retention_days = $1 WHERE id = $2";
+                tx.execute(sql, &[days.into(), (&id).into()])?;
+            }
+            if let Some(metadata) = change.metadata {
+                tx.execute(
+                    "INSERT INTO project_note (project, metadata, updated_at) \
+                     VALUES ($1, $2, $3) ON CONFLICT (project) DO UPDATE \
+                     SET metadata = excluded.metadata, updated_at = excluded.updated_at",
+                    &[(&id).into(), (&metadata).into(), now.into()],
+                )?;
+            }
+            project::find(tx, &id)
+        })
+        .await
+    }
+
+    /// Deletes a project and all that belongs to it, but for its telemetry.
+    ///
+    /// # Errors
+    /// Fails if there is no such project.
+    pub async fn delete_project(&self, id: ProjectId) -> StoreResult<()> {
+        let prices = self.prices.clone();
+        let gone = id.clone();
+        self.transact(move |tx| {
+            project::find(tx, &id)?;
+            for table in TABLES {
+                tx.execute(&format!("DELETE FROM {table} WHERE project = $1"), &[(&id).into()])?;
+            }
+            tx.execute("DELETE FROM project WHERE id = $1", &[(&id).into()])?;
+            prices.set(&id, Vec::new());
+            Ok(())
+        })
+        .await?;
+        self.keys.forget_all(&gone);
+        self.intakes.forget(&gone);
+        Ok(())
+    }
+
+    /// Returns who works in a project, in the order they came to the server.
+    ///
+    /// # Errors
+    /// Fails if there is no such project.
+    pub async fn memberships(&self, id: ProjectId) -> StoreResult<Vec<Membership>> {
+        self.transact(move |tx| {
+            project::find(tx, &id)?;
+            let sql = "SELECT person, membership.role FROM membership \
+                       JOIN person ON person.id = membership.person \
+                       WHERE project = $1 ORDER BY person.created_at, person.id";
+            let read = |row: &Row<'_>| Ok((row.get::<String>(0)?, row.get::<Role>(1)?));
+            let found = tx.rows(sql, &[(&id).into()], read)?;
+            found
+                .into_iter()
+                .map(|(user, role)| Ok(Membership { user: person::find(tx, &user)?, role }))
+                .collect()
+        })
+        .await
+    }
+
+    /// Sets what a person may do in a project.
+    ///
+    /// # Errors
+    /// Fails if there is no such project or person.
+    pub async fn set_membership(
+        &self,
+        id: ProjectId,
+        user: String,
+        role: Role,
+    ) -> StoreResult<Membership> {
+        self.transact(move |tx| {
+            project::find(tx, &id)?;
+            let user = person::find(tx, &user)?;
+            tx.execute(
+                "INSERT INTO membership (project, person, role) VALUES ($1, $2, $3) \
+                 ON CONFLICT (project, person) DO UPDATE SET role = excluded.role",
+                &[(&id).into(), (&user.id).into(), role.into()],
+            )?;
+            Ok(Membership { user, role })
+        })
+        .await
+    }
+
+    /// Ends a person's work in a project.
+    ///
+    /// # Errors
+    /// Fails if there is no such project, or if they did not work in it.
+    pub async fn end_membership(&self, id: ProjectId, user: String) -> StoreResult<()> {
+        self.transact(move |tx| {
+            let sql = "DELETE FROM membership WHERE project = $1 AND person = $2";
+            match tx.execute(sql, &[(&id).into(), (&user).into()])? {
+                0 => Err(StoreError::NotFound(format!("the membership of {user}"))),
+                _ => Ok(()),
+            }
+        })
+        .await
+    }
+
+    /// Sets what a person may do on the whole server.
+    ///
+    /// # Errors
+    /// Fails if there is no such person, or if no owner would be left.
+    pub async fn set_role(&self, user: String, role: Role) -> StoreResult<User> {
+        self.transact(move |tx| {
+            let found = person::find(tx, &user)?;
+            let sql = "UPDATE person SET role = $1 WHERE id = $2";
+            tx.execute(sql, &[role.into(), (&user).into()])?;
+            must_have_owner(tx)?;
+            Ok(User { role, ..found })
+        })
+        .await
+    }
+
+    /// Removes a person from the server. What they said stays.
+    ///
+    /// # Errors
+    /// Fails if there is no such person, or if no owner would be left.
+    pub async fn delete_user(&self, user: String) -> StoreResult<()> {
+        self.transact(move |tx| {
+            person::find(tx, &user)?;
+            for table in ["annotation_assignment", "membership"] {
+                tx.execute(&format!("DELETE FROM {table} WHERE person = $1"), &[(&user).into()])?;
+            }
+            tx.execute("DELETE FROM person WHERE id = $1", &[(&user).into()])?;
+            must_have_owner(tx)
+        })
+        .await
+    }
+}
+
+/// Refuses to leave a server that has people without an owner among them.
+fn must_have_owner(tx: &Tx<'_>) -> StoreResult<()> {
+    let has_people = tx.exists("SELECT 1 FROM person", &[])?;
+    let owner = "SELECT 1 FROM person WHERE role = $1";
+    if has_people && !tx.exists(owner, &[Role::Owner.into()])? {
+        let what = "a server with people needs an owner among them; make another one first";
+        return Err(StoreError::BadQuery(what.to_owned()));
+    }
+    Ok(())
+}

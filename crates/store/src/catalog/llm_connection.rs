@@ -1,0 +1,219 @@
+use std::collections::BTreeMap;
+
+use ratchet_core::llm::{LlmAdapter, masked};
+use ratchet_core::payload::Json;
+use ratchet_core::secret::Secret;
+use ratchet_core::time::Timestamp;
+use uuid::Uuid;
+
+use super::Catalog;
+use super::sql::{FromColumn, Listing, Row, Value};
+use crate::project::ProjectId;
+use crate::query::{Page, PageNumber};
+use crate::secrets::Secrets;
+use crate::{StoreError, StoreResult};
+
+/// How to reach a provider of models, without the secrets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LlmConnection {
+    /// Names it within the project.
+    pub id: String,
+    /// What the project calls the provider; unique.
+    pub provider: String,
+    /// How to speak to it.
+    pub adapter: LlmAdapter,
+    /// The end of the secret, to tell it from others.
+    pub secret_hint: String,
+    /// Where it is, if not where it usually is.
+    pub base_url: Option<String>,
+    /// Models beyond the usual ones.
+    pub custom_models: Vec<String>,
+    /// Whether it has the usual ones.
+    pub has_default_models: bool,
+    /// Names of headers that go with every call; their values are secrets.
+    pub header_names: Vec<String>,
+    /// What else the adapter needs, a JSON object.
+    pub config: Option<Json>,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// A connection to be kept, secrets included.
+#[derive(Clone, Debug)]
+pub struct NewLlmConnection {
+    /// What the project calls the provider.
+    pub provider: String,
+    /// How to speak to it.
+    pub adapter: LlmAdapter,
+    /// What opens it.
+    pub secret: Secret,
+    /// Where it is, if not where it usually is.
+    pub base_url: Option<String>,
+    /// Models beyond the usual ones.
+    pub custom_models: Vec<String>,
+    /// Whether it has the usual ones.
+    pub has_default_models: bool,
+    /// Headers that go with every call.
+    pub headers: BTreeMap<String, Secret>,
+    /// What else the adapter needs, a JSON object.
+    pub config: Option<Json>,
+}
+
+/// The secrets of a connection.
+#[derive(Clone, Debug)]
+pub struct LlmCredentials {
+    /// What opens it.
+    pub secret: Secret,
+    /// Headers that go with every call.
+    pub headers: BTreeMap<String, Secret>,
+}
+
+const COLUMNS: &str = "id, provider, adapter, secret_hint, base_url, custom_models, \
+                       has_default_models, header_names, config, created_at, updated_at";
+
+impl Catalog {
+    /// Returns a page of a project's connections, newest first.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn llm_connections(
+        &self,
+        project: ProjectId,
+        page: PageNumber,
+    ) -> StoreResult<Page<LlmConnection>> {
+        let listing = Listing {
+            columns: COLUMNS,
+            from: "FROM llm_connection WHERE project = $1",
+            order: "created_at DESC, id",
+        };
+        self.transact(move |tx| tx.page(listing, &[(&project).into()], page, read)).await
+    }
+
+    /// Keeps a connection, in place of the one to the same provider. Secrets are sealed first.
+    ///
+    /// # Errors
+    /// Fails if the server's own key cannot be read or made.
+    pub async fn keep_llm_connection(
+        &self,
+        project: ProjectId,
+        new: NewLlmConnection,
+        secrets: Secrets,
+        now: Timestamp,
+    ) -> StoreResult<LlmConnection> {
+        self.transact(move |tx| {
+            let owner = owner(&project, &new.provider);
+            let headers: BTreeMap<_, _> =
+                new.headers.iter().map(|(name, value)| (name, value.expose())).collect();
+            let headers = Secret::new(serde_json::json!(headers).to_string());
+            let names: Vec<_> = new.headers.keys().cloned().collect();
+            tx.execute(
+                "INSERT INTO llm_connection (project, id, provider, adapter, sealed_secret, \
+                 secret_hint, base_url, custom_models, has_default_models, sealed_headers, \
+                 header_names, config, created_at, updated_at) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13) \
+                 ON CONFLICT (project, provider) DO UPDATE SET adapter = excluded.adapter, \
+                 sealed_secret = excluded.sealed_secret, secret_hint = excluded.secret_hint, \
+                 base_url = excluded.base_url, custom_models = excluded.custom_models, \
+                 has_default_models = excluded.has_default_models, \
+                 sealed_headers = excluded.sealed_headers, header_names = excluded.header_names, \
+                 config = excluded.config, updated_at = excluded.updated_at",
+                &[
+                    (&project).into(),
+                    Uuid::new_v4().to_string().into(),
+                    (&new.provider).into(),
+                    new.adapter.as_str().into(),
+                    secrets.seal(&new.secret, &owner)?.into(),
+                    masked(new.secret.expose()).into(),
+                    new.base_url.into(),
+                    (&Json::from_value(&new.custom_models.into())).into(),
+                    new.has_default_models.into(),
+                    secrets.seal(&headers, &owner)?.into(),
+                    (&Json::from_value(&names.into())).into(),
+                    new.config.as_ref().into(),
+                    now.into(),
+                ],
+            )?;
+            let sql = format!(
+                "SELECT {COLUMNS} FROM llm_connection WHERE project = $1 AND provider = $2"
+            );
+            let kept = tx.one(&sql, &[(&project).into(), (&new.provider).into()], read)?;
+            kept.ok_or_else(|| StoreError::NotFound(format!("connection {}", new.provider)))
+        })
+        .await
+    }
+
+    /// Opens the secrets of the connection to a provider, for whoever is about to call it.
+    ///
+    /// # Errors
+    /// Fails if there is no such connection, or if it was sealed with another key.
+    pub async fn llm_credentials(
+        &self,
+        project: ProjectId,
+        provider: String,
+        secrets: Secrets,
+    ) -> StoreResult<LlmCredentials> {
+        self.transact(move |tx| {
+            let sql = "SELECT sealed_secret, sealed_headers FROM llm_connection \
+                       WHERE project = $1 AND provider = $2";
+            let sealed = |row: &Row<'_>| Ok((row.get::<String>(0)?, row.get::<String>(1)?));
+            let found = tx.one(sql, &[(&project).into(), (&provider).into()], sealed)?;
+            let missing = || StoreError::NotFound(format!("connection {provider}"));
+            let (secret, headers) = found.ok_or_else(missing)?;
+            let owner = owner(&project, &provider);
+            let headers = secrets.open(&headers, &owner)?;
+            let headers: BTreeMap<String, String> =
+                serde_json::from_str(headers.expose()).unwrap_or_default();
+            let headers = headers.into_iter().map(|(name, value)| (name, Secret::new(value)));
+            Ok(LlmCredentials {
+                secret: secrets.open(&secret, &owner)?,
+                headers: headers.collect(),
+            })
+        })
+        .await
+    }
+
+    /// Removes a connection.
+    ///
+    /// # Errors
+    /// Fails if there is no such connection.
+    pub async fn delete_llm_connection(&self, project: ProjectId, id: String) -> StoreResult<()> {
+        self.transact(move |tx| {
+            let sql = "DELETE FROM llm_connection WHERE project = $1 AND id = $2";
+            match tx.execute(sql, &[(&project).into(), (&id).into()])? {
+                0 => Err(StoreError::NotFound(format!("LLM connection {id}"))),
+                _ => Ok(()),
+            }
+        })
+        .await
+    }
+}
+
+/// What a secret is sealed for: moved to another row, it does not open.
+fn owner(project: &ProjectId, provider: &str) -> String {
+    format!("llm {project} {provider}")
+}
+
+impl FromColumn for LlmAdapter {
+    fn from_column(value: Value) -> Option<Self> {
+        Self::parse(&String::from_column(value)?)
+    }
+}
+
+fn read(row: &Row<'_>) -> StoreResult<LlmConnection> {
+    let texts = |json: Json| serde_json::from_str(json.as_str()).unwrap_or_default();
+    Ok(LlmConnection {
+        id: row.get(0)?,
+        provider: row.get(1)?,
+        adapter: row.get(2)?,
+        secret_hint: row.get(3)?,
+        base_url: row.get(4)?,
+        custom_models: texts(row.get(5)?),
+        has_default_models: row.get(6)?,
+        header_names: texts(row.get(7)?),
+        config: row.get(8)?,
+        created_at: row.get(9)?,
+        updated_at: row.get(10)?,
+    })
+}
