@@ -11,6 +11,8 @@ mod object;
 mod line;
 /// From lines to patches.
 pub mod transcript;
+/// From events to patches.
+pub mod event;
 
 use crate::merge::Merge;
 use crate::observation::ObservationPatch;

@@ -11,9 +11,11 @@ use crate::convention::table::{Dialect, Target};
 use crate::convention::trace::Seen;
 use crate::environment::Environment;
 use crate::field::{Act, Field, Stamp};
+use crate::id::ObservationId;
 use crate::merge::Metadata;
 use crate::observation::ObservationPatch;
-use crate::span::{AttributeValue, Origin, Span};
+use crate::payload::Json;
+use crate::span::{AttributeValue, Attributes, Origin, Span};
 use crate::trace::TracePatch;
 
 /// Which attribute tells which field.
@@ -51,6 +53,11 @@ mod tests;
 
 /// Logfire lists a model call's messages as events in this attribute.
 const LISTED_EVENTS: &str = "events";
+
+/// Attributes as a JSON object, each with its type.
+pub(crate) fn attributes_json(attributes: &Attributes) -> Json {
+    json::json(&json::Fields(json::pairs(attributes)))
+}
 
 /// The SDK that sent a request, as its headers say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -109,6 +116,7 @@ impl Interpreter {
 
     /// Turns a span into what it says. Every attribute ends up in a field or in the metadata.
     pub fn interpret(&self, mut span: Span) -> Interpreted {
+        name_by_request(&mut span);
         let mut told = ToldSpan::new(&mut span, self.known.dialect);
         let mut observation = ObservationPatch::new(span.id.clone(), Some(span.trace.clone()));
         let mut trace = TracePatch::new(span.trace.clone());
@@ -151,6 +159,19 @@ impl Interpreter {
         keys.add_ours("resourceAttributes", self.known.resource.clone());
         keys.add_ours("scope", self.known.scope.clone());
         keys.into_metadata()
+    }
+}
+
+/// Calls a model call of Claude Code by the id of its request, as its events do, so that both speak
+/// of the same record. Such a span has no children that would look for it.
+fn name_by_request(span: &mut Span) {
+    if span.name != "claude_code.llm_request" {
+        return;
+    }
+    let request = span.attributes.text("request_id").and_then(|id| ObservationId::parse(id).ok());
+    if let Some(request) = request {
+        let span_id = std::mem::replace(&mut span.id, request).to_string();
+        span.attributes.0.push(("otel.span.id".to_owned(), AttributeValue::Text(span_id)));
     }
 }
 

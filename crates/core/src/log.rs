@@ -1,3 +1,4 @@
+use crate::id::{ObservationId, TraceId};
 use crate::span::{AttributeValue, Attributes};
 use crate::time::Timestamp;
 
@@ -12,4 +13,6 @@ pub struct LogRecord {
     pub body: AttributeValue,
     /// What is known of it.
     pub attributes: Attributes,
+    /// The span during which it happened, in its trace.
+    pub during: Option<(TraceId, ObservationId)>,
 }

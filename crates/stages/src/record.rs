@@ -1,7 +1,6 @@
 //! An agent's work becomes a trace: spans and events into the store.
 
 use ratchet_core::convention::{Interpreter, Sender};
-use ratchet_core::log::LogRecord;
 use ratchet_core::span::{Origin, Span};
 use ratchet_core::time::Timestamp;
 use ratchet_store::embedded::Prepared;
@@ -12,6 +11,8 @@ use ratchet_store::telemetry::{Batch, Telemetry};
 pub mod events;
 /// What another server recorded is recorded here.
 pub mod copy;
+/// Claude Code's events.
+pub mod logs;
 /// What is too old goes.
 pub mod retention;
 
@@ -56,19 +57,4 @@ pub fn spans(telemetry: &Telemetry, arrival: Arrival, groups: Vec<Parcel<Span>>)
         scores: Vec::new(),
         received_at: arrival.received_at,
     })
-}
-
-/// What became of log records.
-#[derive(Debug)]
-pub struct Logged {
-    /// What they say, ready for `Telemetry::commit`; `None` if that is nothing.
-    pub prepared: Option<Prepared>,
-    /// How many are of programs whose logs are not recorded.
-    pub foreign: u64,
-}
-
-/// Works out what log records say. Only Claude Code's are known.
-pub fn logs(_telemetry: &Telemetry, _arrival: Arrival, groups: Vec<Parcel<LogRecord>>) -> Logged {
-    let foreign = groups.into_iter().map(|group| group.items.len() as u64).sum();
-    Logged { prepared: None, foreign }
 }

@@ -4,6 +4,9 @@
 //! a mistake there cannot hide here.
 
 mod json;
+mod log;
+
+pub use log::{LogBuilder, LogsBuilder, log, logs};
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;

@@ -189,3 +189,36 @@ fn what_is_written_from_now_on_is_recorded_too() {
     ok(ask(&another, &["import", "claude-code", home.path().to_str().unwrap()]));
     assert_eq!(traces(&another), followed, "followed and imported differ");
 }
+
+#[test]
+fn transcripts_and_events_of_one_turn_are_one_trace() {
+    let events = || {
+        let body = fixtures::all("otlp-logs").remove(0);
+        http::post("/v1/logs").json(body)
+    };
+    let record = |running: &Ratchet| ok(ask(running, &["import", "claude-code", &transcripts()]));
+    let recorded = |events_first: bool| {
+        let data = tempfile::tempdir().unwrap();
+        let running = server(data.path()).start();
+        if events_first {
+            assert_eq!(running.send(events()).status, 200);
+            record(&running);
+        } else {
+            record(&running);
+            assert_eq!(running.send(events()).status, 200);
+        }
+        traces(&running)
+    };
+    let both = recorded(true);
+    assert_eq!(both, recorded(false), "the order made a difference");
+    let turn = &both[0];
+    assert_eq!(both.len(), 3, "events made a trace of their own");
+    let steps = turn["observations"].as_array().unwrap();
+    let count = |kind: &str| steps.iter().filter(|step| step["type"] == kind).count();
+    assert_eq!(["AGENT", "GENERATION", "TOOL"].map(count), [2, 4, 3]);
+    let cost = turn["totalCost"].as_f64().unwrap();
+    assert!((cost - 0.025).abs() < 1e-9, "what Claude Code says it cost: {cost}");
+    assert_eq!(turn["userId"], "c0ffee", "only events know the user");
+    assert_eq!(turn["output"], "One file, tests/till.rs: change and refunds.");
+    assert_eq!(step(turn, "req_t1")["usageDetails"]["total"], 1052);
+}

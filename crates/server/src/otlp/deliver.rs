@@ -1,5 +1,6 @@
 use ratchet_core::convention::Sender;
 use ratchet_core::time::Timestamp;
+use ratchet_stages::record::logs::Events;
 use ratchet_stages::record::{self, Arrival};
 use ratchet_store::embedded::Prepared;
 
@@ -38,28 +39,55 @@ pub(crate) async fn deliver(app: &App, delivery: Delivery) -> ApiResult<Rejected
     let effort = delivery.received.effort();
     let signal = delivery.signal;
     let worker = app.clone();
-    let ready = app.workers.run(effort, move || prepare(&worker, delivery)).await?;
-    if let Some(prepared) = ready.prepared {
+    let Ready { work, accepted, rejected } =
+        app.workers.run(effort, move || read(&worker, delivery)).await?;
+    let prepared = match work {
+        Work::Nothing => None,
+        Work::Prepared(prepared) => Some(prepared),
+        Work::Events(events, arrival) => Some(prepare(app, effort, events, arrival).await?),
+    };
+    if let Some(prepared) = prepared {
         let began = app.clock.monotonic();
         app.store.telemetry.commit(prepared).await?;
         app.metrics.observe_commit(app.clock.monotonic().saturating_duration_since(began));
     }
     match signal {
-        Signal::Traces => app.metrics.count_spans(ready.accepted, ready.rejected.count),
-        Signal::Logs => app.metrics.count_logs(ready.accepted, ready.rejected.count),
-        Signal::Metrics => app.metrics.count_points(ready.accepted, ready.rejected.count),
+        Signal::Traces => app.metrics.count_spans(accepted, rejected.count),
+        Signal::Logs => app.metrics.count_logs(accepted, rejected.count),
+        Signal::Metrics => app.metrics.count_points(accepted, rejected.count),
     }
-    Ok(ready.rejected)
+    Ok(rejected)
 }
 
-/// A request worked out, ready to be written.
+/// A request that was read.
 struct Ready {
-    prepared: Option<Prepared>,
+    work: Work,
     accepted: u64,
     rejected: Rejected,
 }
 
-fn prepare(app: &App, delivery: Delivery) -> ApiResult<Ready> {
+/// What there is to do with a request.
+enum Work {
+    /// There is nothing to write.
+    Nothing,
+    /// It is ready to be written.
+    Prepared(Prepared),
+    /// Events whose turns may be known to the store.
+    Events(Events, Arrival),
+}
+
+async fn prepare(
+    app: &App,
+    effort: usize,
+    mut events: Events,
+    arrival: Arrival,
+) -> ApiResult<Prepared> {
+    events.locate(&app.store.telemetry, &arrival.project).await?;
+    let worker = app.clone();
+    app.workers.run(effort, move || Ok(events.prepare(&worker.store.telemetry, arrival))).await
+}
+
+fn read(app: &App, delivery: Delivery) -> ApiResult<Ready> {
     let received_at = app.clock.now();
     let body = delivery.received.unpack(&app.settings.limits)?;
     let arrival =
@@ -75,23 +103,24 @@ fn spans(app: &App, format: Format, body: &[u8], arrival: Arrival) -> ApiResult<
     let Decoded { groups, accepted, rejected } =
         decode_traces(format, body, &app.settings.limits, arrival.received_at)?;
     if groups.is_empty() {
-        return Ok(Ready { prepared: None, accepted, rejected });
+        return Ok(Ready { work: Work::Nothing, accepted, rejected });
     }
     let prepared = record::spans(&app.store.telemetry, arrival, groups);
-    Ok(Ready { prepared: Some(prepared), accepted, rejected })
+    Ok(Ready { work: Work::Prepared(prepared), accepted, rejected })
 }
 
 fn logs(app: &App, format: Format, body: &[u8], arrival: Arrival) -> ApiResult<Ready> {
     let Decoded { groups, accepted, mut rejected } =
         decode_logs(format, body, &app.settings.limits, arrival.received_at)?;
-    let logged = record::logs(&app.store.telemetry, arrival, groups);
-    if logged.foreign > 0 {
+    let events = Events::read(groups);
+    if events.foreign > 0 {
         let why = "only the events of Claude Code (claude_code.*) are recorded; set \
                    OTEL_LOGS_EXPORTER to none for other programs";
-        rejected.add(logged.foreign, why.to_owned());
+        rejected.add(events.foreign, why.to_owned());
     }
-    let accepted = accepted.saturating_sub(logged.foreign);
-    Ok(Ready { prepared: logged.prepared, accepted, rejected })
+    let accepted = accepted.saturating_sub(events.foreign);
+    let work = if events.is_empty() { Work::Nothing } else { Work::Events(events, arrival) };
+    Ok(Ready { work, accepted, rejected })
 }
 
 /// Counts the points of a request. None is kept: what Claude Code's metrics sum up is in its
@@ -109,5 +138,5 @@ fn metrics(app: &App, format: Format, body: &[u8], received_at: Timestamp) -> Ap
         let why = "metrics are not recorded; set OTEL_METRICS_EXPORTER to none";
         rejected.add(foreign, why.to_owned());
     }
-    Ok(Ready { prepared: None, accepted, rejected })
+    Ok(Ready { work: Work::Nothing, accepted, rejected })
 }

@@ -1,16 +1,16 @@
+use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::log::LogRecord;
 use ratchet_core::span::AttributeValue;
 use ratchet_core::time::Timestamp;
 
 use super::bounds::Bounds;
-use super::draft::{AttributesDraft, Fault, timestamp};
+use super::draft::{AttributesDraft, Fault, span_id, timestamp, trace_id};
 use super::json::log::LogReader;
 use super::signal::{Draft, Envelope};
 use super::wire::Fields;
 use super::{json, protobuf};
 
-/// A log record while it is being read. What it says of spans is not needed: the events that are
-/// recorded name what they belong to in their attributes.
+/// A log record while it is being read. Ids that make no sense cost only themselves.
 #[derive(Debug, Default)]
 pub(crate) struct LogDraft {
     /// Nanoseconds since 1970; zero means nobody said.
@@ -20,6 +20,8 @@ pub(crate) struct LogDraft {
     pub(crate) event_name: String,
     pub(crate) body: AttributeValue,
     pub(crate) attributes: AttributesDraft,
+    pub(crate) trace: Option<TraceId>,
+    pub(crate) span: Option<ObservationId>,
 }
 
 impl Draft for LogDraft {
@@ -53,6 +55,8 @@ impl Draft for LogDraft {
                     self.body = protobuf::any_value(field.message()?, bounds, 0)?;
                 }
                 6 => protobuf::attribute(&field, &mut self.attributes, bounds)?,
+                9 => self.trace = trace_id(field.bytes()?).ok(),
+                10 => self.span = span_id(field.bytes()?).ok(),
                 11 => self.observed = field.fixed64()?,
                 12 => self.event_name = bounds.text(field.text()?),
                 _ => {}
@@ -73,6 +77,7 @@ impl Draft for LogDraft {
             event_name: std::mem::take(&mut self.event_name),
             body: std::mem::take(&mut self.body),
             attributes: std::mem::take(&mut self.attributes).into_attributes(),
+            during: self.trace.take().zip(self.span.take()),
         })
     }
 }

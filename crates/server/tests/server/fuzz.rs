@@ -9,6 +9,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
+use ratchet_core::claude_code::transcript::{Taken, Transcript, Turns};
 use ratchet_core::convention::Sender;
 use ratchet_core::environment::Environment;
 use ratchet_core::id::TraceId;
@@ -19,9 +20,10 @@ use ratchet_remote::langfuse::wire::ingestion::IngestionBatch;
 use ratchet_remote::langfuse::wire::read::read_object;
 use ratchet_server::app::{Access, App, Limits, Settings};
 use ratchet_server::clock::Clock;
-use ratchet_server::otlp::{Format, decode_traces};
+use ratchet_server::otlp::{Format, decode_logs, decode_metrics, decode_traces};
 use ratchet_server::router::{grpc_router, router};
 use ratchet_stages::record::events::{Reach, Rules, Statements};
+use ratchet_stages::record::logs::Events;
 use ratchet_stages::record::{self, Arrival};
 use ratchet_testkit::build::{START, project};
 use ratchet_testkit::folder::DataFolder;
@@ -154,6 +156,114 @@ fn spans_in_json() {
             read: |body| read_spans(Format::Json, body),
         },
         &fixtures::all("otlp-json"),
+    );
+}
+
+/// Reads log records as a server would, up to the point where they would be written.
+fn read_logs(format: Format, body: &[u8]) -> String {
+    let decoded = match decode_logs(format, body, &Limits::default(), START) {
+        Ok(decoded) => decoded,
+        Err(error) => return error.to_string(),
+    };
+    let events = Events::read(decoded.groups);
+    let said = format!("{} foreign, {}", events.foreign, decoded.rejected.message());
+    let (project, sender) = (project("fuzz"), Sender::default());
+    events.prepare(KITCHEN.folder.telemetry(), Arrival { project, sender, received_at: START });
+    said
+}
+
+fn read_metrics(format: Format, body: &[u8]) -> String {
+    match decode_metrics(format, body, &Limits::default(), START) {
+        Ok(decoded) => format!("{} metrics, {}", decoded.accepted, decoded.rejected.message()),
+        Err(error) => error.to_string(),
+    }
+}
+
+const EVENT_WORDS: &[&str] = &[
+    "claude_code.user_prompt",
+    "claude_code.api_request",
+    "claude_code.tool_result",
+    "claude_code.",
+    "prompt.id",
+    "message.uuid",
+    "request_id",
+    "tool_use_id",
+    "agent_id",
+    "duration_ms",
+    "cost_usd",
+    "session.id",
+    "18446744073709551615",
+    "dataPoints",
+    "kvlistValue",
+];
+
+#[test]
+fn logs_in_json() {
+    feed(
+        Target {
+            name: "otlp-logs-json",
+            shape: Shape::Json,
+            dictionary: EVENT_WORDS,
+            read: |body| read_logs(Format::Json, body),
+        },
+        &fixtures::all("otlp-logs"),
+    );
+}
+
+#[test]
+fn logs_in_protobuf() {
+    let named = |key: &&str| otlp::log(key).saying("prompt.id", "p").saying(key, "x");
+    let every = otlp::logs("claude-code").with_all(EVENT_WORDS.iter().map(named));
+    let odd = otlp::log("claude_code.api_request").during(1, 1).saying("duration_ms", i64::MAX);
+    feed(
+        Target {
+            name: "otlp-logs-protobuf",
+            shape: Shape::Protobuf,
+            dictionary: EVENT_WORDS,
+            read: |body| read_logs(Format::Protobuf, body),
+        },
+        &[every.to_protobuf(), otlp::logs("x").with(odd).to_protobuf()],
+    );
+}
+
+#[test]
+fn metrics_in_json_and_protobuf() {
+    feed(
+        Target {
+            name: "otlp-metrics",
+            shape: Shape::Json,
+            dictionary: EVENT_WORDS,
+            read: |body| read_metrics(Format::Json, body) + &read_metrics(Format::Protobuf, body),
+        },
+        &fixtures::all("otlp-metrics"),
+    );
+}
+
+#[test]
+fn transcripts() {
+    fn read(file: &[u8]) -> String {
+        let text = String::from_utf8_lossy(file);
+        let (mut transcript, mut turns) = (Transcript::new(), Turns::default());
+        let taken = text.lines().map(|line| match transcript.take(line, &mut turns) {
+            Taken::Said(patches) => format!("{} patches", patches.merged().len()),
+            Taken::Nothing => "nothing".to_owned(),
+            Taken::Unknown(word) => word,
+            Taken::Malformed(why) => why,
+        });
+        taken.collect::<Vec<_>>().join("; ")
+    }
+    let folder = fixtures::folder("transcripts/-work-shop");
+    let file = folder.join("5e551011-0000-4000-8000-000000000001.jsonl");
+    let lines = std::fs::read_to_string(file).unwrap();
+    let seeds: Vec<Vec<u8>> = lines.lines().map(|line| line.as_bytes().to_vec()).collect();
+    feed(
+        Target {
+            name: "transcripts",
+            shape: Shape::Json,
+            dictionary: &["tool_result", "tool_use", "isSidechain", "agentId", "<command-"],
+            read,
+        },
+        &seeds,
     );
 }
 

@@ -11,6 +11,8 @@ mod bodies;
 mod connections;
 /// OTLP over gRPC.
 mod grpc;
+/// Events and metrics.
+mod logs;
 /// What operators see.
 mod operating;
 /// The Langfuse API.

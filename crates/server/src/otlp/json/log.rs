@@ -1,9 +1,10 @@
 use serde::de::{DeserializeSeed, Deserializer};
 
-use super::scalar::{Nanos, Text};
+use super::scalar::{Hex, Nanos, Text};
 use super::shape::{Fields, List, skip};
 use super::value::{AttributeList, Value};
 use crate::otlp::bounds::Bounds;
+use crate::otlp::draft::{span_id, trace_id};
 use crate::otlp::log::LogDraft;
 
 /// Reads a log record into a draft.
@@ -24,6 +25,12 @@ impl<'de> Fields<'de> for LogReader<'_, '_, '_> {
             }
             "eventName" | "event_name" => draft.event_name = Text(bounds).deserialize(value)?,
             "body" => draft.body = Value(bounds).deserialize(value)?,
+            "traceId" | "trace_id" => {
+                draft.trace = Hex("trace_id", trace_id).deserialize(value)?.ok();
+            }
+            "spanId" | "span_id" => {
+                draft.span = Hex("span_id", span_id).deserialize(value)?.ok();
+            }
             "attributes" => {
                 let into = &mut draft.attributes;
                 List(&mut AttributeList { into, bounds }).deserialize(value)?;
