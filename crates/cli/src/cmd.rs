@@ -8,6 +8,8 @@ pub(crate) mod keys;
 pub(crate) mod import;
 /// `ratchet projects`
 pub(crate) mod projects;
+/// `ratchet redaction`
+pub(crate) mod redaction;
 /// `ratchet backup`
 pub(crate) mod backup;
 /// `ratchet restore`
@@ -54,8 +56,10 @@ pub(crate) enum Command {
     Import(import::ImportCommand),
     /// Make, list and revoke API keys
     Keys(keys::KeysCommand),
-    /// List and make projects, and set how long they keep telemetry
+    /// List and make projects, and set how long they keep telemetry and whose pages may call
     Projects(projects::ProjectsCommand),
+    /// Say what must not be kept of whatever is recorded
+    Redaction(redaction::RedactionCommand),
     /// Copy all data into a new folder, also while a server is running
     Backup(backup::BackupArgs),
     /// Put a backup into a new data folder

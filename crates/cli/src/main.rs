@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         Command::Import(args) => cmd::import::run(&args),
         Command::Keys(args) => cmd::keys::run(&args),
         Command::Projects(args) => cmd::projects::run(&args),
+        Command::Redaction(args) => cmd::redaction::run(&args),
         Command::Backup(args) => cmd::backup::run(&args),
         Command::Restore(args) => cmd::restore::run(&args),
         Command::Compact(args) => cmd::compact::run(&args),

@@ -88,6 +88,13 @@ impl<T> Field<T> {
         self.0.and_then(|said| said.value)
     }
 
+    /// The same with another value, said as before.
+    #[must_use]
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Field<U> {
+        let said = self.0.map(|Said { stamp, value }| Said { stamp, value: value.map(change) });
+        Field(said)
+    }
+
     /// The stamp, if anything was said.
     pub fn stamp(&self) -> Option<Stamp> {
         self.0.as_ref().map(|said| said.stamp)

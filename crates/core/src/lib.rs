@@ -53,6 +53,10 @@ pub mod dataset;
 pub mod json_schema;
 /// What is too long or too deep to keep as it came.
 pub mod limit;
+/// What must not be kept.
+pub mod redact;
+/// Whose web pages may call.
+pub mod origin;
 /// Texts that must not be shown.
 pub mod secret;
 

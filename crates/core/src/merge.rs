@@ -70,6 +70,11 @@ impl Metadata {
         self.0.iter().map(|(key, said)| (key.as_str(), said))
     }
 
+    /// What was said of each key, given away.
+    pub fn into_words(self) -> impl Iterator<Item = (String, Said<Json>)> {
+        self.0.into_iter()
+    }
+
     /// The keys that have a value.
     pub fn values(&self) -> impl Iterator<Item = (&str, &Json)> {
         self.words().filter_map(|(key, said)| Some((key, said.value.as_ref()?)))

@@ -10,6 +10,10 @@ pub mod status;
 pub mod projects;
 /// API keys.
 pub mod keys;
+/// What must not be kept.
+pub mod redaction;
+/// Whose web pages may call.
+pub mod origins;
 /// A consistent copy of all data, as a stream.
 pub mod backup;
 /// The container that copy comes in.
@@ -35,6 +39,11 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(keys::revoke))
         // Not described: whoever may follow such a link is given it whole.
         .route("/api/v1/media/{project}/{media}", put(media::upload).get(media::download))
+        .routes(routes!(origins::show, origins::set))
+        .routes(routes!(redaction::list, redaction::add))
+        .routes(routes!(redaction::test))
+        .routes(routes!(redaction::remove))
+        .routes(routes!(redaction::presets))
         .routes(routes!(backup::create))
         .routes(routes!(compact::run))
 }

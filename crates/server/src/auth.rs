@@ -11,6 +11,7 @@ mod site;
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
+use axum::http::header::ORIGIN;
 use axum::http::request::Parts;
 use ratchet_stages::record::events::Reach;
 use ratchet_store::catalog::{ApiKey, Role};
@@ -153,6 +154,10 @@ async fn identify(app: &App, headers: &HeaderMap) -> ApiResult<Identity> {
         }
     };
     let (Identity::Full(caller) | Identity::PublicOnly(caller)) = &identity;
+    if headers.contains_key(ORIGIN) {
+        let intake = app.store.catalog.intake(&caller.project).await?;
+        site::refuse_strangers(headers, &intake.page_origins)?;
+    }
     app.rates
         .take(&caller.key, app.clock.monotonic())
         .map_err(|retry_after| ApiError::TooManyRequests { retry_after })?;

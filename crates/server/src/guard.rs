@@ -84,9 +84,11 @@ fn panic_words(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
-/// Lets pages of any origin call with a key: feedback comes from browsers.
+/// Lets browsers hand answers to pages that call with a key: feedback comes from browsers.
 ///
-/// Browsers attach nothing by themselves to such calls, so a page can do no more than its key.
+/// Browsers attach nothing by themselves to such calls, so a page can do no more than its key. A
+/// preflight names no key and so no project; the call itself is refused where a project has said
+/// whose pages may call.
 /// A server that asks for no key lets no other page in.
 pub(crate) async fn allow_browsers(
     State(app): State<App>,

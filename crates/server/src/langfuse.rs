@@ -30,6 +30,8 @@ mod ingestion;
 mod scores;
 /// What scores must look like.
 mod score_configs;
+/// What users say about the product.
+mod feedback;
 /// The project a key opens.
 mod projects;
 /// Traces.
@@ -81,16 +83,8 @@ pub fn routes() -> OpenApiRouter<App> {
         .merge(llm_connections::routes())
         .merge(api_keys::routes())
         .merge(organizations::routes())
-        .route("/api/public/scores", get(scores::list::first))
-        .route("/api/public/scores/{*id}", get(scores::one::first).delete(scores::one::delete))
-        .route("/api/public/v2/scores", get(scores::list::second))
-        .route("/api/public/v2/scores/{*id}", get(scores::one::second))
-        .route("/api/public/v3/scores", get(scores::typed::list))
-        .route("/api/public/score-configs", get(score_configs::list).post(score_configs::create))
-        .route(
-            "/api/public/score-configs/{id}",
-            get(score_configs::show).patch(score_configs::update),
-        )
+        .merge(score_configs::routes())
+        .merge(feedback::routes())
         .route("/api/public/v2/datasets", get(datasets::list).post(datasets::create))
         .route("/api/public/v2/datasets/{name}", get(datasets::show))
         .route("/api/public/dataset-items", get(dataset_items::list).post(dataset_items::create))

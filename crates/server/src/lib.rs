@@ -39,6 +39,8 @@ pub mod otlp;
 pub mod langfuse;
 /// Ratchet's own API.
 pub mod api;
+/// Thumbs for web pages.
+mod feedback;
 
 mod connection;
 mod guard;

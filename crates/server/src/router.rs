@@ -9,7 +9,7 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::hear_out::hear_out;
-use crate::{api, guard, health, langfuse, metrics, openapi, otlp};
+use crate::{api, feedback, guard, health, langfuse, metrics, openapi, otlp};
 
 /// How much of an unknown path is repeated to the client.
 const SHOWN_PATH_BYTES: usize = 200;
@@ -37,6 +37,7 @@ pub fn router(app: App, pages: Router) -> Router {
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default()
         .routes(routes!(openapi::show))
+        .routes(routes!(feedback::script))
         .routes(routes!(metrics::show))
         .routes(routes!(health::health))
         .routes(routes!(health::ready))

@@ -1,8 +1,11 @@
 //! An agent's work becomes a trace: spans and events into the store.
 
+use std::sync::Arc;
+
 use ratchet_core::convention::{Interpreter, Sender};
 use ratchet_core::span::{Origin, Span};
 use ratchet_core::time::Timestamp;
+use ratchet_store::catalog::Intake;
 use ratchet_store::embedded::Prepared;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::{Batch, Telemetry};
@@ -25,6 +28,8 @@ pub struct Arrival {
     pub sender: Sender,
     /// When it came in, by the server's clock.
     pub received_at: Timestamp,
+    /// What the project has settled about whatever it records.
+    pub intake: Arc<Intake>,
 }
 
 /// Spans or log records that share an origin.
@@ -50,11 +55,31 @@ pub fn spans(telemetry: &Telemetry, arrival: Arrival, groups: Vec<Parcel<Span>>)
             traces.push(said.trace);
         }
     }
-    telemetry.prepare(Batch {
+    let batch = Batch {
         project: arrival.project,
         traces,
         observations,
         scores: Vec::new(),
         received_at: arrival.received_at,
-    })
+    };
+    telemetry.prepare(redacted(batch, &arrival.intake))
+}
+
+/// Takes out of a batch what its project must not keep. Whatever is recorded passes here, or its
+/// rules would not be kept; where there are none it costs nothing.
+pub fn redacted(batch: Batch, intake: &Intake) -> Batch {
+    let rules = &intake.redactor;
+    if rules.is_empty() {
+        return batch;
+    }
+    Batch {
+        traces: batch.traces.into_iter().map(|patch| rules.trace(patch)).collect(),
+        observations: batch
+            .observations
+            .into_iter()
+            .map(|patch| rules.observation(patch))
+            .collect(),
+        scores: batch.scores.into_iter().map(|patch| rules.score(patch)).collect(),
+        ..batch
+    }
 }

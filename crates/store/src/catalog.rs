@@ -17,6 +17,12 @@ mod person;
 mod prompt;
 /// What scores must look like.
 mod score_config;
+/// What must not be kept.
+mod redaction;
+/// Whose pages may call.
+mod page_origin;
+/// What users say about the product.
+mod product_feedback;
 /// What projects have settled about whatever they record.
 mod intake;
 /// Images, sounds and files: whose they are and where they are used.
@@ -53,9 +59,11 @@ pub use llm_connection::{LlmConnection, LlmCredentials, NewLlmConnection};
 pub use media::{Media, MediaOwner, MediaUse, NewMedia, UploadReport};
 pub use model::KeptModel;
 pub use person::{NewUser, User};
+pub use product_feedback::ProductFeedback;
 pub use project::{NewProject, Project};
 pub use prompt::{NewPrompt, Prompt, PromptQuery, PromptSummary, Wanted};
 pub use queue::{NewQueue, NewQueueItem, Queue, QueueId, QueueItem};
+pub use redaction::KeptRule;
 pub use score_config::KeptScoreConfig;
 
 /// The catalog interface: one behaviour, whichever database keeps it.

@@ -79,6 +79,7 @@ const TELEMETRY_MIGRATIONS: &[Migration] = &[
 const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("embedded/migrations/catalog/0001_ground.sql"),
     include_str!("embedded/migrations/catalog/0002_score_configs.sql"),
+    include_str!("embedded/migrations/catalog/0003_redaction.sql"),
     include_str!("embedded/migrations/catalog/0004_prompts.sql"),
     include_str!("embedded/migrations/catalog/0005_datasets.sql"),
     include_str!("embedded/migrations/catalog/0006_media.sql"),

@@ -1,4 +1,5 @@
 use clap::{Args, Subcommand};
+use ratchet_server::api::origins::OriginsView;
 use ratchet_server::api::projects::{ProjectEntry, ProjectRequest, RetentionRequest};
 
 use crate::exit::Outcome;
@@ -21,6 +22,10 @@ enum Action {
     Create(CreateArgs),
     /// Set how many days a project keeps its telemetry
     SetRetention(SetRetentionArgs),
+    /// Show whose web pages may call with a project's keys
+    Origins(OriginsArgs),
+    /// Say whose web pages may call with a project's keys
+    SetOrigins(SetOriginsArgs),
 }
 
 #[derive(Args, Debug)]
@@ -57,6 +62,24 @@ struct SetRetentionArgs {
     projects: ProjectsArgs,
 }
 
+#[derive(Args, Debug)]
+struct OriginsArgs {
+    /// Which project, by name or id; needed only if there are several
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
+    #[command(flatten)]
+    projects: ProjectsArgs,
+}
+
+#[derive(Args, Debug)]
+struct SetOriginsArgs {
+    /// Origins such as `https://app.example.com`, or `any`
+    #[arg(value_name = "ORIGIN|any", required = true)]
+    origins: Vec<String>,
+    #[command(flatten)]
+    of: OriginsArgs,
+}
+
 /// How long telemetry is kept, as typed.
 #[derive(Clone, Copy, Debug)]
 enum Days {
@@ -78,6 +101,8 @@ pub(crate) fn run(command: &ProjectsCommand) -> anyhow::Result<Outcome> {
             Action::List(args) => list(args).await,
             Action::Create(args) => create(args).await,
             Action::SetRetention(args) => set_retention(args).await,
+            Action::Origins(args) => origins(args).await,
+            Action::SetOrigins(args) => set_origins(args).await,
         }
     })
 }
@@ -128,4 +153,32 @@ async fn set_retention(args: &SetRetentionArgs) -> anyhow::Result<Outcome> {
         .output
         .show(&changed.await?, |changed| projects_text(std::slice::from_ref(changed)))?;
     Ok(Outcome::Done)
+}
+
+async fn origins(args: &OriginsArgs) -> anyhow::Result<Outcome> {
+    let projects = &args.projects;
+    let origins = Target::with(&projects.target, "ratchet projects origins", async |target| {
+        let project = target.project(args.project.as_deref()).await?;
+        target.origins(&project.id).await
+    });
+    projects.output.show(&origins.await?, origins_text)?;
+    Ok(Outcome::Done)
+}
+
+async fn set_origins(args: &SetOriginsArgs) -> anyhow::Result<Outcome> {
+    let projects = &args.of.projects;
+    let origins = if args.origins == ["any"] { Vec::new() } else { args.origins.clone() };
+    let kept = Target::with(&projects.target, "ratchet projects set-origins", async |target| {
+        let project = target.project(args.of.project.as_deref()).await?;
+        target.set_origins(&project.id, OriginsView { origins }).await
+    });
+    projects.output.show(&kept.await?, origins_text)?;
+    Ok(Outcome::Done)
+}
+
+fn origins_text(kept: &OriginsView) -> String {
+    if kept.origins.is_empty() {
+        return "pages of any origin may call\n".to_owned();
+    }
+    format!("only pages of these may call:\n  {}\n", kept.origins.join("\n  "))
 }

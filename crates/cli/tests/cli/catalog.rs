@@ -136,3 +136,45 @@ fn a_server_that_is_not_there_is_told() {
     assert!(fails(launch("nonsense"), 1).contains("is no address"));
     assert!(fails(launch("https://example.com"), 1).contains("only http:// is spoken here"));
 }
+
+fn check_settled(at: &At<'_>) {
+    assert_eq!(json(at.ratchet(&["projects", "origins"]))["origins"], Value::Array(Vec::new()));
+    let set = ["projects", "set-origins", "https://App.example/", "http://localhost:5173"];
+    let kept = json(at.ratchet(&set));
+    assert_eq!(kept["origins"][1], "https://app.example");
+    assert_eq!(json(at.ratchet(&["projects", "origins"])), kept);
+    let message = fails(at.ratchet(&["projects", "set-origins", "app.example"]), 1);
+    assert!(message.contains("origins: app.example is no origin"), "{message}");
+    let freed = ok(at.ratchet(&["projects", "set-origins", "any"]));
+    assert_eq!(freed, "pages of any origin may call\n");
+
+    let presets = ok(at.ratchet(&["redaction", "presets"]));
+    assert!(presets.contains("email addresses"), "{presets}");
+    let made = json(at.ratchet(&["redaction", "add", "--preset", "email"]));
+    assert_eq!((&made["kind"], &made["replacement"]), (&"preset".into(), &"[email]".into()));
+    ok(at.ratchet(&["redaction", "add", "--field", "input.card", "--replacement", "-"]));
+    let text = r#"{"card": [1], "to": "ann@mail.example"}"#;
+    let left = ok(at.ratchet(&["redaction", "test", text]));
+    assert_eq!(left, "{\"card\": \"-\", \"to\": \"[email]\"}\n");
+    let message = fails(at.ratchet(&["redaction", "add", "--pattern", "a("]), 1);
+    assert!(message.contains("pattern: regex parse error"), "{message}");
+    let message = fails(at.ratchet(&["redaction", "add", "--pattern", "mail"]), 1);
+    assert!(message.contains("[email] would itself be redacted by mail"), "{message}");
+    let id = made["id"].as_str().unwrap();
+    assert_eq!(json(at.ratchet(&["redaction", "remove", id]))["what"], "email");
+    assert_eq!(names(&json(at.ratchet(&["redaction", "list"])), "what"), ["input.card"]);
+    let message = fails(at.ratchet(&["redaction", "remove", id]), 1);
+    assert!(message.contains("not found"), "{message}");
+}
+
+#[test]
+fn what_is_settled_is_kept_in_a_folder() {
+    let data = folder();
+    check_settled(&At::Folder(data.path()));
+}
+
+#[test]
+fn what_is_settled_is_kept_on_a_server() {
+    let data = tempfile::tempdir().unwrap();
+    check_settled(&At::Server(&server(data.path()).start()));
+}

@@ -50,6 +50,8 @@ pub mod model;
 pub mod llm_connection;
 /// Projects, keys and people, as owners see them.
 pub mod administration;
+/// What users say about the product.
+pub mod feedback;
 /// Batches of events, as sent.
 pub mod ingestion;
 

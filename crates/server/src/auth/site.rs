@@ -1,5 +1,7 @@
 use axum::http::HeaderMap;
 use axum::http::header::{HOST, ORIGIN};
+use ratchet_core::limit::elide;
+use ratchet_core::origin::PageOrigin;
 
 use crate::error::{ApiError, ApiResult};
 
@@ -21,6 +23,29 @@ pub(super) fn refuse_others(headers: &HeaderMap) -> ApiResult<()> {
             .to_owned(),
     ))
 }
+
+/// Whether the page that calls, if it is a page, is one of those that may. None named means any.
+pub(super) fn refuse_strangers(headers: &HeaderMap, known: &[PageOrigin]) -> ApiResult<()> {
+    if known.is_empty() || !headers.contains_key(ORIGIN) {
+        return Ok(());
+    }
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let origin = text(ORIGIN).unwrap_or_default();
+    let site = origin.split_once("://").map(|(_, site)| site);
+    let is_own = site.is_some() && site == text(HOST);
+    let is_known = PageOrigin::parse(origin).is_some_and(|origin| known.contains(&origin));
+    if is_own || is_known {
+        return Ok(());
+    }
+    let origin = elide(origin, SHOWN_ORIGIN_BYTES);
+    Err(ApiError::Forbidden(format!(
+        "pages of {origin} may not call with this project's keys; an owner can let them with \
+         `ratchet projects set-origins`"
+    )))
+}
+
+/// How much of a strange origin is repeated to the client.
+const SHOWN_ORIGIN_BYTES: usize = 100;
 
 const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
@@ -55,5 +80,24 @@ mod tests {
         check_site(&[("host", "localhost:3000"), ("origin", "null")], false);
         check_site(&[("host", "evil.example:3000")], false);
         check_site(&[], true);
+    }
+
+    #[test]
+    fn only_known_pages_are_let_in_once_some_are_named() {
+        let check = |known: &[&str], origin: Option<&'static str>, is_let_in: bool| {
+            let known: Vec<_> = known.iter().filter_map(|text| PageOrigin::parse(text)).collect();
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, HeaderValue::from_static("ratchet.example"));
+            headers.extend(origin.map(|origin| (ORIGIN, HeaderValue::from_static(origin))));
+            assert_eq!(refuse_strangers(&headers, &known).is_ok(), is_let_in, "{origin:?}");
+        };
+        check(&[], Some("https://evil.example"), true);
+        let app = ["https://app.example"];
+        check(&app, None, true);
+        check(&app, Some("https://app.example"), true);
+        check(&app, Some("https://ratchet.example"), true);
+        check(&app, Some("http://app.example"), false);
+        check(&app, Some("https://evil.example"), false);
+        check(&app, Some("null"), false);
     }
 }

@@ -62,6 +62,7 @@ pub(super) async fn deliver<T: Send + 'static>(
         project: scorer.caller.project,
         sender: Sender::default(),
         received_at: reading.received_at,
+        intake: reading.rules.intake.clone(),
     };
     let effort = received.effort();
     let worker = app.clone();

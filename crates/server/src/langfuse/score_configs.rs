@@ -11,8 +11,10 @@ use ratchet_remote::langfuse::wire::score_config::{
 };
 use ratchet_remote::langfuse::wire::word::Word;
 use ratchet_store::catalog::KeptScoreConfig;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use super::params::{Params, meta};
+use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
 use super::sent::Sent;
 use crate::app::App;
@@ -22,7 +24,21 @@ use crate::error::{ApiError, ApiResult};
 /// The most characters that may say what a config is for.
 const MAX_DESCRIPTION_CHARS: usize = 10_000;
 
+/// The routes of this resource.
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default().routes(routes!(list, create)).routes(routes!(show, update))
+}
+
 /// `GET /api/public/score-configs`: what scores must look like, newest first.
+#[utoipa::path(
+    get,
+    path = "/api/public/score-configs",
+    tag = "Scores",
+    params(
+        PageParams,
+    ),
+    responses((status = 200, body = Paged<ScoreConfigView>))
+)]
 pub(super) async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
@@ -36,6 +52,15 @@ pub(super) async fn list(
 }
 
 /// `GET /api/public/score-configs/{id}`: one score config.
+#[utoipa::path(
+    get,
+    path = "/api/public/score-configs/{id}",
+    tag = "Scores",
+    params(
+        ("id" = String, Path, description = "The config's id."),
+    ),
+    responses((status = 200, body = ScoreConfigView))
+)]
 pub(super) async fn show(
     State(app): State<App>,
     Reader(caller): Reader,
@@ -47,6 +72,13 @@ pub(super) async fn show(
 }
 
 /// `POST /api/public/score-configs`: makes a score config.
+#[utoipa::path(
+    post,
+    path = "/api/public/score-configs",
+    tag = "Scores",
+    request_body = CreateScoreConfig,
+    responses((status = 200, body = ScoreConfigView))
+)]
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
@@ -59,6 +91,16 @@ pub(super) async fn create(
 }
 
 /// `PATCH /api/public/score-configs/{id}`: changes a score config for scores to come.
+#[utoipa::path(
+    patch,
+    path = "/api/public/score-configs/{id}",
+    tag = "Scores",
+    params(
+        ("id" = String, Path, description = "The config's id."),
+    ),
+    request_body = UpdateScoreConfig,
+    responses((status = 200, body = ScoreConfigView))
+)]
 pub(super) async fn update(
     State(app): State<App>,
     Member(caller): Member,

@@ -26,15 +26,20 @@ mod asked;
 /// What the first shape of a score has no words for.
 pub(super) mod first_shape;
 /// Lists in numbered pages.
-pub(super) mod list;
+mod list;
 /// One score: shown and deleted.
-pub(super) mod one;
+mod one;
 /// Scores with typed values, behind a cursor.
-pub(super) mod typed;
+mod typed;
 
 /// The routes of this resource.
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::default().routes(routes!(create))
+    OpenApiRouter::default()
+        .routes(routes!(list::first, create))
+        .routes(routes!(one::first, one::delete))
+        .routes(routes!(list::second))
+        .routes(routes!(one::second))
+        .routes(routes!(typed::list))
 }
 
 /// Whether a body held one score or a list of them; the answers differ.

@@ -1,7 +1,10 @@
+use std::sync::Arc;
+
 use ratchet_core::convention::Sender;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::record::logs::Events;
 use ratchet_stages::record::{self, Arrival};
+use ratchet_store::catalog::Intake;
 use ratchet_store::embedded::Prepared;
 
 use super::{Decoded, Format, Rejected, decode_logs, decode_metrics, decode_traces};
@@ -38,9 +41,10 @@ pub(crate) struct Delivery {
 pub(crate) async fn deliver(app: &App, delivery: Delivery) -> ApiResult<Rejected> {
     let effort = delivery.received.effort();
     let signal = delivery.signal;
+    let intake = app.store.catalog.intake(&delivery.caller.project).await?;
     let worker = app.clone();
     let Ready { work, accepted, rejected } =
-        app.workers.run(effort, move || read(&worker, delivery)).await?;
+        app.workers.run(effort, move || read(&worker, delivery, intake)).await?;
     let prepared = match work {
         Work::Nothing => None,
         Work::Prepared(prepared) => Some(prepared),
@@ -87,11 +91,11 @@ async fn prepare(
     app.workers.run(effort, move || Ok(events.prepare(&worker.store.telemetry, arrival))).await
 }
 
-fn read(app: &App, delivery: Delivery) -> ApiResult<Ready> {
+fn read(app: &App, delivery: Delivery, intake: Arc<Intake>) -> ApiResult<Ready> {
     let received_at = app.clock.now();
     let body = delivery.received.unpack(&app.settings.limits)?;
-    let arrival =
-        Arrival { project: delivery.caller.project, sender: delivery.sender, received_at };
+    let Delivery { caller, sender, .. } = delivery;
+    let arrival = Arrival { project: caller.project, sender, received_at, intake };
     match delivery.signal {
         Signal::Traces => spans(app, delivery.format, &body, arrival),
         Signal::Logs => logs(app, delivery.format, &body, arrival),

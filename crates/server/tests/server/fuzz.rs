@@ -83,7 +83,7 @@ fn read_spans(format: Format, body: &[u8]) -> String {
     };
     let said = format!("{} spans, {}", decoded.accepted, decoded.rejected.message());
     let (project, sender) = (project("fuzz"), Sender::default());
-    let arrival = Arrival { project, sender, received_at: START };
+    let arrival = Arrival { project, sender, received_at: START, intake: Default::default() };
     record::spans(KITCHEN.folder.telemetry(), arrival, decoded.groups);
     said
 }
@@ -168,7 +168,10 @@ fn read_logs(format: Format, body: &[u8]) -> String {
     let events = Events::read(decoded.groups);
     let said = format!("{} foreign, {}", events.foreign, decoded.rejected.message());
     let (project, sender) = (project("fuzz"), Sender::default());
-    events.prepare(KITCHEN.folder.telemetry(), Arrival { project, sender, received_at: START });
+    events.prepare(
+        KITCHEN.folder.telemetry(),
+        Arrival { project, sender, received_at: START, intake: Default::default() },
+    );
     said
 }
 
@@ -283,7 +286,7 @@ fn batches_of_events() {
         };
         let statements = Statements::from_batch(&batch.batch, &rules);
         let (project, sender) = (project("fuzz"), Sender::default());
-        let arrival = Arrival { project, sender, received_at: START };
+        let arrival = Arrival { project, sender, received_at: START, intake: Default::default() };
         let (_, outcomes) = statements.prepare(KITCHEN.folder.telemetry(), arrival);
         let refused = outcomes.into_iter().filter_map(|outcome| outcome.result.err());
         refused.map(|refusal| refusal.to_string()).collect::<Vec<_>>().join("; ")

@@ -11,7 +11,7 @@ use tonic::{Code, Request, Response, Status};
 
 use crate::harness::{TestServer, basic};
 
-async fn export(
+pub(crate) async fn export(
     server: &TestServer,
     role: Option<Role>,
     batch: RequestBuilder,

@@ -23,5 +23,9 @@ mod client;
 mod traces;
 /// What the API promises.
 mod contract;
+/// What must not be kept.
+mod redaction;
+/// Thumbs from web pages, and what users say of the product.
+mod feedback;
 /// Decoders fed with nonsense.
 mod fuzz;

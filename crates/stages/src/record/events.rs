@@ -24,7 +24,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::Arrival;
+use super::{Arrival, redacted};
 
 mod content;
 mod observation;
@@ -156,14 +156,14 @@ impl Statements {
     ///
     /// Takes real CPU time, too.
     pub fn prepare(self, telemetry: &Telemetry, arrival: Arrival) -> (Prepared, Vec<Outcome>) {
-        let prepared = telemetry.prepare(Batch {
+        let batch = Batch {
             project: arrival.project,
             traces: self.traces,
             observations: self.observations,
             scores: self.scores,
             received_at: arrival.received_at,
-        });
-        (prepared, self.outcomes)
+        };
+        (telemetry.prepare(redacted(batch, &arrival.intake)), self.outcomes)
     }
 
     fn take_event(&mut self, event: &RawValue, rules: &Rules) -> Result<String, Refusal> {

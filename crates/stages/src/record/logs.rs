@@ -11,7 +11,7 @@ use ratchet_store::embedded::Prepared;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::{Batch, Telemetry};
 
-use super::{Arrival, Parcel};
+use super::{Arrival, Parcel, redacted};
 
 /// The events of a request, and the turns they belong to.
 #[derive(Debug, Default)]
@@ -81,12 +81,13 @@ impl Events {
                 patches.extend(event.patches(turn));
             }
         }
-        telemetry.prepare(Batch {
+        let batch = Batch {
             project: arrival.project,
             traces: patches.traces,
             observations: patches.observations,
             scores: Vec::new(),
             received_at: arrival.received_at,
-        })
+        };
+        telemetry.prepare(redacted(batch, &arrival.intake))
     }
 }

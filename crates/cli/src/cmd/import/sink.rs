@@ -4,6 +4,7 @@ use ratchet_remote::langfuse::statement;
 use ratchet_remote::langfuse::wire::ingestion::{IngestionBatch, IngestionResult};
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_server::clock::Clock;
+use ratchet_stages::record::redacted;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Batch;
 
@@ -49,7 +50,8 @@ impl<'a> Sink<'a> {
                     scores: Vec::new(),
                     received_at: Clock::System.now(),
                 };
-                Ok(folder.telemetry.record(batch).await?)
+                let intake = folder.catalog.intake(project).await?;
+                Ok(folder.telemetry.record(redacted(batch, &intake)).await?)
             }
             _ => self.send(&patches).await,
         }

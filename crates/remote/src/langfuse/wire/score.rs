@@ -163,7 +163,7 @@ impl<'de> Deserialize<'de> for ScoreView {
 }
 
 /// A score with what a list shows of its trace.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ListedScore {
     /// The score.
     #[serde(flatten)]
@@ -174,15 +174,16 @@ pub struct ListedScore {
 }
 
 /// What a list shows beside a score.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct BesideScore {
     /// The trace it judges; null where it judges none, absent where nobody asked.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<ScoreTrace>, required = false)]
     pub trace: Maybe<ScoreTrace>,
 }
 
 /// What a score shows of the trace it judges.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScoreTrace {
     /// Who the run was for.

@@ -1,13 +1,13 @@
-use ratchet_core::score::DataType;
 use ratchet_core::score::config::Category;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::maybe::Maybe;
 use super::time::Time;
-use super::word::Word;
+use super::word::DataTypeWord;
 
 /// A score config.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScoreConfigView {
     /// Its id.
@@ -21,7 +21,7 @@ pub struct ScoreConfigView {
     /// Which project it is in.
     pub project_id: String,
     /// How its values are to be read.
-    pub data_type: Word<DataType>,
+    pub data_type: DataTypeWord,
     /// Whether it takes no more scores.
     pub is_archived: bool,
     /// The least number.
@@ -39,7 +39,7 @@ pub struct ScoreConfigView {
 }
 
 /// A label and its number.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ConfigCategory {
     /// What is averaged.
     pub value: f64,
@@ -60,13 +60,13 @@ impl From<ConfigCategory> for Category {
 }
 
 /// A score config to be made.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateScoreConfig {
     /// The name that its scores get.
     pub name: String,
     /// How its values are to be read.
-    pub data_type: Word<DataType>,
+    pub data_type: DataTypeWord,
     /// The labels with their numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub categories: Option<Vec<ConfigCategory>>,
@@ -82,7 +82,7 @@ pub struct CreateScoreConfig {
 }
 
 /// What changes about a score config.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct UpdateScoreConfig {
     /// Whether it takes no more scores.
@@ -96,11 +96,14 @@ pub struct UpdateScoreConfig {
     pub categories: Option<Vec<ConfigCategory>>,
     /// The least number; null takes the bound away.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<f64>)]
     pub min_value: Maybe<f64>,
     /// The greatest number; null takes the bound away.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<f64>)]
     pub max_value: Maybe<f64>,
     /// What it is for; null takes it away.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>)]
     pub description: Maybe<String>,
 }

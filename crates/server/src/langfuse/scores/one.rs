@@ -12,7 +12,16 @@ use crate::error::{ApiError, ApiResult};
 use crate::langfuse::path::PathId;
 
 /// `GET /api/public/scores/{id}`: one score on a trace or an observation.
-pub(in crate::langfuse) async fn first(
+#[utoipa::path(
+    get,
+    path = "/api/public/scores/{*id}",
+    tag = "Scores",
+    params(
+        ("id" = String, Path, description = "The score's id."),
+    ),
+    responses((status = 200, body = ScoreView))
+)]
+pub(super) async fn first(
     State(app): State<App>,
     Reader(caller): Reader,
     PathId(id): PathId<Score>,
@@ -24,7 +33,16 @@ pub(in crate::langfuse) async fn first(
 }
 
 /// `GET /api/public/v2/scores/{id}`: one score on anything.
-pub(in crate::langfuse) async fn second(
+#[utoipa::path(
+    get,
+    path = "/api/public/v2/scores/{*id}",
+    tag = "Scores",
+    params(
+        ("id" = String, Path, description = "The score's id."),
+    ),
+    responses((status = 200, body = ScoreView))
+)]
+pub(super) async fn second(
     State(app): State<App>,
     Reader(caller): Reader,
     PathId(id): PathId<Score>,
@@ -34,7 +52,16 @@ pub(in crate::langfuse) async fn second(
 }
 
 /// `DELETE /api/public/scores/{id}`: deletes one score on anything.
-pub(in crate::langfuse) async fn delete(
+#[utoipa::path(
+    delete,
+    path = "/api/public/scores/{*id}",
+    tag = "Scores",
+    params(
+        ("id" = String, Path, description = "The score's id."),
+    ),
+    responses((status = 204, description = "It is gone"))
+)]
+pub(super) async fn delete(
     State(app): State<App>,
     Member(caller): Member,
     PathId(id): PathId<Score>,

@@ -4,6 +4,7 @@ use ratchet_core::score::{DataType, Score, ScoreSource};
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::page::{SliceMeta, Sliced};
 use ratchet_remote::langfuse::wire::score::v3::TypedScore;
+use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::word::Spelled;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{Compare, Condition, ScoreColumn, ScoreQuery, ScoresOn, Test};
@@ -38,7 +39,35 @@ impl Spelled for Group {
 }
 
 /// `GET /api/public/v3/scores`: scores on anything, newest first.
-pub(in crate::langfuse) async fn list(
+#[utoipa::path(
+    get,
+    path = "/api/public/v3/scores",
+    tag = "Scores",
+    params(
+        ("limit" = Option<u64>, Query, description = "Scores at most, up to 100."),
+        ("cursor" = Option<String>, Query, description = "Where the last answer stopped."),
+        ("fields" = Option<String>, Query, description = "Groups beside the core, with commas: details, subject, annotation."),
+        ("id" = Option<String>, Query, description = "One of these ids, with commas."),
+        ("name" = Option<String>, Query, description = "One of these names, with commas."),
+        ("source" = Option<String>, Query, description = "One of these sources, with commas."),
+        ("dataType" = Option<String>, Query, description = "One of these data types, with commas."),
+        ("environment" = Option<String>, Query, description = "One of these environments, with commas."),
+        ("configId" = Option<String>, Query, description = "One of these score configs, with commas."),
+        ("queueId" = Option<String>, Query, description = "One of these annotation queues, with commas."),
+        ("authorUserId" = Option<String>, Query, description = "One of these people, with commas."),
+        ("value" = Option<String>, Query, description = "One of these values, with commas; needs one dataType."),
+        ("valueMin" = Option<f64>, Query, description = "The least value; needs dataType=NUMERIC."),
+        ("valueMax" = Option<f64>, Query, description = "The greatest value; needs dataType=NUMERIC."),
+        ("traceId" = Option<String>, Query, description = "Judges one of these traces, with commas."),
+        ("sessionId" = Option<String>, Query, description = "Judges one of these sessions, with commas."),
+        ("observationId" = Option<String>, Query, description = "Judges one of these observations, with commas; needs traceId."),
+        ("experimentId" = Option<String>, Query, description = "Judges one of these dataset runs, with commas."),
+        ("fromTimestamp" = Option<Time>, Query, description = "Given then or later."),
+        ("toTimestamp" = Option<Time>, Query, description = "Given before."),
+    ),
+    responses((status = 200, body = Sliced<TypedScore>))
+)]
+pub(super) async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
     mut params: Params,

@@ -28,7 +28,7 @@ fn settled() -> Intake {
     let values = ConfigValues::Numeric { min: Some(0.0), max: Some(5.0) };
     let (id, name) = ("c".to_owned(), "stars".to_owned());
     let config = ScoreConfig { id: id.clone(), name, values, is_archived: false };
-    Intake { score_configs: [(id, config)].into() }
+    Intake { score_configs: [(id, config)].into(), ..Intake::default() }
 }
 
 fn raw(json: &str) -> Raw {

@@ -1,14 +1,15 @@
-use ratchet_core::score::{DataType, Score, ScoreSource, ScoreTarget, ScoreValue};
+use ratchet_core::score::{DataType, Score, ScoreTarget, ScoreValue};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::langfuse::wire::ingestion::ScoreInput;
 use crate::langfuse::wire::json::{Raw, object};
 use crate::langfuse::wire::maybe::Maybe;
 use crate::langfuse::wire::time::Time;
-use crate::langfuse::wire::word::Word;
+use crate::langfuse::wire::word::{DataTypeWord, SourceWord, Word};
 
 /// A score whose value is a number, a truth or a text, as its data type says.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TypedScore {
     /// Its id.
@@ -20,9 +21,9 @@ pub struct TypedScore {
     /// The verdict.
     pub value: ScoreInput,
     /// How to read the verdict.
-    pub data_type: Word<DataType>,
+    pub data_type: DataTypeWord,
     /// Who says so.
-    pub source: Word<ScoreSource>,
+    pub source: SourceWord,
     /// When it was first given.
     pub timestamp: Time,
     /// Where the judged run ran.
@@ -33,27 +34,33 @@ pub struct TypedScore {
     pub updated_at: Time,
     /// Why. With the group `details`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>, required = false)]
     pub comment: Maybe<String>,
     /// The score config it follows. With the group `details`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>, required = false)]
     pub config_id: Maybe<String>,
     /// Keys and values of the client's own. With the group `details`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<Raw>, required = false)]
     pub metadata: Maybe<Raw>,
     /// The person who gave it. With the group `annotation`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>, required = false)]
     pub author_user_id: Maybe<String>,
     /// The annotation queue it was given in. With the group `annotation`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<String>, required = false)]
     pub queue_id: Maybe<String>,
     /// What it judges. With the group `subject`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub subject: Option<ScoreSubject>,
 }
 
 /// What a score judges.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "lowercase")]
 pub enum ScoreSubject {
     /// A whole run.
     Trace {
@@ -65,7 +72,7 @@ pub enum ScoreSubject {
         /// Its id.
         id: String,
         /// The run it is a step of.
-        #[serde(default)]
+        #[serde(default, rename = "traceId")]
         trace_id: Option<String>,
     },
     /// Runs that belong together.

@@ -1,0 +1,166 @@
+use clap::{Args, Subcommand};
+use ratchet_server::api::redaction::{PresetView, RuleRequest, RuleView, TrialRequest};
+
+use crate::exit::Outcome;
+use crate::print::{OutputArgs, table};
+use crate::runtime;
+use crate::target::{Target, TargetArgs};
+
+/// `ratchet redaction …`
+#[derive(Args, Debug)]
+pub(crate) struct RedactionCommand {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the rules of a project
+    List(RedactionArgs),
+    /// Add a rule for whatever is recorded from now on
+    Add(AddArgs),
+    /// Remove a rule; what was redacted stays so
+    Remove(RemoveArgs),
+    /// Show what the rules leave of a text
+    Test(TestArgs),
+    /// List the presets that rules can name
+    Presets(RedactionArgs),
+}
+
+#[derive(Args, Debug)]
+struct RedactionArgs {
+    #[command(flatten)]
+    target: TargetArgs,
+    /// Which project, by name or id; needed only if there are several
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Args, Debug)]
+struct AddArgs {
+    #[command(flatten)]
+    what: WhatArgs,
+    /// What to put in its place [default: the preset's, or `[redacted]`]
+    #[arg(long, value_name = "TEXT")]
+    replacement: Option<String>,
+    #[command(flatten)]
+    redaction: RedactionArgs,
+}
+
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+struct WhatArgs {
+    /// A regular expression to look for in every text
+    #[arg(long, value_name = "REGEX")]
+    pattern: Option<String>,
+    /// A place such as `input.user.email`; a star stands for any key
+    #[arg(long, value_name = "PATH")]
+    field: Option<String>,
+    /// A pattern that comes with Ratchet; see `ratchet redaction presets`
+    #[arg(long, value_name = "NAME")]
+    preset: Option<String>,
+}
+
+#[derive(Args, Debug)]
+struct RemoveArgs {
+    /// The rule, by its id
+    rule: String,
+    #[command(flatten)]
+    redaction: RedactionArgs,
+}
+
+#[derive(Args, Debug)]
+struct TestArgs {
+    /// A text, or a JSON document
+    text: String,
+    /// The field it would be in, such as `input` or `metadata`
+    #[arg(long, value_name = "FIELD", default_value = "input")]
+    field: String,
+    #[command(flatten)]
+    redaction: RedactionArgs,
+}
+
+/// Runs `ratchet redaction`.
+pub(crate) fn run(command: &RedactionCommand) -> anyhow::Result<Outcome> {
+    runtime::block_on(async {
+        match &command.action {
+            Action::List(args) => list(args).await,
+            Action::Add(args) => add(args).await,
+            Action::Remove(args) => remove(args).await,
+            Action::Test(args) => test(args).await,
+            Action::Presets(args) => presets(args).await,
+        }
+    })
+}
+
+async fn list(args: &RedactionArgs) -> anyhow::Result<Outcome> {
+    let rules = Target::with(&args.target, "ratchet redaction list", async |target| {
+        let project = target.project(args.project.as_deref()).await?;
+        target.redaction_rules(&project.id).await
+    });
+    args.output.show(&rules.await?, |rules| rules_text(rules))?;
+    Ok(Outcome::Done)
+}
+
+fn rules_text(rules: &[RuleView]) -> String {
+    let row = |rule: &RuleView| {
+        let RuleView { id, kind, what, replacement, created_at } = rule;
+        [id, kind, what, replacement, created_at].map(Clone::clone)
+    };
+    let rows: Vec<_> = rules.iter().map(row).collect();
+    table(["ID", "KIND", "WHAT", "REPLACEMENT", "SINCE"], &rows)
+}
+
+async fn add(args: &AddArgs) -> anyhow::Result<Outcome> {
+    let redaction = &args.redaction;
+    let request = RuleRequest {
+        pattern: args.what.pattern.clone(),
+        field: args.what.field.clone(),
+        preset: args.what.preset.clone(),
+        replacement: args.replacement.clone(),
+    };
+    let added = Target::with(&redaction.target, "ratchet redaction add", async |target| {
+        let project = target.project(redaction.project.as_deref()).await?;
+        target.add_redaction_rule(&project.id, request).await
+    });
+    redaction.output.show(&added.await?, |rule| rules_text(std::slice::from_ref(rule)))?;
+    Ok(Outcome::Done)
+}
+
+async fn remove(args: &RemoveArgs) -> anyhow::Result<Outcome> {
+    let redaction = &args.redaction;
+    let removed = Target::with(&redaction.target, "ratchet redaction remove", async |target| {
+        let project = target.project(redaction.project.as_deref()).await?;
+        target.remove_redaction_rule(&project.id, &args.rule).await
+    });
+    redaction.output.show(&removed.await?, |rule| format!("{} is removed\n", rule.what))?;
+    Ok(Outcome::Done)
+}
+
+async fn test(args: &TestArgs) -> anyhow::Result<Outcome> {
+    let redaction = &args.redaction;
+    let request = TrialRequest { text: args.text.clone(), field: Some(args.field.clone()) };
+    let left = Target::with(&redaction.target, "ratchet redaction test", async |target| {
+        let project = target.project(redaction.project.as_deref()).await?;
+        target.try_redaction(&project.id, request).await
+    });
+    redaction.output.show(&left.await?, |left| format!("{}\n", left.text))?;
+    Ok(Outcome::Done)
+}
+
+async fn presets(args: &RedactionArgs) -> anyhow::Result<Outcome> {
+    let presets = Target::with(&args.target, "ratchet redaction presets", async |target| {
+        target.redaction_presets().await
+    });
+    args.output.show(&presets.await?, |presets| {
+        let row = |preset: &PresetView| {
+            let PresetView { name, finds, pattern, replacement } = preset;
+            [name, finds, replacement, pattern].map(Clone::clone)
+        };
+        let rows: Vec<_> = presets.iter().map(row).collect();
+        table(["NAME", "FINDS", "REPLACEMENT", "PATTERN"], &rows)
+    })?;
+    Ok(Outcome::Done)
+}

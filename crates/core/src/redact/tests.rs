@@ -1,0 +1,252 @@
+use proptest::prelude::*;
+
+use super::path::{FieldPath, Root};
+use super::*;
+use crate::arbitrary::{observation_patch, score_patch, trace_patch};
+use crate::payload::{Json, Payload};
+
+fn pattern(pattern: &str) -> Rule {
+    Rule { what: What::Pattern(pattern.to_owned()), replacement: DEFAULT_REPLACEMENT.to_owned() }
+}
+
+fn field(path: &str) -> Rule {
+    Rule { what: What::Field(path.to_owned()), replacement: DEFAULT_REPLACEMENT.to_owned() }
+}
+
+fn preset(name: &str) -> Redactor {
+    let replacement = preset::find(name).unwrap().replacement.clone();
+    Redactor::new(&[Rule { what: What::Preset(name.to_owned()), replacement }]).unwrap()
+}
+
+#[track_caller]
+fn check_json(rules: &[Rule], json: &str, expected: &str) {
+    let redactor = Redactor::new(rules).unwrap();
+    let clean = redactor.json(Json::parse(json).unwrap(), Root::Input);
+    assert_eq!(clean.as_str(), expected);
+}
+
+#[test]
+fn what_is_not_found_stays_to_the_byte() {
+    let json = r#" { "a\"b" : [1.50, "\u00e9\\", 12345678901234567890, "日本", {}, [], null] } "#;
+    check_json(&[pattern("secret"), field("input.x.y"), field("output")], json, json);
+}
+
+#[test]
+fn patterns_see_strings_keys_and_numbers() {
+    let rules = [pattern(r"4\d{3}")];
+    check_json(
+        &rules,
+        r#"{"4111": "x4222y", "n": [4333, 1]}"#,
+        r#"{"[redacted]": "x[redacted]y", "n": ["[redacted]", 1]}"#,
+    );
+    check_json(&rules, r#""4\u0031\u0031\u0031""#, r#""[redacted]""#);
+}
+
+#[test]
+fn paths_lead_through_keys_lists_and_stars() {
+    let json = r#"{"user": {"email": "a", "id": 7}, "list": [{"t": 1}, {"t": {"x": [2]}}]}"#;
+    check_json(
+        &[field("input.user.email")],
+        json,
+        r#"{"user": {"email": "[redacted]", "id": 7}, "list": [{"t": 1}, {"t": {"x": [2]}}]}"#,
+    );
+    check_json(
+        &[field("input.list.*.t")],
+        json,
+        r#"{"user": {"email": "a", "id": 7}, "list": [{"t": "[redacted]"}, {"t": "[redacted]"}]}"#,
+    );
+    check_json(
+        &[field("input.list.1")],
+        json,
+        r#"{"user": {"email": "a", "id": 7}, "list": [{"t": 1}, "[redacted]"]}"#,
+    );
+    check_json(&[field("input")], json, r#""[redacted]""#);
+}
+
+#[test]
+fn a_key_with_dots_is_one_step_and_several() {
+    let json = r#"{"user.email": "a", "user": {"email": "b"}, "x.y": {"token": "c"}}"#;
+    check_json(
+        &[field("input.user.email"), field("input.*.token")],
+        json,
+        r#"{"user.email": "[redacted]", "user": {"email": "[redacted]"}, "x.y": {"token": "[redacted]"}}"#,
+    );
+    check_json(
+        &[field("input.user")],
+        json,
+        r#"{"user.email": "[redacted]", "user": "[redacted]", "x.y": {"token": "c"}}"#,
+    );
+}
+
+#[test]
+fn a_text_that_is_a_document_is_treated_as_one() {
+    let redactor = Redactor::new(&[field("input.key"), pattern("x@y")]).unwrap();
+    let clean = |text: &str| redactor.payload(Payload::Text(text.into()), Root::Input);
+    assert_eq!(
+        clean(r#"{"key": 1, "b": "x@y"}"#).as_str(),
+        r#"{"key": "[redacted]", "b": "[redacted]"}"#
+    );
+    assert_eq!(clean("write to x@y").as_str(), "write to [redacted]");
+    assert_eq!(clean("{broken x@y").as_str(), "{broken [redacted]");
+}
+
+#[test]
+fn a_match_that_a_replacement_makes_is_found_too() {
+    let rules =
+        [Rule { what: What::Pattern("b".to_owned()), replacement: "-".to_owned() }, pattern("a-a")];
+    assert_eq!(Redactor::new(&rules).unwrap().text("xabax"), "x[redacted]x");
+    let endless = Rule { what: What::Pattern("ab".to_owned()), replacement: "b".to_owned() };
+    let endless = Redactor::new(&[endless]).unwrap();
+    assert_eq!(endless.text(&format!("{}b", "a".repeat(50))), "b");
+}
+
+#[track_caller]
+fn refused(rules: &[Rule], words: &str) {
+    let refusal = Redactor::new(rules).unwrap_err().to_string();
+    assert!(refusal.contains(words), "{refusal}");
+}
+
+#[test]
+fn rules_that_make_no_sense_are_refused() {
+    refused(&[pattern("(")], "pattern: regex parse error");
+    refused(&[pattern("a*")], "matches the empty text");
+    refused(&[pattern("")], "pattern: 1 to 1000 characters");
+    refused(&[pattern(r"\w{900}{900}")], "pattern: Compiled regex exceeds size limit");
+    refused(&[pattern("red")], "replacement: [redacted] would itself be redacted by red");
+    refused(&[field("id")], "field: id is none of input, output, metadata");
+    refused(&[field("input..x")], "field: input..x has an empty step");
+    let unknown = Rule { what: What::Preset("shoe".to_owned()), replacement: "x".to_owned() };
+    refused(&[unknown], "preset: shoe is not one of email, card");
+    refused(&vec![pattern("x@y"); 101], "at most 100");
+    let silent = Rule { replacement: String::new(), ..pattern("x") };
+    refused(&[silent], "replacement: 1 to 100 characters");
+}
+
+#[test]
+fn presets_find_what_they_say() {
+    for preset in preset::all() {
+        assert!(!super::tests::preset(&preset.name).is_empty());
+    }
+    let key = format!("key=sk-{}-{};", "ant", "a1B2".repeat(6));
+    assert_eq!(preset("api-key").text(&key), "key=[api key];");
+    for (name, text, expected) in [
+        ("email", "to Ann.Lee+x@mail.example.org!", "to [email]!"),
+        ("email", "user@host and a@b", "user@host and a@b"),
+        ("card", "4111 1111 1111 1111, 5500-0000-0000-0004", "[card], [card]"),
+        ("card", "378282246310005", "[card]"),
+        (
+            "card",
+            "at 1763200000000000000 ns, id 41111111",
+            "at 1763200000000000000 ns, id 41111111",
+        ),
+        ("iban", "DE89 3704 0044 0532 0130 00", "[iban]"),
+        ("phone", "call +49 (30) 901820 now", "call [phone] now"),
+        ("api-key", "AKIAABCDEFGHIJKLMNOP", "[api key]"),
+        ("api-key", "a task-force, sk-lf", "a task-force, sk-lf"),
+        ("bearer", "Authorization: Bearer abcdef123456", "Authorization: [token]"),
+        (
+            "private-key",
+            "-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----",
+            "[private key]",
+        ),
+    ] {
+        assert_eq!(preset(name).text(text), expected, "{name}");
+    }
+}
+
+#[test]
+fn every_field_can_be_named() {
+    for root in Root::ALL {
+        assert!(FieldPath::parse(&format!("{}.a.*", root.as_str())).is_ok());
+    }
+}
+
+/// Rules of which random texts make many matches.
+fn rules() -> Redactor {
+    let short = |what: &str, replacement: &str| Rule {
+        what: What::Pattern(what.to_owned()),
+        replacement: replacement.to_owned(),
+    };
+    let rules = [
+        short("[ab]{2}", "-"),
+        short("c-*d", "_"),
+        short(r"\d{3}", "#"),
+        field("input.a"),
+        field("metadata.*.b"),
+        field("comment"),
+    ];
+    Redactor::new(&rules).unwrap()
+}
+
+fn document() -> impl Strategy<Value = serde_json::Value> {
+    let leaf = prop_oneof![
+        Just(serde_json::Value::Null),
+        any::<bool>().prop_map(Into::into),
+        any::<i64>().prop_map(Into::into),
+        any::<f64>().prop_map(Into::into),
+        "[abcd1 \"\\\\é-]{0,8}".prop_map(Into::into),
+    ];
+    leaf.prop_recursive(4, 32, 4, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(serde_json::Value::from),
+            proptest::collection::hash_map("[abcd.1]{0,3}", inner, 0..4)
+                .prop_map(|map| serde_json::Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+/// Every text that a pattern looks at.
+fn texts(value: &serde_json::Value) -> Vec<String> {
+    match value {
+        serde_json::Value::Object(map) => {
+            map.iter().flat_map(|(key, value)| [vec![key.clone()], texts(value)].concat()).collect()
+        }
+        serde_json::Value::Array(list) => list.iter().flat_map(texts).collect(),
+        serde_json::Value::String(text) => vec![text.clone()],
+        other => vec![other.to_string()],
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_match_survives_in_a_text(text in "[abcd1 -]{0,30}") {
+        let rules = rules();
+        let clean = rules.text(&text).into_owned();
+        prop_assert!(rules.patterns.iter().all(|pattern| !pattern.regex.is_match(&clean)));
+        prop_assert_eq!(rules.text(&clean), clean.clone());
+    }
+
+    #[test]
+    fn no_match_survives_in_a_document(value in document()) {
+        let rules = rules();
+        let json = Json::from_value(&value);
+        let clean = rules.json(json, Root::Input);
+        let read: serde_json::Value = serde_json::from_str(clean.as_str()).unwrap();
+        for text in texts(&read) {
+            let survives = rules.patterns.iter().any(|pattern| pattern.regex.is_match(&text));
+            prop_assert!(!survives, "{text} in {}", clean.as_str());
+        }
+        prop_assert!(read.get("a").is_none_or(|value| value == DEFAULT_REPLACEMENT));
+        prop_assert_eq!(rules.json(clean.clone(), Root::Input), clean);
+    }
+
+    #[test]
+    fn patches_are_redacted_once_and_for_all(
+        trace in trace_patch(), observation in observation_patch(), score in score_patch()
+    ) {
+        let rules = rules();
+        let (trace, observation) = (rules.trace(trace), rules.observation(observation));
+        let score = rules.score(score);
+        prop_assert_eq!(rules.trace(trace.clone()), trace);
+        prop_assert_eq!(rules.observation(observation.clone()), observation);
+        prop_assert_eq!(rules.score(score.clone()), score);
+    }
+
+    #[test]
+    fn without_rules_nothing_changes(trace in trace_patch(), score in score_patch()) {
+        let none = Redactor::default();
+        prop_assert!(none.is_empty());
+        prop_assert_eq!(none.trace(trace.clone()), trace);
+        prop_assert_eq!(none.score(score.clone()), score);
+    }
+}

@@ -1,0 +1,86 @@
+use axum::Json;
+use axum::extract::{Path, State};
+use ratchet_core::origin::PageOrigin;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::projects::project_id;
+use crate::app::App;
+use crate::auth::Owner;
+use crate::body::JsonBody;
+use crate::error::{ApiError, ApiResult};
+
+/// The most origins of one project.
+const MAX_ORIGINS: usize = 100;
+
+/// Whose pages may call with a project's keys; anyone's when empty.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OriginsView {
+    /// Origins such as `https://app.example.com`.
+    pub origins: Vec<String>,
+}
+
+impl From<Vec<PageOrigin>> for OriginsView {
+    fn from(origins: Vec<PageOrigin>) -> Self {
+        Self { origins: origins.iter().map(ToString::to_string).collect() }
+    }
+}
+
+impl OriginsView {
+    /// Checks the origins.
+    ///
+    /// # Errors
+    /// 400, naming the first that is none.
+    pub fn check(self) -> ApiResult<Vec<PageOrigin>> {
+        if self.origins.len() > MAX_ORIGINS {
+            return Err(ApiError::Invalid(format!("origins: at most {MAX_ORIGINS}")));
+        }
+        let origin = |text: &String| {
+            PageOrigin::parse(text).ok_or_else(|| {
+                let why = "is no origin such as https://app.example.com";
+                ApiError::Invalid(format!("origins: {} {why}", text.escape_debug()))
+            })
+        };
+        self.origins.iter().map(origin).collect()
+    }
+}
+
+/// `GET /api/v1/projects/{project}/origins`: whose web pages may call with the project's keys.
+#[utoipa::path(
+    get,
+    path = "/api/v1/projects/{project}/origins",
+    tag = "Administration",
+    params(
+        ("project" = String, Path, description = "The project's id."),
+    ),
+    responses((status = 200, body = OriginsView))
+)]
+pub(super) async fn show(
+    State(app): State<App>,
+    _: Owner,
+    Path(project): Path<String>,
+) -> ApiResult<Json<OriginsView>> {
+    Ok(Json(app.store.catalog.page_origins(project_id(&project)?).await?.into()))
+}
+
+/// `PUT /api/v1/projects/{project}/origins`: says whose web pages may call; nobody named is anyone.
+#[utoipa::path(
+    put,
+    path = "/api/v1/projects/{project}/origins",
+    tag = "Administration",
+    params(
+        ("project" = String, Path, description = "The project's id."),
+    ),
+    request_body = OriginsView,
+    responses((status = 200, body = OriginsView))
+)]
+pub(super) async fn set(
+    State(app): State<App>,
+    _: Owner,
+    Path(project): Path<String>,
+    JsonBody(request): JsonBody<OriginsView>,
+) -> ApiResult<Json<OriginsView>> {
+    let (project, origins) = (project_id(&project)?, request.check()?);
+    Ok(Json(app.store.catalog.set_page_origins(project, origins).await?.into()))
+}

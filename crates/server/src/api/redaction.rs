@@ -1,0 +1,232 @@
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use ratchet_core::redact::preset::{self, Preset};
+use ratchet_core::redact::{DEFAULT_REPLACEMENT, Redactor, Rule, RuleError, What};
+use ratchet_store::catalog::KeptRule;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::projects::project_id;
+use crate::app::App;
+use crate::auth::Owner;
+use crate::body::JsonBody;
+use crate::error::{ApiError, ApiResult};
+
+/// A redaction rule, as clients see it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleView {
+    /// Its id.
+    pub id: String,
+    /// `pattern`, `field` or `preset`.
+    pub kind: String,
+    /// The pattern, the path or the preset's name.
+    pub what: String,
+    /// What stands in place of what is found.
+    pub replacement: String,
+    /// Since when, RFC 3339.
+    pub created_at: String,
+}
+
+impl From<KeptRule> for RuleView {
+    fn from(kept: KeptRule) -> Self {
+        Self {
+            id: kept.id,
+            kind: kept.rule.what.kind().to_owned(),
+            what: kept.rule.what.text().to_owned(),
+            replacement: kept.rule.replacement,
+            created_at: kept.created_at.to_string(),
+        }
+    }
+}
+
+/// A redaction rule to be added: one of pattern, field and preset.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RuleRequest {
+    /// A regular expression, looked for in every text.
+    pub pattern: Option<String>,
+    /// A path such as `input.user.email`.
+    pub field: Option<String>,
+    /// The name of a preset.
+    pub preset: Option<String>,
+    /// What stands in place of what is found; the preset's, or `[redacted]`, when left out.
+    pub replacement: Option<String>,
+}
+
+impl RuleRequest {
+    /// Checks the request by itself; whether it goes with other rules is seen when it is added.
+    ///
+    /// # Errors
+    /// 400, naming the field.
+    pub fn check(self) -> ApiResult<Rule> {
+        let what = match (self.pattern, self.field, self.preset) {
+            (Some(pattern), None, None) => What::Pattern(pattern),
+            (None, Some(field), None) => What::Field(field),
+            (None, None, Some(name)) => What::Preset(name),
+            _ => {
+                let why = "pattern, field, preset: give one of the three".to_owned();
+                return Err(ApiError::Invalid(why));
+            }
+        };
+        let usual = match &what {
+            What::Preset(name) => &preset::find(name).map_err(|why| refused(&why))?.replacement,
+            What::Pattern(_) | What::Field(_) => DEFAULT_REPLACEMENT,
+        };
+        let replacement = self.replacement.unwrap_or_else(|| usual.to_owned());
+        let rule = Rule { what, replacement };
+        Redactor::new(std::slice::from_ref(&rule)).map_err(|why| refused(&why))?;
+        Ok(rule)
+    }
+}
+
+/// What is wrong with a rule, for a client.
+pub fn refused(why: &RuleError) -> ApiError {
+    ApiError::Invalid(why.to_string())
+}
+
+/// A preset, as clients see it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PresetView {
+    /// Its name.
+    pub name: String,
+    /// What it finds.
+    pub finds: String,
+    /// Its regular expression.
+    pub pattern: String,
+    /// What stands in place of what is found.
+    pub replacement: String,
+}
+
+impl From<&Preset> for PresetView {
+    fn from(preset: &Preset) -> Self {
+        let Preset { name, finds, pattern, replacement } = preset.clone();
+        Self { name, finds, pattern, replacement }
+    }
+}
+
+/// A text to try the rules on.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrialRequest {
+    /// The text.
+    pub text: String,
+    /// The field it would be in: `input`, `output` …; `input` when left out.
+    pub field: Option<String>,
+}
+
+/// What the rules leave of a text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TrialView {
+    /// What is left.
+    pub text: String,
+}
+
+impl TrialRequest {
+    /// Applies rules to the text.
+    ///
+    /// # Errors
+    /// 400 if there is no such field.
+    pub fn run(&self, rules: Vec<KeptRule>) -> ApiResult<TrialView> {
+        let rules: Vec<Rule> = rules.into_iter().map(|kept| kept.rule).collect();
+        let redactor = Redactor::new(&rules).map_err(|why| refused(&why))?;
+        let field = self.field.as_deref().unwrap_or("input");
+        let text = redactor.trial(&self.text, field).map_err(|why| refused(&why))?;
+        Ok(TrialView { text })
+    }
+}
+
+/// `GET /api/v1/redaction/presets`: patterns with a name that rules can refer to.
+#[utoipa::path(
+    get,
+    path = "/api/v1/redaction/presets",
+    tag = "Administration",
+    responses((status = 200, body = Vec<PresetView>))
+)]
+pub(super) async fn presets(_: Owner) -> Json<Vec<PresetView>> {
+    Json(preset::all().iter().map(PresetView::from).collect())
+}
+
+/// `GET /api/v1/projects/{project}/redaction`: what must not be kept, oldest rule first.
+#[utoipa::path(
+    get,
+    path = "/api/v1/projects/{project}/redaction",
+    tag = "Administration",
+    params(
+        ("project" = String, Path, description = "The project's id."),
+    ),
+    responses((status = 200, body = Vec<RuleView>))
+)]
+pub(super) async fn list(
+    State(app): State<App>,
+    _: Owner,
+    Path(project): Path<String>,
+) -> ApiResult<Json<Vec<RuleView>>> {
+    let rules = app.store.catalog.redaction_rules(project_id(&project)?).await?;
+    Ok(Json(rules.into_iter().map(RuleView::from).collect()))
+}
+
+/// `POST /api/v1/projects/{project}/redaction`: adds a rule for whatever is recorded from now on.
+#[utoipa::path(
+    post,
+    path = "/api/v1/projects/{project}/redaction",
+    tag = "Administration",
+    params(
+        ("project" = String, Path, description = "The project's id."),
+    ),
+    request_body = RuleRequest,
+    responses((status = 201, body = RuleView))
+)]
+pub(super) async fn add(
+    State(app): State<App>,
+    _: Owner,
+    Path(project): Path<String>,
+    JsonBody(request): JsonBody<RuleRequest>,
+) -> ApiResult<(StatusCode, Json<RuleView>)> {
+    let (project, rule) = (project_id(&project)?, request.check()?);
+    let added = app.store.catalog.add_redaction_rule(project, rule, app.clock.now()).await?;
+    let added = added.map_err(|why| refused(&why))?;
+    Ok((StatusCode::CREATED, Json(added.into())))
+}
+
+/// `DELETE /api/v1/projects/{project}/redaction/{rule}`: removes a rule; what was redacted stays so.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/projects/{project}/redaction/{rule}",
+    tag = "Administration",
+    params(
+        ("project" = String, Path, description = "The project's id."),
+        ("rule" = String, Path, description = "The rule's id."),
+    ),
+    responses((status = 200, body = RuleView))
+)]
+pub(super) async fn remove(
+    State(app): State<App>,
+    _: Owner,
+    Path((project, rule)): Path<(String, String)>,
+) -> ApiResult<Json<RuleView>> {
+    let removed = app.store.catalog.remove_redaction_rule(project_id(&project)?, rule).await?;
+    Ok(Json(removed.into()))
+}
+
+/// `POST /api/v1/projects/{project}/redaction/test`: shows what the rules leave of a text.
+#[utoipa::path(
+    post,
+    path = "/api/v1/projects/{project}/redaction/test",
+    tag = "Administration",
+    params(
+        ("project" = String, Path, description = "The project's id."),
+    ),
+    request_body = TrialRequest,
+    responses((status = 200, body = TrialView))
+)]
+pub(super) async fn test(
+    State(app): State<App>,
+    _: Owner,
+    Path(project): Path<String>,
+    JsonBody(request): JsonBody<TrialRequest>,
+) -> ApiResult<Json<TrialView>> {
+    let rules = app.store.catalog.redaction_rules(project_id(&project)?).await?;
+    Ok(Json(request.run(rules)?))
+}

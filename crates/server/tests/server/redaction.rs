@@ -1,0 +1,135 @@
+use ratchet_store::catalog::Role;
+use ratchet_testkit::otlp::{request, span, trace_id};
+use serde_json::{Value, json};
+
+use crate::grpc::export;
+use crate::harness::{Reply, TestServer};
+
+const RULES: &str = "/api/v1/projects/shop/redaction";
+/// What must not be found anywhere.
+const SECRETS: [&str; 3] = ["ann@mail.example", "hunter2", "4111111111111111"];
+
+async fn add(server: &TestServer, rule: Value) -> Reply {
+    server.post(RULES).key(Role::Owner).json(rule.to_string()).send().await
+}
+
+async fn strict() -> TestServer {
+    let server = TestServer::start().await;
+    for rule in [
+        json!({"preset": "email"}),
+        json!({"pattern": r"\b4\d{15}\b", "replacement": "[card]"}),
+        json!({"field": "input.login.password"}),
+        json!({"field": "metadata.*.token"}),
+        json!({"field": "metadata.attributes.password"}),
+        json!({"field": "metadata.password", "replacement": "***"}),
+    ] {
+        add(&server, rule).await.check(201, "");
+    }
+    server
+}
+
+async fn read(server: &TestServer, path: &str) -> Value {
+    let reply = server.get(path).send().await;
+    let text = String::from_utf8_lossy(&reply.body).into_owned();
+    for secret in SECRETS {
+        assert!(!text.contains(secret), "{secret} is kept: {text}");
+    }
+    reply.check(200, "").json()
+}
+
+fn told(number: u128) -> ratchet_testkit::otlp::RequestBuilder {
+    let input = r#"{"login": {"password": "hunter2", "user": "ann@mail.example"}, "n": 1.50}"#;
+    let step = span(number, 1)
+        .named("mail ann@mail.example")
+        .saying("input.value", input)
+        .saying("output.value", "sent to ann@mail.example, card 4111111111111111")
+        .saying("user.id", "ann@mail.example")
+        .saying("password", "hunter2");
+    request("shop").with(step)
+}
+
+#[tokio::test]
+async fn spans_are_redacted_in_every_encoding() {
+    let server = strict().await;
+    server.post("/v1/traces").protobuf(told(1).to_protobuf()).send().await.check(200, "");
+    server.post("/v1/traces").json(told(2).to_json()).send().await.check(200, "");
+    export(&server, Some(Role::Member), told(3)).await.unwrap();
+    for number in 1..=3 {
+        let trace = read(&server, &format!("/api/public/traces/{}", trace_id(number))).await;
+        assert_eq!(trace["userId"], "[email]");
+        let step = &trace["observations"][0];
+        assert_eq!(step["name"], "mail [email]");
+        let login = json!({"password": "[redacted]", "user": "[email]"});
+        assert_eq!(step["input"], json!({"login": login, "n": 1.50}));
+        assert_eq!(step["output"], "sent to [email], card [card]");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn events_and_scores_are_redacted() {
+    let server = strict().await;
+    let body = json!({
+        "id": "t", "name": "n", "userId": "ann@mail.example", "tags": ["ann@mail.example"],
+        "input": {"login": {"password": "hunter2"}, "card": 4_111_111_111_111_111_u64},
+        "output": "write to ann@mail.example",
+        "metadata": {"a": {"token": "hunter2", "kept": 1}, "password": ["hunter2"]},
+    });
+    let at = "2026-11-15T10:00:00Z";
+    let batch =
+        json!({"batch": [{"id": "e", "type": "trace-create", "timestamp": at, "body": body}]});
+    let post = server.post("/api/public/ingestion").json(batch.to_string());
+    post.send().await.check(207, "201");
+    let score = json!({
+        "id": "s", "traceId": "t", "name": "q", "value": "ann@mail.example", "dataType": "TEXT",
+        "comment": "ask ann@mail.example", "metadata": {"b": {"token": "hunter2"}},
+    });
+    let post = server.post("/api/public/scores").json(score.to_string());
+    post.send().await.check(200, "");
+    let post = server.post("/api/public/scores").json(json!([score]).to_string());
+    post.send().await.check(202, "");
+    let trace = read(&server, "/api/public/traces/t").await;
+    assert_eq!(trace["input"]["card"], "[card]");
+    assert_eq!(
+        trace["metadata"],
+        json!({"a": {"token": "[redacted]", "kept": 1}, "password": "***"})
+    );
+    assert_eq!(trace["tags"], json!(["[email]"]));
+    let score = read(&server, "/api/public/v2/scores/s").await;
+    assert_eq!(
+        (&score["stringValue"], &score["comment"]),
+        (&json!("[email]"), &json!("ask [email]"))
+    );
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn rules_are_listed_tried_and_removed() {
+    let server = TestServer::start().await;
+    let owner = |method: &str, path: &str| server.request(method, path).key(Role::Owner);
+    let made = add(&server, json!({"preset": "email"})).await.check(201, "").json();
+    let listed = owner("GET", RULES).send().await.check(200, "").json();
+    assert_eq!(listed, json!([made]));
+    let trial = json!({"text": "ann@mail.example"}).to_string();
+    let trial = owner("POST", &format!("{RULES}/test")).json(trial).send().await;
+    trial.check(200, r#"{"text":"[email]"}"#);
+    let presets = owner("GET", "/api/v1/redaction/presets").send().await.check(200, "").json();
+    assert!(presets.as_array().unwrap().len() >= 5);
+    let rule = format!("{RULES}/{}", made["id"].as_str().unwrap());
+    owner("DELETE", &rule).send().await.check(200, "email");
+    owner("DELETE", &rule).send().await.check(404, "");
+    for (rule, words) in [
+        (json!({"pattern": "("}), "pattern: regex parse error"),
+        (json!({"pattern": "a?"}), "matches the empty text"),
+        (json!({"field": "traceId"}), "field: traceId is none of input"),
+        (json!({"preset": "shoe"}), "preset: shoe is not one of"),
+        (json!({"pattern": "a", "field": "input"}), "give one of the three"),
+        (json!({"pattern": "dact"}), "would itself be redacted"),
+        (json!({}), "give one of the three"),
+    ] {
+        add(&server, rule).await.check(400, words);
+    }
+    let member = server.post(RULES).json(json!({"preset": "email"}).to_string());
+    member.send().await.check(403, "");
+    server.stop().await;
+}

@@ -1,0 +1,58 @@
+use ratchet_core::time::Timestamp;
+use uuid::Uuid;
+
+use super::{Catalog, project};
+use crate::StoreResult;
+use crate::project::ProjectId;
+
+/// What a user says about the product itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProductFeedback {
+    /// The kind of thing it is about.
+    pub target_type: String,
+    /// Which one.
+    pub target: String,
+    /// What they say.
+    pub feedback: String,
+    /// What they wanted to do.
+    pub goal: Option<String>,
+    /// Where more can be read.
+    pub reference_url: Option<String>,
+}
+
+impl Catalog {
+    /// Keeps what a user says about the product and returns its id.
+    ///
+    /// # Errors
+    /// Fails if the project does not exist.
+    pub async fn keep_feedback(
+        &self,
+        project: ProjectId,
+        said: ProductFeedback,
+        now: Timestamp,
+    ) -> StoreResult<String> {
+        self.transact(move |tx| {
+            if !tx.exists("SELECT 1 FROM project WHERE id = $1", &[(&project).into()])? {
+                return Err(project::missing(&project));
+            }
+            let id = Uuid::new_v4().to_string();
+            let ProductFeedback { target_type, target, feedback, goal, reference_url } = said;
+            tx.execute(
+                "INSERT INTO product_feedback (id, project, target_type, target, feedback, goal, \
+                 reference_url, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                &[
+                    (&id).into(),
+                    (&project).into(),
+                    target_type.into(),
+                    target.into(),
+                    feedback.into(),
+                    goal.into(),
+                    reference_url.into(),
+                    now.into(),
+                ],
+            )?;
+            Ok(id)
+        })
+        .await
+    }
+}
