@@ -24,6 +24,10 @@ mod record;
 mod traces;
 /// Observations.
 mod observations;
+/// Observations as the newer era shows them.
+mod newer;
+/// Traces and sessions out of observations.
+mod rebuild;
 /// Sessions.
 mod sessions;
 /// Scores.

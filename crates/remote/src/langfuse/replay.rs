@@ -4,6 +4,8 @@
 //! changes nothing, and sent again after the record has changed it brings the change.
 
 use ratchet_core::field::Act;
+use ratchet_core::observation::ObservationKind;
+use ratchet_core::payload::Payload;
 use ratchet_core::score::{Score, ScoreTarget, ScoreValue};
 use ratchet_core::time::Timestamp;
 use serde::Serialize;
@@ -13,9 +15,10 @@ use super::wire::error::Issue;
 use super::wire::ingestion::{
     Envelope, EventType, ObservationBody, ScoreBody, ScoreInput, TraceBody,
 };
-use super::wire::json::{Raw, object};
+use super::wire::json::{Raw, object, payload as wire_payload};
 use super::wire::maybe::Maybe;
 use super::wire::observation::ObservationView;
+use super::wire::observation_v2::ObservationV2View;
 use super::wire::time::Time;
 use super::wire::trace::TraceView;
 use super::wire::word::Word;
@@ -77,6 +80,83 @@ pub fn of_observation(view: ObservationView) -> Result<Envelope, Issue> {
         prompt_version: said(view.prompt_version),
     };
     event(EventType::Observation(Some(view.kind.0), Act::Create), &view.id, at, &body)
+}
+
+/// The events that record an observation of a server that has no traces: what the observation
+/// knows of its trace, and itself.
+///
+/// # Errors
+/// Says what makes no sense.
+pub fn of_newer_observation(view: ObservationV2View) -> Result<Vec<Envelope>, Issue> {
+    let kind = ObservationKind::parse(&view.kind)
+        .ok_or_else(|| Issue::at("type", format!("{} is no type we know", view.kind)))?;
+    let at = view.updated_at.as_value().copied().unwrap_or(view.start_time).0;
+    let mut events: Vec<Envelope> = trace_in_passing(&view, at)?.into_iter().collect();
+    let body = ObservationBody {
+        id: Maybe::Value(view.id.clone()),
+        trace_id: said(view.trace_id),
+        kind: Maybe::Absent,
+        name: present(view.name),
+        start_time: Maybe::Value(view.start_time),
+        end_time: said(view.end_time),
+        completion_start_time: present(view.completion_start_time),
+        model: said(view.provided_model_name.value().or(view.model.value())),
+        model_parameters: payload(view.model_parameters.value()),
+        input: said(view.input.value().as_deref().map(text)),
+        output: said(view.output.value().as_deref().map(text)),
+        metadata: json(&view.metadata.value().unwrap_or_default())?,
+        usage: Maybe::Absent,
+        usage_details: json(&view.usage_details.value().unwrap_or_default())?,
+        cost_details: json(&view.cost_details.value().unwrap_or_default())?,
+        level: present(view.level),
+        status_message: present(view.status_message),
+        parent_observation_id: said(view.parent_observation_id),
+        version: present(view.version),
+        environment: present(view.environment),
+        prompt_name: present(view.prompt_name),
+        prompt_version: present(view.prompt_version),
+    };
+    events.push(event(EventType::Observation(Some(kind), Act::Create), &view.id, at, &body)?);
+    Ok(events)
+}
+
+/// What an observation knows of its trace. The one the trace began with knows more.
+fn trace_in_passing(view: &ObservationV2View, at: Timestamp) -> Result<Option<Envelope>, Issue> {
+    let Some(trace) = &view.trace_id else {
+        return Ok(None);
+    };
+    let is_root = view.is_root_observation.as_value().copied().unwrap_or_default()
+        || view.parent_observation_id.is_none();
+    let of_root = |said: &Maybe<String>| said.as_value().filter(|_| is_root).cloned();
+    let body = TraceBody {
+        id: Maybe::Value(trace.clone()),
+        timestamp: Maybe::Value(view.start_time),
+        name: present(view.trace_name.clone()),
+        user_id: present(view.user_id.clone()),
+        input: said(of_root(&view.input).as_deref().map(text)),
+        output: said(of_root(&view.output).as_deref().map(text)),
+        session_id: present(view.session_id.clone()),
+        release: present(view.release.clone()),
+        version: Maybe::Absent,
+        metadata: Maybe::Absent,
+        tags: present(view.tags.clone()),
+        environment: said(of_root(&view.environment)),
+        public: said(view.public.as_value().copied().filter(|is_public| *is_public)),
+        bookmarked: said(view.bookmarked.as_value().copied().filter(|is_marked| *is_marked)),
+    };
+    event(EventType::Trace, trace, at, &body).map(Some)
+}
+
+/// A payload that came as text.
+fn text(text: &str) -> Raw {
+    wire_payload(&Payload::Text(text.into()))
+}
+
+fn present<T>(said: Maybe<T>) -> Maybe<T> {
+    match said {
+        Maybe::Null => Maybe::Absent,
+        said => said,
+    }
 }
 
 /// The event that records a score.

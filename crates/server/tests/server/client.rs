@@ -1,6 +1,6 @@
 //! Our own client before a real server: what it reads is what the store holds.
 
-use ratchet_core::id::TraceId;
+use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::observation::Level;
 use ratchet_core::payload::Payload;
 use ratchet_core::score::ScoreValue;
@@ -143,6 +143,86 @@ async fn what_is_read_is_what_is_stored() {
     read(&to(&server)).await.assert_equals(&stored, "read by a client");
 }
 
+/// The same without what the newer era cannot tell: traces of which there is no observation, and
+/// what a trace says of itself beyond its observations. Payloads are texts there.
+fn as_newer_era_tells(mut reading: Reading) -> Reading {
+    reading.traces.retain(|trace| trace.summary.levels.total() > 0);
+    for trace in &mut reading.traces {
+        (trace.content, trace.agent) = (None, None);
+    }
+    for observation in &mut reading.observations {
+        let content = observation.content.as_mut().unwrap();
+        for payload in [&mut content.input, &mut content.output].into_iter().flatten() {
+            *payload = Payload::Json(payload.to_json());
+        }
+    }
+    reading
+}
+
+#[tokio::test]
+async fn a_server_of_the_older_era_is_read_the_same() {
+    let server = told().await;
+    let stored = Reading::of_store(&server.app.store.telemetry, &project()).await;
+    let proxy = Proxy::without_v4_era(server.web);
+    let client = client(&proxy.web(), &Hurry::default());
+    read(&client).await.assert_equals(&stored, "read from the older era");
+    let tried = |path: &str| proxy.seen().iter().filter(|seen| seen.target.contains(path)).count();
+    assert_eq!(tried("/v3/scores"), 1, "a route that is gone is not asked for again");
+    assert!(tried("/v2/scores") > 1);
+}
+
+#[tokio::test]
+async fn a_server_of_the_newer_era_is_read_the_same() {
+    let server = told().await;
+    let stored = Reading::of_store(&server.app.store.telemetry, &project()).await;
+    let proxy = Proxy::without_v3_era(server.web);
+    let client = client(&proxy.web(), &Hurry::default());
+    let read = as_newer_era_tells(read(&client).await);
+    read.assert_equals(&as_newer_era_tells(stored), "read from the newer era");
+    let tried = proxy.seen().iter().filter(|seen| seen.target.contains("/traces")).count();
+    assert_eq!(tried, 1, "a route that is gone is not asked for again");
+    assert!(client.trace(&TraceId::parse("nothing").unwrap()).await.unwrap().is_none());
+    assert_eq!(
+        client.trace(&TraceId::parse("t1").unwrap()).await.unwrap().unwrap().observations.len(),
+        4
+    );
+    let session = SessionId::parse("monday").unwrap();
+    assert_eq!(client.session(&session).await.unwrap().unwrap().traces, 2);
+}
+
+#[tokio::test]
+async fn times_bound_what_is_rebuilt() {
+    let server = told().await;
+    let proxy = Proxy::without_v3_era(server.web);
+    let client = client(&proxy.web(), &Hurry::default());
+    // The trace began before this time, though some of its observations did not.
+    let asked = TracesAsked {
+        between: Between { from: Some(at(200)), to: Some(at(80_002)) },
+        session: None,
+    };
+    let traces = all(async |at| client.traces(&asked, &at).await).await;
+    let ids: Vec<_> = traces.iter().map(|whole| whole.trace.id.to_string()).collect();
+    assert_eq!(ids, ["many-1", "many-0", "t2"]);
+    let asked = TracesAsked {
+        between: Between { from: None, to: Some(at(300)) },
+        session: Some(SessionId::parse("monday").unwrap()),
+    };
+    let traces = all(async |at| client.traces(&asked, &at).await).await;
+    assert_eq!(traces.len(), 1);
+    assert_eq!(traces[0].observations.len(), 4, "a trace is whole, whatever the time asked for");
+}
+
+#[tokio::test]
+async fn a_server_of_no_era_is_told() {
+    let server = told().await;
+    let proxy = Proxy::start(server.web, |_| Verdict::Gone);
+    let client = client(&proxy.web(), &Hurry::default());
+    let error = client.scores(&ScoresAsked::default(), &Position::Start).await.unwrap_err();
+    assert!(error.to_string().contains("/api/public/v3/scores, /api/public/v2/scores"), "{error}");
+    let error = client.traces(&TracesAsked::default(), &Position::Start).await.unwrap_err();
+    assert!(error.to_string().contains("is it a Langfuse server?"), "{error}");
+}
+
 #[tokio::test]
 async fn times_bound_what_is_read() {
     let server = told().await;
@@ -162,7 +242,7 @@ async fn what_is_not_there_is_none() {
     let server = told().await;
     let client = to(&server);
     assert!(client.trace(&TraceId::parse("nothing").unwrap()).await.unwrap().is_none());
-    let session = ratchet_core::id::SessionId::parse("nothing").unwrap();
+    let session = SessionId::parse("nothing").unwrap();
     assert_eq!(client.session(&session).await.unwrap(), None);
 }
 

@@ -4,7 +4,7 @@ use super::ask::Ask;
 use super::list::RawList;
 use super::route::{Route, no_route};
 use super::slice::{Between, Position, Slice};
-use super::{ClientError, LangfuseClient, ScoresAsked};
+use super::{ClientError, LangfuseClient, ObservationsAsked, ScoresAsked, observations};
 use crate::langfuse::replay;
 use crate::langfuse::wire::ingestion::Envelope;
 use crate::langfuse::wire::observation::ObservationView;
@@ -52,9 +52,18 @@ impl LangfuseClient {
             .with_some("fromStartTime", between.from)
             .with_some("toStartTime", between.to)
             .at(at);
-        let list = self.get_list::<RawList>(Route::Observations, &ask).await?;
-        let list = list.ok_or_else(|| no_route("observations", &[Route::Observations]))?;
-        Ok(list.rows::<ObservationView>().map(|view| Ok(vec![replay::of_observation(view)?])))
+        let is_newer = matches!(at, Position::Cursor(_));
+        let list = if is_newer { None } else { self.get_list(Route::Observations, &ask).await? };
+        if let Some(list) = list {
+            let rows = RawList::rows::<ObservationView>(list);
+            return Ok(rows.map(|view| Ok(vec![replay::of_observation(view)?])));
+        }
+        let asked = ObservationsAsked { between: *between, trace: None };
+        let slice = self.newer_observations(&observations::newer(&asked), at).await?;
+        let slice = slice.ok_or_else(|| {
+            no_route("observations", &[Route::Observations, Route::ObservationsV2])
+        })?;
+        Ok(slice.map(replay::of_newer_observation))
     }
 
     /// The scores that were given in some time.

@@ -3,6 +3,7 @@ use ratchet_core::observation::Observation;
 
 use super::ask::Ask;
 use super::list::RawList;
+use super::newer::{self, Fields, NewerAsked};
 use super::record;
 use super::route::{Route, no_route};
 use super::slice::{Between, Position, Slice};
@@ -37,9 +38,26 @@ impl LangfuseClient {
             .with_some("fromStartTime", asked.between.from)
             .with_some("toStartTime", asked.between.to)
             .at(at);
-        let Some(list) = self.get_list::<RawList>(Route::Observations, &ask).await? else {
-            return Err(no_route("observations", &[Route::Observations]));
-        };
-        Ok(list.rows::<ObservationView>().map(record::observation))
+        // Where both lists are there the older one is better: its payloads are JSON, not texts.
+        let is_newer = matches!(at, Position::Cursor(_));
+        let list = if is_newer { None } else { self.get_list(Route::Observations, &ask).await? };
+        if let Some(list) = list {
+            return Ok(RawList::rows::<ObservationView>(list).map(record::observation));
+        }
+        let slice = self.newer_observations(&newer(asked), at).await?.ok_or_else(|| {
+            no_route("observations", &[Route::Observations, Route::ObservationsV2])
+        })?;
+        Ok(slice.map(|view| newer::observation(&view)))
+    }
+}
+
+/// The same question to the newer list.
+pub(super) fn newer(asked: &ObservationsAsked) -> NewerAsked {
+    NewerAsked {
+        between: asked.between,
+        trace: asked.trace.clone(),
+        session: None,
+        fields: Fields::All,
+        limit: SLICE,
     }
 }

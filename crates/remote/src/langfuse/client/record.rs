@@ -26,7 +26,7 @@ pub(super) fn id<Of>(field: &str, text: &str) -> Result<Id<Of>, Issue> {
     Id::parse(text).map_err(|why| Issue::at(field, why.to_string()))
 }
 
-fn some_id<Of>(field: &str, text: Option<&String>) -> Result<Option<Id<Of>>, Issue> {
+pub(super) fn some_id<Of>(field: &str, text: Option<&String>) -> Result<Option<Id<Of>>, Issue> {
     let text = text.filter(|text| !text.is_empty());
     text.map(|text| id(field, text)).transpose()
 }
@@ -138,7 +138,7 @@ fn payload(raw: &RawValue) -> Option<Payload> {
     (raw.get() != "null").then(|| Payload::Json(Json::from_raw(raw)))
 }
 
-fn object(raw: &RawValue) -> Option<Json> {
+pub(super) fn object(raw: &RawValue) -> Option<Json> {
     raw.get().starts_with('{').then(|| Json::from_raw(raw))
 }
 
@@ -168,7 +168,7 @@ fn named_agent(metadata: &[(String, Json)]) -> Option<String> {
 }
 
 /// The agent of the observation that a trace began with.
-fn root_agent(observations: &[Observation]) -> Option<String> {
+pub(super) fn root_agent(observations: &[Observation]) -> Option<String> {
     let roots = observations.iter().filter(|observation| observation.parent.is_none());
     roots.min_by_key(|root| root.start)?.agent.clone()
 }

@@ -16,6 +16,8 @@ pub(super) enum Route {
     Observations,
     /// v3-era: `v2/scores`.
     ScoresV2,
+    /// v4-era: `v2/observations`.
+    ObservationsV2,
     /// v4-era: `v3/scores`.
     ScoresV3,
 }
@@ -28,6 +30,7 @@ impl Route {
             Self::Sessions => &["sessions"],
             Self::Observations => &["observations"],
             Self::ScoresV2 => &["v2", "scores"],
+            Self::ObservationsV2 => &["v2", "observations"],
             Self::ScoresV3 => &["v3", "scores"],
         }
     }

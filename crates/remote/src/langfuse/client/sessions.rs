@@ -6,7 +6,7 @@ use ratchet_core::time::Timestamp;
 use super::ask::Ask;
 use super::list::RawList;
 use super::record::{self, SessionSum};
-use super::route::{Route, no_route};
+use super::route::Route;
 use super::slice::{Between, Position, Slice};
 use super::traces::TracesAsked;
 use super::{ClientError, LangfuseClient};
@@ -31,8 +31,10 @@ impl LangfuseClient {
             .with_some("fromTimestamp", between.from)
             .with_some("toTimestamp", between.to)
             .at(at);
-        let Some(list) = self.get_list::<RawList>(Route::Sessions, &ask).await? else {
-            return Err(no_route("sessions", &[Route::Sessions]));
+        let is_walk = matches!(at, Position::Cursor(_));
+        let list = if is_walk { None } else { self.get_list(Route::Sessions, &ask).await? };
+        let Some(list): Option<RawList> = list else {
+            return self.rebuilt_sessions(between, at).await;
         };
         let listed = list.rows::<SessionView>().map(|view| session(&view));
         let mut rows = Vec::with_capacity(listed.rows.len());
@@ -76,7 +78,7 @@ fn session(view: &SessionView) -> Result<Session, Issue> {
 }
 
 /// A session of which nothing but the id is known yet.
-fn unsummed(id: SessionId) -> Session {
+pub(super) fn unsummed(id: SessionId) -> Session {
     Session {
         id,
         created_at: Timestamp::default(),

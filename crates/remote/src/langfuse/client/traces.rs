@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 
 use super::ask::Ask;
 use super::list::RawList;
-use super::route::{Route, no_route};
+use super::route::Route;
 use super::slice::{Between, Position, Slice};
 use super::{ClientError, LangfuseClient, record};
 use crate::langfuse::wire::error::Issue;
@@ -60,8 +60,10 @@ impl LangfuseClient {
             .with_some("fromTimestamp", asked.between.from)
             .with_some("toTimestamp", asked.between.to)
             .at(at);
-        let Some(list) = self.get_list::<RawList>(Route::Traces, &ask).await? else {
-            return Err(no_route("traces", &[Route::Traces]));
+        let is_walk = matches!(at, Position::Cursor(_));
+        let list = if is_walk { None } else { self.get_list(Route::Traces, &ask).await? };
+        let Some(list): Option<RawList> = list else {
+            return self.rebuilt_traces(asked, at).await;
         };
         let listed: Slice<OnlyId> = list.rows();
         let mut whole = self.in_order(&listed.rows).await?;
@@ -85,7 +87,7 @@ impl LangfuseClient {
                 if self.has_route(Route::Traces).await? {
                     return Ok(None);
                 }
-                Err(no_route("traces", &[Route::Traces]))
+                self.rebuilt_trace(id).await
             }
             Err(error) => Err(error),
         }

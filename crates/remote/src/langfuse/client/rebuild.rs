@@ -1,0 +1,174 @@
+//! Traces and sessions where a server has no lists of them: put together from observations.
+//!
+//! The list of observations is walked, newest first. Each observation names a trace, but only the
+//! first of a trace's observations in that order brings the trace: so each comes once, although
+//! nothing is remembered from slice to slice.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ratchet_core::id::TraceId;
+use ratchet_core::session::Session;
+
+use super::newer::{Fields, NewerAsked};
+use super::record::{SessionSum, id};
+use super::route::{Route, no_route};
+use super::sessions::unsummed;
+use super::slice::{Between, Position, Slice};
+use super::traces::{TracesAsked, WholeTrace};
+use super::{ClientError, LangfuseClient, newer};
+use crate::langfuse::wire::error::Issue;
+use crate::langfuse::wire::observation_v2::ObservationV2View;
+
+/// Observations in a slice of the walk.
+const WALKED: u64 = 100;
+/// Observations in a slice when all of a trace or a session are wanted.
+const WANTED: u64 = 200;
+
+impl LangfuseClient {
+    /// The traces that began in some time.
+    pub(super) async fn rebuilt_traces(
+        &self,
+        asked: &TracesAsked,
+        at: &Position,
+    ) -> Result<Slice<WholeTrace>, ClientError> {
+        let walked = self.walk(&asked.between, asked, at).await?;
+        let mut rows = Vec::new();
+        let mut unreadable = walked.unreadable;
+        let mut seen = BTreeSet::new();
+        for row in &walked.rows {
+            let Some(trace) = row.trace_id.as_ref().filter(|id| seen.insert((*id).clone())) else {
+                continue;
+            };
+            let views = self.all_of(trace).await?;
+            if !is_first(row, &views, &asked.between) {
+                continue;
+            }
+            match whole(&views) {
+                Ok(Some(whole)) if asked.between.holds(whole.trace.timestamp) => rows.push(whole),
+                Ok(_) => {}
+                Err(issue) => unreadable.push(issue),
+            }
+        }
+        Ok(Slice { rows, unreadable, next: walked.next, total: None })
+    }
+
+    /// One trace; `None` if it has no observations.
+    pub(super) async fn rebuilt_trace(
+        &self,
+        id: &TraceId,
+    ) -> Result<Option<WholeTrace>, ClientError> {
+        let views = self.all_of(&id.to_string()).await?;
+        whole(&views).map_err(|issue| ClientError::Unreadable {
+            request: format!("GET /api/public/v2/observations?traceId={id}"),
+            issue,
+        })
+    }
+
+    /// The sessions that began in some time.
+    pub(super) async fn rebuilt_sessions(
+        &self,
+        between: &Between,
+        at: &Position,
+    ) -> Result<Slice<Session>, ClientError> {
+        let walked = self.walk(between, &TracesAsked::default(), at).await?;
+        let mut rows = Vec::new();
+        let mut unreadable = walked.unreadable;
+        let mut seen = BTreeSet::new();
+        for row in &walked.rows {
+            let named = row.session_id.as_value();
+            let Some(session) = named.filter(|id| seen.insert((*id).clone())) else { continue };
+            let session = match id("sessionId", session) {
+                Ok(session) => session,
+                Err(issue) => {
+                    unreadable.push(issue);
+                    continue;
+                }
+            };
+            let asked = TracesAsked { session: Some(session.clone()), ..TracesAsked::default() };
+            let views = self.all_newer(&sums(&asked)).await?.ok_or_else(gone)?;
+            if !is_first(row, &views, between) {
+                continue;
+            }
+            let summed = summed(SessionSum::new(unsummed(session)), &views);
+            match summed {
+                Ok(session) if between.holds(session.created_at) => rows.push(session),
+                Ok(_) => {}
+                Err(issue) => unreadable.push(issue),
+            }
+        }
+        Ok(Slice { rows, unreadable, next: walked.next, total: None })
+    }
+
+    async fn walk(
+        &self,
+        between: &Between,
+        asked: &TracesAsked,
+        at: &Position,
+    ) -> Result<Slice<ObservationV2View>, ClientError> {
+        let asked = NewerAsked {
+            between: *between,
+            trace: None,
+            session: asked.session.clone(),
+            fields: Fields::Place,
+            limit: WALKED,
+        };
+        self.newer_observations(&asked, at).await?.ok_or_else(gone)
+    }
+
+    async fn all_of(&self, trace: &str) -> Result<Vec<ObservationV2View>, ClientError> {
+        let trace = id("traceId", trace).map_err(|issue| ClientError::Unreadable {
+            request: "GET /api/public/v2/observations".to_owned(),
+            issue,
+        })?;
+        let asked = NewerAsked {
+            between: Between::default(),
+            trace: Some(trace),
+            session: None,
+            fields: Fields::All,
+            limit: WANTED,
+        };
+        self.all_newer(&asked).await?.ok_or_else(gone)
+    }
+}
+
+fn gone() -> ClientError {
+    no_route("traces", &[Route::Traces, Route::ObservationsV2])
+}
+
+fn sums(asked: &TracesAsked) -> NewerAsked {
+    NewerAsked {
+        between: Between::default(),
+        trace: None,
+        session: asked.session.clone(),
+        fields: Fields::Sums,
+        limit: WANTED,
+    }
+}
+
+/// Whether the walk meets this row before all others of its trace or session.
+fn is_first(row: &ObservationV2View, all: &[ObservationV2View], between: &Between) -> bool {
+    let first = all.iter().find(|view| between.holds(view.start_time.0));
+    first.is_some_and(|first| first.id == row.id && first.trace_id == row.trace_id)
+}
+
+fn whole(views: &[ObservationV2View]) -> Result<Option<WholeTrace>, Issue> {
+    let observations = views.iter().map(newer::observation);
+    let mut observations = observations.collect::<Result<Vec<_>, _>>()?;
+    observations.sort_by(|a, b| (a.start, &a.id).cmp(&(b.start, &b.id)));
+    let trace = newer::trace(views, &observations)?;
+    Ok(trace.map(|trace| WholeTrace { trace, observations }))
+}
+
+fn summed(mut sum: SessionSum, views: &[ObservationV2View]) -> Result<Session, Issue> {
+    let mut traces: BTreeMap<&str, Vec<ObservationV2View>> = BTreeMap::new();
+    for view in views {
+        let trace = view.trace_id.as_deref().unwrap_or(&view.id);
+        traces.entry(trace).or_default().push(view.clone());
+    }
+    for views in traces.values() {
+        if let Some(whole) = whole(views)? {
+            sum.add(&whole.trace);
+        }
+    }
+    Ok(sum.into_session())
+}
