@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 /// Marks what may be null in an answer as always there.
 ///
 /// Views write null for what they do not have. A field that is left out instead is never null, and
-/// says so with `nullable = false`. Types that clients also send are left as they are.
+/// says so with `nullable = false`; one that may be either has null as its default. Types that
+/// clients also send are left as they are.
 pub(super) fn require_what_may_be_null(document: &mut Value) {
     let (mut sent, mut answered) = (BTreeSet::new(), BTreeSet::new());
     for operation in operations(document) {
@@ -60,7 +61,7 @@ const IN_GROUPS: [&str; 1] = ["ObservationV2View"];
 
 fn require_fields(schema: &mut Map<String, Value>) {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
-    let may_be_null = properties.iter().filter(|(_, property)| may_be_null(property));
+    let may_be_null = properties.iter().filter(|(_, property)| is_null_when_unknown(property));
     let mut required: BTreeSet<String> = may_be_null.map(|(name, _)| name.clone()).collect();
     let known = schema.get("required").and_then(Value::as_array).into_iter().flatten();
     required.extend(known.filter_map(Value::as_str).map(str::to_owned));
@@ -69,8 +70,12 @@ fn require_fields(schema: &mut Map<String, Value>) {
     }
 }
 
-fn may_be_null(property: &Value) -> bool {
+fn is_null_when_unknown(property: &Value) -> bool {
     let is_null = |schema: &Value| schema["type"] == "null";
+    let may_be_absent = property.get("default").is_some();
+    if may_be_absent {
+        return false;
+    }
     let choices = property["anyOf"].as_array().into_iter().flatten();
     let types = property["type"].as_array().into_iter().flatten();
     choices.chain([property]).any(is_null) || types.into_iter().any(|word| word == "null")

@@ -98,131 +98,131 @@ pub struct ObservationV2View {
     pub kind: String,
     /// What it is called.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub name: Maybe<String>,
     /// How much attention it wants.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<LevelWord>)]
+    #[schema(value_type = Option<LevelWord>, default = json!(null))]
     pub level: Maybe<Word<Level>>,
     /// Why.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub status_message: Maybe<String>,
     /// The version of the code that ran.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub version: Maybe<String>,
     /// Where it ran.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub environment: Maybe<String>,
     /// Whether someone marked its trace.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<bool>)]
+    #[schema(value_type = Option<bool>, default = json!(null))]
     pub bookmarked: Maybe<bool>,
     /// Whether anyone with the link may look.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<bool>)]
+    #[schema(value_type = Option<bool>, default = json!(null))]
     pub public: Maybe<bool>,
     /// Whom it served.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub user_id: Maybe<String>,
     /// What its trace belongs to.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub session_id: Maybe<String>,
     /// Whether a run begins here.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<bool>)]
+    #[schema(value_type = Option<bool>, default = json!(null))]
     pub is_root_observation: Maybe<bool>,
     /// When the first token came.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<Time>)]
+    #[schema(value_type = Option<Time>, default = json!(null))]
     pub completion_start_time: Maybe<Time>,
     /// When the record was first written.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<Time>)]
+    #[schema(value_type = Option<Time>, default = json!(null))]
     pub created_at: Maybe<Time>,
     /// When the record last changed.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<Time>)]
+    #[schema(value_type = Option<Time>, default = json!(null))]
     pub updated_at: Maybe<Time>,
     /// What went in, as text.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub input: Maybe<String>,
     /// What came out, as text.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub output: Maybe<String>,
     /// Keys and values of the client's own; long values are cut.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<BTreeMap<String, Raw>>)]
+    #[schema(value_type = Option<BTreeMap<String, Raw>>, default = json!(null))]
     pub metadata: Maybe<BTreeMap<String, Raw>>,
     /// The model as the provider names it, as the SDKs read it.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub model: Maybe<String>,
     /// The same, as the API describes it.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub provided_model_name: Maybe<String>,
     /// The model's entry in the price table.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub internal_model_id: Maybe<String>,
     /// Temperature and the like.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<Raw>)]
+    #[schema(value_type = Option<Raw>, default = json!(null))]
     pub model_parameters: Maybe<Raw>,
     /// Units by kind, the total among them.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<BTreeMap<String, u64>>)]
+    #[schema(value_type = Option<BTreeMap<String, u64>>, default = json!(null))]
     pub usage_details: Maybe<BTreeMap<String, u64>>,
     /// Dollars by kind, the total among them; empty when the cost is unknown.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<BTreeMap<String, f64>>)]
+    #[schema(value_type = Option<BTreeMap<String, f64>>, default = json!(null))]
     pub cost_details: Maybe<BTreeMap<String, f64>>,
     /// What it cost, in dollars.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<f64>)]
+    #[schema(value_type = Option<f64>, default = json!(null))]
     pub total_cost: Maybe<f64>,
     /// The tier of prices that was applied; never known here.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub usage_pricing_tier_name: Maybe<String>,
     /// The id of the prompt version it used.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub prompt_id: Maybe<String>,
     /// The name of the prompt it used.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub prompt_name: Maybe<String>,
     /// The version of the prompt it used.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<u32>)]
+    #[schema(value_type = Option<u32>, default = json!(null))]
     pub prompt_version: Maybe<u32>,
     /// Seconds from start to end.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<f64>)]
+    #[schema(value_type = Option<f64>, default = json!(null))]
     pub latency: Maybe<f64>,
     /// Seconds from start to the first token.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<f64>)]
+    #[schema(value_type = Option<f64>, default = json!(null))]
     pub time_to_first_token: Maybe<f64>,
     /// Its trace's name.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub trace_name: Maybe<String>,
     /// Its trace's labels.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<Vec<String>>)]
+    #[schema(value_type = Option<Vec<String>>, default = json!(null))]
     pub tags: Maybe<Vec<String>>,
     /// Its trace's release.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub release: Maybe<String>,
     /// The model's entry in the price table; null unless asked for.
     pub model_id: Option<String>,

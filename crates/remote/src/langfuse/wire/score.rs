@@ -178,7 +178,7 @@ pub struct ListedScore {
 pub struct BesideScore {
     /// The trace it judges; null where it judges none, absent where nobody asked.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<ScoreTrace>, required = false)]
+    #[schema(value_type = Option<ScoreTrace>, default = json!(null))]
     pub trace: Maybe<ScoreTrace>,
 }
 

@@ -34,23 +34,23 @@ pub struct TypedScore {
     pub updated_at: Time,
     /// Why. With the group `details`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>, required = false)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub comment: Maybe<String>,
     /// The score config it follows. With the group `details`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>, required = false)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub config_id: Maybe<String>,
     /// Keys and values of the client's own. With the group `details`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<Raw>, required = false)]
+    #[schema(value_type = Option<Raw>, default = json!(null))]
     pub metadata: Maybe<Raw>,
     /// The person who gave it. With the group `annotation`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>, required = false)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub author_user_id: Maybe<String>,
     /// The annotation queue it was given in. With the group `annotation`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>, required = false)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub queue_id: Maybe<String>,
     /// What it judges. With the group `subject`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
