@@ -64,6 +64,12 @@ mod llm_connections;
 mod api_keys;
 /// The server as a whole: projects, keys and people.
 mod organizations;
+/// Definitions that are kept whole.
+mod documents;
+/// Charts.
+mod widgets;
+/// Pages of charts.
+mod dashboards;
 
 /// The routes of this API.
 pub fn routes() -> OpenApiRouter<App> {
@@ -83,6 +89,8 @@ pub fn routes() -> OpenApiRouter<App> {
         .merge(llm_connections::routes())
         .merge(api_keys::routes())
         .merge(organizations::routes())
+        .merge(widgets::routes())
+        .merge(dashboards::routes())
         .merge(score_configs::routes())
         .merge(feedback::routes())
         .route("/api/public/v2/datasets", get(datasets::list).post(datasets::create))

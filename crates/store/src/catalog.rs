@@ -39,6 +39,8 @@ mod dataset_item;
 pub(crate) mod model;
 /// How models are reached.
 mod llm_connection;
+/// Definitions that are kept whole.
+mod document;
 /// What owners do with whole projects and with people.
 pub(crate) mod administration;
 
@@ -53,6 +55,7 @@ pub use administration::{Membership, ProjectChange, ProjectNote};
 pub use comment::{Comment, CommentFilter, NewComment};
 pub use dataset::{Change, Dataset, NewDataset, Schemas};
 pub use dataset_item::{DatasetItem, DatasetItemQuery, NewDatasetItem};
+pub use document::{Document, DocumentKind, Documents};
 pub use intake::Intake;
 pub use key::{ApiKey, KeyPair, NewKey, Role};
 pub use llm_connection::{LlmConnection, LlmCredentials, NewLlmConnection};

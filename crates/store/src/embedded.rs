@@ -88,6 +88,7 @@ const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("embedded/migrations/catalog/0009_models.sql"),
     include_str!("embedded/migrations/catalog/0010_llm_connections.sql"),
     include_str!("embedded/migrations/catalog/0011_memberships.sql"),
+    include_str!("embedded/migrations/catalog/0012_documents.sql"),
 ];
 
 /// How to open a data folder.

@@ -52,6 +52,8 @@ pub mod llm_connection;
 pub mod administration;
 /// What users say about the product.
 pub mod feedback;
+/// Dashboards and the charts on them.
+pub mod dashboard;
 /// Batches of events, as sent.
 pub mod ingestion;
 

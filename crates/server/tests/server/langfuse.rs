@@ -22,6 +22,8 @@ mod queues;
 mod comments;
 /// Projects, keys and people.
 mod administration;
+/// Dashboards and the charts on them.
+mod dashboards;
 /// How models are reached.
 mod llm_connections;
 /// Models and what they cost.
