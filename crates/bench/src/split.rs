@@ -112,11 +112,13 @@ impl Preparer {
     fn interpret(&self, decoded: Decoded<Span>, received_at: Timestamp) -> Batch {
         let mut observations = Vec::new();
         let mut traces: Vec<TracePatch> = Vec::new();
+        let mut experiment_items = Vec::new();
         for group in decoded.groups {
             let interpreter = Interpreter::new(group.origin, Sender::default());
             for span in group.items {
                 let said = interpreter.interpret(span);
                 observations.push(said.observation);
+                experiment_items.extend(said.experiment_item);
                 // Spans of a trace come together here, so its patch is the last one.
                 match traces.pop() {
                     Some(last) if last.id == said.trace.id => traces.push(last.merge(said.trace)),
@@ -125,7 +127,7 @@ impl Preparer {
             }
         }
         let (project, scores) = (self.project.clone(), Vec::new());
-        Batch { project, traces, observations, scores, received_at }
+        Batch { project, traces, observations, scores, experiment_items, received_at }
     }
 }
 

@@ -10,6 +10,7 @@ use crate::convention::origin::Known;
 use crate::convention::table::{Dialect, Target};
 use crate::convention::trace::Seen;
 use crate::environment::Environment;
+use crate::experiment::ExperimentItem;
 use crate::field::{Act, Field, Stamp};
 use crate::id::ObservationId;
 use crate::merge::Metadata;
@@ -46,6 +47,8 @@ mod genkit;
 mod metadata;
 /// What a span lets us know of its trace.
 mod trace;
+/// Which item of an experiment a span tried.
+mod experiment;
 /// Attribute values as JSON.
 mod json;
 #[cfg(test)]
@@ -75,6 +78,8 @@ pub struct Interpreted {
     pub observation: ObservationPatch,
     /// What it lets us know of the run.
     pub trace: TracePatch,
+    /// Which item of an experiment it tried, if any.
+    pub experiment_item: Option<ExperimentItem>,
 }
 
 /// Interprets the spans of one origin. What the origin says is worked out once.
@@ -120,6 +125,7 @@ impl Interpreter {
         let mut told = ToldSpan::new(&mut span, self.known.dialect);
         let mut observation = ObservationPatch::new(span.id.clone(), Some(span.trace.clone()));
         let mut trace = TracePatch::new(span.trace.clone());
+        let experiment_item = experiment::read(&told.claims, &span);
         let reading = Reading { encoding: self.known.encoding, stamp: told.stamp };
         let keys = metadata::take(Target::Metadata, &mut told.claims, reading);
         let nature = kind::nature(&mut told.claims, &span.name, self.known.hides_generations);
@@ -137,7 +143,7 @@ impl Interpreter {
         };
         trace::tell(&mut trace, &mut observation, &mut told, seen);
         observation.metadata = self.left_over(keys, &told, &span);
-        Interpreted { observation, trace }
+        Interpreted { observation, trace, experiment_item }
     }
 
     fn tell_place(&self, observation: &mut ObservationPatch, told: &mut ToldSpan, keys: &Keys) {

@@ -7,7 +7,7 @@ const MAX_ID_CHARS: usize = 255;
 
 /// Whether a dataset item is tried in new runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ItemStatus {
+pub enum DatasetStatus {
     /// It is.
     #[default]
     Active,
@@ -15,7 +15,7 @@ pub enum ItemStatus {
     Archived,
 }
 
-impl ItemStatus {
+impl DatasetStatus {
     /// Every status.
     pub const ALL: [Self; 2] = [Self::Active, Self::Archived];
 

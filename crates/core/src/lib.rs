@@ -49,6 +49,8 @@ pub mod llm;
 pub mod annotation;
 /// Cases to try an agent on.
 pub mod dataset;
+/// An agent tried on cases.
+pub mod experiment;
 /// What a JSON value must look like.
 pub mod json_schema;
 /// What is too long or too deep to keep as it came.

@@ -3,7 +3,6 @@
 //! Ids may hold slashes. Clients should encode them, but some do not, so a resource's id is the
 //! rest of its path.
 
-use axum::routing::{get, patch};
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
@@ -56,6 +55,10 @@ mod comments;
 mod datasets;
 /// Dataset items.
 mod dataset_items;
+/// Runs over datasets.
+mod dataset_runs;
+/// Experiments.
+mod experiments;
 /// Models and what they cost.
 mod models;
 /// How models are reached.
@@ -93,14 +96,9 @@ pub fn routes() -> OpenApiRouter<App> {
         .merge(dashboards::routes())
         .merge(score_configs::routes())
         .merge(feedback::routes())
-        .route("/api/public/v2/datasets", get(datasets::list).post(datasets::create))
-        .route("/api/public/v2/datasets/{name}", get(datasets::show))
-        .route("/api/public/dataset-items", get(dataset_items::list).post(dataset_items::create))
-        .route(
-            "/api/public/dataset-items/{id}",
-            get(dataset_items::show).delete(dataset_items::remove),
-        )
-        .route("/api/public/v2/prompts", get(prompts::list).post(prompts::create))
-        .route("/api/public/v2/prompts/{name}", get(prompts::show).delete(prompts::remove))
-        .route("/api/public/v2/prompts/{name}/versions/{version}", patch(prompts::label))
+        .merge(prompts::routes())
+        .merge(datasets::routes())
+        .merge(dataset_items::routes())
+        .merge(dataset_runs::routes())
+        .merge(experiments::routes())
 }

@@ -47,12 +47,14 @@ pub struct Parcel<T> {
 pub fn spans(telemetry: &Telemetry, arrival: Arrival, groups: Vec<Parcel<Span>>) -> Prepared {
     let mut observations = Vec::with_capacity(groups.iter().map(|group| group.items.len()).sum());
     let mut traces = Vec::with_capacity(observations.capacity());
+    let mut experiment_items = Vec::new();
     for group in groups {
         let interpreter = Interpreter::new(group.origin, arrival.sender.clone());
         for span in group.items {
             let said = interpreter.interpret(span);
             observations.push(said.observation);
             traces.push(said.trace);
+            experiment_items.extend(said.experiment_item);
         }
     }
     let batch = Batch {
@@ -60,6 +62,7 @@ pub fn spans(telemetry: &Telemetry, arrival: Arrival, groups: Vec<Parcel<Span>>)
         traces,
         observations,
         scores: Vec::new(),
+        experiment_items,
         received_at: arrival.received_at,
     };
     telemetry.prepare(redacted(batch, &arrival.intake))

@@ -11,6 +11,7 @@ mod content;
 mod cursor;
 mod entry;
 mod examine;
+mod experiment_row;
 mod facts;
 mod filter;
 mod function;
@@ -52,6 +53,10 @@ pub use prepare::Prepared;
 
 use crate::aggregate::{Aggregate, AggregateQuery};
 use crate::catalog::{self, Catalog};
+use crate::experiment::{
+    Experiment, ExperimentItemQuery, ExperimentQuery, ExperimentSummary, KeptExperimentItem,
+    RunQuery,
+};
 use crate::media::MediaFiles;
 use crate::metrics::{MetricsAnswer, MetricsQuery};
 use crate::prices::ProjectPrices;
@@ -66,7 +71,7 @@ use crate::{StoreError, StoreResult};
 use connection::{Migration, Purpose};
 use lock::Lock;
 use pool::Pool;
-use writer::WriterHandle;
+use writer::{Writer, WriterHandle};
 
 const TELEMETRY_FILE: &str = "telemetry.db";
 const CATALOG_FILE: &str = "catalog.db";
@@ -75,6 +80,7 @@ const TELEMETRY_MIGRATIONS: &[Migration] = &[
     include_str!("embedded/migrations/telemetry/0001_ground.sql"),
     include_str!("embedded/migrations/telemetry/0002_scores.sql"),
     include_str!("embedded/migrations/telemetry/0003_metrics.sql"),
+    include_str!("embedded/migrations/telemetry/0004_experiments.sql"),
 ];
 const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("embedded/migrations/catalog/0001_ground.sql"),
@@ -356,6 +362,42 @@ impl Engine {
     ) -> StoreResult<Vec<Attached>> {
         let query = move |db: &Connection| read::attached::list(db, &project, &traces);
         self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+    }
+
+    pub(crate) async fn experiments(
+        &self,
+        query: ExperimentQuery,
+    ) -> StoreResult<Page<ExperimentSummary>> {
+        self.shared.readers.read(move |db| read::experiments::list(db, &query)).await
+    }
+
+    pub(crate) async fn experiment_items(
+        &self,
+        query: ExperimentItemQuery,
+    ) -> StoreResult<Page<KeptExperimentItem>> {
+        self.shared.readers.read(move |db| read::experiments::items(db, &query)).await
+    }
+
+    pub(crate) async fn runs(&self, query: RunQuery) -> StoreResult<Page<Experiment>> {
+        self.shared.readers.read(move |db| read::experiments::runs(db, &query)).await
+    }
+
+    pub(crate) async fn delete_experiment(
+        &self,
+        project: ProjectId,
+        id: String,
+    ) -> StoreResult<bool> {
+        let delete = move |writer: &mut Writer| {
+            writer.transact(|applier| experiment_row::delete(applier.db, &project, &id))
+        };
+        self.shared.writer.run(delete).await
+    }
+
+    pub(crate) async fn forget_item(&self, project: ProjectId, item: String) -> StoreResult<()> {
+        let forget = move |writer: &mut Writer| {
+            writer.transact(|applier| experiment_row::forget_item(applier.db, &project, &item))
+        };
+        self.shared.writer.run(forget).await
     }
 
     pub(crate) async fn search(&self, query: TextQuery) -> StoreResult<TextHits<Observation>> {

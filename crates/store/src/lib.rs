@@ -16,6 +16,8 @@ pub mod histogram;
 pub mod aggregate;
 /// Figures by dimension and step of time.
 pub mod metrics;
+/// Questions about experiments.
+pub mod experiment;
 /// Traces, observations, sessions and scores.
 pub mod telemetry;
 /// Projects, keys and people.

@@ -1,3 +1,4 @@
+use ratchet_core::experiment::ExperimentItem;
 use ratchet_core::id::{ObservationId, ScoreId, SessionId, TraceId};
 use ratchet_core::observation::{Observation, ObservationPatch};
 use ratchet_core::score::{Score, ScorePatch};
@@ -8,6 +9,10 @@ use ratchet_core::trace::{Trace, TracePatch};
 use crate::StoreResult;
 use crate::aggregate::{Aggregate, AggregateQuery};
 use crate::embedded::{self, Prepared};
+use crate::experiment::{
+    Experiment, ExperimentItemQuery, ExperimentQuery, ExperimentSummary, KeptExperimentItem,
+    RunQuery,
+};
 use crate::metrics::{MetricsAnswer, MetricsQuery};
 use crate::project::ProjectId;
 use crate::query::{
@@ -26,6 +31,8 @@ pub struct Batch {
     pub observations: Vec<ObservationPatch>,
     /// What it says about scores.
     pub scores: Vec<ScorePatch>,
+    /// Which items of experiments were tried.
+    pub experiment_items: Vec<ExperimentItem>,
     /// When it came in, by the server's clock.
     pub received_at: Timestamp,
 }
@@ -184,6 +191,62 @@ impl Telemetry {
     ) -> StoreResult<Vec<Attached>> {
         match self {
             Self::Embedded(engine) => engine.attached(project, traces).await,
+        }
+    }
+
+    /// Returns experiments with what ran in a time, those that ran last first.
+    ///
+    /// # Errors
+    /// Fails on a cursor that is not ours.
+    pub async fn experiments(
+        &self,
+        query: ExperimentQuery,
+    ) -> StoreResult<Page<ExperimentSummary>> {
+        match self {
+            Self::Embedded(engine) => engine.experiments(query).await,
+        }
+    }
+
+    /// Returns the items of experiments, newest first.
+    ///
+    /// # Errors
+    /// Fails on a cursor that is not ours.
+    pub async fn experiment_items(
+        &self,
+        query: ExperimentItemQuery,
+    ) -> StoreResult<Page<KeptExperimentItem>> {
+        match self {
+            Self::Embedded(engine) => engine.experiment_items(query).await,
+        }
+    }
+
+    /// Returns the experiments over one dataset, newest first.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn runs(&self, query: RunQuery) -> StoreResult<Page<Experiment>> {
+        match self {
+            Self::Embedded(engine) => engine.runs(query).await,
+        }
+    }
+
+    /// Forgets an experiment, its items and its scores; says whether it was there. The traces stay.
+    ///
+    /// # Errors
+    /// On any error nothing is forgotten.
+    pub async fn delete_experiment(&self, project: ProjectId, id: String) -> StoreResult<bool> {
+        match self {
+            Self::Embedded(engine) => engine.delete_experiment(project, id).await,
+        }
+    }
+
+    /// Forgets that a dataset item was ever tried.
+    ///
+    /// # Errors
+    /// On any error nothing is forgotten.
+    pub async fn forget_item(&self, project: ProjectId, item: String) -> StoreResult<()> {
+        match self {
+            Self::Embedded(engine) => engine.forget_item(project, item).await,
         }
     }
 

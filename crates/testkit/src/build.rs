@@ -58,6 +58,7 @@ pub fn batch(project: &ProjectId) -> BatchBuilder {
         traces: Vec::new(),
         observations: Vec::new(),
         scores: Vec::new(),
+        experiment_items: Vec::new(),
         received_at: START,
     })
 }

@@ -155,6 +155,11 @@ impl Claims {
         Some(self.unnamed.swap_remove(at).1)
     }
 
+    /// What no rule names.
+    pub(super) fn unnamed(&self) -> impl Iterator<Item = (&str, &AttributeValue)> {
+        self.unnamed.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
     /// What no field took.
     pub(super) fn left(&self) -> impl Iterator<Item = (&str, &AttributeValue)> + Clone {
         let unnamed = self.unnamed.iter().map(|(name, value)| (name.as_str(), value));

@@ -44,6 +44,10 @@ pub mod comment;
 pub mod score_config;
 /// Datasets and their items.
 pub mod dataset;
+/// Runs over datasets.
+pub mod dataset_run;
+/// Experiments and their items.
+pub mod experiment;
 /// Models and what they cost.
 pub mod model;
 /// How models are reached.

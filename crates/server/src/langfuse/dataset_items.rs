@@ -2,22 +2,44 @@ use axum::Json;
 use axum::extract::State;
 use ratchet_core::dataset::check_item_id;
 use ratchet_core::id::Id;
-use ratchet_remote::langfuse::wire::dataset::{CreateDatasetItem, DatasetItemView, Deleted};
+use ratchet_remote::langfuse::wire::dataset::{CreateDatasetItem, DatasetItemView};
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::json::raw;
 use ratchet_remote::langfuse::wire::page::Paged;
+use ratchet_remote::langfuse::wire::time::Time;
+use ratchet_remote::langfuse::wire::trace::Deleted;
 use ratchet_remote::langfuse::wire::word::Word;
 use ratchet_store::catalog::{DatasetItem, DatasetItemQuery, NewDatasetItem};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use super::params::{Params, meta};
+use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
 use super::sent::{Sent, kept};
 use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::{ApiError, ApiResult};
 
+/// The routes of this resource.
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default().routes(routes!(list, create)).routes(routes!(show, remove))
+}
+
 /// `GET /api/public/dataset-items`: items that are not archived, newest first, as they are or as
 /// they were at a time.
+#[utoipa::path(
+    get,
+    path = "/api/public/dataset-items",
+    tag = "DatasetItems",
+    params(
+        PageParams,
+        ("datasetName" = Option<String>, Query, description = "Of this dataset."),
+        ("sourceTraceId" = Option<String>, Query, description = "Made from this trace."),
+        ("sourceObservationId" = Option<String>, Query, description = "Made from this step."),
+        ("version" = Option<Time>, Query, description = "As they were then; needs datasetName."),
+    ),
+    responses((status = 200, body = Paged<DatasetItemView>))
+)]
 pub(super) async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
@@ -42,6 +64,13 @@ pub(super) async fn list(
 }
 
 /// `GET /api/public/dataset-items/{id}`: one item, archived or not.
+#[utoipa::path(
+    get,
+    path = "/api/public/dataset-items/{id}",
+    tag = "DatasetItems",
+    params(("id" = String, Path, description = "The item's id.")),
+    responses((status = 200, body = DatasetItemView))
+)]
 pub(super) async fn show(
     State(app): State<App>,
     Reader(caller): Reader,
@@ -52,6 +81,13 @@ pub(super) async fn show(
 }
 
 /// `POST /api/public/dataset-items`: makes an item, or a new version of the one with its id.
+#[utoipa::path(
+    post,
+    path = "/api/public/dataset-items",
+    tag = "DatasetItems",
+    request_body = CreateDatasetItem,
+    responses((status = 200, body = DatasetItemView))
+)]
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
@@ -62,14 +98,22 @@ pub(super) async fn create(
     Ok(Json(view(item)))
 }
 
-/// `DELETE /api/public/dataset-items/{id}`: ends an item.
+/// `DELETE /api/public/dataset-items/{id}`: ends an item, and forgets where it was tried.
+#[utoipa::path(
+    delete,
+    path = "/api/public/dataset-items/{id}",
+    tag = "DatasetItems",
+    params(("id" = String, Path, description = "The item's id.")),
+    responses((status = 200, body = Deleted))
+)]
 pub(super) async fn remove(
     State(app): State<App>,
     Member(caller): Member,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<Deleted>> {
     let now = app.clock.now();
-    app.store.catalog.delete_dataset_item(caller.project, id, now).await?;
+    app.store.catalog.delete_dataset_item(caller.project.clone(), id.clone(), now).await?;
+    app.store.telemetry.forget_item(caller.project, id).await?;
     Ok(Json(Deleted { message: "Dataset item successfully deleted".to_owned() }))
 }
 

@@ -10,15 +10,29 @@ use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_store::catalog::{Change, Dataset, NewDataset};
 use ratchet_store::project::ProjectId;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use super::params::{Params, meta};
+use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
 use super::sent::{Sent, kept};
 use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::{ApiError, ApiResult};
 
+/// The routes of this resource.
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default().routes(routes!(list, create)).routes(routes!(show))
+}
+
 /// `GET /api/public/v2/datasets`: datasets, newest first.
+#[utoipa::path(
+    get,
+    path = "/api/public/v2/datasets",
+    tag = "Datasets",
+    params(PageParams),
+    responses((status = 200, body = Paged<DatasetView>))
+)]
 pub(super) async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
@@ -32,6 +46,13 @@ pub(super) async fn list(
 }
 
 /// `GET /api/public/v2/datasets/{name}`: one dataset, without its items.
+#[utoipa::path(
+    get,
+    path = "/api/public/v2/datasets/{name}",
+    tag = "Datasets",
+    params(("name" = String, Path, description = "The dataset's name; slashes are encoded.")),
+    responses((status = 200, body = DatasetView))
+)]
 pub(super) async fn show(
     State(app): State<App>,
     Reader(caller): Reader,
@@ -41,6 +62,13 @@ pub(super) async fn show(
 }
 
 /// `POST /api/public/v2/datasets`: makes a dataset, or changes the one of this name.
+#[utoipa::path(
+    post,
+    path = "/api/public/v2/datasets",
+    tag = "Datasets",
+    request_body = CreateDataset,
+    responses((status = 200, body = DatasetView))
+)]
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,

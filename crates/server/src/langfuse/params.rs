@@ -51,6 +51,15 @@ impl Params {
         self.values(name).last().map(str::to_owned)
     }
 
+    /// The value of a name that must be there.
+    pub(super) fn required(&mut self, name: &str) -> String {
+        let text = self.text(name);
+        if text.is_none() {
+            self.report([Issue::at(name, "required")]);
+        }
+        text.unwrap_or_default()
+    }
+
     /// All values of a name that may repeat.
     pub(super) fn list(&self, name: &str) -> Vec<String> {
         self.values(name).map(str::to_owned).collect()

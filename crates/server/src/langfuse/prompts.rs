@@ -12,11 +12,14 @@ use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::prompt::{
     CreatePrompt, PromptMetaView, PromptView, UpdatePrompt,
 };
+use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::word::Word;
 use ratchet_store::catalog::{NewPrompt, Prompt, PromptQuery, PromptSummary, Wanted};
 use ratchet_store::project::ProjectId;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use super::params::{Params, meta};
+use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
 use super::sent::Sent;
 use crate::app::App;
@@ -26,7 +29,29 @@ use crate::error::{ApiError, ApiResult};
 /// Who made a prompt that came over the API.
 const API: &str = "API";
 
+/// The routes of this resource.
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default()
+        .routes(routes!(list, create))
+        .routes(routes!(show, remove))
+        .routes(routes!(label))
+}
+
 /// `GET /api/public/v2/prompts`: prompts by name, with their versions and labels.
+#[utoipa::path(
+    get,
+    path = "/api/public/v2/prompts",
+    tag = "Prompts",
+    params(
+        PageParams,
+        ("name" = Option<String>, Query, description = "Of this name."),
+        ("label" = Option<String>, Query, description = "Versions with this label."),
+        ("tag" = Option<String>, Query, description = "With this tag."),
+        ("fromUpdatedAt" = Option<Time>, Query, description = "Versions changed then or later."),
+        ("toUpdatedAt" = Option<Time>, Query, description = "Versions changed before."),
+    ),
+    responses((status = 200, body = Paged<PromptMetaView>))
+)]
 pub(super) async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
@@ -49,6 +74,18 @@ pub(super) async fn list(
 
 /// `GET /api/public/v2/prompts/{name}`: the version with a number or a label, `production` if
 /// neither is given.
+#[utoipa::path(
+    get,
+    path = "/api/public/v2/prompts/{name}",
+    tag = "Prompts",
+    params(
+        ("name" = String, Path, description = "The prompt's name; slashes are encoded."),
+        ("version" = Option<u32>, Query, description = "The version with this number."),
+        ("label" = Option<String>, Query, description = "The version with this label."),
+        ("resolve" = Option<bool>, Query, description = "False: references are left as they are."),
+    ),
+    responses((status = 200, body = PromptView))
+)]
 pub(super) async fn show(
     State(app): State<App>,
     Reader(caller): Reader,
@@ -70,6 +107,13 @@ pub(super) async fn show(
 }
 
 /// `POST /api/public/v2/prompts`: makes the next version of a prompt.
+#[utoipa::path(
+    post,
+    path = "/api/public/v2/prompts",
+    tag = "Prompts",
+    request_body = CreatePrompt,
+    responses((status = 200, body = PromptView))
+)]
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
@@ -82,6 +126,17 @@ pub(super) async fn create(
 }
 
 /// `PATCH /api/public/v2/prompts/{name}/versions/{version}`: puts more labels at a version.
+#[utoipa::path(
+    patch,
+    path = "/api/public/v2/prompts/{name}/versions/{version}",
+    tag = "PromptVersion",
+    params(
+        ("name" = String, Path, description = "The prompt's name; slashes are encoded."),
+        ("version" = u32, Path, description = "The version's number."),
+    ),
+    request_body = UpdatePrompt,
+    responses((status = 200, body = PromptView))
+)]
 pub(super) async fn label(
     State(app): State<App>,
     Member(caller): Member,
@@ -101,6 +156,17 @@ pub(super) async fn label(
 }
 
 /// `DELETE /api/public/v2/prompts/{name}`: removes one version, the one with a label, or all.
+#[utoipa::path(
+    delete,
+    path = "/api/public/v2/prompts/{name}",
+    tag = "Prompts",
+    params(
+        ("name" = String, Path, description = "The prompt's name; slashes are encoded."),
+        ("version" = Option<u32>, Query, description = "Only the version with this number."),
+        ("label" = Option<String>, Query, description = "Only the version with this label."),
+    ),
+    responses((status = 204, description = "It is gone."))
+)]
 pub(super) async fn remove(
     State(app): State<App>,
     Member(caller): Member,

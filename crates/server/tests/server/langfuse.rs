@@ -42,6 +42,8 @@ mod isolation;
 mod prompts;
 /// Datasets and their items.
 mod datasets;
+/// Runs over datasets, and experiments.
+mod experiments;
 
 /// An event that happened a number of seconds after ten o'clock.
 fn event(kind: &str, second: u32, body: Value) -> Value {

@@ -161,6 +161,7 @@ impl Statements {
             traces: self.traces,
             observations: self.observations,
             scores: self.scores,
+            experiment_items: Vec::new(),
             received_at: arrival.received_at,
         };
         (telemetry.prepare(redacted(batch, &arrival.intake)), self.outcomes)

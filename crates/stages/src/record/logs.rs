@@ -86,6 +86,7 @@ impl Events {
             traces: patches.traces,
             observations: patches.observations,
             scores: Vec::new(),
+            experiment_items: Vec::new(),
             received_at: arrival.received_at,
         };
         telemetry.prepare(redacted(batch, &arrival.intake))

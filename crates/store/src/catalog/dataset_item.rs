@@ -1,4 +1,4 @@
-use ratchet_core::dataset::ItemStatus;
+use ratchet_core::dataset::DatasetStatus;
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
@@ -23,7 +23,7 @@ pub struct DatasetItem {
     /// The name of its dataset.
     pub dataset_name: String,
     /// Whether it is tried in new runs.
-    pub status: ItemStatus,
+    pub status: DatasetStatus,
     /// What goes in.
     pub input: Option<Json>,
     /// What should come out.
@@ -48,7 +48,7 @@ pub struct NewDatasetItem {
     /// Its id; a random one when `None`.
     pub id: Option<String>,
     /// Whether it is tried in new runs.
-    pub status: Option<ItemStatus>,
+    pub status: Option<DatasetStatus>,
     /// What goes in.
     pub input: Option<Json>,
     /// What should come out.
@@ -78,14 +78,14 @@ pub struct DatasetItemQuery {
     pub page: PageNumber,
 }
 
-impl FromColumn for ItemStatus {
+impl FromColumn for DatasetStatus {
     fn from_column(value: Value) -> Option<Self> {
         Self::parse(&String::from_column(value)?)
     }
 }
 
-impl From<ItemStatus> for Value {
-    fn from(status: ItemStatus) -> Self {
+impl From<DatasetStatus> for Value {
+    fn from(status: DatasetStatus) -> Self {
         status.as_str().into()
     }
 }
@@ -151,7 +151,7 @@ impl Catalog {
     /// Fails if there is no dataset of the name.
     pub async fn dataset_items(&self, query: DatasetItemQuery) -> StoreResult<Page<DatasetItem>> {
         self.transact(move |tx| {
-            let mut values = vec![Value::from(&query.project), ItemStatus::Active.into()];
+            let mut values = vec![Value::from(&query.project), DatasetStatus::Active.into()];
             let mut from = format!("{FROM} WHERE i.project = $1 AND i.status = $2");
             if let Some(name) = &query.dataset_name {
                 let dataset = dataset::by_name(tx, &query.project, name)?;
@@ -232,7 +232,7 @@ fn changed(
         id,
         dataset: dataset.id.clone(),
         dataset_name: dataset.name.clone(),
-        status: ItemStatus::default(),
+        status: DatasetStatus::default(),
         input: None,
         expected_output: None,
         metadata: None,

@@ -16,6 +16,7 @@ use rustc_hash::FxHashMap;
 use super::block::Packer;
 use super::column::Column;
 use super::entry::Entry;
+use super::experiment_row;
 use super::facts::{Facts, text};
 use super::load::{load_observation, load_observations, load_score, load_trace, project_number};
 use super::observation_row::{self, ObservationRow, OnConflict, Place};
@@ -94,6 +95,9 @@ impl<'a> Applier<'a> {
         }
         for score in &batch.scores {
             self.apply_score(project, score, now)?;
+        }
+        for item in &batch.experiment_items {
+            experiment_row::write(self.db, project, item, now)?;
         }
         Ok(())
     }
@@ -348,6 +352,7 @@ impl<'a> Applier<'a> {
         payload::delete_all(db, row.no)?;
         let key = params![project, Column(&row.patch.id)];
         db.prepare_cached("DELETE FROM score WHERE project = ? AND trace = ?")?.execute(key)?;
+        experiment_row::delete_of_trace(db, project, &row.patch.id)?;
         db.prepare_cached("DELETE FROM stray WHERE project = ? AND id = ?")?.execute(key)?;
         db.prepare_cached("DELETE FROM trace WHERE no = ?")?.execute([row.no])?;
         self.tally.entry(project).or_default().0 -= 1;

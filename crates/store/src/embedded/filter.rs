@@ -18,7 +18,7 @@ pub(super) mod score;
 /// A growing WHERE clause and its parameters.
 #[derive(Debug, Default)]
 pub(super) struct Where {
-    clauses: Vec<String>,
+    pub(super) clauses: Vec<String>,
     pub(super) params: Vec<Value>,
     /// Tests on payloads, which SQL cannot see.
     pub(super) content: Vec<(ContentPart, Test)>,

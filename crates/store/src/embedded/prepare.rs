@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ratchet_core::experiment::ExperimentItem;
 use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::merge::Merge;
 use ratchet_core::observation::ObservationPatch;
@@ -28,6 +29,7 @@ pub struct Prepared {
     /// Observations that do not say which trace they belong to.
     pub(super) strays: Vec<ObservationPatch>,
     pub(super) scores: Vec<ScorePatch>,
+    pub(super) experiment_items: Vec<ExperimentItem>,
     /// Roughly how many bytes it holds while it waits.
     pub(super) weight: usize,
 }
@@ -63,7 +65,7 @@ pub(super) struct PreparedObservation {
 
 /// Merges what repeats, prices model calls and compresses payloads.
 pub(super) fn prepare(batch: Batch, prices: Arc<PriceTable>) -> Prepared {
-    let Batch { project, traces, observations, scores, received_at } = batch;
+    let Batch { project, traces, observations, scores, experiment_items, received_at } = batch;
     let mut grouped = Grouped::default();
     for patch in traces {
         grouped.add_trace(patch);
@@ -86,7 +88,7 @@ pub(super) fn prepare(batch: Batch, prices: Arc<PriceTable>) -> Prepared {
         prepared
     };
     let traces = grouped.traces.into_iter().map(finish).collect();
-    Prepared { project, prices, received_at, traces, strays, scores, weight }
+    Prepared { project, prices, received_at, traces, strays, scores, experiment_items, weight }
 }
 
 /// Patches by trace, each observation once.

@@ -5,6 +5,7 @@ pub(super) mod observations;
 pub(super) mod sessions;
 pub(super) mod scores;
 pub(super) mod attached;
+pub(super) mod experiments;
 pub(super) mod search;
 pub(super) mod sums;
 pub(super) mod metrics;

@@ -48,6 +48,7 @@ impl<'a> Sink<'a> {
                     traces: patches.traces,
                     observations: patches.observations,
                     scores: Vec::new(),
+                    experiment_items: Vec::new(),
                     received_at: Clock::System.now(),
                 };
                 let intake = folder.catalog.intake(project).await?;

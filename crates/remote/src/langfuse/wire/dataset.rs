@@ -1,13 +1,19 @@
-use ratchet_core::dataset::ItemStatus;
+use ratchet_core::dataset::DatasetStatus;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::json::Raw;
 use super::maybe::Maybe;
 use super::time::Time;
 use super::word::Word;
 
+pub use super::trace::Deleted;
+
+/// A dataset item's status as its word.
+pub type DatasetStatusWord = Word<DatasetStatus>;
+
 /// A dataset, as sent.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateDataset {
     /// What it is called.
@@ -20,14 +26,16 @@ pub struct CreateDataset {
     pub metadata: Option<Raw>,
     /// What the inputs of its items must look like, as JSON Schema.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<Raw>)]
     pub input_schema: Maybe<Raw>,
     /// What the expected outputs of its items must look like, as JSON Schema.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<Raw>)]
     pub expected_output_schema: Maybe<Raw>,
 }
 
 /// A dataset.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DatasetView {
     /// Its id.
@@ -51,7 +59,7 @@ pub struct DatasetView {
 }
 
 /// A dataset item, as sent. What is left out or null stays as it was.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateDatasetItem {
     /// The name of its dataset.
@@ -76,17 +84,17 @@ pub struct CreateDatasetItem {
     pub id: Option<String>,
     /// Whether it is tried in new runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<Word<ItemStatus>>,
+    pub status: Option<DatasetStatusWord>,
 }
 
 /// A dataset item.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DatasetItemView {
     /// Its id.
     pub id: String,
     /// Whether it is tried in new runs.
-    pub status: Word<ItemStatus>,
+    pub status: DatasetStatusWord,
     /// What goes in.
     pub input: Option<Raw>,
     /// What should come out.
@@ -107,12 +115,36 @@ pub struct DatasetItemView {
     pub updated_at: Time,
     /// The media it refers to, as far as they could be looked up.
     #[serde(default)]
-    pub media_references: Vec<Raw>,
+    #[schema(required = true)]
+    pub media_references: Vec<MediaReference>,
 }
 
-/// What is answered when something was deleted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
-pub struct Deleted {
-    /// What was.
-    pub message: String,
+/// A place in an item that refers to a piece of media.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MediaReference {
+    /// Which field: `input`, `expectedOutput` or `metadata`.
+    pub field: String,
+    /// The reference as it stands there.
+    pub reference_string: String,
+    /// Where in the field, as a JSON path.
+    pub json_path: String,
+    /// What it refers to.
+    pub media: ReferencedMedia,
+}
+
+/// A piece of media that is referred to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReferencedMedia {
+    /// Its id.
+    pub media_id: String,
+    /// What it is.
+    pub content_type: String,
+    /// How many bytes it has.
+    pub content_length: u64,
+    /// Where to get it.
+    pub url: String,
+    /// Until when the link works.
+    pub url_expiry: Time,
 }

@@ -2,20 +2,24 @@ use std::collections::BTreeMap;
 
 use ratchet_core::prompt::{Graph, Node, PromptKind};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::json::{Raw, null_as_default};
 use super::time::Time;
 use super::word::Word;
 
+/// A prompt's kind as its word.
+pub type PromptKindWord = Word<PromptKind>;
+
 /// A version of a prompt, as sent.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreatePrompt {
     /// What it is called; slashes part folders.
     pub name: String,
     /// Whether it is one text or a chat; a text when left out.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<Word<PromptKind>>,
+    pub kind: Option<PromptKindWord>,
     /// A text, or a list of messages and placeholders.
     pub prompt: Raw,
     /// Whatever the client keeps with it.
@@ -33,7 +37,7 @@ pub struct CreatePrompt {
 }
 
 /// The labels that a version is to have beside those it has.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UpdatePrompt {
     /// The labels; they leave the versions where they stood.
@@ -41,7 +45,7 @@ pub struct UpdatePrompt {
 }
 
 /// A version of a prompt.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptView {
     /// Names this version alone.
@@ -53,7 +57,7 @@ pub struct PromptView {
     pub version: u32,
     /// Whether it is one text or a chat.
     #[serde(rename = "type")]
-    pub kind: Word<PromptKind>,
+    pub kind: PromptKindWord,
     /// A text, or a list of messages and placeholders.
     pub prompt: Raw,
     /// Whatever the client keeps with it.
@@ -79,7 +83,7 @@ pub struct PromptView {
 }
 
 /// Which versions a prompt was put together from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GraphView {
     /// The outermost.
     pub root: NodeView,
@@ -88,7 +92,7 @@ pub struct GraphView {
 }
 
 /// A version in a graph.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct NodeView {
     /// Its id.
     pub id: String,
@@ -99,14 +103,14 @@ pub struct NodeView {
 }
 
 /// A prompt in a list.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptMetaView {
     /// What it is called.
     pub name: String,
     /// Whether it is one text or a chat.
     #[serde(rename = "type")]
-    pub kind: Word<PromptKind>,
+    pub kind: PromptKindWord,
     /// Its versions that match.
     pub versions: Vec<u32>,
     /// The labels at these versions.

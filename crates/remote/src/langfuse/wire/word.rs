@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use ratchet_core::dataset::ItemStatus;
+use ratchet_core::dataset::DatasetStatus;
 use ratchet_core::observation::{Level, ObservationKind};
 use ratchet_core::prompt::PromptKind;
 use ratchet_core::score::{DataType, ScoreSource};
@@ -78,8 +78,8 @@ impl Spelled for PromptKind {
     }
 }
 
-impl Spelled for ItemStatus {
-    const WHAT: &'static str = "dataset item status";
+impl Spelled for DatasetStatus {
+    const WHAT: &'static str = "dataset status";
     fn all() -> Vec<Self> {
         Self::ALL.to_vec()
     }

@@ -119,8 +119,8 @@ fn insert(
                 (&node.name).into(),
                 node.version.into(),
                 name.into(),
-                version.into(),
-                label.into(),
+                version,
+                label,
             ],
         )?;
     }

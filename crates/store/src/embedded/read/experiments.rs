@@ -1,0 +1,157 @@
+use rusqlite::types::Value;
+use rusqlite::{Connection, params};
+
+use super::{List, Listed, nothing, observations, traces};
+use crate::embedded::column::{Column, to_u64};
+use crate::embedded::experiment_row::{
+    EXPERIMENT_COLUMNS, ITEM_COLUMNS, ITEM_TIME, read_experiment, read_item,
+};
+use crate::embedded::filter::Where;
+use crate::embedded::load::project_number;
+use crate::embedded::payload::Blocks;
+use crate::experiment::{
+    Experiment, ExperimentItemQuery, ExperimentQuery, ExperimentSummary, KeptExperimentItem,
+    Outcome, RunQuery,
+};
+use crate::project::ProjectId;
+use crate::query::{Detail, Direction, Page};
+use crate::{StoreError, StoreResult};
+
+const ITEMS: &str = "experiment_item i JOIN experiment e ON e.no = i.experiment";
+
+/// Experiments with what ran in a time, those that ran last first.
+pub(in crate::embedded) fn list(
+    db: &Connection,
+    query: &ExperimentQuery,
+) -> StoreResult<Page<ExperimentSummary>> {
+    let Some(project) = number(db, &query.project)? else { return Ok(nothing(&query.paging)) };
+    let inner = wanted(project, query);
+    let select = format!(
+        "SELECT * FROM (SELECT {EXPERIMENT_COLUMNS}, min({ITEM_TIME}) AS first, \
+         max(coalesce(i.end, {ITEM_TIME})) AS last, count(*) AS items FROM {ITEMS} {} \
+         GROUP BY e.no)",
+        inner.sql()
+    );
+    let count = format!("SELECT count(DISTINCT e.no) FROM {ITEMS} {}", inner.sql());
+    // The parameters of the inner question stand before those of the outer one.
+    let mut filter = Where { params: inner.params, ..Where::default() };
+    filter.and("items > 0", []);
+    let list = List {
+        select,
+        count,
+        filter,
+        order: &["last", "no"],
+        direction: Direction::Descending,
+        paging: &query.paging,
+        known_total: None,
+    };
+    list.read::<_, 2>(db, |row| {
+        let summary = ExperimentSummary {
+            experiment: read_experiment(row)?,
+            start: row.get::<_, Column<_>>(8)?.0,
+            end: row.get::<_, Column<_>>(9)?.0,
+            items: to_u64(row.get(10)?),
+        };
+        Ok(Some(Listed { row: summary, keys: vec![row.get(9)?, row.get(0)?] }))
+    })
+}
+
+/// The items of experiments, newest first.
+pub(in crate::embedded) fn items(
+    db: &Connection,
+    query: &ExperimentItemQuery,
+) -> StoreResult<Page<KeptExperimentItem>> {
+    let paging = &query.of.paging;
+    let Some(project) = number(db, &query.of.project)? else { return Ok(nothing(paging)) };
+    let mut filter = wanted(project, &query.of);
+    any_of(&mut filter, "i.item", &query.items);
+    let list = List {
+        select: format!("SELECT {EXPERIMENT_COLUMNS}, {ITEM_COLUMNS}, {ITEM_TIME} FROM {ITEMS}"),
+        count: format!("SELECT count(*) FROM {ITEMS}"),
+        filter,
+        order: &[ITEM_TIME, "i.no"],
+        direction: Direction::Descending,
+        paging,
+        known_total: None,
+    };
+    let mut page = list.read::<_, 2>(db, |row| {
+        let keys = vec![row.get(20)?, row.get(8)?];
+        Ok(Some(Listed { row: read_item(row)?, keys }))
+    })?;
+    if query.detail == Detail::Content {
+        let mut blocks = Blocks::new(db);
+        for item in &mut page.rows {
+            let found = outcome(db, &mut blocks, (&query.of.project, project), item);
+            item.outcome = found.map_err(StoreError::Database)?;
+        }
+    }
+    Ok(page)
+}
+
+/// The experiments over one dataset, newest first.
+pub(in crate::embedded) fn runs(
+    db: &Connection,
+    query: &RunQuery,
+) -> StoreResult<Page<Experiment>> {
+    let Some(project) = number(db, &query.project)? else { return Ok(nothing(&query.paging)) };
+    let mut filter = Where::default();
+    filter.and("e.project = ?", [project.into()]);
+    filter.and("e.dataset = ?", [query.dataset.clone().into()]);
+    if let Some(name) = &query.name {
+        filter.and("e.name = ?", [name.clone().into()]);
+    }
+    let list = List {
+        select: format!("SELECT {EXPERIMENT_COLUMNS} FROM experiment e"),
+        count: "SELECT count(*) FROM experiment e".to_owned(),
+        filter,
+        order: &["e.created_at", "e.no"],
+        direction: Direction::Descending,
+        paging: &query.paging,
+        known_total: None,
+    };
+    list.read::<_, 2>(db, |row| {
+        let keys = vec![row.get(6)?, row.get(0)?];
+        Ok(Some(Listed { row: read_experiment(row)?, keys }))
+    })
+}
+
+fn number(db: &Connection, project: &ProjectId) -> StoreResult<Option<i64>> {
+    project_number(db, project).map_err(StoreError::Database)
+}
+
+fn wanted(project: i64, query: &ExperimentQuery) -> Where {
+    let mut filter = Where::default();
+    filter.and("i.project = ?", [project.into()]);
+    filter.within(ITEM_TIME, query.range);
+    any_of(&mut filter, "e.id", &query.ids);
+    any_of(&mut filter, "e.name", &query.names);
+    any_of(&mut filter, "e.dataset", &query.datasets);
+    filter
+}
+
+fn any_of(filter: &mut Where, column: &str, words: &[String]) {
+    if words.is_empty() {
+        return;
+    }
+    let marks = vec!["?"; words.len()].join(", ");
+    filter.and(format!("{column} IN ({marks})"), words.iter().cloned().map(Value::from));
+}
+
+/// What came of a try: the step or the run, with what it carries.
+fn outcome(
+    db: &Connection,
+    blocks: &mut Blocks<'_>,
+    (project, number): (&ProjectId, i64),
+    item: &KeptExperimentItem,
+) -> rusqlite::Result<Option<Outcome>> {
+    let Some(observation) = &item.observation else {
+        let run = traces::one(db, project, &item.trace)?;
+        return Ok(run.map(|run| Outcome::Run(Box::new(run))));
+    };
+    let sql = format!("{} WHERE t.project = ? AND t.id = ? AND o.id = ?", observations::select());
+    let mut statement = db.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![number, Column(&item.trace), Column(observation)])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let row = observations::read(row)?;
+    observations::with_content(blocks, row).map(|step| Some(Outcome::Step(Box::new(step))))
+}
