@@ -122,6 +122,12 @@ pub enum TraceColumn {
     ObservationCount,
     /// Scores on it and on its observations.
     ScoreCount,
+    /// The numbers of its scores and its observations', averaged; by name with a key.
+    ScoreNumbers,
+    /// The labels of its scores and its observations', by name.
+    ScoreLabels,
+    /// `True` or `False` of its scores and its observations', by name.
+    ScoreTruths,
     DebugCount,
     DefaultCount,
     WarningCount,
@@ -176,6 +182,12 @@ pub enum ObservationColumn {
     /// All tokens a second.
     TotalTokensPerSecond,
     ScoreCount,
+    /// The numbers of its scores, averaged; by name with a key.
+    ScoreNumbers,
+    /// The labels of its scores, by name.
+    ScoreLabels,
+    /// `True` or `False` of its scores, by name.
+    ScoreTruths,
     InputTokens,
     OutputTokens,
     TotalTokens,

@@ -1,5 +1,6 @@
 //! The `filter` parameter: a JSON array of conditions, each on one column.
 
+use ratchet_core::score::ScoreValue;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::error::{Issue, Step};
 use ratchet_remote::langfuse::wire::read::read;
@@ -8,7 +9,7 @@ use ratchet_store::query::{Compare, Condition, Test, TextTest, TimeRange};
 use serde::Deserialize;
 use serde_json::Value;
 
-use self::column::{Columns, FilterColumn};
+use self::column::{ColumnKind, Columns, FilterColumn};
 use self::kind::FilterKind;
 use super::params::Params;
 
@@ -146,7 +147,10 @@ impl SentCondition {
             let message = format!("{} takes {fit}, not {}", kind.name(), self.operator);
             return Err(("operator", message));
         }
-        let test = self.plain_test()?;
+        let test = match column.kind {
+            ColumnKind::ScoreTruths => self.truth_test()?,
+            _ => self.plain_test()?,
+        };
         if !kind.has_key() {
             return Ok((column, test));
         }
@@ -186,6 +190,13 @@ impl SentCondition {
             FilterKind::Null if self.operator == "is null" => Ok(Test::IsNull),
             FilterKind::Null => Ok(Test::IsNotNull),
         }
+    }
+
+    /// Whether a score says so. What is not so includes what has no such score.
+    fn truth_test(&self) -> Result<Test, Wrong> {
+        let truth = self.value.as_bool().ok_or_else(|| self.unfit("true or false"))?;
+        let word = ScoreValue::Boolean(truth).text().unwrap_or_default().to_owned();
+        Ok(if self.operator == "=" { Test::AnyOf(vec![word]) } else { Test::NoneOf(vec![word]) })
     }
 
     fn options(&self) -> Option<Vec<String>> {

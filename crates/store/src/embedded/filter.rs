@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use ratchet_core::id::{Id, StoredId};
 use ratchet_core::observation::{Level, ObservationKind};
+use ratchet_core::score::DataType;
 use ratchet_core::time::Timestamp;
 use rusqlite::types::Value;
 
@@ -11,9 +12,12 @@ use crate::query::{
     Compare, Condition, ObservationColumn, ScoreColumn, Test, TextTest, TimeRange, TraceColumn,
 };
 use crate::{StoreError, StoreResult};
+use judged::Judged;
 
 /// The columns of a score.
 pub(super) mod score;
+/// Scores on a record, as columns of it.
+mod judged;
 
 /// A growing WHERE clause and its parameters.
 #[derive(Debug, Default)]
@@ -41,6 +45,7 @@ pub(super) enum Kind {
     Flag(&'static str),
     Tags(&'static str),
     Content(ContentPart),
+    Judged(Judged),
 }
 
 /// In what form a column is shown.
@@ -60,7 +65,7 @@ impl Kind {
             Self::Tags(sql) => Some((sql.to_owned(), Form::Text)),
             Self::Number(sql) => Some((sql.to_owned(), Form::Number)),
             Self::Flag(sql) => Some((sql.to_owned(), Form::Flag)),
-            Self::Time(_) | Self::Content(_) => None,
+            Self::Time(_) | Self::Content(_) | Self::Judged(_) => None,
         }
     }
 }
@@ -126,6 +131,7 @@ impl Where {
     fn test(&mut self, kind: Kind, test: &Test, column: &impl std::fmt::Debug) -> StoreResult<()> {
         match (kind, test) {
             (Kind::Content(part), test) => self.content.push((part, test.clone())),
+            (Kind::Judged(judged), test) if judged.takes(test) => self.judged(judged, test),
             (Kind::Text(sql), Test::IsNull) => self.and(format!("{sql} IS NULL"), []),
             (Kind::Text(sql), Test::IsNotNull) => self.and(format!("{sql} IS NOT NULL"), []),
             (
@@ -319,6 +325,9 @@ pub(super) fn trace_kind(column: TraceColumn) -> Kind {
         TraceColumn::ScoreCount => Kind::Number(
             "(SELECT count(*) FROM score s WHERE s.project = t.project AND s.trace = t.id)",
         ),
+        TraceColumn::ScoreNumbers => judged::of_trace(DataType::Numeric),
+        TraceColumn::ScoreLabels => judged::of_trace(DataType::Categorical),
+        TraceColumn::ScoreTruths => judged::of_trace(DataType::Boolean),
         TraceColumn::DebugCount => Kind::Number("t.debugs"),
         TraceColumn::DefaultCount => Kind::Number("t.defaults"),
         TraceColumn::WarningCount => Kind::Number("t.warnings"),
@@ -343,6 +352,9 @@ pub(super) fn is_of_trace(column: ObservationColumn) -> bool {
         column,
         ObservationColumn::Trace
             | ObservationColumn::ScoreCount
+            | ObservationColumn::ScoreNumbers
+            | ObservationColumn::ScoreLabels
+            | ObservationColumn::ScoreTruths
             | ObservationColumn::TraceName
             | ObservationColumn::TraceUser
             | ObservationColumn::TraceSession
@@ -399,6 +411,9 @@ pub(super) fn observation_kind(column: ObservationColumn) -> Kind {
             "(SELECT count(*) FROM score s \
              WHERE s.project = o.project AND s.trace = t.id AND s.observation = o.id)",
         ),
+        ObservationColumn::ScoreNumbers => judged::of_observation(DataType::Numeric),
+        ObservationColumn::ScoreLabels => judged::of_observation(DataType::Categorical),
+        ObservationColumn::ScoreTruths => judged::of_observation(DataType::Boolean),
         ObservationColumn::InputTokens => Kind::Number("o.input_tokens"),
         ObservationColumn::OutputTokens => Kind::Number("o.output_tokens"),
         ObservationColumn::TotalTokens => Kind::Number("o.total_tokens"),

@@ -1,5 +1,6 @@
 use ratchet_core::observation::{Level, ObservationKind};
 use ratchet_core::payload::Payload;
+use ratchet_core::score::ScoreValue;
 use ratchet_store::StoreError;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
@@ -10,7 +11,7 @@ use ratchet_store::telemetry::{Batch, Telemetry};
 
 use super::Behaviour;
 use crate::ask;
-use crate::build::{at, batch, event, generation, json, project, span, text, tool, trace};
+use crate::build::{at, batch, event, generation, json, project, score, span, text, tool, trace};
 use crate::model::Model;
 
 /// Every behaviour of this module.
@@ -22,7 +23,7 @@ pub const ALL: &[Behaviour] = &[
     ("a filtered list counts what passes", |s| Box::pin(totals_count_what_passes(s))),
 ];
 
-const TRACE_COLUMNS: [TraceColumn; 29] = [
+const TRACE_COLUMNS: [TraceColumn; 32] = [
     TraceColumn::Id,
     TraceColumn::Timestamp,
     TraceColumn::Name,
@@ -41,6 +42,9 @@ const TRACE_COLUMNS: [TraceColumn; 29] = [
     TraceColumn::Level,
     TraceColumn::ObservationCount,
     TraceColumn::ScoreCount,
+    TraceColumn::ScoreNumbers,
+    TraceColumn::ScoreLabels,
+    TraceColumn::ScoreTruths,
     TraceColumn::DebugCount,
     TraceColumn::DefaultCount,
     TraceColumn::WarningCount,
@@ -54,7 +58,7 @@ const TRACE_COLUMNS: [TraceColumn; 29] = [
     TraceColumn::OutputCost,
 ];
 
-const OBSERVATION_COLUMNS: [ObservationColumn; 41] = [
+const OBSERVATION_COLUMNS: [ObservationColumn; 44] = [
     ObservationColumn::Id,
     ObservationColumn::Trace,
     ObservationColumn::Kind,
@@ -81,6 +85,9 @@ const OBSERVATION_COLUMNS: [ObservationColumn; 41] = [
     ObservationColumn::StreamedTokensPerSecond,
     ObservationColumn::TotalTokensPerSecond,
     ObservationColumn::ScoreCount,
+    ObservationColumn::ScoreNumbers,
+    ObservationColumn::ScoreLabels,
+    ObservationColumn::ScoreTruths,
     ObservationColumn::InputTokens,
     ObservationColumn::OutputTokens,
     ObservationColumn::TotalTokens,
@@ -101,6 +108,7 @@ const OBSERVATION_COLUMNS: [ObservationColumn; 41] = [
 /// Five traces that differ in everything a filter can ask about, and one that says nothing.
 fn story(shop: &ProjectId) -> Batch {
     let hex = "00000000000000000000000000000abc";
+    let label = |label: &str| ScoreValue::Categorical { label: label.to_owned(), number: None };
     batch(shop)
         .with(trace("Ann").named("Ann").for_user("ann").in_session("Annex").beginning(0))
         .with(trace("Ann").release("Ann").version("nn").in_environment("ann").agent("An"))
@@ -124,6 +132,14 @@ fn story(shop: &ProjectId) -> Batch {
         .with(span("0000000000000def").of(hex).under("0000000000000abc").beginning(1_500))
         .with(span("0000000000000def").of(hex).as_app_root())
         .with(span("late").of("x%_'").kind(ObservationKind::Agent).lasting(2_000, 2_001))
+        .with(score("1").on("n").of_trace("Ann").number(1.5))
+        .with(score("2").on("n").of_observation("Ann", "Ann").number(2.5))
+        .with(score("3").on("k").of_observation("Ann", "Ann").number(-1.0))
+        .with(score("4").on("k").of_observation(hex, "0000000000000abc").value(label("Ann")))
+        .with(score("5").on("k").of_trace("x%_'").value(label("x")))
+        .with(score("6").on("n").of_trace("x%_'").value(ScoreValue::Boolean(true)))
+        .with(score("7").on("n").of_observation("Ann", "x%_'").value(ScoreValue::Boolean(false)))
+        .with(score("8").on("n").of_session("Annex").number(2.0))
         .build()
 }
 
@@ -151,7 +167,15 @@ pub(super) fn tests() -> Vec<Test> {
         Compare::AtMost,
     ];
     let list = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-    let lists = [&[][..], &["Ann"], &["x", ""], &["Ann", "x", "nobody"], &HEX, &["DEBUG", "TOOL"]];
+    let lists = [
+        &[][..],
+        &["Ann"],
+        &["x", ""],
+        &["Ann", "x", "nobody"],
+        &HEX,
+        &["DEBUG", "TOOL"],
+        &["True"],
+    ];
     let texts = how.into_iter().flat_map(|how| {
         WORDS.iter().chain(&HEX).map(move |word| Test::Text(how, (*word).to_owned()))
     });

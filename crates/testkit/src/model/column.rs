@@ -3,7 +3,7 @@
 use ratchet_core::money::Money;
 use ratchet_core::observation::{Level, Observation};
 use ratchet_core::payload::{Json, Payload};
-use ratchet_core::score::{Score, ScoreTarget};
+use ratchet_core::score::{DataType, Score, ScoreTarget};
 use ratchet_core::time::Timestamp;
 use ratchet_core::trace::{LevelCounts, Trace};
 use ratchet_core::usage::Cost;
@@ -17,11 +17,16 @@ pub(super) enum Cell {
     Truth(bool),
     Tags(Vec<String>),
     Keys(Vec<(String, Json)>),
+    /// Scores by name.
+    Numbers(Vec<(String, f64)>),
+    /// Scores by name.
+    Labels(Vec<(String, String)>),
 }
 
 /// Whether a value passes a test; `None` when the test does not fit the column.
 pub(super) fn passes(cell: &Cell, test: &Test) -> Option<bool> {
     match (cell, test) {
+        (Cell::Numbers(_) | Cell::Labels(_), test) => judged_passes(cell, test),
         (cell, Test::IsNull) => Some(is_missing(cell)),
         (cell, Test::IsNotNull) => Some(!is_missing(cell)),
         (Cell::Text(text), test) => text_passes(text.as_deref(), test),
@@ -56,6 +61,7 @@ fn is_missing(cell: &Cell) -> bool {
         Cell::Truth(_) => false,
         Cell::Tags(tags) => tags.is_empty(),
         Cell::Keys(keys) => keys.is_empty(),
+        Cell::Numbers(_) | Cell::Labels(_) => false,
     }
 }
 
@@ -111,10 +117,71 @@ fn compares<T: PartialOrd>(how: Compare, value: &T, than: &T) -> bool {
     }
 }
 
+/// Numbers are averaged, all of them or those of one name; labels are some of a list.
+fn judged_passes(cell: &Cell, test: &Test) -> Option<bool> {
+    match (cell, test) {
+        (Cell::Numbers(numbers), Test::Number(..)) => {
+            let numbers: Vec<f64> = numbers.iter().map(|(_, number)| *number).collect();
+            passes(&Cell::Number(average(&numbers)), test)
+        }
+        (Cell::Numbers(numbers), Test::Key(name, test)) => match test.as_ref() {
+            Test::Number(..) => {
+                let named = numbers.iter().filter(|(of, _)| of == name);
+                judged_passes(&Cell::Numbers(named.cloned().collect()), test)
+            }
+            _ => None,
+        },
+        (Cell::Labels(labels), Test::Key(name, test)) => {
+            let has = |words: &[String]| {
+                labels.iter().any(|(of, label)| of == name && words.contains(label))
+            };
+            match test.as_ref() {
+                Test::AnyOf(words) => Some(has(words)),
+                Test::NoneOf(words) => Some(!has(words)),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "tests count in small numbers")]
+fn average(numbers: &[f64]) -> Option<f64> {
+    (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
+}
+
+/// The scores of one data type, by name.
+fn judged<'a>(scores: impl Iterator<Item = &'a Score>, data_type: DataType) -> Cell {
+    let scores = scores.filter(|score| score.value.data_type() == data_type);
+    let name = |score: &Score| score.name.clone();
+    if data_type == DataType::Numeric {
+        let number = |score: &Score| (name(score), score.value.number().unwrap_or_default());
+        return Cell::Numbers(scores.map(number).collect());
+    }
+    let label = |score: &Score| (name(score), score.value.text().unwrap_or_default().to_owned());
+    Cell::Labels(scores.map(label).collect())
+}
+
 /// What stands around a record.
 pub(super) struct Around {
     pub(super) steps: Vec<Observation>,
     pub(super) scores: Vec<Score>,
+}
+
+impl Around {
+    /// The scores on a trace and on its observations.
+    fn on_trace(&self, trace: &Trace) -> impl Iterator<Item = &Score> {
+        self.scores.iter().filter(|score| match &score.target {
+            ScoreTarget::Trace(on) | ScoreTarget::Observation(on, _) => *on == trace.id,
+            ScoreTarget::Session(_) | ScoreTarget::DatasetRun(_) => false,
+        })
+    }
+
+    /// The scores on an observation.
+    fn on_step(&self, seen: &Observation) -> impl Iterator<Item = &Score> {
+        let target = ScoreTarget::Observation(seen.trace.clone(), seen.id.clone());
+        self.scores.iter().filter(move |score| score.target == target)
+    }
 }
 
 pub(super) fn of_trace(trace: &Trace, around: &Around, column: TraceColumn) -> Cell {
@@ -138,13 +205,10 @@ pub(super) fn of_trace(trace: &Trace, around: &Around, column: TraceColumn) -> C
         TraceColumn::Output => Cell::Text(content.output.as_ref().map(written)),
         TraceColumn::Level => Cell::Text(Some(worst_level(levels).as_str().to_owned())),
         TraceColumn::ObservationCount => count(levels.total()),
-        TraceColumn::ScoreCount => {
-            let is_ours = |score: &&Score| match &score.target {
-                ScoreTarget::Trace(on) | ScoreTarget::Observation(on, _) => *on == trace.id,
-                ScoreTarget::Session(_) | ScoreTarget::DatasetRun(_) => false,
-            };
-            count(around.scores.iter().filter(is_ours).count() as u64)
-        }
+        TraceColumn::ScoreCount => count(around.on_trace(trace).count() as u64),
+        TraceColumn::ScoreNumbers => judged(around.on_trace(trace), DataType::Numeric),
+        TraceColumn::ScoreLabels => judged(around.on_trace(trace), DataType::Categorical),
+        TraceColumn::ScoreTruths => judged(around.on_trace(trace), DataType::Boolean),
         TraceColumn::DebugCount => count(levels.debug),
         TraceColumn::DefaultCount => count(levels.default),
         TraceColumn::WarningCount => count(levels.warning),
@@ -203,10 +267,10 @@ pub(super) fn of_observation(
             let took = seen.latency().filter(|nanos| *nanos != 0).map(seconds);
             Cell::Number(took.map(|took| number(seen.usage.total()) / took))
         }
-        ObservationColumn::ScoreCount => {
-            let target = ScoreTarget::Observation(seen.trace.clone(), seen.id.clone());
-            count(around.scores.iter().filter(|score| score.target == target).count() as u64)
-        }
+        ObservationColumn::ScoreCount => count(around.on_step(seen).count() as u64),
+        ObservationColumn::ScoreNumbers => judged(around.on_step(seen), DataType::Numeric),
+        ObservationColumn::ScoreLabels => judged(around.on_step(seen), DataType::Categorical),
+        ObservationColumn::ScoreTruths => judged(around.on_step(seen), DataType::Boolean),
         ObservationColumn::InputTokens => count(seen.usage.input()),
         ObservationColumn::OutputTokens => count(seen.usage.output()),
         ObservationColumn::TotalTokens => count(seen.usage.total()),

@@ -5,11 +5,10 @@ use super::kind::FilterKind;
 /// The columns of a resource.
 pub(in crate::langfuse) type Columns<C> = &'static ColumnSet<C>;
 
-/// Which columns a resource has, and which of Langfuse's it does not have yet.
+/// Which columns a resource has.
 #[derive(Debug)]
 pub(in crate::langfuse) struct ColumnSet<C: 'static> {
     known: &'static [FilterColumn<C>],
-    not_yet: &'static [&'static str],
 }
 
 /// A column that can be filtered on.
@@ -33,6 +32,12 @@ pub(super) enum ColumnKind {
     Truth,
     Tags,
     Object,
+    /// Averages of scores, by name or all of them.
+    ScoreNumbers,
+    /// Labels of scores by name.
+    ScoreLabels,
+    /// Yes and no by name of the score.
+    ScoreTruths,
 }
 
 impl<C> ColumnSet<C> {
@@ -40,9 +45,6 @@ impl<C> ColumnSet<C> {
     pub(super) fn find(&'static self, name: &str) -> Result<&'static FilterColumn<C>, String> {
         if let Some(column) = self.known.iter().find(|column| column.name == name) {
             return Ok(column);
-        }
-        if self.not_yet.contains(&name) {
-            return Err(format!("{name} cannot be filtered on yet"));
         }
         let known: Vec<_> = self.known.iter().map(|column| column.name).collect();
         Err(format!("{name} is not a known column: {}", known.join(", ")))
@@ -67,6 +69,9 @@ impl ColumnKind {
             Self::Time => &[FilterKind::Datetime, FilterKind::Null],
             Self::Truth => &[FilterKind::Boolean],
             Self::Tags => &[FilterKind::ArrayOptions],
+            Self::ScoreNumbers => &[FilterKind::NumberObject, FilterKind::Number],
+            Self::ScoreLabels => &[FilterKind::CategoryOptions],
+            Self::ScoreTruths => &[FilterKind::BooleanObject],
             Self::Object => &[
                 FilterKind::StringObject,
                 FilterKind::NumberObject,
@@ -105,6 +110,10 @@ const fn object<C>(name: &'static str, column: C) -> FilterColumn<C> {
     FilterColumn { name, column, kind: ColumnKind::Object, is_start: false }
 }
 
+const fn judged<C>(name: &'static str, column: C, kind: ColumnKind) -> FilterColumn<C> {
+    FilterColumn { name, column, kind, is_start: false }
+}
+
 /// The columns of a trace.
 pub(in crate::langfuse) static TRACE: ColumnSet<T> = ColumnSet {
     known: &[
@@ -136,8 +145,11 @@ pub(in crate::langfuse) static TRACE: ColumnSet<T> = ColumnSet {
         number("errorCount", T::ErrorCount),
         number("defaultCount", T::DefaultCount),
         number("debugCount", T::DebugCount),
+        judged("scores_avg", T::ScoreNumbers, ColumnKind::ScoreNumbers),
+        judged("scores", T::ScoreNumbers, ColumnKind::ScoreNumbers),
+        judged("score_categories", T::ScoreLabels, ColumnKind::ScoreLabels),
+        judged("score_booleans", T::ScoreTruths, ColumnKind::ScoreTruths),
     ],
-    not_yet: &["scores_avg", "scores", "score_categories", "score_booleans"],
 };
 
 /// The columns of an observation.
@@ -184,8 +196,11 @@ pub(in crate::langfuse) static OBSERVATION: ColumnSet<O> = ColumnSet {
         text("traceVersion", O::TraceVersion),
         truth("public", O::TracePublic),
         truth("bookmarked", O::TraceBookmarked),
+        judged("scores_avg", O::ScoreNumbers, ColumnKind::ScoreNumbers),
+        judged("scores", O::ScoreNumbers, ColumnKind::ScoreNumbers),
+        judged("score_categories", O::ScoreLabels, ColumnKind::ScoreLabels),
+        judged("score_booleans", O::ScoreTruths, ColumnKind::ScoreTruths),
     ],
-    not_yet: &["scores_avg", "scores", "score_categories", "score_booleans"],
 };
 
 /// The columns of a score.
@@ -221,5 +236,4 @@ pub(in crate::langfuse) static SCORE: ColumnSet<S> = ColumnSet {
         text("observationPromptName", S::ObservationPromptName),
         number("observationPromptVersion", S::ObservationPromptVersion),
     ],
-    not_yet: &[],
 };

@@ -151,11 +151,34 @@ fn what_is_wrong_is_said_for_each_condition() {
 }
 
 #[test]
-fn columns_that_are_unknown_or_not_there_yet_are_told_apart() {
-    refused(
-        r#"[{"type":"number","column":"scores_avg","operator":">","value":1}]"#,
-        &["filter[0].column: scores_avg cannot be filtered on yet"],
+fn scores_are_columns_by_name() {
+    check(
+        r#"{"type":"numberObject","column":"scores_avg","key":"q","operator":">","value":1}"#,
+        TraceColumn::ScoreNumbers,
+        Test::Key("q".to_owned(), Box::new(Test::Number(Compare::Greater, 1.0))),
     );
+    check(
+        r#"{"type":"number","column":"scores","operator":"<","value":1}"#,
+        TraceColumn::ScoreNumbers,
+        Test::Number(Compare::Less, 1.0),
+    );
+    for (operator, test) in
+        [("=", Test::AnyOf(texts(&["True"]))), ("<>", Test::NoneOf(texts(&["True"])))]
+    {
+        let json = format!(
+            r#"{{"type":"booleanObject","column":"score_booleans","key":"ok",
+                "operator":"{operator}","value":true}}"#
+        );
+        check(&json, TraceColumn::ScoreTruths, Test::Key("ok".to_owned(), Box::new(test)));
+    }
+    refused(
+        r#"[{"type":"string","column":"score_categories","operator":"=","value":"x"}]"#,
+        &["filter[0].type: score_categories takes categoryOptions, not string"],
+    );
+}
+
+#[test]
+fn unknown_columns_are_refused() {
     let json = r#"[{"type":"string","column":"colour","operator":"=","value":"x"}]"#;
     let issues = parse("filter", json, &TRACE).unwrap_err();
     assert!(issues[0].message.starts_with("colour is not a known column: id, name, timestamp,"));

@@ -159,8 +159,71 @@ async fn values_that_make_no_sense_are_reported_together() {
     for path in ["observations?type=DREAM", "observations?level=LOUD", "sessions?limit=x"] {
         server.get(&format!("/api/public/{path}")).send().await.check(400, "Invalid request data");
     }
-    let scores = "/api/public/traces?filter=%5B%7B%22type%22%3A%22number%22%2C%22column%22%3A%22\
-                  scores_avg%22%2C%22operator%22%3A%22%3D%22%2C%22value%22%3A1%7D%5D";
-    server.get(scores).send().await.check(400, "scores_avg cannot be filtered on yet");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn traces_and_observations_are_found_by_their_scores() {
+    let server = TestServer::start().await;
+    let mut events = Vec::new();
+    for (at, id) in ["good", "bad", "unjudged"].into_iter().enumerate() {
+        let at = u32::try_from(at).unwrap();
+        events.push(event("trace-create", at, json!({ "id": id })));
+        let step = json!({"id": format!("o-{id}"), "traceId": id});
+        events.push(event("span-create", at, step));
+    }
+    for (at, (id, number)) in [("good", 1.0), ("good", 0.5), ("bad", 0.25)].iter().enumerate() {
+        let at = u32::try_from(at).unwrap() + 10;
+        let on = json!({"traceId": id, "observationId": format!("o-{id}")});
+        let mut score = |name: &str, value: Value| {
+            let mut body = on.clone();
+            (body["name"], body["value"]) = (json!(name), value);
+            events.push(event("score-create", at, body));
+        };
+        score("quality", json!(number));
+        score("ok", json!(*id == "good"));
+        score("mood", json!(*id));
+    }
+    for (place, event) in events.iter_mut().enumerate() {
+        event["id"] = json!(place.to_string());
+    }
+    record(&server, &events).await;
+    let average = |operator: &str, value: f64| {
+        json!({"type": "numberObject", "column": "scores_avg", "key": "quality",
+               "operator": operator, "value": value})
+    };
+    let truth = |operator: &str| {
+        json!({"type": "booleanObject", "column": "score_booleans", "key": "ok",
+               "operator": operator, "value": true})
+    };
+    let mood = |operator: &str| {
+        json!({"type": "categoryOptions", "column": "score_categories", "key": "mood",
+               "operator": operator, "value": ["good", "fine"]})
+    };
+    for (condition, expected) in [
+        (average(">", 0.7), &["good"][..]),
+        (average("<", 0.5), &["bad"]),
+        (average("=", 0.75), &["good"]),
+        (truth("="), &["good"]),
+        (truth("<>"), &["bad", "unjudged"]),
+        (mood("any of"), &["good"]),
+        (mood("none of"), &["bad", "unjudged"]),
+    ] {
+        let filter = json!([condition]).to_string();
+        for (resource, prefix) in [("traces", ""), ("observations", "o-")] {
+            let client = reqwest::Url::parse_with_params(
+                &format!("http://x/api/public/{resource}"),
+                [("filter", filter.as_str())],
+            );
+            let url = client.unwrap();
+            let path = format!("{}?{}", url.path(), url.query().unwrap());
+            let page = read(&server, &path).await;
+            let rows = page["data"].as_array().unwrap().iter();
+            let mut ids: Vec<_> = rows.map(|row| row["id"].as_str().unwrap().to_owned()).collect();
+            ids.sort();
+            let expected: Vec<_> = expected.iter().map(|id| format!("{prefix}{id}")).collect();
+            assert_eq!(ids, expected, "{resource} {filter}");
+        }
+    }
     server.stop().await;
 }
