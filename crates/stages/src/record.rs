@@ -16,6 +16,8 @@ pub mod events;
 pub mod copy;
 /// Claude Code's events.
 pub mod logs;
+/// Rows of files.
+pub mod rows;
 /// What is too old goes.
 pub mod retention;
 

@@ -2,6 +2,12 @@
 mod claude_code;
 /// `ratchet import langfuse`
 mod langfuse;
+/// `ratchet import jsonl`
+mod jsonl;
+/// `ratchet import csv`
+mod csv;
+/// Rows of files, however they are written.
+mod rows;
 /// Where a transcript's records go.
 mod sink;
 /// Where all other records go.
@@ -27,6 +33,10 @@ enum Source {
     ClaudeCode(claude_code::ClaudeCodeArgs),
     /// Copy a project out of a Langfuse server, or bring a copy up to date
     Langfuse(langfuse::LangfuseArgs),
+    /// Record runs or exported records, one JSON object a line
+    Jsonl(jsonl::JsonlArgs),
+    /// Record runs, one a line of a table
+    Csv(csv::CsvArgs),
 }
 
 /// Where imported records go, and how the command answers.
@@ -47,6 +57,8 @@ pub(crate) fn run(command: &ImportCommand) -> anyhow::Result<Outcome> {
         match &command.source {
             Source::ClaudeCode(args) => claude_code::run(args).await,
             Source::Langfuse(args) => langfuse::run(args).await,
+            Source::Jsonl(args) => jsonl::run(args).await,
+            Source::Csv(args) => csv::run(args).await,
         }
     })
 }

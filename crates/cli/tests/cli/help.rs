@@ -15,6 +15,8 @@ fn each_command_explains_itself() {
         "demo",
         "import claude-code",
         "import langfuse",
+        "import jsonl",
+        "import csv",
         "keys create",
         "keys list",
         "keys revoke",

@@ -23,6 +23,8 @@ mod crash;
 mod disks;
 /// Clients that are slow, silent or gone.
 mod clients;
+/// Rows of files.
+mod import_rows;
 /// Copies out of a Langfuse server.
 mod import_langfuse;
 /// Requests that make no sense.

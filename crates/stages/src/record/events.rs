@@ -180,7 +180,7 @@ impl Statements {
             EventType::Trace | EventType::Score | EventType::SdkLog => Act::Create,
         };
         let stamp = Stamp::stated(envelope.timestamp.0, act);
-        let saying = Saying { rules, stamp, fallback_id: derived_id(event) };
+        let saying = Saying { rules, stamp, fallback_id: derived_id(event.get()) };
         let taken = match envelope.kind.0 {
             EventType::Trace => self.take_trace(&envelope.body, &saying),
             EventType::Score => self.take_score(&envelope.body, &saying),
@@ -240,8 +240,8 @@ fn event_id(event: &RawValue) -> Option<String> {
 
 /// An id for a record whose event gives none: the same each time the same event is sent, so that a
 /// retry does not record it twice.
-fn derived_id(event: &RawValue) -> String {
-    let hash = Sha256::digest(event.get().as_bytes());
+pub(super) fn derived_id(event: &str) -> String {
+    let hash = Sha256::digest(event.as_bytes());
     let mut bytes = [0; 16];
     bytes.iter_mut().zip(hash).for_each(|(byte, hashed)| *byte = hashed);
     uuid::Builder::from_custom_bytes(bytes).into_uuid().to_string()

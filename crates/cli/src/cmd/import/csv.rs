@@ -1,0 +1,91 @@
+use std::path::PathBuf;
+
+use anyhow::{Context, ensure};
+use clap::Args;
+use csv::{ErrorKind, ReaderBuilder, StringRecord};
+use ratchet_remote::langfuse::client::LangfuseClient;
+use ratchet_server::clock::Clock;
+use ratchet_stages::record::rows::Columns;
+
+use super::receiver;
+use super::rows::{Intake, Place, RowArgs, RowReport, open};
+use crate::exit::Outcome;
+
+/// `ratchet import csv`
+#[derive(Args, Debug)]
+pub(super) struct CsvArgs {
+    /// A table whose first line names its columns; - reads standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Which field a column fills, such as question=input or stars=scores.stars; a column that is
+    /// not mapped fills the field of its own name
+    #[arg(long = "map", value_name = "COLUMN=FIELD")]
+    maps: Vec<String>,
+    /// What parts the cells
+    #[arg(long, value_name = "CHAR", default_value_t = ',')]
+    delimiter: char,
+    #[command(flatten)]
+    rows: RowArgs,
+}
+
+/// Runs `ratchet import csv`.
+pub(super) async fn run(args: &CsvArgs) -> anyhow::Result<Outcome> {
+    let report = if args.rows.preview {
+        import(args, None).await?
+    } else {
+        let work = async |into: &LangfuseClient| import(args, Some(into)).await;
+        receiver::with(&args.rows.into, "ratchet import csv", work).await?
+    };
+    report.show(&args.rows.into)
+}
+
+async fn import(args: &CsvArgs, into: Option<&LangfuseClient>) -> anyhow::Result<RowReport> {
+    let delimiter = u8::try_from(args.delimiter).ok().filter(u8::is_ascii);
+    let delimiter = delimiter.context("--delimiter must be an ASCII character")?;
+    let file = args.file.display().to_string();
+    let mut reader = ReaderBuilder::new().delimiter(delimiter).from_reader(open(&args.file)?);
+    let names = reader.headers().with_context(|| format!("cannot read the columns of {file}"))?;
+    let first = |name: &str| name.trim_start_matches('\u{feff}').trim().to_owned();
+    let names: Vec<String> = names.iter().map(first).collect();
+    ensure!(!names.is_empty(), "{file} has no line that names its columns");
+    let columns = Columns::new(&names, &args.maps)?;
+    let mut intake = Intake::new(into, Clock::System.now());
+    let mut record = StringRecord::new();
+    while !intake.is_full() {
+        let line = reader.position().line();
+        let place = Place { file: file.clone(), line };
+        match reader.read_record(&mut record) {
+            Ok(true) => {
+                let line = record.position().map_or(line, csv::Position::line);
+                intake.take(Place { line, ..place }, &columns.row(record.iter())).await?;
+            }
+            Ok(false) => break,
+            Err(error) => refuse(&mut intake, place, &names, error)?,
+        }
+    }
+    intake.finish().await
+}
+
+/// Notes a row that is none. Fails if the file itself cannot be read.
+fn refuse(
+    intake: &mut Intake<'_>,
+    mut place: Place,
+    names: &[String],
+    error: csv::Error,
+) -> anyhow::Result<()> {
+    if let Some(position) = error.position() {
+        place.line = position.line();
+    }
+    let reason = match error.kind() {
+        ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("{len} cells, but there are {expected_len} columns")
+        }
+        ErrorKind::Utf8 { err, .. } => {
+            let column = names.get(err.field()).map_or("?", String::as_str);
+            format!("{column}: not UTF-8")
+        }
+        _ => return Err(error).with_context(|| format!("cannot read {}", place.file)),
+    };
+    intake.refuse(place, &reason);
+    Ok(())
+}

@@ -1,0 +1,217 @@
+//! Rows of files, however they are written: each is recorded whole or not at all.
+
+use std::fs::File;
+use std::io::{BufReader, Read, stdin};
+use std::path::Path;
+
+use anyhow::Context;
+use clap::Args;
+use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::client::LangfuseClient;
+use ratchet_remote::langfuse::wire::ingestion::{Envelope, EventType};
+use ratchet_stages::record::rows;
+use serde::Serialize;
+
+use super::IntoArgs;
+use crate::exit::Outcome;
+
+/// Bytes of one request, well below what a server takes.
+const REQUEST_BYTES: usize = 3_000_000;
+/// Events in one request.
+const REQUEST_EVENTS: usize = 1_000;
+/// How many bad rows are named.
+const NAMED: usize = 20;
+/// How many rows a preview shows.
+const PREVIEWED: usize = 5;
+/// After how many rows people are told.
+const STEP: u64 = 10_000;
+/// The name for standard input.
+pub(super) const STDIN: &str = "-";
+
+/// How rows are taken, and where they go.
+#[derive(Args, Debug)]
+pub(super) struct RowArgs {
+    /// Show what the first rows would record, and record nothing
+    #[arg(long)]
+    pub(super) preview: bool,
+    #[command(flatten)]
+    pub(super) into: IntoArgs,
+}
+
+/// Where a row stands.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Place {
+    pub(super) file: String,
+    pub(super) line: u64,
+}
+
+/// Opens a file, or standard input.
+pub(super) fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
+    if path.as_os_str() == STDIN {
+        return Ok(Box::new(stdin().lock()));
+    }
+    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(Box::new(BufReader::new(file)))
+}
+
+/// A row that was not recorded.
+#[derive(Debug, Serialize)]
+struct BadRow {
+    #[serde(flatten)]
+    place: Place,
+    reason: String,
+}
+
+/// What a row would record.
+#[derive(Debug, Serialize)]
+struct Preview {
+    #[serde(flatten)]
+    place: Place,
+    records: Vec<Envelope>,
+}
+
+/// What came of all rows.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RowReport {
+    rows: u64,
+    bad: u64,
+    traces: u64,
+    observations: u64,
+    scores: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    preview: Vec<Preview>,
+    problems: Vec<BadRow>,
+}
+
+/// Takes rows and has them recorded, some at a time.
+#[derive(Debug)]
+pub(super) struct Intake<'a> {
+    into: Option<&'a LangfuseClient>,
+    at: Timestamp,
+    waiting: Vec<Envelope>,
+    places: Vec<Place>,
+    bytes: usize,
+    report: RowReport,
+}
+
+impl<'a> Intake<'a> {
+    /// Records into a server; only looks at the first rows without one. Rows that do not say when
+    /// they happened are taken to happen at `at`.
+    pub(super) fn new(into: Option<&'a LangfuseClient>, at: Timestamp) -> Self {
+        let report = RowReport::default();
+        Self { into, at, waiting: Vec::new(), places: Vec::new(), bytes: 0, report }
+    }
+
+    /// Whether a preview has seen enough.
+    pub(super) fn is_full(&self) -> bool {
+        self.into.is_none() && self.report.rows >= PREVIEWED as u64
+    }
+
+    /// Takes a row.
+    pub(super) async fn take(&mut self, place: Place, row: &str) -> anyhow::Result<()> {
+        let events = match rows::events(row, self.at) {
+            Ok(events) => events,
+            Err(issue) => {
+                self.refuse(place, &issue.to_string());
+                return Ok(());
+            }
+        };
+        self.count_row();
+        for event in &events {
+            match event.kind.0 {
+                EventType::Trace => self.report.traces += 1,
+                EventType::Observation(_, _) => self.report.observations += 1,
+                EventType::Score => self.report.scores += 1,
+                EventType::SdkLog => {}
+            }
+        }
+        if self.into.is_none() {
+            self.report.preview.push(Preview { place, records: events });
+            return Ok(());
+        }
+        for event in events {
+            let size = event.body.get().len();
+            let is_full = self.bytes + size > REQUEST_BYTES || self.waiting.len() >= REQUEST_EVENTS;
+            if is_full {
+                self.flush().await?;
+            }
+            self.bytes += size;
+            self.waiting.push(event);
+            self.places.push(place.clone());
+        }
+        Ok(())
+    }
+
+    /// Notes a row that cannot be recorded.
+    pub(super) fn refuse(&mut self, place: Place, reason: &str) {
+        self.count_row();
+        self.report.bad += 1;
+        self.name(place, reason);
+    }
+
+    /// Has all that waits recorded.
+    async fn flush(&mut self) -> anyhow::Result<()> {
+        let (Some(into), false) = (self.into, self.waiting.is_empty()) else {
+            return Ok(());
+        };
+        let events = std::mem::take(&mut self.waiting);
+        let places = std::mem::take(&mut self.places);
+        self.bytes = 0;
+        for refused in into.record(&events).await?.errors {
+            let index = events.iter().position(|event| event.id == refused.id).unwrap_or(0);
+            let reason = refused.error.or(refused.message).unwrap_or_default();
+            if let Some(place) = places.get(index) {
+                self.report.bad += 1;
+                self.name(place.clone(), &reason);
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the rest recorded and sums up.
+    pub(super) async fn finish(mut self) -> anyhow::Result<RowReport> {
+        self.flush().await?;
+        Ok(self.report)
+    }
+
+    fn name(&mut self, place: Place, reason: &str) {
+        if self.report.problems.len() < NAMED {
+            eprintln!("{}:{}: {reason}", place.file, place.line);
+            self.report.problems.push(BadRow { place, reason: reason.to_owned() });
+        }
+    }
+
+    fn count_row(&mut self) {
+        self.report.rows += 1;
+        if self.report.rows.is_multiple_of(STEP) {
+            eprintln!("{} rows", self.report.rows);
+        }
+    }
+}
+
+impl RowReport {
+    /// Shows the report and says how the command ended.
+    pub(super) fn show(&self, into: &IntoArgs) -> anyhow::Result<Outcome> {
+        into.output.show(self, Self::text)?;
+        Ok(if self.bad == 0 { Outcome::Done } else { Outcome::FoundBad })
+    }
+
+    fn text(&self) -> String {
+        let Self { rows, bad, traces, observations, scores, .. } = self;
+        let mut text = String::new();
+        for row in &self.preview {
+            text += &format!("{}:{}\n", row.place.file, row.place.line);
+            for record in &row.records {
+                let body = serde_json::to_string(record).unwrap_or_default();
+                text += &format!("  {body}\n");
+            }
+        }
+        let verb = if self.preview.is_empty() { "recorded" } else { "would record" };
+        text += &format!(
+            "{verb} {traces} traces, {observations} observations and {scores} scores of \
+             {rows} rows; {bad} bad rows left out\n"
+        );
+        text
+    }
+}
