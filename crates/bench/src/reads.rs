@@ -35,12 +35,19 @@ pub(crate) struct Reading {
     pub(crate) get: Spread,
     /// Counts, costs and latencies by model and day over thirty days, from the store.
     pub(crate) aggregate: Spread,
+    /// Counts, costs and the slow end of latencies by model and day over thirty days, over HTTP:
+    /// what hourly sums keep.
+    pub(crate) metrics: Spread,
+    /// The same by trace name over the newest day, over HTTP: what must be read.
+    pub(crate) metrics_scan: Spread,
     /// Recording on top of it.
     pub(crate) recording: Recording,
 }
 
 /// How often each question is asked.
 const ASKED: usize = 400;
+/// How often one that reads many rows is asked.
+const ASKED_TO_SCAN: usize = 5;
 
 /// Asks a folder everything.
 ///
@@ -61,6 +68,10 @@ pub(crate) async fn measure(
         format!("/api/public/traces/{}", id.map(|id| hex(id)).unwrap_or_default())
     })
     .await?;
+    let path = metrics_path("providedModelName", 30);
+    let metrics = ask(&server.target, ASKED / 4, |_| path.clone()).await?;
+    let path = metrics_path("traceName", 1);
+    let metrics_scan = ask(&server.target, ASKED_TO_SCAN, |_| path.clone()).await?;
     let (target, pid) = (server.target.clone(), Some(server.pid()?));
     let load = Load { target, pid, lasts, pool, reads_back: true };
     let recording = load.run(Cell { connections: 4, batch: 100 }).await?;
@@ -69,7 +80,17 @@ pub(crate) async fn measure(
     #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
     let bytes_per_span = filled.bytes as f64 / filled.rows.max(1) as f64;
     let rows = filled.rows;
-    Ok(Reading { rows, bytes_per_span, cold_start_ms, list, get, aggregate, recording })
+    Ok(Reading {
+        rows,
+        bytes_per_span,
+        cold_start_ms,
+        list,
+        get,
+        aggregate,
+        metrics,
+        metrics_scan,
+        recording,
+    })
 }
 
 async fn ask(
@@ -87,6 +108,28 @@ async fn ask(
         ensure!(status.is_success(), "{path} answered {status}");
     }
     Ok(Spread::of(taken))
+}
+
+/// The path of a question for figures by day over the last days.
+fn metrics_path(dimension: &str, days: i64) -> String {
+    const DAY_NANOS: i64 = 86_400 * 1_000_000_000;
+    let to = Clock::System.now();
+    let from = to.plus_nanos(-days * DAY_NANOS);
+    let query = serde_json::json!({
+        "view": "observations",
+        "dimensions": [{"field": dimension}],
+        "metrics": [
+            {"measure": "count", "aggregation": "count"},
+            {"measure": "totalCost", "aggregation": "sum"},
+            {"measure": "latency", "aggregation": "p95"},
+        ],
+        "timeDimension": {"granularity": "day"},
+        "fromTimestamp": from.to_string(),
+        "toTimestamp": to.to_string(),
+        "config": {"row_limit": 1_000},
+    });
+    let encoded: String = query.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect();
+    format!("/api/public/v2/metrics?query={encoded}")
 }
 
 async fn aggregates(data: &Path) -> anyhow::Result<Spread> {

@@ -32,7 +32,7 @@ pub struct MetricsQuery<C> {
     /// And for each step of time, if any.
     pub every: Option<Granularity>,
     /// The figures in each row.
-    pub metrics: Vec<Metric<C>>,
+    pub metrics: Vec<AskedFigure<C>>,
 }
 
 /// What records are grouped by.
@@ -48,7 +48,7 @@ pub enum By<C> {
 
 /// One figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Metric<C> {
+pub struct AskedFigure<C> {
     /// Over which values.
     pub measure: Measure<C>,
     /// Which figure.

@@ -207,6 +207,55 @@ fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
     ));
 }
 
+/// How many observations the hourly sums know of.
+fn summed(running: &Ratchet) -> u64 {
+    let query = "%7B%22view%22%3A%22observations%22%2C%22metrics%22%3A%5B%7B%22measure%22%3A%22\
+                 count%22%2C%22aggregation%22%3A%22count%22%7D%5D%2C%22fromTimestamp%22%3A%22\
+                 2000-01-01T00%3A00%3A00Z%22%2C%22toTimestamp%22%3A%222100-01-01T00%3A00%3A00Z%22%7D";
+    let answer = running.send(http::get(&format!("/api/public/v2/metrics?query={query}")));
+    let answer = answer.json();
+    assert_eq!(answer["meta"]["source"], "rollup");
+    answer["data"][0]["count_count"].as_u64().unwrap_or(0)
+}
+
+#[test]
+fn traces_that_were_being_deleted_when_the_server_was_killed_are_whole_or_gone() {
+    let mut chance = Chance::from_environment("crash while deleting");
+    let data = tempfile::tempdir().unwrap();
+    let mut running = server(data.path()).start();
+    // Several slices of them.
+    let large = |number| Sent { spans: 80, ..Sent::new(0, 0, number, &mut chance) };
+    let sent: Vec<_> = (0..80).map(large).collect();
+    let ids: Vec<_> =
+        sent.iter().map(|sent| format!("\"{}\"", otlp::trace_id(sent.trace))).collect();
+    let body = format!("{{\"traceIds\": [{}]}}", ids.join(", "));
+    let mut cut_short = 0;
+    for _ in 0..8 {
+        for sent in &sent {
+            assert_eq!(running.send(sent.request(0)).status, 200);
+        }
+        let (address, body) = (running.address(), body.clone());
+        let delay = chance.wait(Duration::from_millis(200));
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                let request = with_key(http::request("DELETE", "/api/public/traces").json(body));
+                // Whoever kills the server gets no answer.
+                drop(http::send(address, &request));
+            });
+            thread::park_timeout(delay);
+            running.kill_hard();
+        });
+        running = server(data.path()).start();
+        let mut client = Client::connect(running.address()).unwrap();
+        let left: u64 = sent.iter().map(|sent| sent.count(&mut client)).sum();
+        assert_eq!(total(&running, (PUBLIC_KEY, SECRET_KEY)), left);
+        assert_eq!(summed(&running), left, "the hourly sums follow");
+        cut_short += u32::from(left > 0);
+        assert_sound(data.path());
+    }
+    say(&format!("crash: 8 kills while deleting, {cut_short} before the end"));
+}
+
 fn restarted(running: Ratchet, data: &Path) -> Ratchet {
     running.kill_hard();
     server(data).start()

@@ -36,6 +36,8 @@ mod observations_v2;
 mod deletes;
 /// Figures.
 mod metrics;
+/// The same run in each era's words.
+mod eras;
 /// One project never sees another's.
 mod isolation;
 /// Prompts.

@@ -244,3 +244,57 @@ fn write(db: &Connection, key: &RollupKey, sums: &Sums) -> rusqlite::Result<()> 
     ])?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::TELEMETRY_MIGRATIONS;
+    use super::super::connection::{Purpose, migrate, open};
+
+    /// The place of the step that adds what averages need.
+    const FOR_AVERAGES: usize = 2;
+
+    #[test]
+    fn sums_of_an_older_folder_learn_what_averages_need() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("telemetry.db");
+        let mut db = open(&file, Purpose::Write).unwrap();
+        migrate(&mut db, &file, &TELEMETRY_MIGRATIONS[..FOR_AVERAGES]).unwrap();
+        // Two calls of a known name and model before 1970, and one of a name beyond the cap.
+        let observation = |id: &str, name: &str, start: i64, cost: &str| {
+            format!(
+                "INSERT INTO observation (trace, id, project, start, end, kind, level, name, \
+                 model, input_tokens, output_tokens, total_tokens, cost, stamps, entry, \
+                 created_at) VALUES (1, '{id}', 1, {start}, {start} + 500, 1, 1, {name}, 'm', 0, \
+                 0, 0, {cost}, x'', 0, 0);"
+            )
+        };
+        let rollup = |hour: i64, name: i64, count: i64| {
+            format!(
+                "INSERT INTO rollup (project, hour, environment, kind, name, model, count, errors, \
+                 input_tokens, output_tokens, total_tokens, cost, cost_unknown, latency) \
+                 VALUES (1, {hour}, 1, 1, {name}, 3, {count}, 0, 0, 0, 0, 0, 0, x'');"
+            )
+        };
+        let words = "INSERT INTO term (no, project, dimension, word) VALUES (1, 1, 0, 'default'), \
+                     (2, 1, 1, 'ask'), (3, 1, 2, 'm');";
+        let story = [
+            words.to_owned(),
+            observation("a", "'ask'", -7, "NULL"),
+            observation("b", "'ask'", -3_600_000_000_000, "4"),
+            observation("c", "'late'", 0, "5"),
+            observation("d", "''", 3_599_999_999_999, "6"),
+            rollup(-1, 2, 2),
+            rollup(0, -1, 1),
+            rollup(0, 0, 1),
+        ];
+        db.execute_batch(&story.concat()).unwrap();
+        migrate(&mut db, &file, &TELEMETRY_MIGRATIONS[..=FOR_AVERAGES]).unwrap();
+        let sql = "SELECT hour, name, costs_known, latency_nanos FROM rollup ORDER BY hour, name";
+        let mut statement = db.prepare(sql).unwrap();
+        let read =
+            |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+        let rows: Vec<(i64, i64, i64, i64)> =
+            statement.query_map([], read).unwrap().map(Result::unwrap).collect();
+        assert_eq!(rows, [(-1, 2, 1, 1_000), (0, -1, 1, 500), (0, 0, 1, 500)]);
+    }
+}

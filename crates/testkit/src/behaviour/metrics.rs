@@ -4,7 +4,7 @@ use ratchet_core::score::ScoreValue;
 use ratchet_store::StoreError;
 use ratchet_store::aggregate::AggregateSource;
 use ratchet_store::metrics::{
-    Aggregation, Bin, By, Figure, Measure, Metric, MetricsAnswer, MetricsQuery, MetricsRow,
+    Aggregation, AskedFigure, Bin, By, Figure, Measure, MetricsAnswer, MetricsQuery, MetricsRow,
     PERCENTILE_ERROR,
 };
 use ratchet_store::project::ProjectId;
@@ -114,15 +114,16 @@ const AGGREGATIONS: [Aggregation; 11] = [
 ];
 
 /// Every kind of figure over each of these.
-fn all_figures<C: Copy>(measures: &[C]) -> Vec<Metric<C>> {
-    let over =
-        |measure| AGGREGATIONS.into_iter().map(move |aggregation| Metric { measure, aggregation });
+fn all_figures<C: Copy>(measures: &[C]) -> Vec<AskedFigure<C>> {
+    let over = |measure| {
+        AGGREGATIONS.into_iter().map(move |aggregation| AskedFigure { measure, aggregation })
+    };
     let columns = measures.iter().flat_map(|column| over(Measure::Column(*column)));
     over(Measure::Records).chain(columns).collect()
 }
 
 /// What hourly sums keep.
-fn kept_figures() -> Vec<Metric<O>> {
+fn kept_figures() -> Vec<AskedFigure<O>> {
     let sums = [Aggregation::Count, Aggregation::Sum, Aggregation::Average];
     let measures = [
         Measure::Records,
@@ -133,9 +134,9 @@ fn kept_figures() -> Vec<Metric<O>> {
         Measure::Column(O::Latency),
     ];
     let figures = measures.into_iter().flat_map(|measure| {
-        sums.into_iter().map(move |aggregation| Metric { measure, aggregation })
+        sums.into_iter().map(move |aggregation| AskedFigure { measure, aggregation })
     });
-    let percentiles = [50, 90, 99].map(|percent| Metric {
+    let percentiles = [50, 90, 99].map(|percent| AskedFigure {
         measure: Measure::Column(O::Latency),
         aggregation: Aggregation::Percentile(percent),
     });
@@ -295,7 +296,8 @@ async fn every_figure(store: Telemetry) {
         let metrics = all_figures(&TRACE_MEASURES);
         check_traces(&store, &model, MetricsQuery { by, metrics, ..ask::metrics(&shop) }).await;
     }
-    let users = Metric { measure: Measure::Column(T::User), aggregation: Aggregation::Distinct };
+    let users =
+        AskedFigure { measure: Measure::Column(T::User), aggregation: Aggregation::Distinct };
     let query = MetricsQuery { metrics: vec![users], ..ask::metrics(&shop) };
     let answer = store.trace_metrics(query.clone()).await.unwrap();
     assert_eq!(answer.rows[0].figures, [Figure::Count(2)]);
@@ -426,8 +428,9 @@ async fn sums_answer(store: Telemetry) {
 
 async fn the_rest_is_read(store: Telemetry) {
     let (shop, _) = told(&store).await;
-    let least = Metric { measure: Measure::Column(O::Latency), aggregation: Aggregation::Min };
-    let score = Metric { measure: Measure::Column(O::ScoreCount), aggregation: Aggregation::Sum };
+    let least = AskedFigure { measure: Measure::Column(O::Latency), aggregation: Aggregation::Min };
+    let score =
+        AskedFigure { measure: Measure::Column(O::ScoreCount), aggregation: Aggregation::Sum };
     let base = || ask::metrics::<O>(&shop);
     for query in [
         MetricsQuery { by: vec![By::Column(O::TraceUser)], ..base() },
@@ -455,7 +458,8 @@ async fn other_names(store: Telemetry) {
 
 async fn misfits(store: Telemetry) {
     let (shop, _) = told(&store).await;
-    let sum = |column| Metric { measure: Measure::Column(column), aggregation: Aggregation::Sum };
+    let sum =
+        |column| AskedFigure { measure: Measure::Column(column), aggregation: Aggregation::Sum };
     for query in [
         MetricsQuery { by: vec![By::Column(O::Metadata)], ..ask::metrics(&shop) },
         MetricsQuery { by: vec![By::Column(O::Start)], ..ask::metrics(&shop) },

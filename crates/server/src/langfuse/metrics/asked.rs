@@ -6,7 +6,7 @@ use ratchet_remote::langfuse::wire::metrics::{
     AggregationWord, DirectionWord, GranularityWord, MetricSent, MetricsRequest, View,
 };
 use ratchet_remote::langfuse::wire::word::Spelled;
-use ratchet_store::metrics::{Aggregation, Metric, MetricsQuery};
+use ratchet_store::metrics::{Aggregation, AskedFigure, MetricsQuery};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, ObservationColumn, ScoreColumn, Test, TimeRange, TraceColumn,
@@ -154,7 +154,7 @@ impl Reading<'_> {
         &self,
         table: &'static ViewTable<C>,
         issues: &mut Vec<Issue>,
-    ) -> (Vec<Metric<C>>, Vec<Column>) {
+    ) -> (Vec<AskedFigure<C>>, Vec<Column>) {
         let sent = &self.sent.metrics;
         if sent.is_empty() || sent.len() > MAX_METRICS {
             let why = format!("between 1 and {MAX_METRICS} are taken, not {}", sent.len());
@@ -173,7 +173,7 @@ impl Reading<'_> {
             };
             match aggregation(metric, known.unit, bins) {
                 Ok(aggregation) => {
-                    metrics.push(Metric { measure: known.measure, aggregation });
+                    metrics.push(AskedFigure { measure: known.measure, aggregation });
                     shown.push(Column {
                         name: format!("{}_{}", metric.aggregation.0.word(), known.name),
                         unit: known.unit,

@@ -7,7 +7,9 @@ use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::metrics::{DailyMetrics, ModelUsage};
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::time::Time;
-use ratchet_store::metrics::{Aggregation, By, Figure, Measure, Metric, MetricsQuery, MetricsRow};
+use ratchet_store::metrics::{
+    Aggregation, AskedFigure, By, Figure, Measure, MetricsQuery, MetricsRow,
+};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{Condition, ObservationColumn, Test, TextTest, TimeRange, TraceColumn};
 
@@ -128,8 +130,8 @@ impl Asked {
     }
 }
 
-fn figure<C>(measure: Measure<C>, aggregation: Aggregation) -> Metric<C> {
-    Metric { measure, aggregation }
+fn figure<C>(measure: Measure<C>, aggregation: Aggregation) -> AskedFigure<C> {
+    AskedFigure { measure, aggregation }
 }
 
 fn days(traces: &[MetricsRow], observations: &[MetricsRow]) -> Vec<DailyMetrics> {

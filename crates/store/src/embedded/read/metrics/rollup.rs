@@ -14,7 +14,7 @@ use crate::embedded::rollup::{HOUR, NONE, OTHER, OTHER_WORD};
 use crate::histogram::Histogram;
 use crate::metrics::table::{Key, Table};
 use crate::metrics::tally::{Summed, Tally};
-use crate::metrics::{Aggregation, By, Measure, Metric, MetricsAnswer, MetricsQuery};
+use crate::metrics::{Aggregation, AskedFigure, By, Measure, MetricsAnswer, MetricsQuery};
 use crate::query::{ObservationColumn, Test, TimeRange};
 use crate::{StoreError, StoreResult};
 
@@ -46,7 +46,7 @@ pub(super) fn answer(
     query: &MetricsQuery<ObservationColumn>,
 ) -> StoreResult<Option<MetricsAnswer>> {
     let Some(plan) = Plan::new(query) else { return Ok(None) };
-    let (whole, edges) = hours(query.range);
+    let (whole, edges) = hours(db, project, query.range).map_err(StoreError::Database)?;
     let fresh = query.metrics.iter().map(|metric| Tally::summed(metric.aggregation)).collect();
     let mut table = Table::new(fresh);
     let Some(mut rows_read) = plan.read(db, project, whole, &mut table)? else { return Ok(None) };
@@ -57,24 +57,52 @@ pub(super) fn answer(
     Ok(Some(MetricsAnswer { rows: table.into_rows(), source, rows_read }))
 }
 
-/// The hours that lie wholly within a range, and what is left of it at its ends.
-fn hours(range: TimeRange) -> ((i64, i64), Vec<TimeRange>) {
+/// The hours whose sums can be used, and what must be read of the range beside them.
+///
+/// An hour that the range only touches can be used, too, if nothing was recorded in the rest of
+/// it: "until now" ends within an hour that nobody has gone beyond.
+fn hours(
+    db: &Connection,
+    project: i64,
+    range: TimeRange,
+) -> rusqlite::Result<((i64, i64), Vec<TimeRange>)> {
     let at = |hour: i64| Timestamp::from_nanos(hour.saturating_mul(HOUR));
-    let up = |moment: Timestamp| {
-        let hour = moment.nanos().div_euclid(HOUR);
-        if moment.nanos().rem_euclid(HOUR) == 0 { hour } else { hour + 1 }
-    };
-    let first = range.from.map_or(i64::MIN, up);
-    let last = range.to.map_or(i64::MAX, |to| to.nanos().div_euclid(HOUR));
-    if first > last {
-        // Within one hour.
-        return ((0, 0), vec![range]);
+    let hour_of = |moment: Timestamp| moment.nanos().div_euclid(HOUR);
+    let begins = |moment: Timestamp| moment.nanos().rem_euclid(HOUR) == 0;
+    let is_bare = |from, to| is_empty(db, project, from, to);
+    let mut edges = Vec::new();
+    let mut last = range.to.map_or(i64::MAX, hour_of);
+    if let Some(to) = range.to.filter(|to| !begins(*to)) {
+        if is_bare(to, at(last + 1))? {
+            last += 1;
+        } else {
+            edges.push(TimeRange { from: Some(at(last)), to: Some(to) });
+        }
     }
-    let head = range.from.filter(|from| *from < at(first));
-    let tail = range.to.filter(|to| *to > at(last));
-    let head = head.map(|from| TimeRange { from: Some(from), to: Some(at(first)) });
-    let tail = tail.map(|to| TimeRange { from: Some(at(last)), to: Some(to) });
-    ((first, last), head.into_iter().chain(tail).collect())
+    let mut first = range.from.map_or(i64::MIN, hour_of);
+    if let Some(from) = range.from.filter(|from| !begins(*from))
+        && !is_bare(at(first), from)?
+    {
+        first += 1;
+        edges.push(TimeRange { from: Some(from), to: Some(at(first)) });
+    }
+    let is_nothing = range.to.is_some() && range.from >= range.to;
+    if first > last || is_nothing {
+        // Less than an hour, with more of it on either side.
+        return Ok(((0, 0), vec![range]));
+    }
+    Ok(((first, last), edges))
+}
+
+fn is_empty(
+    db: &Connection,
+    project: i64,
+    from: Timestamp,
+    to: Timestamp,
+) -> rusqlite::Result<bool> {
+    let sql = "SELECT NOT EXISTS (SELECT 1 FROM observation \
+               WHERE project = ? AND start >= ? AND start < ?)";
+    db.prepare_cached(sql)?.query_row(params![project, Column(from), Column(to)], |row| row.get(0))
 }
 
 /// How the hourly sums answer a query.
@@ -197,7 +225,7 @@ fn axis(column: ObservationColumn) -> Option<Axis> {
 }
 
 /// What the sums keep for a metric. They know no least and no greatest value.
-fn kept(metric: &Metric<ObservationColumn>) -> Option<Kept> {
+fn kept(metric: &AskedFigure<ObservationColumn>) -> Option<Kept> {
     let is_sum =
         matches!(metric.aggregation, Aggregation::Count | Aggregation::Sum | Aggregation::Average);
     let is_percentile = matches!(metric.aggregation, Aggregation::Percentile(_));

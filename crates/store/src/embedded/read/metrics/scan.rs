@@ -8,7 +8,7 @@ use rusqlite::{Connection, Row, params_from_iter};
 use crate::embedded::filter::{Form, Kind, Where};
 use crate::metrics::table::{Key, Table};
 use crate::metrics::tally::{Tally, Value};
-use crate::metrics::{Aggregation, By, Measure, Metric, MetricsQuery};
+use crate::metrics::{Aggregation, AskedFigure, By, Measure, MetricsQuery};
 use crate::{StoreError, StoreResult};
 
 /// How long a scan may take. Whoever asked is gone by then, and a reader is held up.
@@ -202,7 +202,7 @@ fn no_dimension(column: &impl std::fmt::Debug) -> StoreError {
     StoreError::BadQuery(format!("the column {column:?} cannot be grouped by"))
 }
 
-fn no_measure<C>(column: impl std::fmt::Debug, metric: &Metric<C>) -> StoreError {
+fn no_measure<C>(column: impl std::fmt::Debug, metric: &AskedFigure<C>) -> StoreError {
     let aggregation = metric.aggregation;
     StoreError::BadQuery(format!("the column {column:?} has no {aggregation:?}"))
 }
