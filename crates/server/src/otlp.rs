@@ -40,7 +40,7 @@ use draft::SpanDraft;
 use intake::Intake;
 pub use intake::{Decoded, Rejected};
 use log::LogDraft;
-pub use metric::Metric;
+pub use metric::MetricCount;
 use signal::Draft;
 
 /// How an OTLP message is written down.
@@ -87,8 +87,8 @@ pub fn decode_metrics(
     body: &[u8],
     limits: &Limits,
     received_at: Timestamp,
-) -> ApiResult<Decoded<Metric>> {
-    decode::<Metric>(format, body, Intake::new(limits, received_at))
+) -> ApiResult<Decoded<MetricCount>> {
+    decode::<MetricCount>(format, body, Intake::new(limits, received_at))
 }
 
 fn decode<D: Draft>(

@@ -323,6 +323,7 @@ pub(super) const RULES: &[(Target, Told)] = &[
             "langfuse.tags",
             "metadata.langfuse_tags",
             "ai.telemetry.metadata.tags",
+            "traceloop.association.properties.tags",
             "tag.tags",
         ]),
     ),

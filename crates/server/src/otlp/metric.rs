@@ -9,7 +9,7 @@ use super::wire::Fields;
 
 /// A metric, of which only its name and its number of points are of interest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Metric {
+pub struct MetricCount {
     /// What it is called.
     pub name: String,
     /// How many data points came.
@@ -19,7 +19,7 @@ pub struct Metric {
 /// Where the kinds of metrics (gauge, sum, histogram, exponential histogram, summary) are kept.
 const KINDS: [u32; 5] = [5, 7, 9, 10, 11];
 
-impl Draft for Metric {
+impl Draft for MetricCount {
     type Item = Self;
 
     const ENVELOPE: Envelope = Envelope {

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::{Reply, ScriptedModel};
 use crate::http::{self, Answer};
 
-fn scripted(replies: Value) -> ScriptedModel {
+fn scripted(replies: &Value) -> ScriptedModel {
     let model = ScriptedModel::start().unwrap();
     let script = json!({"replies": replies});
     assert_eq!(ask(&model, "/script", &script).status, 200);
@@ -20,7 +20,7 @@ fn user(text: &str) -> Value {
 
 #[test]
 fn a_reply_goes_to_the_request_it_is_meant_for() {
-    let model = scripted(json!([{"on": "second", "text": "two"}, {"text": "one"}]));
+    let model = scripted(&json!([{"on": "second", "text": "two"}, {"text": "one"}]));
     let text = |said: Answer| said.json()["content"][0]["text"].clone();
     assert_eq!(text(ask(&model, "/v1/messages", &user("first"))), "one");
     assert_eq!(text(ask(&model, "/v1/messages", &user("a second"))), "two");
@@ -34,7 +34,7 @@ fn both_formats_say_the_same() {
         "text": "hm", "calls": [{"id": "t1", "name": "look", "input": {"at": "sky"}}],
         "tokens": {"input": 5, "cacheRead": 3, "output": 2}
     }]);
-    let model = scripted(replies.clone());
+    let model = scripted(&replies);
     let message = ask(&model, "/v1/messages", &user("?")).json();
     assert_eq!(message["content"][1]["input"], json!({"at": "sky"}));
     assert_eq!(message["usage"]["input_tokens"], 5);
@@ -47,7 +47,7 @@ fn both_formats_say_the_same() {
 
 #[test]
 fn streams_end_as_documented() {
-    let model = scripted(json!([{"text": "a"}, {"text": "b"}]));
+    let model = scripted(&json!([{"text": "a"}, {"text": "b"}]));
     let mut body = user("?");
     body["stream"] = json!(true);
     let messages = ask(&model, "/v1/messages", &body).text();
@@ -59,6 +59,6 @@ fn streams_end_as_documented() {
 
 #[test]
 fn a_script_can_fail_as_models_do() {
-    let model = scripted(json!([{"failure": 529}]));
+    let model = scripted(&json!([{"failure": 529}]));
     assert_eq!(ask(&model, "/v1/messages", &user("?")).status, 529);
 }

@@ -133,3 +133,29 @@ fn the_span_ends_when_it_speaks() {
     let stamp = told.observation.name.stamp().unwrap();
     assert_eq!((stamp.at.nanos(), stamp.act), (START + 2_000_000_000, Act::Create));
 }
+
+#[test]
+fn traceloop_tells_whom_a_run_is_for_as_associations() {
+    check_trace(
+        &json!({
+            "name": "call", "parent": "p",
+            "attributes": {
+                "traceloop.association.properties.session_id": "c1",
+                "traceloop.association.properties.user_id": "u1",
+                "traceloop.association.properties.tags": "beta,alpha"
+            }
+        }),
+        &json!({"user": "u1", "session": "c1", "tags": ["alpha", "beta"]}),
+    );
+}
+
+#[test]
+fn a_sub_agent_of_claude_code_is_in_the_session_of_its_parent() {
+    check_trace(
+        &json!({
+            "name": "claude_code.llm_request", "parent": "p",
+            "attributes": {"session.id": "c1", "gen_ai.conversation.id": "a8d379ed337980429"}
+        }),
+        &json!({"session": "c1"}),
+    );
+}

@@ -3,11 +3,11 @@ use serde::de::{DeserializeSeed, Deserializer};
 use super::scalar::Text;
 use super::shape::{Fields, Items, List, Object, skip};
 use crate::otlp::bounds::Bounds;
-use crate::otlp::metric::Metric;
+use crate::otlp::metric::MetricCount;
 
 /// Reads a metric's name and counts its points.
 pub(crate) struct MetricReader<'d, 'b, 'l> {
-    pub(crate) draft: &'d mut Metric,
+    pub(crate) draft: &'d mut MetricCount,
     pub(crate) bounds: &'b mut Bounds<'l>,
 }
 
