@@ -77,7 +77,8 @@ class Walk:
     def ids(self, call):
         """The ids that a call has in its path, by their names in the description."""
         path = call["operation"].split(" ")[1].split("/")
-        at = self.fill(call.get("at", call["operation"].split(" ")[1])).split("?")[0].split("/")
+        at = self.fill(call.get("at", call["operation"].split(" ")[1])).removeprefix(URL)
+        at = at.split("?")[0].split("/")
         return {f"path.{name[1:-1]}": value for name, value in zip(path, at) if name.startswith("{")}
 
 

@@ -23,7 +23,6 @@ pub mod media;
 /// Giving freed disk space back.
 pub mod compact;
 
-use axum::routing::put;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -38,7 +37,7 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::revoke))
         // Not described: whoever may follow such a link is given it whole.
-        .route("/api/v1/media/{project}/{media}", put(media::upload).get(media::download))
+        .routes(routes!(media::upload, media::download))
         .routes(routes!(origins::show, origins::set))
         .routes(routes!(redaction::list, redaction::add))
         .routes(routes!(redaction::test))

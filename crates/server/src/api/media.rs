@@ -19,6 +19,7 @@ use bytes::BytesMut;
 use http_body_util::BodyExt;
 use ratchet_core::media::Shown;
 use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::wire::error::ErrorBody;
 use ratchet_store::StoreResult;
 use ratchet_store::catalog::Media;
 use ratchet_store::media::{Incoming, MediaFiles};
@@ -136,7 +137,26 @@ async fn linked(app: &App, grant: Grant, followed: Followed) -> ApiResult<(Proje
     Ok((link.project, media.ok_or_else(|| ApiError::NotFound("media not found".to_owned()))?))
 }
 
-/// `PUT /api/v1/media/{project}/{media}`: the bytes of a piece of media that was announced.
+/// `PUT /api/v1/media/{project}/{media}`: takes the bytes of a piece of media that was announced.
+///
+/// The link comes from the answer to the announcement; it takes the place of a key.
+#[utoipa::path(
+    put,
+    path = "/api/v1/media/{project}/{media}",
+    tag = "Media",
+    security(()),
+    params(
+        ("project" = String, Path, description = "The project's id."),
+        ("media" = String, Path, description = "The media's id."),
+        ("until" = i64, Query, description = "Until when the link works, in seconds since 1970."),
+        ("signature" = String, Query, description = "What makes the link ours."),
+    ),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    responses(
+        (status = 200, description = "The bytes are kept"),
+        (status = 401, description = "Not a link of ours, or an expired one", body = ErrorBody),
+    )
+)]
 pub(super) async fn upload(
     State(app): State<App>,
     followed: Followed,
@@ -202,6 +222,24 @@ impl Upload<'_> {
 }
 
 /// `GET /api/v1/media/{project}/{media}`: the bytes of a piece of media.
+///
+/// The link comes from `GET /api/public/media/{id}`; it takes the place of a key.
+#[utoipa::path(
+    get,
+    path = "/api/v1/media/{project}/{media}",
+    tag = "Media",
+    security(()),
+    params(
+        ("project" = String, Path, description = "The project's id."),
+        ("media" = String, Path, description = "The media's id."),
+        ("until" = i64, Query, description = "Until when the link works, in seconds since 1970."),
+        ("signature" = String, Query, description = "What makes the link ours."),
+    ),
+    responses(
+        (status = 200, description = "The bytes", body = Vec<u8>, content_type = "*/*"),
+        (status = 401, description = "Not a link of ours, or an expired one", body = ErrorBody),
+    )
+)]
 pub(super) async fn download(State(app): State<App>, followed: Followed) -> ApiResult<Response> {
     let (_, media) = linked(&app, Grant::Download, followed).await?;
     let (files, hash) = (app.store.media.clone(), media.hash);

@@ -49,6 +49,24 @@ fn macros_are_not_ours_to_write() {
     .check("crates/core/src/a.rs", &["macro_rules! m {"], &["println!()"]);
 }
 
+#[test]
+fn every_route_is_described() {
+    LineRule {
+        advice: "register it with routes!, so that clients find it in the description and the \
+                 tests of roles and borders walk it",
+        covers: |path| {
+            let answers = ["crates/server/src/langfuse", "crates/server/src/api"];
+            answers.iter().any(|folder| path.starts_with(folder))
+        },
+        is_broken_by: |line| line.contains(".route("),
+    }
+    .check(
+        "crates/server/src/langfuse/a.rs",
+        &[r#".route("/api/public/a", get(list))"#],
+        &[".routes(routes!(list))"],
+    );
+}
+
 fn is_loose_promise(line: &str) -> bool {
     let words = line.split(|c: char| !c.is_alphanumeric());
     let promises = words.filter(|word| ["TODO", "FIXME", "XXX"].contains(word)).count() > 0;

@@ -30,6 +30,7 @@ pub struct ExperimentItems {
 pub struct ExperimentsMeta {
     /// What to ask for next; absent at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub cursor: Option<String>,
 }
 
@@ -53,11 +54,11 @@ pub struct ExperimentView {
     pub dataset_id: Option<String>,
     /// Whatever the client keeps with it. With the group `metadata`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<Raw>, required = false)]
+    #[schema(value_type = Option<Raw>, default = json!(null))]
     pub metadata: Maybe<Raw>,
     /// The scores on the experiment itself. With the group `scores`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(required = false)]
+    #[schema(nullable = false)]
     pub scores: Option<Vec<TypedScore>>,
 }
 
@@ -85,42 +86,42 @@ pub struct ExperimentItemView {
     pub experiment_item_id: String,
     /// The dataset the experiment goes over. With the group `dataset`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>, required = false)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub experiment_dataset_id: Maybe<String>,
     /// Which version of the item. With the group `dataset`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<Time>, required = false)]
+    #[schema(value_type = Option<Time>, default = json!(null))]
     pub experiment_item_version: Maybe<Time>,
     /// What went in. With the group `io`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<Raw>, required = false)]
+    #[schema(value_type = Option<Raw>, default = json!(null))]
     pub input: Maybe<Raw>,
     /// What came out. With the group `io`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<Raw>, required = false)]
+    #[schema(value_type = Option<Raw>, default = json!(null))]
     pub output: Maybe<Raw>,
     /// What should have come out. With the group `io`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<Raw>, required = false)]
+    #[schema(value_type = Option<Raw>, default = json!(null))]
     pub expected_output: Maybe<Raw>,
     /// The step's metadata. With the group `metadata`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<Raw>, required = false)]
+    #[schema(value_type = Option<Raw>, default = json!(null))]
     pub metadata: Maybe<Raw>,
     /// The item's metadata. With the group `itemMetadata`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<Raw>, required = false)]
+    #[schema(value_type = Option<Raw>, default = json!(null))]
     pub experiment_item_metadata: Maybe<Raw>,
     /// The experiment's metadata. With the group `experimentMetadata`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<Raw>, required = false)]
+    #[schema(value_type = Option<Raw>, default = json!(null))]
     pub experiment_metadata: Maybe<Raw>,
     /// What the experiment is for. With the group `experimentMetadata`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<String>, required = false)]
+    #[schema(value_type = Option<String>, default = json!(null))]
     pub experiment_description: Maybe<String>,
     /// The scores on the step and on its trace. With the group `scores`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(required = false)]
+    #[schema(nullable = false)]
     pub scores: Option<Vec<TypedScore>>,
 }
