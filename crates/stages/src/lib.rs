@@ -2,3 +2,7 @@
 
 /// An agent's work becomes a trace.
 pub mod record;
+/// Where stages read from.
+pub mod source;
+/// Where stages write to.
+pub mod sink;

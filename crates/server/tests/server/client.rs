@@ -19,7 +19,7 @@ use ratchet_testkit::reading::Reading;
 
 use crate::harness::{TestServer, project, public_key};
 
-fn client(url: &str, pace: &Hurry) -> LangfuseClient {
+pub(crate) fn client(url: &str, pace: &Hurry) -> LangfuseClient {
     let access = Access {
         url: url.to_owned(),
         public_key: public_key(Role::Member),
@@ -28,7 +28,7 @@ fn client(url: &str, pace: &Hurry) -> LangfuseClient {
     LangfuseClient::new(access, Manners::default(), Box::new(pace.clone())).unwrap()
 }
 
-fn to(server: &TestServer) -> LangfuseClient {
+pub(crate) fn to(server: &TestServer) -> LangfuseClient {
     client(&format!("http://{}", server.web), &Hurry::default())
 }
 
@@ -37,7 +37,7 @@ fn payload(text: &str) -> Payload {
 }
 
 /// A server that has a bit of everything, and more traces than one slice holds.
-async fn told() -> TestServer {
+pub(crate) async fn told() -> TestServer {
     let server = TestServer::start().await;
     let first = trace("t1")
         .beginning(0)

@@ -19,6 +19,8 @@ mod operating;
 mod langfuse;
 /// Our own client.
 mod client;
+/// Where stages read and write.
+mod sources;
 /// OTLP over HTTP.
 mod traces;
 /// What the API promises.

@@ -48,6 +48,13 @@ pub struct Rules {
     pub intake: Arc<Intake>,
 }
 
+impl Rules {
+    /// The rules for records of our own making: about everything, bounded as servers do by default.
+    pub fn for_ourselves(intake: Arc<Intake>) -> Self {
+        Self { reach: Reach::All, text_bytes: 8_000_000, depth: 64, intake }
+    }
+}
+
 /// What a sender may speak about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {

@@ -15,6 +15,8 @@ mod cells;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::error::{Issue, Step};
 use ratchet_remote::langfuse::wire::ingestion::Envelope;
@@ -23,13 +25,9 @@ use ratchet_remote::langfuse::wire::read::read_object;
 use serde_json::value::to_raw_value;
 
 use self::fields::Fields;
-use super::events::{Reach, Refusal, Rules, Statements};
+use super::events::{Refusal, Rules, Statements};
 
 pub use cells::{Columns, MapError};
-
-/// Texts and nesting as the server bounds them by default.
-const TEXT_BYTES: usize = 8_000_000;
-const DEPTH: usize = 64;
 
 /// What kind of row it is, by the fields it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,12 +85,7 @@ pub fn events(row: &str, at: Timestamp) -> Result<Vec<Envelope>, Issue> {
 
 /// Refuses events of which any would be refused, so that a row is recorded whole or not at all.
 fn check(events: &[Envelope]) -> Result<(), Issue> {
-    let rules = Rules {
-        reach: Reach::All,
-        text_bytes: TEXT_BYTES,
-        depth: DEPTH,
-        intake: std::sync::Arc::default(),
-    };
+    let rules = Rules::for_ourselves(Arc::default());
     let raws = events.iter().map(|event| to_raw_value(event).map(Raw::from));
     let raws = raws.collect::<Result<Vec<_>, _>>();
     let raws = raws.map_err(|why| Issue { path: Vec::new(), message: why.to_string() })?;

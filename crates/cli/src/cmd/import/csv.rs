@@ -8,7 +8,7 @@ use ratchet_server::clock::Clock;
 use ratchet_stages::record::rows::Columns;
 
 use super::receiver;
-use super::rows::{Intake, Place, RowArgs, RowReport, open};
+use super::rows::{Intake, RowArgs, RowPlace, RowReport, open};
 use crate::exit::Outcome;
 
 /// `ratchet import csv`
@@ -53,11 +53,11 @@ async fn import(args: &CsvArgs, into: Option<&LangfuseClient>) -> anyhow::Result
     let mut record = StringRecord::new();
     while !intake.is_full() {
         let line = reader.position().line();
-        let place = Place { file: file.clone(), line };
+        let place = RowPlace { file: file.clone(), line };
         match reader.read_record(&mut record) {
             Ok(true) => {
                 let line = record.position().map_or(line, csv::Position::line);
-                intake.take(Place { line, ..place }, &columns.row(record.iter())).await?;
+                intake.take(RowPlace { line, ..place }, &columns.row(record.iter())).await?;
             }
             Ok(false) => break,
             Err(error) => refuse(&mut intake, place, &names, error)?,
@@ -69,7 +69,7 @@ async fn import(args: &CsvArgs, into: Option<&LangfuseClient>) -> anyhow::Result
 /// Notes a row that is none. Fails if the file itself cannot be read.
 fn refuse(
     intake: &mut Intake<'_>,
-    mut place: Place,
+    mut place: RowPlace,
     names: &[String],
     error: csv::Error,
 ) -> anyhow::Result<()> {

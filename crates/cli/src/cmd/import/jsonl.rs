@@ -7,7 +7,7 @@ use ratchet_remote::langfuse::client::LangfuseClient;
 use ratchet_server::clock::Clock;
 
 use super::receiver;
-use super::rows::{Intake, Place, RowArgs, RowReport, open};
+use super::rows::{Intake, RowArgs, RowPlace, RowReport, open};
 use crate::exit::Outcome;
 
 /// The longest line that is taken.
@@ -53,8 +53,8 @@ async fn import(files: &[PathBuf], into: Option<&LangfuseClient>) -> anyhow::Res
 
 /// One line of a file.
 enum Line {
-    Text(Place, String),
-    Bad(Place, &'static str),
+    Text(RowPlace, String),
+    Bad(RowPlace, &'static str),
 }
 
 /// The lines of a file, one at a time, each of a bounded length.
@@ -81,7 +81,7 @@ impl Lines {
                 return Ok(None);
             }
             self.line += 1;
-            let place = Place { file: self.file.clone(), line: self.line };
+            let place = RowPlace { file: self.file.clone(), line: self.line };
             if read as u64 == MAX_LINE_BYTES && bytes.last() != Some(&b'\n') {
                 self.reader.skip_until(b'\n')?;
                 return Ok(Some(Line::Bad(place, "the line is longer than 100 MB")));

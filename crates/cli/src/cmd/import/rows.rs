@@ -40,7 +40,7 @@ pub(super) struct RowArgs {
 
 /// Where a row stands.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Place {
+pub(super) struct RowPlace {
     pub(super) file: String,
     pub(super) line: u64,
 }
@@ -58,7 +58,7 @@ pub(super) fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
 #[derive(Debug, Serialize)]
 struct BadRow {
     #[serde(flatten)]
-    place: Place,
+    place: RowPlace,
     reason: String,
 }
 
@@ -66,7 +66,7 @@ struct BadRow {
 #[derive(Debug, Serialize)]
 struct Preview {
     #[serde(flatten)]
-    place: Place,
+    place: RowPlace,
     records: Vec<Envelope>,
 }
 
@@ -90,7 +90,7 @@ pub(super) struct Intake<'a> {
     into: Option<&'a LangfuseClient>,
     at: Timestamp,
     waiting: Vec<Envelope>,
-    places: Vec<Place>,
+    places: Vec<RowPlace>,
     bytes: usize,
     report: RowReport,
 }
@@ -109,7 +109,7 @@ impl<'a> Intake<'a> {
     }
 
     /// Takes a row.
-    pub(super) async fn take(&mut self, place: Place, row: &str) -> anyhow::Result<()> {
+    pub(super) async fn take(&mut self, place: RowPlace, row: &str) -> anyhow::Result<()> {
         let events = match rows::events(row, self.at) {
             Ok(events) => events,
             Err(issue) => {
@@ -144,7 +144,7 @@ impl<'a> Intake<'a> {
     }
 
     /// Notes a row that cannot be recorded.
-    pub(super) fn refuse(&mut self, place: Place, reason: &str) {
+    pub(super) fn refuse(&mut self, place: RowPlace, reason: &str) {
         self.count_row();
         self.report.bad += 1;
         self.name(place, reason);
@@ -175,7 +175,7 @@ impl<'a> Intake<'a> {
         Ok(self.report)
     }
 
-    fn name(&mut self, place: Place, reason: &str) {
+    fn name(&mut self, place: RowPlace, reason: &str) {
         if self.report.problems.len() < NAMED {
             eprintln!("{}:{}: {reason}", place.file, place.line);
             self.report.problems.push(BadRow { place, reason: reason.to_owned() });

@@ -7,6 +7,9 @@ use super::list::RawList;
 use super::retry::Repeat;
 use super::slice::{Position, Slice};
 use super::{ClientError, LangfuseClient};
+use crate::langfuse::wire::dataset::{
+    CreateDataset, CreateDatasetItem, DatasetItemView, DatasetView,
+};
 use crate::langfuse::wire::prompt::{CreatePrompt, PromptMetaView, PromptView, UpdatePrompt};
 use crate::langfuse::wire::score_config::{CreateScoreConfig, ScoreConfigView, UpdateScoreConfig};
 
@@ -99,6 +102,46 @@ impl LangfuseClient {
     pub async fn delete_prompt(&self, name: &str, version: u32) -> Result<(), ClientError> {
         let ask = Ask::delete(&["v2", "prompts", name]).with("version", &version);
         self.0.send(&ask).await.map(drop)
+    }
+
+    /// Returns the project's datasets.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked.
+    pub async fn datasets(&self, at: &Position) -> Result<Slice<DatasetView>, ClientError> {
+        self.list(Ask::get(&["v2", "datasets"]), at).await
+    }
+
+    /// Makes a dataset, or changes the one of its name.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked or refuses.
+    pub async fn save_dataset(&self, new: &CreateDataset) -> Result<DatasetView, ClientError> {
+        self.get(&Ask::post(&["v2", "datasets"], new, Repeat::Harmless)).await
+    }
+
+    /// Returns the items of a dataset.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked.
+    pub async fn dataset_items(
+        &self,
+        dataset: &str,
+        at: &Position,
+    ) -> Result<Slice<DatasetItemView>, ClientError> {
+        self.list(Ask::get(&["dataset-items"]).with("datasetName", dataset), at).await
+    }
+
+    /// Makes a dataset item, or changes the one of its id.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked or refuses.
+    pub async fn save_dataset_item(
+        &self,
+        new: &CreateDatasetItem,
+    ) -> Result<DatasetItemView, ClientError> {
+        let repeat = if new.id.is_some() { Repeat::Harmless } else { Repeat::Doubles };
+        self.get(&Ask::post(&["dataset-items"], new, repeat)).await
     }
 
     async fn list<T: DeserializeOwned>(

@@ -1,0 +1,248 @@
+//! Where stages write to: the local store, or a Langfuse server. Both take the same records.
+
+use ratchet_core::convention::Sender;
+use ratchet_core::payload::Json;
+use ratchet_core::score::Score;
+use ratchet_core::score::config::{ConfigValues, ScoreConfig};
+use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::client::{ClientError, LangfuseClient};
+use ratchet_remote::langfuse::replay;
+use ratchet_remote::langfuse::wire::dataset::{CreateDataset, CreateDatasetItem};
+use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_remote::langfuse::wire::ingestion::Envelope;
+use ratchet_remote::langfuse::wire::json::{Raw, raw};
+use ratchet_remote::langfuse::wire::maybe::Maybe;
+use ratchet_remote::langfuse::wire::prompt::CreatePrompt;
+use ratchet_remote::langfuse::wire::score_config::{ConfigCategory, CreateScoreConfig};
+use ratchet_remote::langfuse::wire::word::Word;
+use ratchet_store::StoreError;
+use ratchet_store::catalog::{
+    Catalog, Change, KeptScoreConfig, NewDataset, NewDatasetItem, NewPrompt,
+};
+use ratchet_store::project::ProjectId;
+use ratchet_store::telemetry::Telemetry;
+use serde_json::value::to_raw_value;
+
+use crate::record::Arrival;
+use crate::record::events::{Rules, Statements};
+
+/// Where to write.
+#[derive(Clone, Debug)]
+pub enum Sink {
+    /// A project of the local store.
+    Local(LocalSink),
+    /// The project of a Langfuse server that the client's key opens.
+    Remote(LangfuseClient),
+}
+
+/// A project of the local store, to be written to.
+#[derive(Clone, Debug)]
+pub struct LocalSink {
+    /// Where scores go.
+    pub telemetry: Telemetry,
+    /// Where all else goes.
+    pub catalog: Catalog,
+    /// Which project.
+    pub project: ProjectId,
+}
+
+/// Why something was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum SinkError {
+    /// The store could not.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The server could not be asked, or refused.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// A score makes no sense, and with it none was written.
+    #[error("score {score} is refused: {why}")]
+    Refused {
+        /// Its id.
+        score: String,
+        /// Why.
+        why: String,
+    },
+    /// Something cannot be written as JSON.
+    #[error("cannot write it as JSON: {0}")]
+    Json(Issue),
+}
+
+/// What a sink answers.
+pub type SinkResult<T> = Result<T, SinkError>;
+
+impl Sink {
+    /// Writes scores. One that is there already is changed.
+    ///
+    /// # Errors
+    /// Fails if a score is refused. The local store then has written none; a server may have
+    /// written the others.
+    pub async fn scores(&self, scores: &[Score], now: Timestamp) -> SinkResult<()> {
+        let events = scores.iter().map(replay::of_score).collect::<Result<Vec<_>, _>>();
+        let events = events.map_err(SinkError::Json)?;
+        match self {
+            Self::Local(local) => local.scores(&events, now).await,
+            Self::Remote(client) => match client.record(&events).await?.errors.into_iter().next() {
+                None => Ok(()),
+                Some(refused) => Err(SinkError::Refused {
+                    score: refused.id,
+                    why: refused.error.or(refused.message).unwrap_or_default(),
+                }),
+            },
+        }
+    }
+
+    /// Makes a score config and returns the id that scores refer to it by: a server chooses its
+    /// own.
+    ///
+    /// # Errors
+    /// Fails if it cannot be written.
+    pub async fn score_config(&self, config: &ScoreConfig, now: Timestamp) -> SinkResult<String> {
+        match self {
+            Self::Local(local) => {
+                let (created_at, updated_at, description) = (now, now, None);
+                let config = config.clone();
+                let kept = KeptScoreConfig { config, description, created_at, updated_at };
+                let kept = local.catalog.create_score_config(local.project.clone(), kept).await?;
+                Ok(kept.config.id)
+            }
+            Self::Remote(client) => Ok(client.create_score_config(&stated(config)).await?.id),
+        }
+    }
+
+    /// Makes the next version of a prompt and returns its number.
+    ///
+    /// # Errors
+    /// Fails if it cannot be written, or refers to what is not there.
+    pub async fn prompt(&self, new: NewPrompt, now: Timestamp) -> SinkResult<u32> {
+        match self {
+            Self::Local(local) => {
+                let made = local.catalog.create_prompt(local.project.clone(), new, now).await?;
+                Ok(made.version)
+            }
+            Self::Remote(client) => {
+                let new = CreatePrompt {
+                    kind: Some(Word(new.body.kind())),
+                    prompt: to_raw_value(&new.body.to_json()).map_err(unwritable)?.into(),
+                    config: Some(raw(&new.config)),
+                    name: new.name,
+                    labels: new.labels,
+                    tags: new.tags,
+                    commit_message: new.commit_message,
+                };
+                Ok(client.create_prompt(&new).await?.version)
+            }
+        }
+    }
+
+    /// Makes a dataset, or changes the one of its name.
+    ///
+    /// # Errors
+    /// Fails if it cannot be written.
+    pub async fn dataset(&self, new: NewDataset, now: Timestamp) -> SinkResult<()> {
+        match self {
+            Self::Local(local) => {
+                local.catalog.save_dataset(local.project.clone(), new, now).await?;
+            }
+            Self::Remote(client) => {
+                let new = CreateDataset {
+                    name: new.name,
+                    description: new.description,
+                    metadata: new.metadata.as_ref().map(raw),
+                    input_schema: change(new.input_schema),
+                    expected_output_schema: change(new.expected_output_schema),
+                };
+                client.save_dataset(&new).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a dataset item, or changes the one of its id, and returns its id.
+    ///
+    /// # Errors
+    /// Fails if it cannot be written, or does not fit its dataset.
+    pub async fn dataset_item(&self, new: NewDatasetItem, now: Timestamp) -> SinkResult<String> {
+        match self {
+            Self::Local(local) => {
+                let project = local.project.clone();
+                Ok(local.catalog.save_dataset_item(project, new, now).await?.id)
+            }
+            Self::Remote(client) => {
+                let new = CreateDatasetItem {
+                    dataset_name: new.dataset_name,
+                    input: new.input.as_ref().map(raw),
+                    expected_output: new.expected_output.as_ref().map(raw),
+                    metadata: new.metadata.as_ref().map(raw),
+                    source_trace_id: new.source_trace,
+                    source_observation_id: new.source_observation,
+                    id: new.id,
+                    status: new.status.map(Word),
+                };
+                Ok(client.save_dataset_item(&new).await?.id)
+            }
+        }
+    }
+}
+
+impl LocalSink {
+    async fn scores(&self, events: &[Envelope], now: Timestamp) -> SinkResult<()> {
+        let intake = self.catalog.intake(&self.project).await?;
+        let rules = Rules::for_ourselves(intake.clone());
+        let raws = events.iter().map(|event| to_raw_value(event).map(Raw::from));
+        let raws = raws.collect::<Result<Vec<_>, _>>().map_err(unwritable)?;
+        let statements = Statements::from_batch(&raws, &rules);
+        for outcome in statements.outcomes() {
+            if let Err(refusal) = &outcome.result {
+                let (score, why) = (outcome.event.clone(), refusal.to_string());
+                return Err(SinkError::Refused { score, why });
+            }
+        }
+        let arrival = Arrival {
+            project: self.project.clone(),
+            sender: Sender::default(),
+            received_at: now,
+            intake,
+        };
+        let (prepared, _) = statements.prepare(&self.telemetry, arrival);
+        Ok(self.telemetry.commit(prepared).await?)
+    }
+}
+
+fn stated(config: &ScoreConfig) -> CreateScoreConfig {
+    let (min_value, max_value) = match &config.values {
+        ConfigValues::Numeric { min, max } => (*min, *max),
+        ConfigValues::Boolean | ConfigValues::Categorical(_) | ConfigValues::Text => (None, None),
+    };
+    let categories = match &config.values {
+        ConfigValues::Categorical(categories) => {
+            let shown = categories.iter().map(|category| ConfigCategory {
+                value: category.value,
+                label: category.label.clone(),
+            });
+            Some(shown.collect())
+        }
+        ConfigValues::Boolean | ConfigValues::Numeric { .. } | ConfigValues::Text => None,
+    };
+    CreateScoreConfig {
+        name: config.name.clone(),
+        data_type: Word(config.values.data_type()),
+        categories,
+        min_value,
+        max_value,
+        description: None,
+    }
+}
+
+fn change(change: Change<Json>) -> Maybe<Raw> {
+    match change {
+        Change::Keep => Maybe::Absent,
+        Change::Clear => Maybe::Null,
+        Change::Set(json) => Maybe::Value(raw(&json)),
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "errors are handed over by value")]
+fn unwritable(why: serde_json::Error) -> SinkError {
+    SinkError::Json(Issue { path: Vec::new(), message: why.to_string() })
+}

@@ -1,0 +1,187 @@
+//! Where stages read from: the local store, or a Langfuse server. Both answer with the same
+//! records, in slices, newest first.
+
+use ratchet_core::id::{SessionId, TraceId};
+use ratchet_core::observation::Observation;
+use ratchet_core::score::Score;
+use ratchet_core::session::Session;
+use ratchet_core::trace::Trace;
+use ratchet_remote::langfuse::client::{
+    Between, ClientError, LangfuseClient, ObservationsAsked, Position, ScoresAsked, Slice,
+    TracesAsked,
+};
+use ratchet_store::StoreError;
+use ratchet_store::project::ProjectId;
+use ratchet_store::query::{
+    Condition, Detail, Direction, ObservationQuery, Page, PageNumber, Paging, ScoreQuery, ScoresOn,
+    SessionQuery, Test, TextTest, TimeRange, TraceColumn, TraceOrder, TraceQuery,
+};
+use ratchet_store::telemetry::Telemetry;
+
+/// Records in a slice of the local store.
+const SLICE: u64 = 100;
+
+/// Where to read.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A project of the local store.
+    Local(Telemetry, ProjectId),
+    /// The project of a Langfuse server that the client's key opens.
+    Remote(LangfuseClient),
+}
+
+/// Why a source could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The store could not.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The server could not be asked.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+}
+
+/// What a source answers.
+pub type SourceResult<T> = Result<T, SourceError>;
+
+impl Source {
+    /// Returns the sessions that began in some time.
+    ///
+    /// # Errors
+    /// Fails if the source cannot be read, or on a place in another source's list.
+    pub async fn sessions(&self, between: &Between, at: &Position) -> SourceResult<Slice<Session>> {
+        match self {
+            Self::Local(telemetry, project) => {
+                let query = SessionQuery {
+                    project: project.clone(),
+                    range: range(between),
+                    environments: Vec::new(),
+                    paging: paging(at),
+                };
+                Ok(slice(telemetry.sessions(query).await?))
+            }
+            Self::Remote(client) => Ok(client.sessions(between, at).await?),
+        }
+    }
+
+    /// Returns one session; `None` if it is not there.
+    ///
+    /// # Errors
+    /// Fails if the source cannot be read.
+    pub async fn session(&self, id: &SessionId) -> SourceResult<Option<Session>> {
+        match self {
+            Self::Local(telemetry, project) => {
+                Ok(telemetry.session(project.clone(), id.clone()).await?)
+            }
+            Self::Remote(client) => Ok(client.session(id).await?),
+        }
+    }
+
+    /// Returns the traces that began in some time, with content.
+    ///
+    /// # Errors
+    /// Fails if the source cannot be read, or on a place in another source's list.
+    pub async fn traces(&self, asked: &TracesAsked, at: &Position) -> SourceResult<Slice<Trace>> {
+        match self {
+            Self::Local(telemetry, project) => {
+                let of_session = asked.session.as_ref().map(|session| Condition {
+                    column: TraceColumn::Session,
+                    test: Test::Text(TextTest::Equals, session.to_string()),
+                });
+                let query = TraceQuery {
+                    project: project.clone(),
+                    range: range(&asked.between),
+                    conditions: of_session.into_iter().collect(),
+                    order: (TraceOrder::Timestamp, Direction::Descending),
+                    paging: paging(at),
+                    detail: Detail::Content,
+                };
+                Ok(slice(telemetry.traces(query).await?))
+            }
+            Self::Remote(client) => {
+                let Slice { rows, unreadable, next, total } = client.traces(asked, at).await?;
+                let rows = rows.into_iter().map(|whole| whole.trace).collect();
+                Ok(Slice { rows, unreadable, next, total })
+            }
+        }
+    }
+
+    /// Returns one trace with its content; `None` if it is not there.
+    ///
+    /// # Errors
+    /// Fails if the source cannot be read.
+    pub async fn trace(&self, id: &TraceId) -> SourceResult<Option<Trace>> {
+        match self {
+            Self::Local(telemetry, project) => {
+                Ok(telemetry.trace(project.clone(), id.clone()).await?)
+            }
+            Self::Remote(client) => Ok(client.trace(id).await?.map(|whole| whole.trace)),
+        }
+    }
+
+    /// Returns the observations that began in some time, with content.
+    ///
+    /// # Errors
+    /// Fails if the source cannot be read, or on a place in another source's list.
+    pub async fn observations(
+        &self,
+        asked: &ObservationsAsked,
+        at: &Position,
+    ) -> SourceResult<Slice<Observation>> {
+        match self {
+            Self::Local(telemetry, project) => {
+                let query = ObservationQuery {
+                    project: project.clone(),
+                    range: range(&asked.between),
+                    trace: asked.trace.clone(),
+                    conditions: Vec::new(),
+                    direction: Direction::Descending,
+                    paging: paging(at),
+                    detail: Detail::Content,
+                };
+                Ok(slice(telemetry.observations(query).await?))
+            }
+            Self::Remote(client) => Ok(client.observations(asked, at).await?),
+        }
+    }
+
+    /// Returns the scores that were given in some time.
+    ///
+    /// # Errors
+    /// Fails if the source cannot be read, or on a place in another source's list.
+    pub async fn scores(&self, asked: &ScoresAsked, at: &Position) -> SourceResult<Slice<Score>> {
+        match self {
+            Self::Local(telemetry, project) => {
+                let on_session = asked.session.clone().map(ScoresOn::Session);
+                let on = asked.trace.clone().map(ScoresOn::Trace).or(on_session);
+                let query = ScoreQuery {
+                    project: project.clone(),
+                    range: range(&asked.between),
+                    on: on.unwrap_or_default(),
+                    conditions: Vec::new(),
+                    paging: paging(at),
+                };
+                Ok(slice(telemetry.scores(query).await?))
+            }
+            Self::Remote(client) => Ok(client.scores(asked, at).await?),
+        }
+    }
+}
+
+fn range(between: &Between) -> TimeRange {
+    TimeRange { from: between.from, to: between.to }
+}
+
+fn paging(at: &Position) -> Paging {
+    let limit = SLICE;
+    match at {
+        Position::Start => Paging::After { cursor: None, limit },
+        Position::Page(page) => Paging::Numbered(PageNumber { page: *page, limit }),
+        Position::Cursor(cursor) => Paging::After { cursor: Some(cursor.clone()), limit },
+    }
+}
+
+fn slice<T>(page: Page<T>) -> Slice<T> {
+    let next = page.cursor.map(Position::Cursor);
+    Slice { rows: page.rows, unreadable: Vec::new(), next, total: page.total }
+}
