@@ -1,7 +1,7 @@
 //! Experiments: an agent tried on items, those of a dataset or of a client's own.
 //!
 //! Older clients say by themselves which trace tried which item; newer ones let the spans say it.
-//! Both speak of the same thing, so both become an [`ExperimentItem`].
+//! Both speak of the same thing, so both become an `ExperimentItem`.
 
 use sha2::{Digest, Sha256};
 

@@ -53,7 +53,7 @@ pub(super) async fn with_code(request: Request, next: Next) -> Response {
         409 => "conflict",
         429 => "rate_limited",
         500 => "internal_error",
-        400..=499 => "invalid_request",
+        _ if status.is_client_error() => "invalid_request",
         _ => return response,
     };
     let (mut parts, body) = response.into_parts();

@@ -367,6 +367,9 @@ pub(super) fn is_of_trace(column: ObservationColumn) -> bool {
     )
 }
 
+const SCORES_OF_OBSERVATION: &str = "(SELECT count(*) FROM score s \
+     WHERE s.project = o.project AND s.trace = t.id AND s.observation = o.id)";
+
 /// What a column of an observation, known as `o`, is in SQL; its trace is known as `t`.
 pub(super) fn observation_kind(column: ObservationColumn) -> Kind {
     match column {
@@ -407,10 +410,7 @@ pub(super) fn observation_kind(column: ObservationColumn) -> Kind {
         ObservationColumn::TotalTokensPerSecond => {
             Kind::Number("(o.total_tokens / nullif((max(o.end, o.start) - o.start) / 1e9, 0))")
         }
-        ObservationColumn::ScoreCount => Kind::Number(
-            "(SELECT count(*) FROM score s \
-             WHERE s.project = o.project AND s.trace = t.id AND s.observation = o.id)",
-        ),
+        ObservationColumn::ScoreCount => Kind::Number(SCORES_OF_OBSERVATION),
         ObservationColumn::ScoreNumbers => judged::of_observation(DataType::Numeric),
         ObservationColumn::ScoreLabels => judged::of_observation(DataType::Categorical),
         ObservationColumn::ScoreTruths => judged::of_observation(DataType::Boolean),

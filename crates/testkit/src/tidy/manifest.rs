@@ -48,10 +48,7 @@ fn make_names_the_binary_it_runs() {
 /// Whether code speaks of a crate: `name::…`, `use name;`, `name!` or `#[name]`.
 fn speaks_of(code: &str, name: &str) -> bool {
     let is_word = |character: char| character.is_alphanumeric() || character == '_';
-    code.match_indices(name).any(|(at, _)| {
-        let (before, after) = (&code[..at], &code[at + name.len()..]);
-        !before.ends_with(is_word) && !after.starts_with(is_word)
-    })
+    code.split(|character| !is_word(character)).any(|word| word == name)
 }
 
 #[test]

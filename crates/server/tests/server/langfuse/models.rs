@@ -17,7 +17,7 @@ async fn send(server: &TestServer, method: &str, path: &str, body: &Value) -> Re
     server.request(method, path).json(body.to_string()).send().await
 }
 
-fn call(id: &str, model: &str, parameters: Value) -> Value {
+fn call(id: &str, model: &str, parameters: &Value) -> Value {
     event(
         "generation-create",
         1,
@@ -35,14 +35,14 @@ async fn observed(server: &TestServer, id: &str) -> Value {
 #[tokio::test]
 async fn a_projects_own_model_prices_what_is_recorded_next() {
     let server = TestServer::start().await;
-    record(&server, &[call("before", "house-v2", json!({}))]).await;
+    record(&server, &[call("before", "house-v2", &json!({}))]).await;
     assert_eq!(observed(&server, "before").await["calculatedTotalCost"], json!(null));
     let made = send(&server, "POST", MODELS, &house()).await.check(200, "").json();
     assert_eq!((&made["isLangfuseManaged"], &made["unit"]), (&json!(false), &json!("TOKENS")));
     assert_eq!(made["prices"], json!({"input": {"price": 0.5}, "output": {"price": 2.0}}));
     assert_eq!(made["pricingTiers"][0]["name"], "Standard");
 
-    record(&server, &[call("after", "House-v2", json!({}))]).await;
+    record(&server, &[call("after", "House-v2", &json!({}))]).await;
     let after = observed(&server, "after").await;
     assert_eq!(after["calculatedTotalCost"], 4.0);
     assert_eq!((&after["modelId"], &after["inputPrice"]), (&made["id"], &json!(0.5)));
@@ -51,7 +51,7 @@ async fn a_projects_own_model_prices_what_is_recorded_next() {
     assert_eq!(read(&server, &path).await, made);
     server.request("DELETE", &path).send().await.check(204, "");
     server.request("DELETE", &path).send().await.check(404, "LangfuseNotFoundError");
-    record(&server, &[call("later", "house", json!({}))]).await;
+    record(&server, &[call("later", "house", &json!({}))]).await;
     assert_eq!(observed(&server, "later").await["calculatedTotalCost"], json!(null));
     assert_eq!(observed(&server, "after").await["calculatedTotalCost"], 4.0);
     server.stop().await;
@@ -79,8 +79,11 @@ async fn tiers_hold_under_their_conditions_and_survive_a_restart() {
     let made = send(&server, "PUT", &path, &body).await.check(200, "").json();
     assert_eq!((&made["id"], &made["inputPrice"]), (&json!("mine"), &json!(1.0)));
     assert_eq!(made["pricingTiers"][1]["conditions"], json!([usage, fast]));
-    record(&server, &[call("a", "house", json!({"speed": "fast"})), call("b", "house", json!({}))])
-        .await;
+    record(
+        &server,
+        &[call("a", "house", &json!({"speed": "fast"})), call("b", "house", &json!({}))],
+    )
+    .await;
     assert_eq!(observed(&server, "a").await["calculatedTotalCost"], 50.0);
     assert_eq!(observed(&server, "b").await["calculatedTotalCost"], 5.0);
     let again = send(&server, "PUT", &path, &house()).await.check(200, "").json();
@@ -130,7 +133,7 @@ async fn another_project_has_models_of_its_own() {
     other["inputPrice"] = json!(9.0);
     theirs("PUT", &path, &other).send().await.check(200, "");
     assert_eq!(read(&server, &path).await["inputPrice"], 0.5);
-    record(&server, &[call("o", "house", json!({}))]).await;
+    record(&server, &[call("o", "house", &json!({}))]).await;
     assert_eq!(observed(&server, "o").await["inputPrice"], 0.5);
     server.stop().await;
 }

@@ -162,9 +162,8 @@ async fn values_that_make_no_sense_are_reported_together() {
     server.stop().await;
 }
 
-#[tokio::test]
-async fn traces_and_observations_are_found_by_their_scores() {
-    let server = TestServer::start().await;
+/// Two runs that were judged, one of them twice, and one that was not.
+fn judged_runs() -> Vec<Value> {
     let mut events = Vec::new();
     for (at, id) in ["good", "bad", "unjudged"].into_iter().enumerate() {
         let at = u32::try_from(at).unwrap();
@@ -187,7 +186,13 @@ async fn traces_and_observations_are_found_by_their_scores() {
     for (place, event) in events.iter_mut().enumerate() {
         event["id"] = json!(place.to_string());
     }
-    record(&server, &events).await;
+    events
+}
+
+#[tokio::test]
+async fn traces_and_observations_are_found_by_their_scores() {
+    let server = TestServer::start().await;
+    record(&server, &judged_runs()).await;
     let average = |operator: &str, value: f64| {
         json!({"type": "numberObject", "column": "scores_avg", "key": "quality",
                "operator": operator, "value": value})
