@@ -43,6 +43,8 @@ pub mod price;
 pub mod prompt;
 /// Images, sounds and files beside the text.
 pub mod media;
+/// How scores are made by machines.
+pub mod evaluator;
 /// How models are reached.
 pub mod llm;
 /// What people are asked to look at, and what they say.

@@ -73,6 +73,16 @@ mod documents;
 mod widgets;
 /// Pages of charts.
 mod dashboards;
+/// What both families of routes for evaluators and rules share.
+mod evaluation;
+/// How to score, with versions.
+mod evaluators;
+/// The same in an older form.
+mod flat_evaluators;
+/// What to score, and with what.
+mod evaluation_rules;
+/// The same in an older form.
+mod flat_rules;
 
 /// The routes of this API.
 pub fn routes() -> OpenApiRouter<App> {
@@ -94,6 +104,10 @@ pub fn routes() -> OpenApiRouter<App> {
         .merge(organizations::routes())
         .merge(widgets::routes())
         .merge(dashboards::routes())
+        .merge(evaluators::routes())
+        .merge(flat_evaluators::routes())
+        .merge(evaluation_rules::routes())
+        .merge(flat_rules::routes())
         .merge(score_configs::routes())
         .merge(feedback::routes())
         .merge(prompts::routes())

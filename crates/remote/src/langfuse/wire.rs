@@ -58,6 +58,12 @@ pub mod administration;
 pub mod feedback;
 /// Dashboards and the charts on them.
 pub mod dashboard;
+/// How to score.
+pub mod evaluator;
+/// The same, as it is asked for.
+pub mod evaluator_request;
+/// What to score, and with what.
+pub mod evaluation_rule;
 /// Batches of events, as sent.
 pub mod ingestion;
 

@@ -22,6 +22,8 @@ mod queues;
 mod comments;
 /// Projects, keys and people.
 mod administration;
+/// Evaluators and the rules that apply them.
+mod evaluators;
 /// Dashboards and the charts on them.
 mod dashboards;
 /// How models are reached.

@@ -50,3 +50,10 @@ pub struct SliceMeta {
     #[schema(nullable = false)]
     pub cursor: Option<String>,
 }
+
+/// What was deleted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DeletedId {
+    /// Its id.
+    pub id: String,
+}

@@ -1,0 +1,252 @@
+//! Rules in the older family's form: evaluators go by their names.
+
+use axum::Json;
+use axum::extract::State;
+use axum::middleware::from_fn;
+use ratchet_remote::langfuse::wire::dataset::Deleted;
+use ratchet_remote::langfuse::wire::evaluation_rule::{
+    AssignmentReference, EvaluatorAssignment, EvaluatorReference, FlatRuleChange, FlatRuleRequest,
+    FlatRuleView, NamedAssignment, NamedEvaluator, RuleView,
+};
+use ratchet_remote::langfuse::wire::evaluator::{EvaluationStatus, VariableMapping};
+use ratchet_remote::langfuse::wire::page::Paged;
+use ratchet_store::catalog::{DocumentKind, Documents};
+use ratchet_store::{StoreError, StoreResult};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use uuid::Uuid;
+
+use super::documents::with_code;
+use super::evaluation::{
+    PAUSED_MESSAGE, PAUSED_REASON, check_rule, evaluators, find_evaluator, keep_rule, latest, rules,
+};
+use super::evaluation_rules::find;
+use super::params::{self, PageParams, Params};
+use super::path::PathOf;
+use super::sent::Sent;
+use crate::app::App;
+use crate::auth::{Member, Reader};
+use crate::error::{ApiError, ApiResult};
+
+/// The routes of this resource.
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default()
+        .routes(routes!(list, create))
+        .routes(routes!(show, change, delete))
+        .layer(from_fn(with_code))
+}
+
+/// `GET /api/public/unstable/evaluation-rules`: rules, the last changed first.
+#[utoipa::path(
+    get,
+    path = "/api/public/unstable/evaluation-rules",
+    tag = "EvaluationRules",
+    params(PageParams),
+    responses((status = 200, body = Paged<FlatRuleView>))
+)]
+pub(super) async fn list(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    mut params: Params,
+) -> ApiResult<Json<Paged<FlatRuleView>>> {
+    let page = params.page();
+    params.finish()?;
+    let work = |documents: &Documents<'_>| {
+        let rules = rules(documents)?.into_iter();
+        rules.map(|rule| view(documents, rule)).collect::<StoreResult<Vec<_>>>()
+    };
+    let all = app.store.catalog.with_documents(caller.project, work).await?;
+    let total = all.len() as u64;
+    let skipped = usize::try_from(page.offset()).unwrap_or(usize::MAX);
+    let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
+    let data = all.into_iter().skip(skipped).take(limit).collect();
+    Ok(Json(Paged { data, meta: params::meta(page, Some(total)) }))
+}
+
+/// `POST /api/public/unstable/evaluation-rules`: makes a rule.
+#[utoipa::path(
+    post,
+    path = "/api/public/unstable/evaluation-rules",
+    tag = "EvaluationRules",
+    request_body = FlatRuleRequest,
+    responses((status = 200, body = FlatRuleView))
+)]
+pub(super) async fn create(
+    State(app): State<App>,
+    Member(caller): Member,
+    Sent(request): Sent<FlatRuleRequest>,
+) -> ApiResult<Json<FlatRuleView>> {
+    let now = app.clock.now();
+    let named = references(request.evaluators, request.evaluator, request.mapping)?;
+    let named = named.ok_or_else(|| ApiError::Invalid("evaluators: required".to_owned()))?;
+    let (catalog, project) = (&app.store.catalog, caller.project);
+    let resolved = catalog.with_documents(project.clone(), move |all| resolve(all, named)).await?;
+    let rule = RuleView {
+        id: Uuid::new_v4().to_string(),
+        name: request.name,
+        enabled: request.enabled,
+        sampling: request.sampling.unwrap_or(1.0),
+        filter: request.filter.unwrap_or_default(),
+        evaluator_assignments: resolved,
+        target: request.target,
+        created_at: now.into(),
+        updated_at: now.into(),
+    };
+    check_rule(&rule)?;
+    let work = move |documents: &Documents<'_>| view(documents, keep_rule(documents, rule, now)?);
+    Ok(Json(catalog.with_documents(project, work).await?))
+}
+
+/// `GET /api/public/unstable/evaluation-rules/{evaluationRuleId}`: one rule.
+#[utoipa::path(
+    get,
+    path = "/api/public/unstable/evaluation-rules/{rule}",
+    tag = "EvaluationRules",
+    params(("rule" = String, Path, description = "The rule's id.")),
+    responses((status = 200, body = FlatRuleView))
+)]
+pub(super) async fn show(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    PathOf(id): PathOf<String>,
+) -> ApiResult<Json<FlatRuleView>> {
+    let work = move |documents: &Documents<'_>| view(documents, find(documents, &id)?);
+    Ok(Json(app.store.catalog.with_documents(caller.project, work).await?))
+}
+
+/// `PATCH /api/public/unstable/evaluation-rules/{evaluationRuleId}`: changes what is given.
+#[utoipa::path(
+    patch,
+    path = "/api/public/unstable/evaluation-rules/{rule}",
+    tag = "EvaluationRules",
+    params(("rule" = String, Path, description = "The rule's id.")),
+    request_body = FlatRuleChange,
+    responses((status = 200, body = FlatRuleView))
+)]
+pub(super) async fn change(
+    State(app): State<App>,
+    Member(caller): Member,
+    PathOf(id): PathOf<String>,
+    Sent(change): Sent<FlatRuleChange>,
+) -> ApiResult<Json<FlatRuleView>> {
+    let now = app.clock.now();
+    let (catalog, project) = (&app.store.catalog, caller.project);
+    let mapping = change.mapping.clone();
+    let named = references(change.evaluators, change.evaluator, change.mapping)?;
+    let wanted = id.clone();
+    let work = move |documents: &Documents<'_>| {
+        let mut rule = find(documents, &wanted)?;
+        match (named, mapping) {
+            (Some(named), _) => rule.evaluator_assignments = resolve(documents, named)?,
+            (None, Some(mapping)) => {
+                if let Some(first) = rule.evaluator_assignments.first_mut() {
+                    first.variable_mapping = Some(mapping);
+                }
+            }
+            (None, None) => {}
+        }
+        Ok(rule)
+    };
+    let found = catalog.with_documents(project.clone(), work).await?;
+    let rule = RuleView {
+        name: change.name.unwrap_or(found.name),
+        enabled: change.enabled.unwrap_or(found.enabled),
+        sampling: change.sampling.unwrap_or(found.sampling),
+        filter: change.filter.unwrap_or(found.filter),
+        target: change.target.unwrap_or(found.target),
+        ..found
+    };
+    check_rule(&rule)?;
+    let work = move |documents: &Documents<'_>| {
+        find(documents, &id)?;
+        view(documents, keep_rule(documents, rule, now)?)
+    };
+    Ok(Json(catalog.with_documents(project, work).await?))
+}
+
+/// `DELETE /api/public/unstable/evaluation-rules/{evaluationRuleId}`: removes a rule, not its
+/// evaluators.
+#[utoipa::path(
+    delete,
+    path = "/api/public/unstable/evaluation-rules/{rule}",
+    tag = "EvaluationRules",
+    params(("rule" = String, Path, description = "The rule's id.")),
+    responses((status = 200, body = Deleted))
+)]
+pub(super) async fn delete(
+    State(app): State<App>,
+    Member(caller): Member,
+    PathOf(id): PathOf<String>,
+) -> ApiResult<Json<Deleted>> {
+    let work = move |all: &Documents<'_>| all.delete(DocumentKind::EvaluationRule, &id);
+    app.store.catalog.with_documents(caller.project, work).await?;
+    Ok(Json(Deleted { message: "Evaluation rule successfully deleted".to_owned() }))
+}
+
+/// The evaluators that a request names, in either of its two ways; `None` if it names none.
+fn references(
+    several: Option<Vec<AssignmentReference>>,
+    one: Option<EvaluatorReference>,
+    mapping: Option<Vec<VariableMapping>>,
+) -> ApiResult<Option<Vec<AssignmentReference>>> {
+    match (several, one, mapping) {
+        (Some(several), None, None) => Ok(Some(several)),
+        (None, Some(evaluator), mapping) => {
+            Ok(Some(vec![AssignmentReference { evaluator, mapping }]))
+        }
+        (None, None, _) => Ok(None),
+        (Some(_), _, _) => Err(ApiError::Invalid(
+            "evaluators: cannot stand beside evaluator or mapping".to_owned(),
+        )),
+    }
+}
+
+fn resolve(
+    documents: &Documents<'_>,
+    named: Vec<AssignmentReference>,
+) -> StoreResult<Vec<EvaluatorAssignment>> {
+    let known = evaluators(documents)?;
+    let resolved = named.into_iter().map(|AssignmentReference { evaluator, mapping }| {
+        let EvaluatorReference { name, kind } = evaluator;
+        let fits = |kept: &&_| {
+            let latest = latest(kept).ok();
+            kept.name == name && kind.is_none_or(|kind| latest.is_some_and(|it| it.kind == kind))
+        };
+        let found = known.iter().find(fits);
+        let found = found.ok_or_else(|| StoreError::NotFound(format!("evaluator {name}")))?;
+        Ok(EvaluatorAssignment { evaluator_id: found.id.clone(), variable_mapping: mapping })
+    });
+    resolved.collect()
+}
+
+fn view(documents: &Documents<'_>, rule: RuleView) -> StoreResult<FlatRuleView> {
+    let mut named = Vec::new();
+    let mut first_mapping = None;
+    for assignment in rule.evaluator_assignments {
+        let kept = find_evaluator(documents, &assignment.evaluator_id)?;
+        let latest = latest(&kept)?;
+        let usual = latest.variable_mapping.clone();
+        let effective = assignment.variable_mapping.clone().or(usual).unwrap_or_default();
+        first_mapping.get_or_insert(effective);
+        let evaluator = NamedEvaluator { kind: latest.kind, id: kept.id, name: kept.name };
+        named.push(NamedAssignment { evaluator, mapping: assignment.variable_mapping });
+    }
+    let is_paused = rule.enabled;
+    let when_paused = |text: &str| is_paused.then(|| text.to_owned());
+    Ok(FlatRuleView {
+        id: rule.id,
+        name: rule.name,
+        evaluator: named.first().map(|first| first.evaluator.clone()),
+        evaluators: named,
+        target: rule.target,
+        enabled: rule.enabled,
+        status: if is_paused { EvaluationStatus::Paused } else { EvaluationStatus::Inactive },
+        paused_reason: when_paused(PAUSED_REASON),
+        paused_message: when_paused(PAUSED_MESSAGE),
+        sampling: rule.sampling,
+        filter: rule.filter,
+        mapping: first_mapping.unwrap_or_default(),
+        created_at: rule.created_at,
+        updated_at: rule.updated_at,
+    })
+}
