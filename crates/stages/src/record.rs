@@ -77,14 +77,17 @@ pub fn redacted(batch: Batch, intake: &Intake) -> Batch {
     if rules.is_empty() {
         return batch;
     }
+    // Every field by name, so that a new one cannot slip by.
+    let Batch { project, traces, observations, scores, experiment_items, received_at } = batch;
     Batch {
-        traces: batch.traces.into_iter().map(|patch| rules.trace(patch)).collect(),
-        observations: batch
-            .observations
+        project,
+        traces: traces.into_iter().map(|patch| rules.trace(patch)).collect(),
+        observations: observations.into_iter().map(|patch| rules.observation(patch)).collect(),
+        scores: scores.into_iter().map(|patch| rules.score(patch)).collect(),
+        experiment_items: experiment_items
             .into_iter()
-            .map(|patch| rules.observation(patch))
+            .map(|item| rules.experiment_item(item))
             .collect(),
-        scores: batch.scores.into_iter().map(|patch| rules.score(patch)).collect(),
-        ..batch
+        received_at,
     }
 }

@@ -1,9 +1,10 @@
 use super::Redactor;
 use super::path::{Root, Trail};
+use crate::experiment::{ExperimentItem, ExperimentWords};
 use crate::field::{Field, Said};
 use crate::merge::Metadata;
 use crate::observation::ObservationPatch;
-use crate::payload::Payload;
+use crate::payload::{Json, Payload};
 use crate::score::{ScorePatch, ScoreValue};
 use crate::trace::TracePatch;
 
@@ -64,6 +65,26 @@ impl Redactor {
             comment: self.field(patch.comment, Root::Comment),
             metadata: self.metadata(patch.metadata),
             ..patch
+        }
+    }
+
+    /// What is said about an item of an experiment, without what the rules find.
+    #[must_use]
+    pub fn experiment_item(&self, item: ExperimentItem) -> ExperimentItem {
+        let clean = |text: String| self.text(&text).into_owned();
+        let kept = |json: Option<Json>| json.map(|json| self.json(json, Root::Metadata));
+        let experiment = ExperimentWords {
+            name: item.experiment.name.map(clean),
+            description: item.experiment.description.map(clean),
+            metadata: kept(item.experiment.metadata),
+            ..item.experiment
+        };
+        ExperimentItem {
+            experiment,
+            // What should have come out is as good as an output.
+            expected_output: item.expected_output.map(|json| self.json(json, Root::Output)),
+            metadata: kept(item.metadata),
+            ..item
         }
     }
 

@@ -3,7 +3,10 @@ use proptest::prelude::*;
 use super::path::{FieldPath, Root};
 use super::*;
 use crate::arbitrary::{observation_patch, score_patch, trace_patch};
+use crate::experiment::{ExperimentItem, ExperimentWords};
+use crate::id::TraceId;
 use crate::payload::{Json, Payload};
+use crate::time::Timestamp;
 
 fn pattern(pattern: &str) -> Rule {
     Rule { what: What::Pattern(pattern.to_owned()), replacement: DEFAULT_REPLACEMENT.to_owned() }
@@ -159,6 +162,34 @@ fn every_field_can_be_named() {
     for root in Root::ALL {
         assert!(FieldPath::parse(&format!("{}.a.*", root.as_str())).is_ok());
     }
+}
+
+#[test]
+fn items_of_experiments_are_redacted_too() {
+    let redactor = Redactor::new(&[pattern("x@y"), field("output.key")]).unwrap();
+    let json = |text: &str| Json::parse(text);
+    let experiment = ExperimentWords {
+        id: "x@y".to_owned(),
+        name: Some("for x@y".to_owned()),
+        metadata: json(r#"{"to": "x@y"}"#),
+        ..ExperimentWords::default()
+    };
+    let clean = redactor.experiment_item(ExperimentItem {
+        experiment,
+        item: "i".to_owned(),
+        version: None,
+        expected_output: json(r#"{"key": 1}"#),
+        metadata: json(r#"["x@y"]"#),
+        trace: TraceId::parse("t").unwrap(),
+        observation: None,
+        ran: None,
+        told_at: Timestamp::from_nanos(0),
+    });
+    assert_eq!(clean.experiment.id, "x@y", "ids join records");
+    assert_eq!(clean.experiment.name.as_deref(), Some("for [redacted]"));
+    assert_eq!(clean.experiment.metadata, json(r#"{"to": "[redacted]"}"#));
+    assert_eq!(clean.expected_output, json(r#"{"key": "[redacted]"}"#));
+    assert_eq!(clean.metadata, json(r#"["[redacted]"]"#));
 }
 
 /// Rules of which random texts make many matches.

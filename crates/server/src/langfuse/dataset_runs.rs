@@ -12,6 +12,7 @@ use ratchet_remote::langfuse::wire::json::raw;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::trace::Deleted;
+use ratchet_stages::record::redacted;
 use ratchet_store::catalog::{Dataset, DatasetItem};
 use ratchet_store::experiment::{
     Experiment, ExperimentItemQuery, ExperimentQuery, KeptExperimentItem, RunQuery,
@@ -185,7 +186,8 @@ pub(super) async fn create(
         experiment_items: vec![tried],
         received_at: now,
     };
-    app.store.telemetry.record(batch).await?;
+    let intake = app.store.catalog.intake(&caller.project).await?;
+    app.store.telemetry.record(redacted(batch, &intake)).await?;
     let first = PageNumber { page: 1, limit: SLICE };
     let mut query = items_of(&caller.project, &experiment, Paging::Numbered(first));
     query.items = vec![told.item.clone()];
