@@ -367,6 +367,8 @@ pub(super) fn is_of_trace(column: ObservationColumn) -> bool {
     )
 }
 
+const TO_FIRST_TOKEN: &str = "((o.completion_start - o.start) / 1e9)";
+const FROM_FIRST_TOKEN: &str = "((max(o.end, o.start) - o.completion_start) / 1e9)";
 const SCORES_OF_OBSERVATION: &str = "(SELECT count(*) FROM score s \
      WHERE s.project = o.project AND s.trace = t.id AND s.observation = o.id)";
 
@@ -395,15 +397,11 @@ pub(super) fn observation_kind(column: ObservationColumn) -> Kind {
         ObservationColumn::Input => Kind::Content(ContentPart::Input),
         ObservationColumn::Output => Kind::Content(ContentPart::Output),
         ObservationColumn::Latency => Kind::Number("((max(o.end, o.start) - o.start) / 1e9)"),
-        ObservationColumn::TimeToFirstToken => {
-            Kind::Number("((o.completion_start - o.start) / 1e9)")
-        }
+        ObservationColumn::TimeToFirstToken => Kind::Number(TO_FIRST_TOKEN),
         ObservationColumn::TokensPerSecond => {
             Kind::Number("(o.output_tokens / nullif((max(o.end, o.start) - o.start) / 1e9, 0))")
         }
-        ObservationColumn::StreamingLatency => {
-            Kind::Number("((max(o.end, o.start) - o.completion_start) / 1e9)")
-        }
+        ObservationColumn::StreamingLatency => Kind::Number(FROM_FIRST_TOKEN),
         ObservationColumn::StreamedTokensPerSecond => Kind::Number(
             "(o.output_tokens / nullif((max(o.end, o.start) - o.completion_start) / 1e9, 0))",
         ),

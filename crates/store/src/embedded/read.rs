@@ -9,6 +9,7 @@ pub(super) mod experiments;
 pub(super) mod search;
 pub(super) mod sums;
 pub(super) mod metrics;
+mod narrow;
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};

@@ -1,11 +1,11 @@
-use ratchet_core::observation::{Level, ObservationKind};
+use ratchet_core::observation::{Level, Observation, ObservationKind};
 use ratchet_core::payload::Payload;
 use ratchet_core::score::ScoreValue;
 use ratchet_store::StoreError;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
-    Compare, Condition, ObservationColumn, ObservationQuery, PageNumber, Paging, Test, TextTest,
-    TraceColumn, TraceQuery,
+    Compare, Condition, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging, Test,
+    TextTest, TraceColumn, TraceQuery,
 };
 use ratchet_store::telemetry::{Batch, Telemetry};
 
@@ -19,6 +19,7 @@ pub const ALL: &[Behaviour] = &[
     ("every trace column takes every test that fits", |s| Box::pin(trace_columns(s))),
     ("every observation column takes every test that fits", |s| Box::pin(observation_columns(s))),
     ("several tests must all hold", |s| Box::pin(several_tests(s))),
+    ("what few traces hold comes page by page", |s| Box::pin(few_traces_in_pages(s))),
     ("long lists are taken, endless ones refused", |s| Box::pin(long_lists(s))),
     ("a filtered list counts what passes", |s| Box::pin(totals_count_what_passes(s))),
 ];
@@ -282,6 +283,64 @@ pub(super) fn compare(
 
 fn is(column: TraceColumn, how: TextTest, word: &str) -> Condition<TraceColumn> {
     Condition { column, test: Test::Text(how, word.to_owned()) }
+}
+
+async fn few_traces_in_pages(store: Telemetry) {
+    let shop = project("shop");
+    let mut told = batch(&shop);
+    for n in 0..24_i64 {
+        let id = format!("t{n}");
+        let about = trace(&id).in_session(&format!("s{}", n % 3)).for_user(&format!("u{}", n % 2));
+        let step = |nth: i64| span(&format!("{id}-{nth}")).of(&id).beginning(nth * 7 + n / 2);
+        told = told.with(about).with_all((0..3).map(step));
+    }
+    let (mut model, told) = (Model::default(), told.build());
+    model.record(told.clone());
+    store.record(told).await.unwrap();
+    let equals = |column, word: &str| Condition {
+        column,
+        test: Test::Text(TextTest::Equals, word.to_owned()),
+    };
+    let of_user = equals(ObservationColumn::TraceUser, "u1");
+    for conditions in [
+        vec![equals(ObservationColumn::TraceSession, "s1")],
+        vec![equals(ObservationColumn::Trace, "t5")],
+        vec![of_user, equals(ObservationColumn::TraceSession, "s2")],
+        vec![equals(ObservationColumn::TraceUser, "nobody")],
+    ] {
+        let mut expected = model.observations_passing(&conditions).unwrap();
+        for direction in [Direction::Ascending, Direction::Descending] {
+            let query = ObservationQuery {
+                conditions: conditions.clone(),
+                direction,
+                ..ask::all_observations(&shop)
+            };
+            let mut read = in_pages(&store, query).await;
+            let is_ordered = read.is_sorted_by(|a, b| match direction {
+                Direction::Ascending => a.start <= b.start,
+                Direction::Descending => a.start >= b.start,
+            });
+            assert!(is_ordered, "{conditions:?} {direction:?}");
+            let ids = |rows: &mut Vec<Observation>| {
+                rows.sort_by(|a, b| a.id.cmp(&b.id));
+                rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>()
+            };
+            assert_eq!(ids(&mut read), ids(&mut expected), "{conditions:?} {direction:?}");
+        }
+    }
+}
+
+async fn in_pages(store: &Telemetry, query: ObservationQuery) -> Vec<Observation> {
+    let (mut read, mut cursor) = (Vec::new(), None);
+    loop {
+        let paging = Paging::After { cursor, limit: 4 };
+        let page = store.observations(ObservationQuery { paging, ..query.clone() }).await.unwrap();
+        read.extend(page.rows);
+        cursor = page.cursor;
+        if cursor.is_none() {
+            return read;
+        }
+    }
 }
 
 async fn several_tests(store: Telemetry) {

@@ -9,7 +9,7 @@ use ratchet_store::metrics::{
 };
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
-    Condition, ObservationColumn as O, ScoreColumn as S, Test, TextTest, TimeRange,
+    Compare, Condition, ObservationColumn as O, ScoreColumn as S, Test, TextTest, TimeRange,
     TraceColumn as T,
 };
 use ratchet_store::telemetry::{Batch, Telemetry};
@@ -377,6 +377,10 @@ async fn conditions_narrow(store: Telemetry) {
         Condition { column: O::Name, test: Test::AnyOf(words(&["plan", "tell"])) },
         Condition { column: O::Name, test: Test::Text(TextTest::Lacks, "a".to_owned()) },
         Condition { column: O::TraceTags, test: Test::AllOf(words(&["a", "b"])) },
+        Condition {
+            column: O::ScoreNumbers,
+            test: Test::Key("q".to_owned(), Box::new(Test::Number(Compare::Greater, 0.25))),
+        },
         Condition {
             column: O::Metadata,
             test: Test::Key("k".to_owned(), Box::new(Test::Text(TextTest::Equals, "7".to_owned()))),

@@ -9,6 +9,7 @@ use ratchet_core::trace::Content;
 use rusqlite::Connection;
 
 use self::scan::Scan;
+use super::narrow::Way;
 use super::traces::content_of;
 use crate::aggregate::AggregateSource;
 use crate::embedded::content;
@@ -77,16 +78,17 @@ fn observations(
     table: &mut Table,
 ) -> StoreResult<u64> {
     let mut filter = Where::default();
-    filter.and("o.project = ?", [project.into()]);
+    let way = Way::of(db, project, &query.conditions).map_err(StoreError::Database)?;
+    filter.and(way.project(), [project.into()]);
     filter.within("o.start", range);
     filter.observations(&query.conditions)?;
     let needs_trace = scan::columns_of(query).into_iter().any(filter::is_of_trace);
-    let join = if needs_trace { " JOIN trace t ON t.no = o.trace" } else { "" };
+    let from = if needs_trace { way.from() } else { "FROM observation o" };
     let tests = filter.content.clone();
     let carried = if tests.is_empty() { "" } else { "o.payload, o.entry" };
     let scan = Scan {
         time: "o.start",
-        from: format!("FROM observation o{join}"),
+        from: from.to_owned(),
         filter,
         carried: carried.to_owned(),
         kind: filter::observation_kind,

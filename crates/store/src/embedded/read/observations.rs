@@ -2,6 +2,7 @@ use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::observation::Observation;
 use rusqlite::{Connection, Row, params};
 
+use super::narrow::Way;
 use super::{List, Listed, nothing};
 use crate::embedded::column::{Column, to_u64};
 use crate::embedded::content;
@@ -15,8 +16,11 @@ use crate::{StoreError, StoreResult};
 
 /// Observations with the ids of their traces behind the columns of the row.
 pub(super) fn select() -> String {
-    let columns = observation_row::COLUMNS;
-    format!("SELECT {columns}, t.id FROM observation o JOIN trace t ON t.no = o.trace")
+    format!("SELECT {} {}", columns(), Way::ByObservation.from())
+}
+
+fn columns() -> String {
+    format!("{}, t.id", observation_row::COLUMNS)
 }
 
 /// Reads a row of [`select`].
@@ -33,21 +37,25 @@ pub(in crate::embedded) fn list(
     let project = project_number(db, &query.project).map_err(StoreError::Database)?;
     let Some(project) = project else { return Ok(nothing(&query.paging)) };
     let mut filter = Where::default();
+    let mut way = Way::ByObservation;
     match &query.trace {
         // By number, so that only the trace's own rows are read.
         Some(trace) => filter.and(
             "o.trace = (SELECT no FROM trace WHERE project = ? AND id = ?)",
             [project.into(), id_value(&trace.to_string())],
         ),
-        None => filter.and("o.project = ?", [project.into()]),
+        None => {
+            way = Way::of(db, project, &query.conditions).map_err(StoreError::Database)?;
+            filter.and(way.project(), [project.into()]);
+        }
     }
     filter.within("o.start", query.range);
     filter.observations(&query.conditions)?;
     let is_everything =
         query.trace.is_none() && query.range == TimeRange::default() && query.conditions.is_empty();
     let list = List {
-        select: select(),
-        count: "SELECT count(*) FROM observation o JOIN trace t ON t.no = o.trace".to_owned(),
+        select: format!("SELECT {} {}", columns(), way.from()),
+        count: format!("SELECT count(*) {}", way.from()),
         filter,
         order: &["o.start", "o.trace", "o.id"],
         direction: query.direction,

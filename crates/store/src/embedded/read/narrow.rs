@@ -1,0 +1,93 @@
+//! Finding observations by way of their traces, where few traces can match.
+//!
+//! SQLite cannot know that a session has few traces, and would walk all observations in order of
+//! time to find those of one session.
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, params_from_iter};
+
+use crate::embedded::filter::id_value;
+use crate::query::{Condition, ObservationColumn, Test, TextTest};
+
+/// Traces that are few enough to look at all of their observations.
+const FEW: i64 = 2_000;
+/// Words that are worth looking up.
+const MAX_WORDS: usize = 100;
+
+/// Which way to go from observations to traces or back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// All observations in order of time, each with its trace.
+    ByObservation,
+    /// The few traces that can match, each with its observations.
+    ByTrace,
+}
+
+impl Way {
+    /// The better way for these conditions.
+    pub(super) fn of(
+        db: &Connection,
+        project: i64,
+        conditions: &[Condition<ObservationColumn>],
+    ) -> rusqlite::Result<Self> {
+        for condition in conditions {
+            if let Some((column, values)) = looked_up(condition)
+                && is_few(db, project, column, values)?
+            {
+                return Ok(Self::ByTrace);
+            }
+        }
+        Ok(Self::ByObservation)
+    }
+
+    /// `FROM …`, observations known as `o` and traces as `t`. CROSS keeps the order as written.
+    pub(super) fn from(self) -> &'static str {
+        match self {
+            Self::ByObservation => "FROM observation o JOIN trace t ON t.no = o.trace",
+            Self::ByTrace => "FROM trace t CROSS JOIN observation o ON o.trace = t.no",
+        }
+    }
+
+    /// The column that says which project, and leads to the index.
+    pub(super) fn project(self) -> &'static str {
+        match self {
+            Self::ByObservation => "o.project = ?",
+            Self::ByTrace => "t.project = ?",
+        }
+    }
+}
+
+/// The column of a trace and the values for it that a condition names.
+fn looked_up(condition: &Condition<ObservationColumn>) -> Option<(&'static str, Vec<Value>)> {
+    let text = |word: &String| Value::Text(word.clone());
+    let words = match &condition.test {
+        Test::Text(TextTest::Equals, word) => std::slice::from_ref(word),
+        Test::AnyOf(words) if words.len() <= MAX_WORDS => words,
+        _ => return None,
+    };
+    match condition.column {
+        ObservationColumn::Trace => Some(("id", words.iter().map(|id| id_value(id)).collect())),
+        ObservationColumn::TraceSession => {
+            Some(("session", words.iter().map(|id| id_value(id)).collect()))
+        }
+        ObservationColumn::TraceUser => Some(("user", words.iter().map(text).collect())),
+        _ => None,
+    }
+}
+
+fn is_few(
+    db: &Connection,
+    project: i64,
+    column: &str,
+    values: Vec<Value>,
+) -> rusqlite::Result<bool> {
+    let marks = vec!["?"; values.len()].join(", ");
+    let sql = format!(
+        "SELECT count(*) FROM (SELECT 1 FROM trace WHERE project = ? AND {column} IN ({marks}) \
+         LIMIT {FEW})"
+    );
+    let params = std::iter::once(Value::Integer(project)).chain(values);
+    let count: i64 =
+        db.prepare_cached(&sql)?.query_row(params_from_iter(params), |row| row.get(0))?;
+    Ok(count < FEW)
+}
