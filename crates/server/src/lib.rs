@@ -9,6 +9,8 @@ pub mod app;
 pub mod clock;
 /// Every route.
 pub mod router;
+/// Names in paths that hold slashes.
+mod names;
 /// The description of every route.
 pub mod openapi;
 /// Listeners, connections and background work, until told to stop.

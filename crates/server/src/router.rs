@@ -3,13 +3,14 @@ use axum::http::{Method, Uri};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{any, post};
 use ratchet_core::limit::elide;
+use tower::ServiceExt;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::error::ApiError;
 use crate::hear_out::hear_out;
-use crate::{api, feedback, guard, health, langfuse, metrics, openapi, otlp};
+use crate::{api, feedback, guard, health, langfuse, metrics, names, openapi, otlp};
 
 /// How much of an unknown path is repeated to the client.
 const SHOWN_PATH_BYTES: usize = 200;
@@ -20,7 +21,7 @@ const SHOWN_PATH_BYTES: usize = 200;
 /// left to the pages.
 pub fn router(app: App, pages: Router) -> Router {
     let (routes, _) = routes().split_for_parts();
-    routes
+    let routes = routes
         .route("/api", any(not_found))
         .route("/api/", any(not_found))
         .route("/api/{*rest}", any(not_found))
@@ -30,7 +31,9 @@ pub fn router(app: App, pages: Router) -> Router {
         .layer(from_fn_with_state(app.clone(), guard::allow_browsers))
         .layer(from_fn(guard::catch_panic))
         .layer(from_fn_with_state(app.clone(), hear_out))
-        .layer(from_fn_with_state(app, guard::observe))
+        .layer(from_fn_with_state(app, guard::observe));
+    // Names are put right before a route is looked for.
+    Router::new().fallback_service(routes.map_request(names::encode))
 }
 
 /// Every route that answers, with its description.

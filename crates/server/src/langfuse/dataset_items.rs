@@ -13,6 +13,7 @@ use ratchet_store::catalog::{DatasetItem, DatasetItemQuery, NewDatasetItem};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::datasets;
 use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
 use super::sent::{Sent, kept};
@@ -46,7 +47,7 @@ pub(super) async fn list(
     mut params: Params,
 ) -> ApiResult<Json<Paged<DatasetItemView>>> {
     let page = params.page();
-    let query = DatasetItemQuery {
+    let mut query = DatasetItemQuery {
         project: caller.project,
         dataset_name: params.text("datasetName"),
         source_trace: params.text("sourceTraceId"),
@@ -58,6 +59,9 @@ pub(super) async fn list(
         params.report([Issue::at("datasetName", "required where version is given")]);
     }
     params.finish()?;
+    if let Some(name) = query.dataset_name.take() {
+        query.dataset_name = Some(datasets::find(&app, &query.project, name).await?.name);
+    }
     let found = app.store.catalog.dataset_items(query).await?;
     let data = found.rows.into_iter().map(view).collect();
     Ok(Json(Paged { data, meta: meta(page, found.total) }))

@@ -1,5 +1,5 @@
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Query, State};
 use ratchet_core::dataset::check_name;
 use ratchet_core::json_schema::Schema;
 use ratchet_core::payload::Json as JsonText;
@@ -85,8 +85,21 @@ pub(super) async fn create(
 /// # Errors
 /// 404 if there is none.
 pub(super) async fn find(app: &App, project: &ProjectId, name: String) -> ApiResult<Dataset> {
-    let found = app.store.catalog.dataset(project.clone(), name.clone()).await?;
+    let catalog = &app.store.catalog;
+    let mut found = catalog.dataset(project.clone(), name.clone()).await?;
+    if found.is_none()
+        && let Some(decoded) = decoded(&name)
+    {
+        found = catalog.dataset(project.clone(), decoded).await?;
+    }
     found.ok_or_else(|| ApiError::NotFound(format!("Dataset {name} not found")))
+}
+
+/// A name that was encoded once too often, as version 2 of the Python SDK does in query strings.
+fn decoded(name: &str) -> Option<String> {
+    let uri = format!("/?name={name}").parse().ok().filter(|_| name.contains('%'))?;
+    let Query(pairs): Query<Vec<(String, String)>> = Query::try_from_uri(&uri).ok()?;
+    pairs.into_iter().next().map(|(_, decoded)| decoded)
 }
 
 fn read_new(sent: CreateDataset) -> ApiResult<NewDataset> {

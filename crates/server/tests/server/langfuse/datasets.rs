@@ -53,6 +53,9 @@ async fn a_dataset_is_made_once_and_changed_by_name() {
     let shown = read(&server, &format!("{DATASETS}/trips%2Feu%20%C3%BC")).await;
     assert_eq!((&shown["id"], &shown["description"]), (&made["id"], &json!("d")));
     assert_eq!((&shown["metadata"], &shown["createdAt"]), (&json!({"a": [1]}), &made["createdAt"]));
+    assert_eq!(read(&server, &format!("{DATASETS}/trips/eu%20%C3%BC")).await, shown);
+    let twice = format!("{ITEMS}?datasetName=trips%252Feu%2520%25C3%25BC");
+    assert_eq!(read(&server, &twice).await["meta"]["totalItems"], 0);
     dataset(&server, json!({"name": "second"})).await;
     let page = read(&server, &format!("{DATASETS}?limit=1")).await;
     assert_eq!(page["data"][0]["name"], "second");

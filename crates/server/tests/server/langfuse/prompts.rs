@@ -48,6 +48,8 @@ async fn a_version_reads_back_as_it_was_made() {
     .await;
     let shown = show(&server, "folder%2Fsub%20folder%2Fgreeting").await;
     assert_eq!(shown, made);
+    assert_eq!(show(&server, "folder/sub%20folder/greeting").await, made, "slashes as they are");
+    label(&server, "folder/sub%20folder/greeting/versions/1", &[]).await.check(200, "");
     for (field, expected) in [
         ("name", json!("folder/sub folder/greeting")),
         ("version", json!(1)),
