@@ -45,6 +45,8 @@ mod metrics;
 mod sessions;
 /// Prompts.
 mod prompts;
+/// Which prompt versions observations used.
+mod prompt_ids;
 /// Images, sounds and files.
 mod media;
 /// Annotation queues.

@@ -20,6 +20,7 @@ use super::answer;
 use super::filter::{Filter, column};
 use super::params::{PageParams, Params, meta};
 use super::path::PathId;
+use super::prompt_ids::PromptIds;
 use crate::app::App;
 use crate::auth::Reader;
 use crate::error::{ApiError, ApiResult};
@@ -55,12 +56,14 @@ pub(super) async fn list(
     Reader(caller): Reader,
     params: Params,
 ) -> ApiResult<Response> {
-    let prices = app.store.prices(&caller.project);
+    let project = caller.project.clone();
+    let prices = app.store.prices(&project);
     let (query, page) = read_query(caller.project, params)?;
     let found = app.store.telemetry.observations(query).await?;
     let size = answer::size(found.rows.iter().map(|row| row.content.as_ref()));
+    let prompts = PromptIds::of(&app, &project, &found.rows).await?;
     let page = move || Paged {
-        data: found.rows.iter().map(|row| view(row, &prices)).collect(),
+        data: found.rows.iter().map(|row| view(row, &prices, &prompts)).collect(),
         meta: meta(page, found.total),
     };
     answer::json(&app, size, page).await
@@ -80,15 +83,22 @@ pub(super) async fn show(
     PathId(id): PathId<Observation>,
 ) -> ApiResult<Json<ObservationView>> {
     let prices = app.store.prices(&caller.project);
-    let observation = app.store.telemetry.observation(caller.project, id.clone()).await?;
+    let observation = app.store.telemetry.observation(caller.project.clone(), id.clone()).await?;
     let observation = observation
         .ok_or_else(|| ApiError::NotFound(format!("Observation {id} not found in this project")))?;
-    Ok(Json(view(&observation, &prices)))
+    let seen = std::slice::from_ref(&observation);
+    let prompts = PromptIds::of(&app, &caller.project, seen).await?;
+    Ok(Json(view(&observation, &prices, &prompts)))
 }
 
-/// Shows an observation with what its model costs.
-pub(super) fn view(observation: &Observation, prices: &PriceTable) -> ObservationView {
-    ObservationView::new(observation, model_prices(observation, prices))
+/// Shows an observation with what its model costs and which prompt it used.
+pub(super) fn view(
+    observation: &Observation,
+    prices: &PriceTable,
+    prompts: &PromptIds,
+) -> ObservationView {
+    let view = ObservationView::new(observation, model_prices(observation, prices));
+    ObservationView { prompt_id: prompts.get(observation).map(str::to_owned), ..view }
 }
 
 /// What an observation's model costs, where the price table knows it.

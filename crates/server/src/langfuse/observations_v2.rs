@@ -17,6 +17,7 @@ use utoipa_axum::routes;
 
 use super::filter::{Filter, column};
 use super::params::Params;
+use super::prompt_ids::PromptIds;
 use super::{answer, observations};
 use crate::app::App;
 use crate::auth::Reader;
@@ -77,6 +78,7 @@ pub(super) async fn list(
     let traces = traces_of(&app, &caller.project, &found.rows, &groups).await?;
     let size = answer::size(found.rows.iter().map(|row| row.content.as_ref()));
     let prices = app.store.prices(&caller.project);
+    let prompts = PromptIds::of(&app, &caller.project, &found.rows).await?;
     let page = move || {
         let show = |observation: &Observation| {
             let shown = InContext {
@@ -84,6 +86,7 @@ pub(super) async fn list(
                 observation,
                 trace: traces.get(&observation.trace),
                 prices: &observations::model_prices(observation, &prices),
+                prompt_id: prompts.get(observation),
             };
             ObservationV2View::new(shown, &groups, &expanded)
         };

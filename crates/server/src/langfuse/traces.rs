@@ -22,6 +22,7 @@ use utoipa_axum::routes;
 use self::asked::{AskedList, Group, Groups, Unknown};
 use super::params::{PageParams, Params, meta};
 use super::path::PathId;
+use super::prompt_ids::PromptIds;
 use super::scores::first_shape;
 use super::{answer, observations};
 use crate::app::App;
@@ -132,9 +133,10 @@ pub(super) async fn show(
     let carried = observations.iter().map(|row| row.content.as_ref());
     let size = answer::size(carried.chain([trace.content.as_ref()]));
     let (unknown, prices) = (Unknown::for_client(&headers), app.store.prices(&project));
+    let prompts = PromptIds::of(&app, &project, &observations).await?;
     let view = move || {
         let mut details = TraceDetails::new(&trace, project.as_str());
-        let show = |row| observations::view(row, &prices);
+        let show = |row| observations::view(row, &prices, &prompts);
         details.observations = observations.iter().map(show).collect();
         let fits = |score: &&Score| first_shape::fits(score, &headers);
         details.scores = scores.iter().filter(fits).map(ScoreView::new).collect();

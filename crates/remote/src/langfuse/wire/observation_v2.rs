@@ -245,6 +245,8 @@ pub struct InContext<'a> {
     pub trace: Option<&'a Trace>,
     /// What its model costs.
     pub prices: &'a ModelPrices,
+    /// The id of the prompt version it used.
+    pub prompt_id: Option<&'a str>,
 }
 
 impl ObservationV2View {
@@ -335,7 +337,7 @@ impl ObservationV2View {
             }
             FieldGroup::Prompt => {
                 let prompt = seen.prompt.as_ref();
-                self.prompt_id = Maybe::Null;
+                self.prompt_id = shown.prompt_id.map(str::to_owned).into();
                 self.prompt_name = prompt.map(|prompt| prompt.name.clone()).into();
                 self.prompt_version = prompt.map(|prompt| prompt.version).into();
             }
