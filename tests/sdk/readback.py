@@ -29,6 +29,14 @@ def get(path):
         return json.load(answer)
 
 
+def send(method, path, body=None):
+    headers = {"Authorization": authorization(), "Content-Type": "application/json"}
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(URL + path, method=method, data=data, headers=headers)
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return json.loads(answer.read() or b"null")
+
+
 def get_trace(trace_id):
     return get("/api/public/traces/" + urllib.parse.quote(trace_id, safe=""))
 
