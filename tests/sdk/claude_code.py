@@ -43,12 +43,16 @@ def environment(protocol, endpoint):
     }
 
 
-def claude(prompt, *arguments, protocol="http/json", endpoint=f"{readback.URL}/api/public/otel"):
+SPANS = {"CLAUDE_CODE_ENHANCED_TELEMETRY_BETA": "1", "OTEL_TRACES_EXPORTER": "otlp"}
+OTLP = f"{readback.URL}/api/public/otel"
+
+
+def claude(prompt, *arguments, protocol="http/json", endpoint=OTLP, more={}):
     command = [CLAUDE, "-p", prompt, "--output-format", "json", "--model", "claude-opus-5"]
     command += ["--dangerously-skip-permissions", *arguments]
     ran = subprocess.run(
-        command, env=environment(protocol, endpoint), cwd=work, capture_output=True, text=True,
-        stdin=subprocess.DEVNULL, timeout=120,
+        command, env={**environment(protocol, endpoint), **more}, cwd=work, text=True,
+        capture_output=True, stdin=subprocess.DEVNULL, timeout=120,
     )
     if ran.returncode != 0:
         raise SystemExit(f"claude failed: {ran.stdout} {ran.stderr}")
@@ -77,11 +81,18 @@ def imported():
 bash = {"id": "toolu_bash", "name": "Bash", "input": {"command": "false", "description": "fail"}}
 errand = {"description": "look", "prompt": "look around please", "run_in_background": False}
 scout = {"id": "toolu_scout", "name": "Agent", "input": {**errand, "subagent_type": "general-purpose"}}
-scripted.script(
-    {"on": "count the files", "thinking": "Hm.", "text": "I look.", "calls": [bash, scout], "tokens": TOKENS},
-    {"on": "look around please", "text": "Nothing there.", "tokens": TOKENS},
-    {"on": "toolu_scout", "text": "No files.", "tokens": TOKENS},
-)
+
+
+def script_first_turn():
+    begin = {"thinking": "Hm.", "text": "I look.", "calls": [bash, scout], "tokens": TOKENS}
+    scripted.script(
+        {"on": "count the files", **begin},
+        {"on": "look around please", "text": "Nothing there.", "tokens": TOKENS},
+        {"on": "toolu_scout", "text": "No files.", "tokens": TOKENS},
+    )
+
+
+script_first_turn()
 first = claude("count the files")
 session = first["session_id"]
 
@@ -132,5 +143,17 @@ for by, trace in (("protobuf", turns["again"]), ("gRPC", traces(fork)["elsewhere
 # A fork is a session of its own, and repeats nothing.
 readback.equal("turns of the fork", sorted(traces(fork)), ["elsewhere"])
 readback.equal("calls of the fork", len(ids(traces(fork)["elsewhere"], "GENERATION")), 1)
+
+# With spans beside the events, each model call is still there once.
+script_first_turn()
+spanned = claude("count the files", more=SPANS)
+[trace] = traces(spanned["session_id"]).values()
+calls = scripted.steps(trace, "GENERATION")
+readback.equal("model calls in spans", len(calls), 3)
+readback.equal("cost in spans", round(trace["totalCost"], 9), round(spanned["total_cost_usd"], 9))
+for call in calls:
+    readback.equal("usage in spans", call["usageDetails"], usage)
+readback.equal("tools in spans", len(scripted.steps(trace, "TOOL")), 2)
+scripted.check_rooted(trace)
 shutil.rmtree(scratch)
 print(f"claude code {subprocess.check_output([CLAUDE, '--version'], text=True).split()[0]}: ok")

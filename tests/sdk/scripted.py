@@ -82,6 +82,11 @@ def check_trace(trace, session, tags=readback.TAGS):
     readback.equal("session", trace["sessionId"], session)
     readback.equal("user", trace["userId"], readback.USER)
     readback.equal("tags", trace["tags"], tags)
+    return check_rooted(trace)
+
+
+def check_rooted(trace):
+    """Every step but one has a parent, and its parent is there."""
     by_id = {row["id"]: row for row in trace["observations"]}
     roots = [row for row in trace["observations"] if row["parentObservationId"] not in by_id]
     readback.equal("roots", [row["parentObservationId"] for row in roots], [None])

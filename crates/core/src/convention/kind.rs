@@ -102,6 +102,8 @@ const SPAN_NAMES: &[(&str, ObservationKind)] = &[
     ("claude_code.interaction", K::Agent),
     ("claude_code.llm_request", K::Generation),
     ("claude_code.tool", K::Tool),
+    // A part of the tool call around it, whose id it carries.
+    ("claude_code.tool.execution", K::Span),
 ];
 
 /// What kind of step it is, and whether it only sums up model calls that are steps themselves.
@@ -147,6 +149,10 @@ fn by_word(name: &str, value: &AttributeValue) -> Option<ObservationKind> {
 
 /// The kind by what else the span carries.
 fn by_signs(claims: &Claims, span_name: &str) -> ObservationKind {
+    let named = SPAN_NAMES.iter().find(|(name, _)| *name == span_name).map(|(_, kind)| *kind);
+    if let Some(kind) = named.filter(|_| span_name.starts_with("claude_code.")) {
+        return kind;
+    }
     let is_tool = ["gen_ai.tool.name", "ai.toolCall.name"]
         .into_iter()
         .any(|name| claims.peek(Target::Name, name).is_some())
@@ -160,8 +166,8 @@ fn by_signs(claims: &Claims, span_name: &str) -> ObservationKind {
     if is_agent_run {
         return K::Agent;
     }
-    if let Some((_, kind)) = SPAN_NAMES.iter().find(|(name, _)| *name == span_name) {
-        return *kind;
+    if let Some(kind) = named {
+        return kind;
     }
     if claims.has(Target::Model) { K::Generation } else { K::Span }
 }

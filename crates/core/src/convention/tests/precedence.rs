@@ -173,6 +173,7 @@ fn kinds_are_told_in_order() {
     check_kind("x", &both, "CHAIN");
     check_kind("x", &json!({"gen_ai.operation.name": "embeddings"}), "EMBEDDING");
     check_kind("x", &json!({"gen_ai.tool.call.id": "1", "model": "m"}), "TOOL");
+    check_kind("claude_code.tool.execution", &json!({"gen_ai.tool.call.id": "1"}), "SPAN");
     check_kind("function_tool", &json!({}), "TOOL");
     check_kind("x", &json!({"gen_ai.request.model": "m"}), "GENERATION");
     check_kind("x", &json!({"temperature": 1}), "SPAN");

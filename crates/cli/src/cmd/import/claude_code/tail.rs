@@ -1,6 +1,6 @@
 //! Transcripts as they grow: which files there are, and what is new in them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
@@ -21,9 +21,14 @@ const MAX_LINE_BYTES: usize = 64 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Tails {
     /// Sessions before sub-agents, whose turns they know.
-    files: BTreeMap<(Whose, PathBuf), Tail>,
+    files: BTreeMap<Place, Tail>,
+    /// Those that are still to be looked into.
+    waiting: VecDeque<Place>,
     turns: Turns,
 }
+
+/// Whose transcript, and where.
+type Place = (Whose, PathBuf);
 
 /// Whose transcript a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,6 +56,7 @@ impl Tails {
         for path in paths {
             self.look_at(path).with_context(|| format!("cannot read {}", path.display()))?;
         }
+        self.waiting = self.files.keys().cloned().collect();
         Ok(())
     }
 
@@ -78,12 +84,15 @@ impl Tails {
 
     /// Reads a piece of what is new; `None` when nothing is.
     pub(super) fn read(&mut self, report: &mut Report) -> anyhow::Result<Option<Patches>> {
-        for ((whose, path), tail) in &mut self.files {
+        while let Some(place) = self.waiting.front() {
+            let (whose, path) = place;
+            let Some(tail) = self.files.get_mut(place) else { break };
             let read = tail.read(*whose, path, &mut self.turns, report);
             let read = read.with_context(|| format!("cannot read {}", path.display()))?;
             if read.is_some() {
                 return Ok(read);
             }
+            self.waiting.pop_front();
         }
         Ok(None)
     }
