@@ -82,19 +82,27 @@ impl Tails {
         Ok(())
     }
 
-    /// Reads a piece of what is new; `None` when nothing is.
+    /// Reads a piece of what is new, from one large file or from many small ones; `None` when
+    /// nothing is.
     pub(super) fn read(&mut self, report: &mut Report) -> anyhow::Result<Option<Patches>> {
-        while let Some(place) = self.waiting.front() {
+        let mut patches = Patches::default();
+        let mut bytes = 0;
+        while let Some(place) = self.waiting.front().filter(|_| bytes < PIECE_BYTES) {
             let (whose, path) = place;
             let Some(tail) = self.files.get_mut(place) else { break };
+            let before = tail.read;
             let read = tail.read(*whose, path, &mut self.turns, report);
-            let read = read.with_context(|| format!("cannot read {}", path.display()))?;
-            if read.is_some() {
-                return Ok(read);
+            match read.with_context(|| format!("cannot read {}", path.display()))? {
+                Some(piece) => {
+                    patches.extend(piece);
+                    // A file that took the place of a longer one counts for something, too.
+                    let read = tail.read.saturating_sub(before).max(1);
+                    bytes = bytes.saturating_add(usize::try_from(read).unwrap_or(usize::MAX));
+                }
+                None => drop(self.waiting.pop_front()),
             }
-            self.waiting.pop_front();
         }
-        Ok(None)
+        Ok((bytes > 0).then_some(patches))
     }
 
     /// Takes the last lines of files that do not end with a line break.
