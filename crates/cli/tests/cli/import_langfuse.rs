@@ -68,7 +68,52 @@ fn told() -> (Ratchet, tempfile::TempDir) {
     batch.push(event("score-create", "g3", 302, score));
     let result = post(&running, "/api/public/ingestion", &json!({ "batch": batch }));
     assert_eq!(result["errors"], json!([]));
+    tell_of_datasets(&running);
     (running, data)
+}
+
+/// A dataset with items, a run that tries one of them twice, a score on it, and a model.
+fn tell_of_datasets(running: &Ratchet) {
+    let dataset = json!({"name": "hard/ones", "description": "d", "metadata": {"k": 1},
+        "inputSchema": {"type": "object"}});
+    post(running, "/api/public/v2/datasets", &dataset);
+    for n in 0..60 {
+        let item = json!({"datasetName": "hard/ones", "id": format!("i{n}"), "input": {"n": n},
+            "expectedOutput": n, "sourceTraceId": "t1"});
+        post(running, "/api/public/dataset-items", &item);
+    }
+    let mut run = Value::Null;
+    for (item, trace) in [("i1", "t1"), ("i1", "t2"), ("i2", "t3")] {
+        let item = json!({"runName": "first try", "datasetItemId": item, "traceId": trace,
+            "metadata": {"m": true}});
+        run = post(running, "/api/public/dataset-run-items", &item)["datasetRunId"].clone();
+    }
+    let score = json!({"id": "g4", "datasetRunId": run, "name": "overall", "value": 0.5});
+    post(running, "/api/public/scores", &score);
+    let model = json!({"modelName": "house", "matchPattern": "(?i)^house$", "unit": "TOKENS",
+        "inputPrice": 0.5, "outputPrice": 0.25});
+    post(running, "/api/public/models", &model);
+}
+
+/// The run and the model, without what belongs to one server.
+fn run_and_model(running: &Ratchet) -> Value {
+    let path = "/api/public/datasets/hard%2Fones/runs/first%20try";
+    let run = running.send(http::get(path)).json();
+    let tries = run["datasetRunItems"].as_array().unwrap().iter();
+    let mut tries: Vec<_> =
+        tries.map(|item| (item["datasetItemId"].clone(), item["traceId"].clone())).collect();
+    tries.sort_by_key(|(item, trace)| format!("{item}{trace}"));
+    let scores = running.send(http::get("/api/public/v2/scores?name=overall")).json();
+    assert_eq!(scores["data"][0]["datasetRunId"], run["id"], "the score follows its run");
+    let mut own = Vec::new();
+    for page in 1..=10 {
+        let path = format!("/api/public/models?limit=100&page={page}");
+        let models = running.send(http::get(&path)).json();
+        let models = models["data"].as_array().unwrap().clone();
+        own.extend(models.into_iter().filter(|model| model["isLangfuseManaged"] == false));
+    }
+    let prices: Vec<_> = own.iter().map(|model| model["prices"].clone()).collect();
+    json!({"tries": tries, "metadata": run["metadata"], "prices": prices})
 }
 
 fn copy(from: &str, into: &Path) -> Launch {
@@ -80,7 +125,16 @@ fn copy(from: &str, into: &Path) -> Launch {
 
 /// Everything that can be read, without what belongs to one server and not to the records.
 fn all(running: &Ratchet) -> BTreeMap<&'static str, Vec<Value>> {
-    let lists = ["traces", "observations", "v2/scores", "sessions", "score-configs", "v2/prompts"];
+    let lists = [
+        "traces",
+        "observations",
+        "v2/scores",
+        "sessions",
+        "score-configs",
+        "v2/prompts",
+        "v2/datasets",
+        "dataset-items",
+    ];
     lists.into_iter().map(|list| (list, rows(running, list))).collect()
 }
 
@@ -99,10 +153,19 @@ fn rows(running: &Ratchet, list: &str) -> Vec<Value> {
 }
 
 fn bare(mut row: Value) -> Value {
-    // A score config has another id on each server.
-    let is_config = row.get("isArchived").is_some();
+    // A score config or a dataset has another id on each server.
+    let is_config = row.get("isArchived").is_some() || row.get("inputSchema").is_some();
     let fields = row.as_object_mut().unwrap();
-    for key in ["createdAt", "updatedAt", "projectId", "htmlPath", "lastUpdatedAt", "configId"] {
+    for key in [
+        "createdAt",
+        "updatedAt",
+        "projectId",
+        "htmlPath",
+        "lastUpdatedAt",
+        "configId",
+        "datasetId",
+        "datasetRunId",
+    ] {
         fields.remove(key);
     }
     if is_config {
@@ -123,14 +186,19 @@ fn a_copy_is_the_same_and_copying_again_changes_nothing() {
     assert_eq!(report["parts"]["traces"]["recorded"], TRACES);
     assert_eq!(report["parts"]["prompts"]["read"], 2);
     assert_eq!(report["problems"], json!([]));
-    let copied = all(&served(into.path()));
+    let running = served(into.path());
+    let copied = all(&running);
     assert_eq!(copied, all(&from));
+    let runs = run_and_model(&from);
+    assert_eq!(run_and_model(&running), runs);
+    drop(running);
 
     let report = json_of(copy(from.web(), into.path()));
     assert_eq!(report["parts"]["traces"]["read"], 0, "nothing is new: {report}");
     json_of(copy(from.web(), into.path()).arg("--from-start"));
     let running = served(into.path());
     assert_eq!(all(&running), copied);
+    assert_eq!(run_and_model(&running), runs);
     let keys = json_of(ask(&running, &["keys", "list"]));
     assert_eq!(keys.as_array().unwrap().len(), 1, "the import's own key is gone");
 }

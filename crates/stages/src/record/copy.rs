@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 
 /// Prompts, and what else a project keeps besides telemetry.
 mod keepsakes;
+/// Datasets, their items and their runs.
+mod datasets;
 /// Events in requests of a bearable size.
 mod deliver;
 
@@ -24,26 +26,43 @@ pub use deliver::Refused;
 pub enum Part {
     /// What scores may say.
     ScoreConfigs,
+    /// What models cost, where the project says so itself.
+    Models,
     /// Prompts with their versions and labels.
     Prompts,
+    /// Datasets with their items.
+    Datasets,
     /// Traces, and with them sessions.
     Traces,
     /// Observations.
     Observations,
+    /// Runs of datasets.
+    DatasetRuns,
     /// Scores.
     Scores,
 }
 
 impl Part {
     /// Every part, in the order of the copy.
-    pub const ALL: [Self; 5] =
-        [Self::ScoreConfigs, Self::Prompts, Self::Traces, Self::Observations, Self::Scores];
+    pub const ALL: [Self; 8] = [
+        Self::ScoreConfigs,
+        Self::Models,
+        Self::Prompts,
+        Self::Datasets,
+        Self::Traces,
+        Self::Observations,
+        Self::DatasetRuns,
+        Self::Scores,
+    ];
 
     /// What people call it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ScoreConfigs => "score configs",
+            Self::Models => "models",
             Self::Prompts => "prompts",
+            Self::Datasets => "datasets",
+            Self::DatasetRuns => "dataset runs",
             Self::Traces => "traces",
             Self::Observations => "observations",
             Self::Scores => "scores",
@@ -67,6 +86,9 @@ pub struct Checkpoint {
     pub parts: BTreeMap<Part, Progress>,
     /// The ids that score configs have got here, by their ids there.
     pub score_configs: BTreeMap<String, String>,
+    /// The ids that runs of datasets have got here, by their ids there.
+    #[serde(default)]
+    pub dataset_runs: BTreeMap<String, String>,
 }
 
 /// How far one part has come.
@@ -160,6 +182,12 @@ pub async fn copy(
                 Part::ScoreConfigs => {
                     keepsakes::score_configs(route, checkpoint, &mut progress, &at).await?;
                 }
+                Part::Models => keepsakes::models(route, &mut progress, &at).await?,
+                Part::Datasets => datasets::datasets(route, &mut progress, &at).await?,
+                Part::DatasetRuns => {
+                    let left_out = datasets::runs(route, checkpoint, &mut progress, &at).await?;
+                    left_out.iter().for_each(|refused| witness.refused(part, refused));
+                }
                 Part::Prompts => {
                     let left_out = keepsakes::prompts(route, &mut progress, &at).await?;
                     left_out.iter().for_each(|refused| witness.refused(part, refused));
@@ -187,9 +215,12 @@ async fn read(
     match part {
         Part::Traces => from.trace_events(between, at).await,
         Part::Scores => from.score_events(between, at).await,
-        Part::Observations | Part::ScoreConfigs | Part::Prompts => {
-            from.observation_events(between, at).await
-        }
+        Part::Observations
+        | Part::ScoreConfigs
+        | Part::Models
+        | Part::Prompts
+        | Part::Datasets
+        | Part::DatasetRuns => from.observation_events(between, at).await,
     }
 }
 
@@ -204,7 +235,7 @@ async fn record(
     let records = slice.rows.len() as u64;
     if let Some(into) = route.into {
         let events = slice.rows.into_iter().flatten();
-        let events = deliver::with_known_configs(events, &checkpoint.score_configs);
+        let events = deliver::translated(events, checkpoint);
         left_out.extend(deliver::deliver(into, events).await?);
     }
     progress.next = slice.next;

@@ -1,5 +1,6 @@
 //! What a project keeps besides telemetry. These routes are the same in both eras.
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::ask::Ask;
@@ -10,7 +11,12 @@ use super::{ClientError, LangfuseClient};
 use crate::langfuse::wire::dataset::{
     CreateDataset, CreateDatasetItem, DatasetItemView, DatasetView,
 };
+use crate::langfuse::wire::dataset_run::{
+    CreateDatasetRunItem, DatasetRunItemView, DatasetRunView, DatasetRunWithItems,
+};
+use crate::langfuse::wire::model::{ModelRequest, ModelView};
 use crate::langfuse::wire::prompt::{CreatePrompt, PromptMetaView, PromptView, UpdatePrompt};
+use crate::langfuse::wire::read::read;
 use crate::langfuse::wire::score_config::{CreateScoreConfig, ScoreConfigView, UpdateScoreConfig};
 
 /// Rows in a slice.
@@ -142,6 +148,66 @@ impl LangfuseClient {
     ) -> Result<DatasetItemView, ClientError> {
         let repeat = if new.id.is_some() { Repeat::Harmless } else { Repeat::Doubles };
         self.get(&Ask::post(&["dataset-items"], new, repeat)).await
+    }
+
+    /// Returns the project's own models, those that come with the server left out.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked.
+    pub async fn own_models(&self, at: &Position) -> Result<Slice<ModelView>, ClientError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Owner {
+            #[serde(default)]
+            is_langfuse_managed: bool,
+        }
+        let is_own = |row: &str| !read::<Owner>(row).is_ok_and(|row| row.is_langfuse_managed);
+        let list: RawList = self.get(&Ask::get(&["models"]).with("limit", &SLICE).at(at)).await?;
+        Ok(list.keeping(is_own).rows())
+    }
+
+    /// Makes a model.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked or refuses.
+    pub async fn create_model(&self, new: &ModelRequest) -> Result<ModelView, ClientError> {
+        self.get(&Ask::post(&["models"], new, Repeat::Doubles)).await
+    }
+
+    /// Returns the runs of a dataset; `None` if the server does not show them.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked.
+    pub async fn dataset_runs(
+        &self,
+        dataset: &str,
+        at: &Position,
+    ) -> Result<Option<Slice<DatasetRunView>>, ClientError> {
+        let ask = Ask::get(&["datasets", dataset, "runs"]).with("limit", &SLICE).at(at);
+        Ok(self.find::<RawList>(&ask).await?.map(RawList::rows))
+    }
+
+    /// Returns one run of a dataset with its items; `None` if it is not there.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked.
+    pub async fn dataset_run(
+        &self,
+        dataset: &str,
+        run: &str,
+    ) -> Result<Option<DatasetRunWithItems>, ClientError> {
+        self.find(&Ask::get(&["datasets", dataset, "runs", run])).await
+    }
+
+    /// Puts an item into a run of its dataset, which is made if need be.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked or refuses.
+    pub async fn create_dataset_run_item(
+        &self,
+        new: &CreateDatasetRunItem,
+    ) -> Result<DatasetRunItemView, ClientError> {
+        self.get(&Ask::post(&["dataset-run-items"], new, Repeat::Doubles)).await
     }
 
     async fn list<T: DeserializeOwned>(

@@ -15,6 +15,8 @@ pub(super) struct RawList {
     data: Vec<Raw>,
     #[serde(default)]
     meta: RawMeta,
+    #[serde(skip)]
+    had_rows: bool,
 }
 
 /// Where a list stands; each kind of paging fills in its own half.
@@ -28,6 +30,14 @@ struct RawMeta {
 }
 
 impl RawList {
+    /// The same list without the rows that are not wanted; where to go on stays.
+    pub(super) fn keeping(mut self, is_wanted: impl Fn(&str) -> bool) -> Self {
+        let had_rows = !self.data.is_empty();
+        self.data.retain(|row| is_wanted(row.get()));
+        self.had_rows |= had_rows;
+        self
+    }
+
     /// The rows, and where to go on.
     pub(super) fn rows<T: DeserializeOwned>(self) -> Slice<T> {
         let next = self.next();
@@ -48,7 +58,8 @@ impl RawList {
         }
         let (page, pages) = (self.meta.page?, self.meta.total_pages?);
         // A server that miscounts must not keep us asking for empty pages.
-        (page < pages && !self.data.is_empty()).then_some(Position::Page(page + 1))
+        (page < pages && (self.had_rows || !self.data.is_empty()))
+            .then_some(Position::Page(page + 1))
     }
 }
 

@@ -7,6 +7,8 @@ use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_remote::langfuse::wire::read::read;
 use serde_json::value::to_raw_value;
 
+use super::Checkpoint;
+
 /// Bytes of one request: well below what servers take. A single greater event goes alone.
 const REQUEST_BYTES: usize = 3_000_000;
 /// Events in one request.
@@ -61,20 +63,28 @@ async fn send(into: &LangfuseClient, events: &[Envelope]) -> Result<Vec<Refused>
     Ok(result.errors.into_iter().map(told).collect())
 }
 
-/// The same events, their scores naming score configs by the ids that those have here.
-pub(super) fn with_known_configs(
+/// The same events, their scores naming score configs and runs by the ids that those have here.
+pub(super) fn translated(
     events: impl Iterator<Item = Envelope>,
-    configs: &BTreeMap<String, String>,
+    checkpoint: &Checkpoint,
 ) -> impl Iterator<Item = Envelope> {
     events.map(|event| {
-        let is_score = event.kind.0 == EventType::Score && !configs.is_empty();
-        if is_score { translated(&event, configs).unwrap_or(event) } else { event }
+        let is_score = event.kind.0 == EventType::Score;
+        if is_score { score(&event, checkpoint).unwrap_or(event) } else { event }
     })
 }
 
-fn translated(event: &Envelope, configs: &BTreeMap<String, String>) -> Option<Envelope> {
+fn score(event: &Envelope, checkpoint: &Checkpoint) -> Option<Envelope> {
     let mut body: ScoreBody = read(event.body.get()).ok()?;
-    let here = configs.get(body.config_id.as_value()?)?;
-    body.config_id = Maybe::Value(here.clone());
+    let here = |ids: &BTreeMap<String, String>, there: &Maybe<String>| {
+        ids.get(there.as_value()?).cloned().map(Maybe::Value)
+    };
+    let config = here(&checkpoint.score_configs, &body.config_id);
+    let run = here(&checkpoint.dataset_runs, &body.dataset_run_id);
+    if config.is_none() && run.is_none() {
+        return None;
+    }
+    body.config_id = config.unwrap_or(body.config_id);
+    body.dataset_run_id = run.unwrap_or(body.dataset_run_id);
     Some(Envelope { body: to_raw_value(&body).ok()?.into(), ..event.clone() })
 }

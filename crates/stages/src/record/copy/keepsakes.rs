@@ -1,8 +1,9 @@
-//! Prompts and score configs. Servers give them ids of their own, so they are known again by
+//! Prompts, models and score configs. Servers give them ids of their own, so they are known again by
 //! name: a score config by name and type, a version of a prompt by name and number.
 
 use ratchet_core::prompt::LATEST;
 use ratchet_remote::langfuse::client::{ClientError, LangfuseClient, Position, Slice};
+use ratchet_remote::langfuse::wire::model::{ModelRequest, ModelView, TierRequest, TierView};
 use ratchet_remote::langfuse::wire::prompt::{CreatePrompt, PromptMetaView, PromptView};
 use ratchet_remote::langfuse::wire::score_config::{
     CreateScoreConfig, ScoreConfigView, UpdateScoreConfig,
@@ -56,6 +57,58 @@ async fn make_config(into: &LangfuseClient, theirs: &ScoreConfigView) -> Result<
         into.update_score_config(&made.id, &archived).await?;
     }
     Ok(made.id)
+}
+
+/// Copies a slice of models.
+pub(super) async fn models(
+    route: &Route<'_>,
+    progress: &mut Progress,
+    at: &Position,
+) -> Result<(), CopyError> {
+    let slice = route.from.own_models(at).await?;
+    advance(progress, &slice);
+    let Some(into) = route.into else {
+        return Ok(());
+    };
+    let known = all(async |at| into.own_models(&at).await).await?;
+    for theirs in slice.rows {
+        let is_same = |ours: &ModelView| {
+            (&ours.model_name, &ours.match_pattern, ours.start_date)
+                == (&theirs.model_name, &theirs.match_pattern, theirs.start_date)
+        };
+        if !known.iter().any(is_same) {
+            into.create_model(&request(theirs)).await?;
+            progress.recorded += 1;
+        }
+    }
+    Ok(())
+}
+
+fn request(theirs: ModelView) -> ModelRequest {
+    let tiers: Vec<TierRequest> = theirs.pricing_tiers.into_iter().map(tier).collect();
+    let is_flat = tiers.is_empty();
+    ModelRequest {
+        model_name: theirs.model_name,
+        match_pattern: theirs.match_pattern,
+        start_date: theirs.start_date,
+        unit: Some(theirs.unit),
+        input_price: theirs.input_price.filter(|_| is_flat),
+        output_price: theirs.output_price.filter(|_| is_flat),
+        total_price: theirs.total_price.filter(|_| is_flat),
+        pricing_tiers: (!is_flat).then_some(tiers),
+        tokenizer_id: theirs.tokenizer_id,
+        tokenizer_config: theirs.tokenizer_config,
+    }
+}
+
+fn tier(theirs: TierView) -> TierRequest {
+    TierRequest {
+        name: theirs.name,
+        is_default: theirs.is_default,
+        priority: theirs.priority,
+        conditions: theirs.conditions,
+        prices: theirs.prices,
+    }
 }
 
 /// Copies a slice of prompts, each with all its versions.
@@ -154,7 +207,7 @@ fn own_labels(view: &PromptView) -> Vec<String> {
     view.labels.iter().filter(|label| *label != LATEST).cloned().collect()
 }
 
-fn advance<T>(progress: &mut Progress, slice: &Slice<T>) {
+pub(super) fn advance<T>(progress: &mut Progress, slice: &Slice<T>) {
     progress.next = slice.next.clone();
     progress.total = slice.total;
     progress.read += (slice.rows.len() + slice.unreadable.len()) as u64;
@@ -162,7 +215,7 @@ fn advance<T>(progress: &mut Progress, slice: &Slice<T>) {
 }
 
 /// All rows of a short list.
-async fn all<T>(
+pub(super) async fn all<T>(
     mut slice: impl AsyncFnMut(Position) -> Result<Slice<T>, ClientError>,
 ) -> Result<Vec<T>, ClientError> {
     let mut rows = Vec::new();

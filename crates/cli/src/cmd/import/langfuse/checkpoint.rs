@@ -14,6 +14,9 @@ const OVERLAP_NANOS: i64 = 3_600 * 1_000_000_000;
 /// How much of a public key tells projects of one server apart.
 const KEY_CHARS: usize = 8;
 
+/// The ids that score configs and runs have got here.
+type Known = (BTreeMap<String, String>, BTreeMap<String, String>);
+
 /// The file that says how far a copy has come.
 #[derive(Debug)]
 pub(super) struct CheckpointFile(PathBuf);
@@ -47,16 +50,17 @@ impl CheckpointFile {
         base: &str,
         now: Timestamp,
     ) -> anyhow::Result<Checkpoint> {
-        let new = |since: Option<String>, score_configs| Checkpoint {
+        let new = |since: Option<String>, known: Known| Checkpoint {
             from: base.to_owned(),
             key: args.langfuse_public_key.clone(),
             since,
             until: now.to_string(),
             parts: BTreeMap::new(),
-            score_configs,
+            score_configs: known.0,
+            dataset_runs: known.1,
         };
         let Some(kept) = self.read()? else {
-            return Ok(new(args.since.clone(), BTreeMap::new()));
+            return Ok(new(args.since.clone(), Known::default()));
         };
         let is_same = kept.from == base && kept.key == args.langfuse_public_key;
         ensure!(
@@ -67,14 +71,14 @@ impl CheckpointFile {
             kept.key
         );
         if args.from_start || args.since.is_some() {
-            return Ok(new(args.since.clone(), kept.score_configs));
+            return Ok(new(args.since.clone(), (kept.score_configs, kept.dataset_runs)));
         }
         if !kept.is_done() {
             return Ok(kept);
         }
         let until = kept.between()?.to.unwrap_or(now);
         let since = until.plus_nanos(-OVERLAP_NANOS);
-        Ok(new(Some(since.to_string()), kept.score_configs))
+        Ok(new(Some(since.to_string()), (kept.score_configs, kept.dataset_runs)))
     }
 
     fn read(&self) -> anyhow::Result<Option<Checkpoint>> {
