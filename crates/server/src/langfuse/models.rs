@@ -2,12 +2,12 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use ratchet_core::payload::Json as JsonText;
 use ratchet_core::price::{ModelDefinition, OwnModel, PricingTier};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::error::Issue;
-use ratchet_remote::langfuse::wire::model::{MadeBy, ModelRequest, ModelView};
+use ratchet_remote::langfuse::wire::model::{MadeBy, ModelRequest, ModelView, TierConditionView};
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_store::catalog::KeptModel;
 use utoipa_axum::router::OpenApiRouter;
@@ -15,6 +15,7 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::checks::{Checks, MAX_NAME_CHARS};
+use super::client::is_python_3;
 use super::params::{self, PageParams, Params};
 use super::path::PathOf;
 use super::sent::Sent;
@@ -38,6 +39,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 pub(super) async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
+    headers: HeaderMap,
     mut params: Params,
 ) -> ApiResult<Json<Paged<ModelView>>> {
     let page = params.page();
@@ -48,7 +50,7 @@ pub(super) async fn list(
     let views = own.iter().map(own_view).chain(built_in.iter().map(built_in_view));
     let skipped = usize::try_from(page.offset()).unwrap_or(usize::MAX);
     let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
-    let data = views.skip(skipped).take(limit).collect();
+    let data = views.skip(skipped).take(limit).map(|view| for_client(view, &headers)).collect();
     Ok(Json(Paged { data, meta: params::meta(page, Some(total as u64)) }))
 }
 
@@ -63,14 +65,15 @@ pub(super) async fn list(
 pub(super) async fn show(
     State(app): State<App>,
     Reader(caller): Reader,
+    headers: HeaderMap,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<ModelView>> {
     if let Some(own) = app.store.catalog.model(caller.project, id.clone()).await? {
-        return Ok(Json(own_view(&own)));
+        return Ok(Json(for_client(own_view(&own), &headers)));
     }
     let built_in = app.prices.definitions().into_iter().find(|model| model.name == id);
     let built_in = built_in.ok_or_else(|| ApiError::NotFound(format!("model {id} not found")))?;
-    Ok(Json(built_in_view(&built_in)))
+    Ok(Json(for_client(built_in_view(&built_in), &headers)))
 }
 
 /// `POST /api/public/models`: defines a model; what is recorded from now on is priced by it.
@@ -191,6 +194,15 @@ fn check(request: ModelRequest) -> ApiResult<ModelDefinition> {
         tokenizer: request.tokenizer_id,
         tokenizer_config: request.tokenizer_config.map(|config| JsonText::from_raw(&config)),
     })
+}
+
+/// Leaves out the tiers that a client would choke on.
+fn for_client(mut view: ModelView, headers: &HeaderMap) -> ModelView {
+    if is_python_3(headers) {
+        let is_usage = |one: &TierConditionView| matches!(one, TierConditionView::Usage(_));
+        view.pricing_tiers.retain(|tier| tier.conditions.iter().all(is_usage));
+    }
+    view
 }
 
 fn own_view(kept: &KeptModel) -> ModelView {

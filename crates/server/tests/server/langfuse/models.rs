@@ -79,6 +79,9 @@ async fn tiers_hold_under_their_conditions_and_survive_a_restart() {
     let made = send(&server, "PUT", &path, &body).await.check(200, "").json();
     assert_eq!((&made["id"], &made["inputPrice"]), (&json!("mine"), &json!(1.0)));
     assert_eq!(made["pricingTiers"][1]["conditions"], json!([usage, fast]));
+    let old = server.get(&path).header("x-langfuse-sdk-name", "python");
+    let old = old.header("x-langfuse-sdk-version", "3.15.0").send().await.json();
+    assert_eq!(old["pricingTiers"].as_array().unwrap().len(), 1, "it knows no such condition");
     record(
         &server,
         &[call("a", "house", &json!({"speed": "fast"})), call("b", "house", &json!({}))],
