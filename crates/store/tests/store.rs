@@ -60,6 +60,11 @@ fn metrics() {
 }
 
 #[test]
+fn experiments() {
+    behaviour::check(embedded, behaviour::experiments::ALL);
+}
+
+#[test]
 fn retention() {
     behaviour::check(embedded, behaviour::retention::ALL);
 }

@@ -13,6 +13,8 @@ pub mod paging;
 pub mod filters;
 /// Scores, found and deleted.
 pub mod scores;
+/// Experiments and their items.
+pub mod experiments;
 /// Looking for a text.
 pub mod search;
 /// Sums by hour and dimension.
