@@ -1,5 +1,5 @@
-use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::metrics::{MetricsMeta, MetricsRequest, MetricsView};
 use ratchet_remote::langfuse::wire::read::read;
@@ -9,6 +9,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use self::asked::{Question, Version};
+use super::answer;
 use super::params::Params;
 use crate::app::App;
 use crate::auth::{Caller, Reader};
@@ -22,6 +23,9 @@ mod shown;
 mod view;
 /// Figures by day, as older clients ask for them.
 pub(super) mod daily;
+
+/// Bytes of a row in an answer, about.
+const ROW_BYTES: usize = 200;
 
 /// The routes of this resource.
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -43,8 +47,8 @@ pub(super) async fn first(
     State(app): State<App>,
     Reader(caller): Reader,
     params: Params,
-) -> ApiResult<Json<MetricsView>> {
-    answer(&app, caller, &params, Version::First).await
+) -> ApiResult<Response> {
+    figures(&app, caller, &params, Version::First).await
 }
 
 /// `GET /api/public/v2/metrics`: figures over observations or scores.
@@ -59,16 +63,16 @@ pub(super) async fn second(
     State(app): State<App>,
     Reader(caller): Reader,
     params: Params,
-) -> ApiResult<Json<MetricsView>> {
-    answer(&app, caller, &params, Version::Second).await
+) -> ApiResult<Response> {
+    figures(&app, caller, &params, Version::Second).await
 }
 
-async fn answer(
+async fn figures(
     app: &App,
     caller: Caller,
     params: &Params,
     version: Version,
-) -> ApiResult<Json<MetricsView>> {
+) -> ApiResult<Response> {
     let invalid = |issues: Vec<Issue>| ApiError::InvalidFields(issues);
     let text = params.text("query");
     let text = text.ok_or_else(|| invalid(vec![Issue::at("query", "required, a JSON object")]))?;
@@ -89,5 +93,6 @@ async fn answer(
         rows_read: found.rows_read,
         percentile_error: is_rough.then_some(PERCENTILE_ERROR),
     };
-    Ok(Json(MetricsView { data: shape.show(found.rows), meta }))
+    let size = found.rows.len().saturating_mul(ROW_BYTES);
+    answer::json(app, size, move || MetricsView { data: shape.show(found.rows), meta }).await
 }
