@@ -5,6 +5,8 @@
 
 /// Statements, parameters, rows.
 mod sql;
+/// What was read, until it changes.
+mod remembered;
 /// Secrets on their way in.
 mod credentials;
 /// The border around everything else.

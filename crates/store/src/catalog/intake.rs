@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use ratchet_core::origin::PageOrigin;
 use ratchet_core::redact::{Redactor, Rule};
 use ratchet_core::score::config::ScoreConfig;
-use rustc_hash::FxHashMap;
 
+use super::remembered::Remembered;
 use super::sql::Tx;
 use super::{Catalog, page_origin, redaction, score_config};
 use crate::project::ProjectId;
@@ -23,37 +23,7 @@ pub struct Intake {
 }
 
 /// What projects have settled, so that recording needs no database.
-#[derive(Clone, Debug, Default)]
-pub(super) struct KnownIntakes(Arc<Mutex<Known>>);
-
-#[derive(Debug, Default)]
-struct Known {
-    intakes: FxHashMap<ProjectId, Arc<Intake>>,
-    /// How often anything changed: what was read before a change must not be remembered after.
-    changes: u64,
-}
-
-impl KnownIntakes {
-    fn get(&self, project: &ProjectId) -> (Option<Arc<Intake>>, u64) {
-        let Ok(known) = self.0.lock() else { return (None, 0) };
-        (known.intakes.get(project).cloned(), known.changes)
-    }
-
-    fn remember(&self, project: ProjectId, intake: &Arc<Intake>, changes: u64) {
-        if let Ok(mut known) = self.0.lock()
-            && known.changes == changes
-        {
-            known.intakes.insert(project, intake.clone());
-        }
-    }
-
-    pub(super) fn forget(&self, project: &ProjectId) {
-        if let Ok(mut known) = self.0.lock() {
-            known.changes += 1;
-            known.intakes.remove(project);
-        }
-    }
-}
+pub(super) type KnownIntakes = Remembered<ProjectId, Intake>;
 
 impl Catalog {
     /// Returns what a project has settled about whatever it records. From memory, nearly always.
@@ -61,13 +31,13 @@ impl Catalog {
     /// # Errors
     /// Fails only when the database does.
     pub async fn intake(&self, project: &ProjectId) -> StoreResult<Arc<Intake>> {
-        let (known, changes) = self.intakes.get(project);
+        let (known, look) = self.intakes.get(project);
         if let Some(known) = known {
             return Ok(known);
         }
         let wanted = project.clone();
         let intake = self.transact(move |tx| load(tx, &wanted)).await.map(Arc::new)?;
-        self.intakes.remember(project.clone(), &intake, changes);
+        self.intakes.remember(project.clone(), &intake, look);
         Ok(intake)
     }
 }

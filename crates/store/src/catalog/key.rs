@@ -1,10 +1,10 @@
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
-use rustc_hash::FxHashMap;
 use uuid::Uuid;
 
+use super::remembered::Remembered;
 use super::sql::{FromColumn, Row, Value};
 use super::{Catalog, credentials, project};
 use crate::project::ProjectId;
@@ -106,29 +106,11 @@ struct StoredKey {
 
 /// Keys by their public half, so that authenticating a request needs no database.
 #[derive(Clone, Debug, Default)]
-pub(super) struct KnownKeys(Arc<Mutex<FxHashMap<String, Arc<StoredKey>>>>);
+pub(super) struct KnownKeys(Remembered<String, StoredKey>);
 
 impl KnownKeys {
-    fn get(&self, public: &str) -> Option<Arc<StoredKey>> {
-        self.0.lock().ok()?.get(public).cloned()
-    }
-
-    fn remember(&self, stored: &Arc<StoredKey>) {
-        if let Ok(mut keys) = self.0.lock() {
-            keys.insert(stored.key.public_key.clone(), stored.clone());
-        }
-    }
-
     pub(super) fn forget_all(&self, project: &ProjectId) {
-        if let Ok(mut keys) = self.0.lock() {
-            keys.retain(|_, stored| stored.key.project != *project);
-        }
-    }
-
-    fn forget(&self, public: &str) {
-        if let Ok(mut keys) = self.0.lock() {
-            keys.remove(public);
-        }
+        self.0.forget_those(|stored| stored.key.project == *project);
     }
 }
 
@@ -207,7 +189,7 @@ impl Catalog {
             found.ok_or_else(|| StoreError::NotFound(format!("key {key}")))
         });
         let revoked = revoke.await?;
-        self.keys.forget(&revoked.key.public_key);
+        self.keys.0.forget(&revoked.key.public_key);
         Ok(revoked.key)
     }
 
@@ -234,15 +216,16 @@ impl Catalog {
     }
 
     async fn stored_key(&self, public: &str) -> StoreResult<Option<Arc<StoredKey>>> {
-        if let Some(known) = self.keys.get(public) {
-            return Ok(Some(known));
+        let (known, look) = self.keys.0.get(public);
+        if known.is_some() {
+            return Ok(known);
         }
         let wanted = public.to_owned();
         let sql = format!("SELECT {COLUMNS} FROM api_key WHERE public_key = $1");
         let found = self.transact(move |tx| tx.one(&sql, &[wanted.into()], read)).await?;
         let found = found.map(Arc::new);
         if let Some(stored) = &found {
-            self.keys.remember(stored);
+            self.keys.0.remember(stored.key.public_key.clone(), stored, look);
         }
         Ok(found)
     }
