@@ -176,7 +176,8 @@ impl<'a> Saying<'a> {
         self.tell_agent();
     }
 
-    /// Says which sub-agent is at work.
+    /// Says which sub-agent is at work. The transcript knows the tool call that started it; for
+    /// events it is a part of the turn.
     fn tell_agent(&mut self) {
         let event = self.event;
         let Some(agent) = event.text("agent_id").and_then(id::agent) else { return };
@@ -186,6 +187,7 @@ impl<'a> Saying<'a> {
             kind: Field::said(ObservationKind::Agent, stamp),
             agent: Field::if_some(name.clone(), stamp),
             name: Field::if_some(name, stamp),
+            parent: Field::said(id::turn_root(&self.turn), stamp),
             start: Earliest(Some(self.began())),
             end: Latest(Some(event.at)),
             ..self.observation(agent)

@@ -102,6 +102,7 @@ fn a_sub_agents_requests_are_inside_it() {
     let patches = said(record("api_request", &request));
     assert_eq!(step(&patches, "req_1").parent.value().unwrap().to_string(), "agent-a1");
     assert_eq!(step(&patches, "agent-a1").name.value().unwrap(), "scout");
+    assert_eq!(step(&patches, "agent-a1").parent.value().unwrap().to_string(), TURN);
 }
 
 #[test]
