@@ -50,3 +50,45 @@ pub(super) fn read(claims: &Claims, span: &Span) -> Option<ExperimentItem> {
 fn json(text: String) -> Json {
     Payload::Text(text.into()).to_json()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convention::table::Dialect;
+    use crate::id::{ObservationId, TraceId};
+    use crate::span::{AttributeValue, Attributes, SpanStatus};
+
+    fn read_with(parent: Option<&str>, words: &[(&str, &str)]) -> Option<ExperimentItem> {
+        let attribute = |(name, value): &(&str, &str)| {
+            (format!("{PREFIX}{name}"), AttributeValue::Text((*value).to_owned()))
+        };
+        let attributes = Attributes(words.iter().map(attribute).collect());
+        let span = Span {
+            trace: TraceId::parse("run").unwrap(),
+            id: ObservationId::parse("step").unwrap(),
+            parent: parent.map(|id| ObservationId::parse(id).unwrap()),
+            name: "task".to_owned(),
+            start: Timestamp::from_millis(1),
+            end: Timestamp::from_millis(2),
+            attributes: Attributes(Vec::new()),
+            events: Vec::new(),
+            links: Vec::new(),
+            status: SpanStatus::Ok,
+        };
+        read(&Claims::new(attributes, Dialect::Any), &span)
+    }
+
+    #[test]
+    fn only_the_step_that_tried_the_item_tells() {
+        let words = [("id", "e"), ("item.id", "i"), ("item.expected_output", "Rome")];
+        let root = |id| [&words[..], &[("item.root_observation_id", id)]].concat();
+        let item = read_with(Some("above"), &root("step")).unwrap();
+        assert_eq!((item.experiment.id.as_str(), item.item.as_str()), ("e", "i"));
+        assert_eq!(item.expected_output.unwrap().as_str(), "\"Rome\"");
+        assert_eq!(read_with(Some("above"), &root("above")), None);
+        assert!(read_with(None, &words).is_some(), "a root span needs no further word");
+        assert_eq!(read_with(Some("above"), &words), None);
+        assert_eq!(read_with(None, &[("id", "e")]), None);
+        assert_eq!(read_with(None, &[]), None);
+    }
+}

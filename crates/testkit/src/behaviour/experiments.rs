@@ -160,7 +160,7 @@ async fn shown_with_outcome(store: Telemetry) {
         };
         let output = output.and_then(|content| content.output.as_ref());
         let expected = Some(item.item.as_str()).filter(|item| *item != "none");
-        assert_eq!(output.map(|output| output.as_str()), expected);
+        assert_eq!(output.map(ratchet_core::payload::Payload::as_str), expected);
     }
 }
 
