@@ -2,7 +2,9 @@
 //! kept.
 
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::wire::evaluation_rule::{EvaluatorAssignment, RuleTarget, RuleView};
+use ratchet_remote::langfuse::wire::evaluation_rule::{
+    EvaluationRuleView, EvaluatorAssignment, RuleTarget,
+};
 use ratchet_remote::langfuse::wire::evaluator::{
     EvaluatorKind, EvaluatorVersionView, JudgeMessage, JudgeOutput, JudgePrompt, JudgeRole,
     JudgeScoreType, KeptEvaluator, MappingSource, VariableMapping,
@@ -137,7 +139,7 @@ fn check_mapping(mapping: &[VariableMapping], variables: &[String]) -> Result<()
 ///
 /// # Errors
 /// 400 with everything that makes no sense.
-pub(super) fn check_rule(rule: &RuleView) -> ApiResult<()> {
+pub(super) fn check_rule(rule: &EvaluationRuleView) -> ApiResult<()> {
     let mut checks = Checks::default();
     checks.text("name", &rule.name, 1..=MAX_NAME_CHARS);
     let is_share = rule.sampling > 0.0 && rule.sampling <= 1.0;
@@ -156,9 +158,9 @@ pub(super) fn check_rule(rule: &RuleView) -> ApiResult<()> {
 /// Fails if an evaluator is not there or its variables are not filled from what the target has.
 pub(super) fn keep_rule(
     documents: &Documents<'_>,
-    mut rule: RuleView,
+    mut rule: EvaluationRuleView,
     now: Timestamp,
-) -> StoreResult<RuleView> {
+) -> StoreResult<EvaluationRuleView> {
     for assignment in &rule.evaluator_assignments {
         let evaluator = find_evaluator(documents, &assignment.evaluator_id)?;
         check_assignment(assignment, latest(&evaluator)?, rule.target)
@@ -248,13 +250,16 @@ pub(super) fn latest(evaluator: &KeptEvaluator) -> StoreResult<&EvaluatorVersion
 ///
 /// # Errors
 /// Fails only when the database does.
-pub(super) fn rules(documents: &Documents<'_>) -> StoreResult<Vec<RuleView>> {
+pub(super) fn rules(documents: &Documents<'_>) -> StoreResult<Vec<EvaluationRuleView>> {
     documents.all(DocumentKind::EvaluationRule)?.iter().map(documents::read).collect()
 }
 
 /// The rules that use an evaluator.
-pub(super) fn rules_of<'a>(rules: &'a [RuleView], evaluator: &str) -> Vec<&'a RuleView> {
-    let uses = |rule: &&RuleView| {
+pub(super) fn rules_of<'a>(
+    rules: &'a [EvaluationRuleView],
+    evaluator: &str,
+) -> Vec<&'a EvaluationRuleView> {
+    let uses = |rule: &&EvaluationRuleView| {
         rule.evaluator_assignments.iter().any(|one| one.evaluator_id == evaluator)
     };
     rules.iter().filter(uses).collect()

@@ -2,7 +2,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::middleware::from_fn;
 use ratchet_remote::langfuse::wire::evaluation_rule::{
-    RuleChange, RuleRequest, RuleTarget, RuleView,
+    EvaluationRuleChange, EvaluationRuleRequest, EvaluationRuleView, RuleTarget,
 };
 use ratchet_remote::langfuse::wire::page::{DeletedId, Sliced};
 use ratchet_store::StoreResult;
@@ -37,13 +37,13 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         ("limit" = Option<u32>, Query, description = "Rows in a slice, up to 100."),
         ("cursor" = Option<String>, Query, description = "Where to go on."),
     ),
-    responses((status = 200, body = Sliced<RuleView>))
+    responses((status = 200, body = Sliced<EvaluationRuleView>))
 )]
 pub(super) async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
     mut params: Params,
-) -> ApiResult<Json<Sliced<RuleView>>> {
+) -> ApiResult<Json<Sliced<EvaluationRuleView>>> {
     let (cursor, limit) = (params.text("cursor"), params.page().limit);
     params.finish()?;
     let all = app.store.catalog.with_documents(caller.project, rules).await?;
@@ -55,16 +55,16 @@ pub(super) async fn list(
     post,
     path = "/api/public/v2/evaluation-rules",
     tag = "EvaluationRules",
-    request_body = RuleRequest,
-    responses((status = 200, body = RuleView))
+    request_body = EvaluationRuleRequest,
+    responses((status = 200, body = EvaluationRuleView))
 )]
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
-    Sent(request): Sent<RuleRequest>,
-) -> ApiResult<Json<RuleView>> {
+    Sent(request): Sent<EvaluationRuleRequest>,
+) -> ApiResult<Json<EvaluationRuleView>> {
     let now = app.clock.now();
-    let rule = RuleView {
+    let rule = EvaluationRuleView {
         id: Uuid::new_v4().to_string(),
         name: request.name,
         enabled: request.enabled,
@@ -86,13 +86,13 @@ pub(super) async fn create(
     path = "/api/public/v2/evaluation-rules/{rule}",
     tag = "EvaluationRules",
     params(("rule" = String, Path, description = "The rule's id.")),
-    responses((status = 200, body = RuleView))
+    responses((status = 200, body = EvaluationRuleView))
 )]
 pub(super) async fn show(
     State(app): State<App>,
     Reader(caller): Reader,
     PathOf(id): PathOf<String>,
-) -> ApiResult<Json<RuleView>> {
+) -> ApiResult<Json<EvaluationRuleView>> {
     let work = move |documents: &Documents<'_>| find(documents, &id);
     Ok(Json(app.store.catalog.with_documents(caller.project, work).await?))
 }
@@ -103,21 +103,21 @@ pub(super) async fn show(
     path = "/api/public/v2/evaluation-rules/{rule}",
     tag = "EvaluationRules",
     params(("rule" = String, Path, description = "The rule's id.")),
-    request_body = RuleChange,
-    responses((status = 200, body = RuleView))
+    request_body = EvaluationRuleChange,
+    responses((status = 200, body = EvaluationRuleView))
 )]
 pub(super) async fn change(
     State(app): State<App>,
     Member(caller): Member,
     PathOf(id): PathOf<String>,
-    Sent(change): Sent<RuleChange>,
-) -> ApiResult<Json<RuleView>> {
+    Sent(change): Sent<EvaluationRuleChange>,
+) -> ApiResult<Json<EvaluationRuleView>> {
     let now = app.clock.now();
     let (catalog, project) = (&app.store.catalog, caller.project);
     let wanted = id.clone();
     let found = catalog.with_documents(project.clone(), move |all| find(all, &wanted)).await?;
     let loses_all = change.evaluator_assignments.as_ref().is_some_and(Vec::is_empty);
-    let rule = RuleView {
+    let rule = EvaluationRuleView {
         name: change.name.unwrap_or(found.name),
         enabled: change.enabled.unwrap_or(found.enabled && !loses_all),
         sampling: change.sampling.unwrap_or(found.sampling),
@@ -157,6 +157,6 @@ pub(super) async fn delete(
 ///
 /// # Errors
 /// Fails if the project has none of that id.
-pub(super) fn find(documents: &Documents<'_>, id: &str) -> StoreResult<RuleView> {
+pub(super) fn find(documents: &Documents<'_>, id: &str) -> StoreResult<EvaluationRuleView> {
     documents::read(&documents.find(DocumentKind::EvaluationRule, id)?)
 }

@@ -1,7 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::middleware::from_fn;
-use ratchet_remote::langfuse::wire::evaluation_rule::RuleView;
+use ratchet_remote::langfuse::wire::evaluation_rule::EvaluationRuleView;
 use ratchet_remote::langfuse::wire::evaluator::{
     EvaluationStatus, EvaluatorVersionView, EvaluatorView, KeptEvaluator, RuleAssignment,
 };
@@ -221,9 +221,9 @@ fn check_names(evaluator: &KeptEvaluator) -> ApiResult<()> {
     checks.finish()
 }
 
-fn view(kept: &KeptEvaluator, rules: &[RuleView]) -> StoreResult<EvaluatorView> {
+fn view(kept: &KeptEvaluator, rules: &[EvaluationRuleView]) -> StoreResult<EvaluatorView> {
     let latest = latest(kept)?.clone();
-    let assignment = |rule: &&RuleView| {
+    let assignment = |rule: &&EvaluationRuleView| {
         let own = rule.evaluator_assignments.iter().find(|one| one.evaluator_id == kept.id);
         RuleAssignment {
             evaluation_rule_id: rule.id.clone(),

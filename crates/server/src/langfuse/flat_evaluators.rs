@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::middleware::from_fn;
 use ratchet_remote::langfuse::wire::dataset::Deleted;
-use ratchet_remote::langfuse::wire::evaluation_rule::RuleView;
+use ratchet_remote::langfuse::wire::evaluation_rule::EvaluationRuleView;
 use ratchet_remote::langfuse::wire::evaluator::{
     EvaluatorKind, FlatEvaluatorView, KeptEvaluator, NestedOutput,
 };
@@ -144,7 +144,7 @@ pub(super) async fn delete(
     Ok(Json(Deleted { message: "Evaluator successfully deleted".to_owned() }))
 }
 
-fn view(kept: &KeptEvaluator, rules: &[RuleView]) -> StoreResult<FlatEvaluatorView> {
+fn view(kept: &KeptEvaluator, rules: &[EvaluationRuleView]) -> StoreResult<FlatEvaluatorView> {
     let latest = latest(kept)?.clone();
     let variables = match latest.kind {
         EvaluatorKind::LlmAsJudge => latest.variables(),

@@ -5,8 +5,8 @@ use axum::extract::State;
 use axum::middleware::from_fn;
 use ratchet_remote::langfuse::wire::dataset::Deleted;
 use ratchet_remote::langfuse::wire::evaluation_rule::{
-    AssignmentReference, EvaluatorAssignment, EvaluatorReference, FlatRuleChange, FlatRuleRequest,
-    FlatRuleView, NamedAssignment, NamedEvaluator, RuleView,
+    AssignmentReference, EvaluationRuleView, EvaluatorAssignment, EvaluatorReference,
+    FlatRuleChange, FlatRuleRequest, FlatRuleView, NamedAssignment, NamedEvaluator,
 };
 use ratchet_remote::langfuse::wire::evaluator::{EvaluationStatus, VariableMapping};
 use ratchet_remote::langfuse::wire::page::Paged;
@@ -81,7 +81,7 @@ pub(super) async fn create(
     let named = named.ok_or_else(|| ApiError::Invalid("evaluators: required".to_owned()))?;
     let (catalog, project) = (&app.store.catalog, caller.project);
     let resolved = catalog.with_documents(project.clone(), move |all| resolve(all, named)).await?;
-    let rule = RuleView {
+    let rule = EvaluationRuleView {
         id: Uuid::new_v4().to_string(),
         name: request.name,
         enabled: request.enabled,
@@ -148,7 +148,7 @@ pub(super) async fn change(
         Ok(rule)
     };
     let found = catalog.with_documents(project.clone(), work).await?;
-    let rule = RuleView {
+    let rule = EvaluationRuleView {
         name: change.name.unwrap_or(found.name),
         enabled: change.enabled.unwrap_or(found.enabled),
         sampling: change.sampling.unwrap_or(found.sampling),
@@ -219,7 +219,7 @@ fn resolve(
     resolved.collect()
 }
 
-fn view(documents: &Documents<'_>, rule: RuleView) -> StoreResult<FlatRuleView> {
+fn view(documents: &Documents<'_>, rule: EvaluationRuleView) -> StoreResult<FlatRuleView> {
     let mut named = Vec::new();
     let mut first_mapping = None;
     for assignment in rule.evaluator_assignments {

@@ -22,7 +22,7 @@ pub enum RuleTarget {
 /// A rule as it is kept, which is the newer family's form and its target.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct RuleView {
+pub struct EvaluationRuleView {
     /// Its id.
     pub id: String,
     /// What people call it.
@@ -56,7 +56,7 @@ pub struct EvaluatorAssignment {
 /// A rule to be made, in the newer family's form.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct RuleRequest {
+pub struct EvaluationRuleRequest {
     /// What people will call it.
     pub name: String,
     /// Whether it is switched on; it then needs an evaluator.
@@ -72,7 +72,7 @@ pub struct RuleRequest {
 /// What is to change about a rule, in the newer family's form; what is left out stays.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct RuleChange {
+pub struct EvaluationRuleChange {
     /// What people will call it.
     pub name: Option<String>,
     /// Whether it is switched on.
