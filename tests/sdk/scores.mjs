@@ -72,7 +72,7 @@ async function snippet() {
   const window = {};
   const document = { currentScript: script, createElement: () => ({}) };
   new Function("document", "window", source)(document, window);
-  assert.deepEqual(buttons.map((button) => button.textContent), ["👍", "👎"]);
+  assert.deepEqual(buttons.map((button) => button.textContent), ["Helpful", "Not helpful"]);
   const thumbs = async (traceId) => {
     const { data } = await langfuse.api.scoresV3.getManyV3({ traceId, fields: "details" });
     return data.map(({ name, value, comment }) => ({ name, value, comment }));

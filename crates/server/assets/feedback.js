@@ -1,1 +1,20 @@
-(()=>{const s=document.currentScript,d=s.dataset,n=d.name||"thumbs_feedback",f=(traceId,value,comment)=>fetch(new URL("/api/public/scores",s.src),{method:"POST",keepalive:true,headers:{Authorization:"Bearer "+d.publicKey,"Content-Type":"application/json"},body:JSON.stringify({id:traceId+"-"+n,traceId,name:n,value:+value,dataType:"BOOLEAN",comment})}).then(async r=>{if(!r.ok)throw Error(await r.text());return r.json()});window.ratchetFeedback=f;if(d.traceId){const b=[["👎","bad"],["👍","good"]].map(([t,l],v)=>{const e=document.createElement("button");e.type="button";e.textContent=t;e.title=l;e.onclick=()=>f(d.traceId,v).then(()=>b.forEach(o=>o.disabled=o===e));return e});s.before(b[1],b[0])}})()
+(() => {
+const script = document.currentScript, set = script.dataset, name = set.name || "thumbs_feedback"
+const give = window.ratchetFeedback = async (traceId, value, comment) => {
+const answer = await fetch(new URL("/api/public/scores", script.src), {
+method: "POST", keepalive: true,
+headers: { Authorization: "Bearer " + set.publicKey, "Content-Type": "application/json" },
+body: JSON.stringify({ id: traceId + "-" + name, traceId, name, value: +value, dataType: "BOOLEAN", comment }) })
+if (!answer.ok) throw Error(await answer.text())
+return answer.json()
+}
+if (!set.traceId) return
+const buttons = ["Not helpful", "Helpful"].map((text, value) => {
+const button = document.createElement("button")
+button.type = "button"
+button.textContent = text
+button.onclick = async () => { await give(set.traceId, value); buttons.forEach(b => b.disabled = b == button) }
+return button
+})
+script.before(buttons[1], buttons[0])
+})()
