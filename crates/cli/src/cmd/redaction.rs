@@ -1,5 +1,7 @@
 use clap::{Args, Subcommand};
-use ratchet_server::api::redaction::{PresetView, RuleRequest, RuleView, TrialRequest};
+use ratchet_server::api::redaction::{
+    PresetView, RedactionRuleRequest, RedactionRuleView, TrialRequest,
+};
 
 use crate::exit::Outcome;
 use crate::print::{OutputArgs, table};
@@ -104,9 +106,9 @@ async fn list(args: &RedactionArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn rules_text(rules: &[RuleView]) -> String {
-    let row = |rule: &RuleView| {
-        let RuleView { id, kind, what, replacement, created_at } = rule;
+fn rules_text(rules: &[RedactionRuleView]) -> String {
+    let row = |rule: &RedactionRuleView| {
+        let RedactionRuleView { id, kind, what, replacement, created_at } = rule;
         [id, kind, what, replacement, created_at].map(Clone::clone)
     };
     let rows: Vec<_> = rules.iter().map(row).collect();
@@ -115,7 +117,7 @@ fn rules_text(rules: &[RuleView]) -> String {
 
 async fn add(args: &AddArgs) -> anyhow::Result<Outcome> {
     let redaction = &args.redaction;
-    let request = RuleRequest {
+    let request = RedactionRuleRequest {
         pattern: args.what.pattern.clone(),
         field: args.what.field.clone(),
         preset: args.what.preset.clone(),

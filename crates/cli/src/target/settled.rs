@@ -2,7 +2,7 @@
 
 use ratchet_server::api::origins::OriginsView;
 use ratchet_server::api::redaction::{
-    PresetView, RuleRequest, RuleView, TrialRequest, TrialView, refused,
+    PresetView, RedactionRuleRequest, RedactionRuleView, TrialRequest, TrialView, refused,
 };
 use ratchet_server::clock::Clock;
 use ratchet_store::project::ProjectId;
@@ -40,11 +40,14 @@ impl Target {
     }
 
     /// The redaction rules of a project, oldest first.
-    pub(crate) async fn redaction_rules(&self, project: &str) -> anyhow::Result<Vec<RuleView>> {
+    pub(crate) async fn redaction_rules(
+        &self,
+        project: &str,
+    ) -> anyhow::Result<Vec<RedactionRuleView>> {
         match self {
             Self::Folder(folder) => {
                 let rules = folder.catalog.redaction_rules(ProjectId::parse(project)?).await?;
-                Ok(rules.into_iter().map(RuleView::from).collect())
+                Ok(rules.into_iter().map(RedactionRuleView::from).collect())
             }
             Self::Server(server) => {
                 server.get(&format!("/api/v1/projects/{project}/redaction")).await
@@ -56,8 +59,8 @@ impl Target {
     pub(crate) async fn add_redaction_rule(
         &self,
         project: &str,
-        request: RuleRequest,
-    ) -> anyhow::Result<RuleView> {
+        request: RedactionRuleRequest,
+    ) -> anyhow::Result<RedactionRuleView> {
         match self {
             Self::Folder(folder) => {
                 let (id, rule) = (ProjectId::parse(project)?, request.check()?);
@@ -75,7 +78,7 @@ impl Target {
         &self,
         project: &str,
         rule: &str,
-    ) -> anyhow::Result<RuleView> {
+    ) -> anyhow::Result<RedactionRuleView> {
         match self {
             Self::Folder(folder) => {
                 let id = ProjectId::parse(project)?;

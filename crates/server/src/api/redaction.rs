@@ -16,7 +16,7 @@ use crate::error::{ApiError, ApiResult};
 /// A redaction rule, as clients see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct RuleView {
+pub struct RedactionRuleView {
     /// Its id.
     pub id: String,
     /// `pattern`, `field` or `preset`.
@@ -29,7 +29,7 @@ pub struct RuleView {
     pub created_at: String,
 }
 
-impl From<KeptRule> for RuleView {
+impl From<KeptRule> for RedactionRuleView {
     fn from(kept: KeptRule) -> Self {
         Self {
             id: kept.id,
@@ -44,7 +44,7 @@ impl From<KeptRule> for RuleView {
 /// A redaction rule to be added: one of pattern, field and preset.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct RuleRequest {
+pub struct RedactionRuleRequest {
     /// A regular expression, looked for in every text.
     pub pattern: Option<String>,
     /// A path such as `input.user.email`.
@@ -55,7 +55,7 @@ pub struct RuleRequest {
     pub replacement: Option<String>,
 }
 
-impl RuleRequest {
+impl RedactionRuleRequest {
     /// Checks the request by itself; whether it goes with other rules is seen when it is added.
     ///
     /// # Errors
@@ -156,15 +156,15 @@ pub(super) async fn presets(_: Owner) -> Json<Vec<PresetView>> {
     params(
         ("project" = String, Path, description = "The project's id."),
     ),
-    responses((status = 200, body = Vec<RuleView>))
+    responses((status = 200, body = Vec<RedactionRuleView>))
 )]
 pub(super) async fn list(
     State(app): State<App>,
     _: Owner,
     Path(project): Path<String>,
-) -> ApiResult<Json<Vec<RuleView>>> {
+) -> ApiResult<Json<Vec<RedactionRuleView>>> {
     let rules = app.store.catalog.redaction_rules(project_id(&project)?).await?;
-    Ok(Json(rules.into_iter().map(RuleView::from).collect()))
+    Ok(Json(rules.into_iter().map(RedactionRuleView::from).collect()))
 }
 
 /// `POST /api/v1/projects/{project}/redaction`: adds a rule for whatever is recorded from now on.
@@ -175,15 +175,15 @@ pub(super) async fn list(
     params(
         ("project" = String, Path, description = "The project's id."),
     ),
-    request_body = RuleRequest,
-    responses((status = 201, body = RuleView))
+    request_body = RedactionRuleRequest,
+    responses((status = 201, body = RedactionRuleView))
 )]
 pub(super) async fn add(
     State(app): State<App>,
     _: Owner,
     Path(project): Path<String>,
-    JsonBody(request): JsonBody<RuleRequest>,
-) -> ApiResult<(StatusCode, Json<RuleView>)> {
+    JsonBody(request): JsonBody<RedactionRuleRequest>,
+) -> ApiResult<(StatusCode, Json<RedactionRuleView>)> {
     let (project, rule) = (project_id(&project)?, request.check()?);
     let added = app.store.catalog.add_redaction_rule(project, rule, app.clock.now()).await?;
     let added = added.map_err(|why| refused(&why))?;
@@ -199,13 +199,13 @@ pub(super) async fn add(
         ("project" = String, Path, description = "The project's id."),
         ("rule" = String, Path, description = "The rule's id."),
     ),
-    responses((status = 200, body = RuleView))
+    responses((status = 200, body = RedactionRuleView))
 )]
 pub(super) async fn remove(
     State(app): State<App>,
     _: Owner,
     Path((project, rule)): Path<(String, String)>,
-) -> ApiResult<Json<RuleView>> {
+) -> ApiResult<Json<RedactionRuleView>> {
     let removed = app.store.catalog.remove_redaction_rule(project_id(&project)?, rule).await?;
     Ok(Json(removed.into()))
 }

@@ -7,6 +7,8 @@ enum Of {
     Every,
     /// Those that need a key.
     Keyed,
+    /// Those that change something.
+    Change,
     /// Those that take a body.
     WithBody,
 }
@@ -18,7 +20,7 @@ const ERRORS: [(&str, Of, &str); 12] = [
     ("404", Of::Every, "Not there, or not in this project."),
     ("405", Of::Every, "The path does not take this method."),
     ("408", Of::WithBody, "The client stopped sending."),
-    ("409", Of::WithBody, "What was to be made is there already."),
+    ("409", Of::Change, "What is there already stands in the way."),
     ("413", Of::WithBody, "Beyond a limit."),
     ("415", Of::WithBody, "A content type or encoding that is not read."),
     ("429", Of::Keyed, "The key calls too often; Retry-After says when to come back."),
@@ -54,6 +56,7 @@ pub(super) fn finish(path: &str, method: &str, operation: &mut Value) {
         let applies = match of {
             Of::Every => true,
             Of::Keyed => !is_public,
+            Of::Change => method != "get",
             Of::WithBody => has_body,
         };
         if applies && !answers.contains_key(status) {
