@@ -162,6 +162,7 @@ fn bare(mut row: Value) -> Value {
         "projectId",
         "htmlPath",
         "lastUpdatedAt",
+        "promptId",
         "configId",
         "datasetId",
         "datasetRunId",

@@ -130,7 +130,11 @@ impl LangfuseClient {
     /// Fails on an address that is none, and if this machine's certificates cannot be read.
     pub fn new(access: Access, manners: Manners, pace: Box<dyn Pace>) -> Result<Self, ClientError> {
         let base = address(&access.url)?;
-        let builder = if is_loopback(&base) { http::on_this_machine() } else { http::anywhere() };
+        let builder = match (base.scheme(), is_loopback(&base)) {
+            ("http", true) => http::on_this_machine(),
+            (_, true) => http::anywhere().no_proxy(),
+            (_, false) => http::anywhere(),
+        };
         let http = builder
             .timeout(manners.timeout)
             // A redirected POST would arrive as a GET.

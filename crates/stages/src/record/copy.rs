@@ -189,7 +189,7 @@ pub async fn copy(
                     left_out.iter().for_each(|refused| witness.refused(part, refused));
                 }
                 Part::Prompts => {
-                    let left_out = keepsakes::prompts(route, &mut progress, &at).await?;
+                    let left_out = keepsakes::prompts(route, &mut progress).await?;
                     left_out.iter().for_each(|refused| witness.refused(part, refused));
                 }
                 Part::Traces | Part::Observations | Part::Scores => {

@@ -111,22 +111,21 @@ fn tier(theirs: TierView) -> TierRequest {
     }
 }
 
-/// Copies a slice of prompts, each with all its versions.
+/// Copies all prompts, each with all its versions.
 ///
 /// A prompt may refer to another, which must be there first: those that are refused are tried
 /// again as long as that helps.
 pub(super) async fn prompts(
     route: &Route<'_>,
     progress: &mut Progress,
-    at: &Position,
 ) -> Result<Vec<Refused>, CopyError> {
-    let slice = route.from.prompts(at).await?;
-    advance(progress, &slice);
+    let all_theirs = all(async |at| route.from.prompts(&at).await).await?;
+    progress.read = all_theirs.len() as u64;
     let Some(into) = route.into else {
         return Ok(Vec::new());
     };
     let known = all(async |at| into.prompts(&at).await).await?;
-    let mut waiting: Vec<&PromptMetaView> = slice.rows.iter().collect();
+    let mut waiting: Vec<&PromptMetaView> = all_theirs.iter().collect();
     loop {
         let mut refused = Vec::new();
         let mut still_waiting = Vec::new();
