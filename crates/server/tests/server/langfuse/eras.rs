@@ -156,13 +156,7 @@ fn spans(era: Era) -> Value {
         ("langfuse.observation.metadata.plan", json!(r#"{"deep":[true,null]}"#)),
     ]);
     let mut tool = of_trace.to_vec();
-    tool.extend([
-        ("name", json!("book")),
-        ("langfuse.observation.type", json!("tool")),
-        ("langfuse.observation.level", json!("ERROR")),
-        ("langfuse.observation.status_message", json!("no seats")),
-        ("langfuse.observation.input", json!("LIS")),
-    ]);
+    tool.extend(failed_tool());
     let resource = [
         ("langfuse.environment", json!("prod")),
         ("langfuse.release", json!("r1")),
@@ -179,6 +173,16 @@ fn spans(era: Era) -> Value {
             ],
         }],
     }]})
+}
+
+fn failed_tool() -> [(&'static str, Value); 5] {
+    [
+        ("name", json!("book")),
+        ("langfuse.observation.type", json!("tool")),
+        ("langfuse.observation.level", json!("ERROR")),
+        ("langfuse.observation.status_message", json!("no seats")),
+        ("langfuse.observation.input", json!("LIS")),
+    ]
 }
 
 fn scores() -> [Value; 3] {
