@@ -4,7 +4,7 @@ use crate::varint;
 
 /// How long things took: counts in buckets that grow by a constant factor.
 ///
-/// Sixteen buckets to the doubling, so a quantile is off by at most three percent. Counts are plain
+/// Sixteen buckets to the doubling, so a percentile is off by at most three percent. Counts are plain
 /// integers: what was added can be taken away again, which no sketch with a memory can do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram(BTreeMap<u16, i64>);
@@ -30,26 +30,24 @@ impl Histogram {
         self.0.values().sum()
     }
 
-    /// The latency in nanoseconds below which that share (0 to 1) lies; `None` when empty.
-    pub fn quantile(&self, share: f64) -> Option<i64> {
-        let total = self.total();
-        if total <= 0 {
-            return None;
-        }
-        #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-        let wanted = share.clamp(0.0, 1.0) * total as f64;
-        let mut below = 0.0;
+    /// The latency in nanoseconds that so many percent do not exceed; `None` when empty.
+    ///
+    /// Counted in whole numbers: 0.56 of 50 is a little more than 28 to a floating-point unit, and
+    /// the next value may be far away.
+    pub fn percentile(&self, percent: u8) -> Option<i64> {
+        let total = u64::try_from(self.total()).ok()?;
+        let wanted = total.saturating_mul(u64::from(percent.min(100))).div_ceil(100).max(1);
+        let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
+        let mut below = 0_i64;
         let mut last = None;
         for (bucket, count) in &self.0 {
-            #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-            let count = *count as f64;
-            below += count;
+            below = below.saturating_add(*count);
             last = Some(middle_of(*bucket));
-            if below >= wanted && count > 0.0 {
+            if below >= wanted && *count > 0 {
                 break;
             }
         }
-        last
+        last.filter(|_| total > 0)
     }
 
     /// Compact bytes for keeping.
@@ -112,10 +110,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_quantile_is_within_three_percent(nanos in 0i64..i64::MAX / 2) {
+        fn a_percentile_is_within_three_percent(nanos in 0i64..i64::MAX / 2) {
             let mut histogram = Histogram::default();
             histogram.add(nanos, 1);
-            let middle = histogram.quantile(0.5).unwrap();
+            let middle = histogram.percentile(50).unwrap();
             let off = (middle - nanos).unsigned_abs();
             prop_assert!(off <= nanos.unsigned_abs() / 31 + 1, "{nanos} shown as {middle}");
         }
@@ -132,16 +130,16 @@ mod tests {
 
         #[test]
         fn garbage_decodes_to_something(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
-            Histogram::decode(&bytes).quantile(0.99);
+            Histogram::decode(&bytes).percentile(99);
         }
     }
 
     #[test]
-    fn quantiles_follow_the_order() {
+    fn percentiles_follow_the_order() {
         let mut histogram = Histogram::default();
         (1..=100).for_each(|ms| histogram.add(ms * 1_000_000, 1));
-        let p50 = histogram.quantile(0.5).unwrap() / 1_000_000;
-        let p99 = histogram.quantile(0.99).unwrap() / 1_000_000;
+        let p50 = histogram.percentile(50).unwrap() / 1_000_000;
+        let p99 = histogram.percentile(99).unwrap() / 1_000_000;
         assert!((48..=52).contains(&p50) && (96..=102).contains(&p99), "{p50} {p99}");
     }
 }

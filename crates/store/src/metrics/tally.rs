@@ -149,9 +149,7 @@ impl Tally {
             Self::Average(sum) => number(sum.mean()),
             Self::Min(value) | Self::Max(value) => number(value),
             Self::Percentile(percent, values) => number(percentile(percent, values)),
-            Self::Bucketed(percent, buckets) => {
-                number(buckets.quantile(f64::from(percent) / 100.0).map(seconds))
-            }
+            Self::Bucketed(percent, buckets) => number(buckets.percentile(percent).map(seconds)),
             Self::Histogram(bins, values) => histogram(bins, &values),
         }
     }
@@ -264,6 +262,16 @@ mod tests {
         assert_eq!((bins[0].lower, bins[3].upper), (0.0, 4.0));
         let same = figure(Aggregation::Histogram { bins: 4 }, &[7.0, 7.0]);
         assert_eq!(same, Figure::Histogram(vec![Bin { lower: 7.0, upper: 7.0, count: 2 }]));
+    }
+
+    #[test]
+    fn ranks_are_whole_numbers() {
+        let values: Vec<f64> = (1..=50).map(|n| if n <= 28 { 1.0 } else { 1_000.0 }).collect();
+        let mut rough = Tally::summed(Aggregation::Percentile(56));
+        values.iter().for_each(|value| rough.add(Value::Number(*value)));
+        let Figure::Number(rough) = rough.figure() else { panic!("no figure") };
+        assert!(rough < 2.0, "{rough}");
+        check(Aggregation::Percentile(56), &values, Some(1.0));
     }
 
     proptest! {

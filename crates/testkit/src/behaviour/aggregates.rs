@@ -19,7 +19,7 @@ pub const ALL: &[Behaviour] = &[
     ("conditions are answered by a scan", |s| Box::pin(conditions_scan(s))),
     ("dashboards are answered by rollups", |s| Box::pin(dashboards_do_not_scan(s))),
     ("too many names become one", |s| Box::pin(too_many_names(s))),
-    ("latencies have quantiles", |s| Box::pin(quantiles(s))),
+    ("latencies have percentiles", |s| Box::pin(percentiles(s))),
     ("nothing sums to nothing", |s| Box::pin(nothing(s))),
 ];
 
@@ -198,16 +198,16 @@ async fn too_many_names(store: Telemetry) {
     assert_eq!(first.sums.count, 2);
 }
 
-async fn quantiles(store: Telemetry) {
+async fn percentiles(store: Telemetry) {
     let shop = project("shop");
     let steps = (1..=100).map(|n| tool(&format!("o{n}")).of("t").lasting(0, n));
     store.record(batch(&shop).with_all(steps).build()).await.unwrap();
     let answer = ask::sums(&store, ask::all_sums(&shop, &[], Step::Whole)).await;
     let latency = &answer.groups[0].sums.latency;
-    for (share, millis) in [(0.5, 50.0), (0.95, 95.0), (0.99, 99.0)] {
+    for (percent, millis) in [(50, 50.0), (95, 95.0), (99, 99.0)] {
         #[expect(clippy::cast_precision_loss, reason = "a tenth of a second fits")]
-        let read = latency.quantile(share).unwrap() as f64 / 1e6;
-        assert!((read / millis - 1.0_f64).abs() < 0.04, "{share}: {read} instead of {millis}");
+        let read = latency.percentile(percent).unwrap() as f64 / 1e6;
+        assert!((read / millis - 1.0_f64).abs() < 0.04, "p{percent}: {read} instead of {millis}");
     }
 }
 
