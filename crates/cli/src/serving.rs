@@ -11,6 +11,7 @@ use ratchet_server::stop::Stop;
 use ratchet_store::catalog::{KeyPair, NewKey, Role};
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
+use ratchet_web::{Web, web};
 use tokio::net::TcpListener;
 
 use crate::config::Config;
@@ -73,12 +74,22 @@ impl Server {
 
     /// Serves until told to stop, then finishes what is under way and closes the folder.
     pub(crate) async fn run(self, stop: Stop) -> anyhow::Result<()> {
-        let pages = ratchet_web::pages();
+        let pages = ratchet_web::pages(pages_of(&self.app));
         ratchet_server::run::run(self.app, self.listeners, pages, stop).await?;
         self.folder.close().await.context("cannot close the data folder")?;
         tracing::info!("stopped");
         Ok(())
     }
+}
+
+/// What the pages reach: the same folder and clock as the APIs.
+fn pages_of(app: &App) -> Web {
+    let access = match &app.settings.access {
+        Access::Keys => web::Access::People,
+        Access::Open(project) => web::Access::Open(project.clone()),
+    };
+    let clock = app.clock.clone();
+    Web::new(app.store.clone(), access, move || clock.now())
 }
 
 impl Bound {

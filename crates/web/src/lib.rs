@@ -1,29 +1,32 @@
-//! Every page. For now there are two: one says that the server works and how to reach it, the other
-//! describes its API.
+//! Every page, and the visual language.
+//!
+//! Knows neither SQL nor wire formats. A page is a handler that takes a [`place::Place`], asks the
+//! store, and returns a [`frame::Page`] made of [`components`]. First paint needs no script.
 
+/// What every page can reach.
+pub mod web;
+/// Who is looking.
+pub mod visitor;
+/// Which part of a project they look at; lives in the URL.
+pub mod scope;
+/// Where they are: the project, the part of it, and the way to other pages.
+pub mod place;
+/// What is around every page.
+pub mod frame;
+/// Hourly sums of what is in scope.
+pub mod sums;
+/// What went wrong, as a page.
+pub mod refusal;
+/// What pages are made of.
+pub mod components;
+/// Style and scripts.
+pub mod assets;
+/// What browsers may do with a page.
+mod policy;
+/// One file for each page.
+mod pages;
 /// The API's description.
 mod docs;
 
-use axum::Router;
-use axum::response::Html;
-use axum::routing::get;
-
-/// The pages, to be merged with the server's routes.
-pub fn pages() -> Router {
-    Router::new().route("/", get(home)).merge(docs::pages())
-}
-
-async fn home() -> Html<&'static str> {
-    Html(include_str!("home.html"))
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_page_needs_nothing_from_elsewhere() {
-        let page = include_str!("home.html");
-        assert!(page.starts_with("<!doctype html>"));
-        assert!(!page.contains("http://") && !page.contains("https://"), "no foreign assets");
-        assert!(!page.contains("<script"), "first paint needs no script");
-    }
-}
+pub use pages::pages;
+pub use web::Web;

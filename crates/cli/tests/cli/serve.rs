@@ -261,11 +261,17 @@ fn a_wrong_price_file_is_named() {
 }
 
 #[test]
-fn the_front_page_says_that_it_works() {
+fn the_front_page_leads_to_the_first_project() {
     let data = tempfile::tempdir().unwrap();
-    let running = server(data.path()).start();
-    let page = running.send(http::get("/")).text();
-    assert!(page.contains("Ratchet is running"), "{page}");
+    let running = server(data.path()).arg("--no-auth").start();
+    let front = running.send(http::get("/"));
+    assert_eq!(front.status, 303);
+    let home = front.header("location").unwrap().to_owned();
+    let page = running.send(http::get(&home));
+    assert_eq!(page.status, 200);
+    assert!(page.text().contains("Waiting for the first span"), "{}", page.text());
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
 }
 
 #[test]

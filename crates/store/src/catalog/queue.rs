@@ -212,6 +212,20 @@ impl Catalog {
         .await
     }
 
+    /// Counts what waits for someone to look at it, in all queues of a project.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn waiting_items(&self, project: ProjectId) -> StoreResult<u64> {
+        let sql = "SELECT count(*) FROM annotation_item WHERE project = $1 AND status = $2";
+        self.transact(move |tx| {
+            let waiting = ItemStatus::Pending.as_str();
+            let counted = tx.one(sql, &[(&project).into(), waiting.into()], |row| row.get(0))?;
+            Ok(counted.unwrap_or_default())
+        })
+        .await
+    }
+
     /// Returns an item of a queue.
     ///
     /// # Errors

@@ -1,0 +1,75 @@
+//! Style and scripts: few files, compiled in, kept by browsers until the next build.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::LazyLock;
+
+use axum::Router;
+use axum::extract::Path;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+
+use crate::refusal::Refusal;
+use crate::web::Web;
+
+/// The style sheet, its parts in order.
+const STYLE: &str = concat!(
+    include_str!("assets/tokens.css"),
+    include_str!("assets/base.css"),
+    include_str!("assets/frame.css"),
+    include_str!("assets/components.css"),
+    include_str!("assets/pages.css"),
+);
+
+/// Every file by name.
+const FILES: &[(&str, &str)] = &[
+    ("ratchet.css", STYLE),
+    ("ratchet.js", include_str!("assets/ratchet.js")),
+    ("keys.js", include_str!("assets/keys.js")),
+    ("home.js", include_str!("assets/home.js")),
+    ("icon.svg", include_str!("assets/icon.svg")),
+];
+
+/// Changes with any of the files, so that browsers may keep them forever.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let mut hasher = DefaultHasher::new();
+    FILES.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+});
+
+/// The address of a file.
+pub fn address(name: &str) -> String {
+    format!("/assets/{}/{name}", *VERSION)
+}
+
+pub(crate) fn routes() -> Router<Web> {
+    Router::new().route("/assets/{version}/{name}", get(serve))
+}
+
+async fn serve(Path((_, name)): Path<(String, String)>) -> Result<Response, Refusal> {
+    let file = FILES.iter().find(|(known, _)| *known == name);
+    let (name, text) = file.ok_or_else(|| Refusal::not_there("file"))?;
+    let kind = match name.rsplit('.').next() {
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        _ => "text/javascript; charset=utf-8",
+    };
+    let keep = "public, max-age=31536000, immutable";
+    Ok(([(CONTENT_TYPE, kind), (CACHE_CONTROL, keep)], *text).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_need_nothing_from_elsewhere_and_write_no_markup() {
+        for (name, text) in FILES {
+            let text = text.replace("http://www.w3.org/", "");
+            assert!(!text.contains("http:") && !text.contains("https:"), "{name}: no other host");
+            for way_around in ["outerHTML", "insertAdjacentHTML", "document.write", "eval("] {
+                assert!(!text.contains(way_around), "{name}: {way_around} would not escape");
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+// What every page does once it stands: theme, menus, dialogs, copying, selection, toasts.
+import "./keys.js";
+
+const root = document.documentElement;
+
+/** Says a short word in the corner. */
+export function toast(text) {
+  const note = document.createElement("div");
+  note.className = "toast";
+  note.textContent = text;
+  document.getElementById("toasts")?.append(note);
+  setTimeout(() => note.remove(), 4000);
+}
+
+function switchTheme() {
+  const isDark = root.dataset.theme
+    ? root.dataset.theme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = isDark ? "light" : "dark";
+  document.cookie = `theme=${root.dataset.theme}; path=/; max-age=31536000; samesite=lax`;
+}
+
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast("Copied");
+  } catch {
+    toast("The browser did not let us copy");
+  }
+}
+
+document.addEventListener("click", (event) => {
+  const target = event.target.closest("[data-theme-switch], [data-copy], [data-open], [data-close]");
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+  if (!target) return;
+  if ("themeSwitch" in target.dataset) switchTheme();
+  else if ("copy" in target.dataset) copy(target.dataset.copy);
+  else if ("open" in target.dataset) document.getElementById(target.dataset.open)?.showModal();
+  else target.closest("dialog")?.close();
+});
+
+document.addEventListener("change", (event) => {
+  const all = event.target.closest("[data-select-all]");
+  if (all) {
+    for (const box of all.closest("table").querySelectorAll("tbody input[name=id]")) box.checked = all.checked;
+  }
+  const table = event.target.closest("table[data-rows]");
+  if (!table) return;
+  const chosen = table.querySelectorAll("tbody input[name=id]:checked").length;
+  for (const bar of document.querySelectorAll("[data-selection]")) {
+    bar.hidden = chosen === 0;
+    const count = bar.querySelector("[data-selected]");
+    if (count) count.textContent = String(chosen);
+  }
+});
+
+for (const note of document.querySelectorAll("[data-toast]")) {
+  toast(note.textContent);
+  note.remove();
+}

@@ -1,0 +1,26 @@
+//! What pages are made of. Each part is a function from data to markup, and stands in the gallery.
+
+/// Small drawings.
+pub mod icon;
+/// Numbers, times and money as people read them.
+pub mod figure;
+/// Words with a meaning: kinds of steps, levels, who decided.
+pub mod badge;
+/// A number with its unit, its interval and where it came from.
+pub mod stat;
+/// Rows and columns.
+pub mod table;
+/// Drawings of numbers.
+pub mod chart;
+/// Texts to copy.
+pub mod copy;
+/// What will be here once there is something.
+pub mod empty;
+/// Short words that come and go.
+pub mod toast;
+/// Questions that must be answered first.
+pub mod dialog;
+/// Recorded JSON, to open and close.
+pub mod json;
+/// What changed between two texts.
+pub mod diff;

@@ -1,0 +1,180 @@
+//! Numbers, times and money as people read them, with the exact value one hover away.
+
+use maud::{Markup, html};
+use ratchet_core::money::Money;
+use ratchet_core::time::Timestamp;
+
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/// A count: `950`, `12.3 k`, `4.0 M`.
+pub fn count(n: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    let short = |unit: f64| n as f64 / unit;
+    match n {
+        0..=9_999 => grouped(n),
+        10_000..=999_949 => format!("{:.1} k", short(1e3)),
+        999_950..=999_949_999 => format!("{:.1} M", short(1e6)),
+        _ => format!("{:.1} G", short(1e9)),
+    }
+}
+
+/// All digits, in groups of three: `1,234,567`.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A length of time: `340 µs`, `12 ms`, `1.24 s`, `3 m 05 s`, `2 h 10 m`, `3 d 4 h`.
+pub fn duration(nanos: i64) -> String {
+    let sign = if nanos < 0 { "-" } else { "" };
+    let nanos = nanos.unsigned_abs();
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    let in_units = |unit: u64| nanos as f64 / unit as f64;
+    let seconds = nanos / 1_000_000_000;
+    let text = match nanos {
+        0 => "0 ms".to_owned(),
+        1..=999 => format!("{nanos} ns"),
+        1_000..=999_999 => format!("{:.0} µs", in_units(1_000)),
+        1_000_000..=9_999_999 => format!("{:.1} ms", in_units(1_000_000)),
+        10_000_000..=999_499_999 => format!("{:.0} ms", in_units(1_000_000)),
+        999_500_000..=59_994_999_999 => format!("{:.2} s", in_units(1_000_000_000)),
+        _ if seconds < 3_600 => format!("{} m {:02} s", seconds / 60, seconds % 60),
+        _ if seconds < 86_400 => format!("{} h {:02} m", seconds / 3_600, seconds % 3_600 / 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3_600),
+    };
+    format!("{sign}{text}")
+}
+
+/// An amount of money: `$0`, `<$0.0001`, `$0.0123`, `$12.30`, `$1,234`.
+pub fn money(amount: Money) -> String {
+    let dollars = amount.dollars();
+    match dollars.abs() {
+        0.0 => "$0".to_owned(),
+        least if least < 0.000_1 => "<$0.0001".to_owned(),
+        small if small < 1.0 => format!("${dollars:.4}"),
+        middle if middle < 1_000.0 => format!("${dollars:.2}"),
+        _ => {
+            let whole = u64::try_from(amount.pico() / 1_000_000_000_000).unwrap_or_default();
+            format!("${}", grouped(whole))
+        }
+    }
+}
+
+/// A cost, or that nobody knows it: unknown is not free.
+pub fn cost(cost: Option<Money>) -> Markup {
+    html! {
+        @match cost {
+            Some(amount) => { span title={ "$" (amount.dollars()) } { (money(amount)) } },
+            None => { span.muted title="no price is known for the model" { "unknown" } },
+        }
+    }
+}
+
+/// A share: `12 %`, `0.4 %`.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent != 0.0 && percent.abs() < 9.95 {
+        format!("{percent:.1} %")
+    } else {
+        format!("{percent:.0} %")
+    }
+}
+
+/// Bytes: `512 B`, `1.5 kB`, `20 MB`.
+pub fn bytes(n: usize) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    let short = |unit: f64| n as f64 / unit;
+    match n {
+        0..=999 => format!("{n} B"),
+        1_000..=999_949 => format!("{:.1} kB", short(1e3)),
+        _ => format!("{:.1} MB", short(1e6)),
+    }
+}
+
+/// A number of no particular unit, as short as it can be: `0.85`, `12`, `1234.5`.
+pub fn number(value: f64) -> String {
+    let text = format!("{value:.3}");
+    let short = text.trim_end_matches('0').trim_end_matches('.');
+    if short.is_empty() || short == "-0" { "0".to_owned() } else { short.to_owned() }
+}
+
+/// A moment: `15 Nov 10:33:17`, with the exact time on hover.
+pub fn moment(at: Timestamp) -> Markup {
+    let exact = at.to_string();
+    html! { time datetime=(exact) title=(exact) { (short_moment(at)) } }
+}
+
+/// A moment without markup: `15 Nov 10:33:17`, in UTC.
+pub fn short_moment(at: Timestamp) -> String {
+    let exact = at.to_string();
+    let part = |range: std::ops::Range<usize>| exact.get(range).unwrap_or_default();
+    let month =
+        part(5..7).parse::<usize>().ok().and_then(|month| MONTHS.get(month.wrapping_sub(1)));
+    let day = part(8..10).trim_start_matches('0');
+    format!("{day} {} {}", month.unwrap_or(&""), part(11..19))
+}
+
+/// How long ago: `now`, `5 m ago`, `3 h ago`, `2 d ago`, with the exact time on hover.
+pub fn ago(at: Timestamp, now: Timestamp) -> Markup {
+    let exact = at.to_string();
+    let minutes = now.since(at) / 60_000_000_000;
+    let text = match minutes {
+        i64::MIN..=0 => "now".to_owned(),
+        1..=59 => format!("{minutes} m ago"),
+        60..=1_439 => format!("{} h ago", minutes / 60),
+        _ => format!("{} d ago", minutes / 1_440),
+    };
+    html! { time datetime=(exact) title=(exact) { (text) } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_keep_three_digits() {
+        let all = [0, 999, 1_000, 9_999, 12_345, 999_949, 1_000_000, 4_000_000_000].map(count);
+        assert_eq!(all, ["0", "999", "1,000", "9,999", "12.3 k", "999.9 k", "1.0 M", "4.0 G"]);
+    }
+
+    #[test]
+    fn durations_fit_their_size() {
+        let all = [0, 900, 340_000, 1_240_000, 12_000_000, 1_240_000_000, 185_000_000_000];
+        let expected = ["0 ms", "900 ns", "340 µs", "1.2 ms", "12 ms", "1.24 s", "3 m 05 s"];
+        assert_eq!(all.map(duration), expected);
+        assert_eq!(duration(7_800_000_000_000), "2 h 10 m");
+        assert_eq!(duration(273_600_000_000_000), "3 d 4 h");
+        assert_eq!(duration(-12_000_000), "-12 ms");
+        assert_eq!(duration(i64::MIN), "-106751 d 23 h");
+    }
+
+    #[test]
+    fn money_is_never_rounded_to_nothing() {
+        let dollars = |amount| money(Money::from_dollars(amount).unwrap());
+        assert_eq!(dollars(0.0), "$0");
+        assert_eq!(dollars(0.000_01), "<$0.0001");
+        assert_eq!(dollars(0.012_34), "$0.0123");
+        assert_eq!(dollars(12.3), "$12.30");
+        assert_eq!(dollars(123_456.7), "$123,456");
+    }
+
+    #[test]
+    fn moments_read_like_a_diary() {
+        let at = Timestamp::parse("2026-11-05T10:33:17.123Z").unwrap();
+        assert_eq!(short_moment(at), "5 Nov 10:33:17");
+    }
+
+    #[test]
+    fn numbers_lose_their_zeros() {
+        let all = [0.0, -0.000_1, 0.85, 12.0, 1234.5].map(number);
+        assert_eq!(all, ["0", "0", "0.85", "12", "1234.5"]);
+    }
+}

@@ -1,0 +1,79 @@
+use maud::{Markup, html};
+
+use super::chart;
+
+/// A number that people look at first: what it is, how much, and compared with what.
+#[derive(Clone, Debug, Default)]
+pub struct Stat {
+    /// What is counted.
+    pub label: String,
+    /// How much, with its unit; what is missing where it cannot be told.
+    pub value: Value,
+    /// Compared with what, in words: `+12 % on the 7 days before`.
+    pub change: Option<String>,
+    /// How it went over time.
+    pub course: Vec<f64>,
+    /// Where it leads.
+    pub link: Option<String>,
+}
+
+/// How much.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// So much.
+    Known {
+        /// The number with its unit.
+        text: String,
+        /// Between what it lies: `± 5`, `0.71 to 0.80`.
+        interval: Option<String>,
+        /// Where it came from and of how many: `hourly sums, n = 1,204`.
+        provenance: String,
+    },
+    /// It cannot be told yet, and what is missing.
+    CannotTell(String),
+}
+
+impl Default for Value {
+    fn default() -> Self {
+        Self::CannotTell("nothing was asked".to_owned())
+    }
+}
+
+impl Value {
+    /// A number without an interval.
+    pub fn of(text: impl Into<String>, provenance: impl Into<String>) -> Self {
+        Self::Known { text: text.into(), interval: None, provenance: provenance.into() }
+    }
+}
+
+/// Draws a number.
+pub fn stat(stat: &Stat) -> Markup {
+    let inside = html! {
+        span.stat-label { (stat.label) }
+        @match &stat.value {
+            Value::Known { text, interval, provenance } => {
+                span.stat-value title=(provenance) {
+                    (text)
+                    @if let Some(interval) = interval { small { (interval) } }
+                }
+            },
+            Value::CannotTell(missing) => {
+                span.stat-value.unknown { "Cannot tell yet" }
+                span.stat-change { (missing) }
+            },
+        }
+        @if let Some(change) = &stat.change { span.stat-change { (change) } }
+        @if stat.course.len() > 1 { (chart::spark(&stat.course, &stat.label)) }
+    };
+    html! {
+        @match &stat.link {
+            Some(link) => { a.stat href=(link) { (inside) } },
+            None => { div.stat { (inside) } },
+        }
+    }
+}
+
+/// Numbers side by side.
+pub fn row(stats: &[Stat]) -> Markup {
+    html! { div.stats { @for one in stats { (stat(one)) } } }
+}

@@ -1,0 +1,290 @@
+//! What is around every page: the rail with the loop, the bar with the scope, the head.
+
+use maud::{DOCTYPE, Markup, Render, html};
+
+use crate::assets;
+use crate::components::icon::{Icon, icon};
+use crate::place::{Link, Place, Theme};
+use crate::scope::Span;
+
+/// A page, before the frame is put around it.
+#[derive(Debug)]
+pub(crate) struct Page {
+    /// Which entry of the rail it belongs to.
+    pub(crate) section: Section,
+    /// What stands above it and how to get there, from the project down.
+    pub(crate) crumbs: Vec<(String, Link)>,
+    /// What it is called.
+    pub(crate) title: String,
+    /// One line in words, written from the data.
+    pub(crate) summary: Markup,
+    /// The one thing to do.
+    pub(crate) action: Markup,
+    /// What it shows.
+    pub(crate) body: Markup,
+}
+
+impl Page {
+    /// A page that says nothing yet but its name.
+    pub(crate) fn new(section: Section, title: impl Into<String>) -> Self {
+        let nothing = Markup::default;
+        let (crumbs, title) = (Vec::new(), title.into());
+        Self { section, crumbs, title, summary: nothing(), action: nothing(), body: nothing() }
+    }
+
+    /// The whole document.
+    pub(crate) fn show(&self, place: &Place) -> Markup {
+        let title = format!("{} · {}", self.title, place.project.name);
+        let body = html! {
+            a.skip href="#main" { "Skip to content" }
+            (rail(place, self.section))
+            (bar(place))
+            main #main tabindex="-1" {
+                header.head {
+                    (self.breadcrumbs())
+                    div.head-line {
+                        h1 { (self.title) }
+                        p.summary { (self.summary) }
+                        div.actions { (self.action) }
+                    }
+                }
+                (self.body)
+            }
+            (crate::components::toast::place())
+        };
+        document(&title, place.theme, &body)
+    }
+
+    fn breadcrumbs(&self) -> Markup {
+        html! {
+            @if !self.crumbs.is_empty() {
+                nav.crumbs aria-label="Breadcrumbs" {
+                    @for (name, link) in &self.crumbs { a href=(link) { (name) } }
+                }
+            }
+        }
+    }
+}
+
+/// A page without a project: errors, signing in.
+pub fn bare(title: &str, body: &Markup) -> Markup {
+    let body = html! {
+        main.bare #main {
+            p.brand { (icon(Icon::Ratchet)) "Ratchet" }
+            h1 { (title) }
+            (body)
+        }
+    };
+    document(title, None, &body)
+}
+
+/// The page that shows every component.
+pub(crate) fn gallery(body: &Markup) -> Markup {
+    let body = html! { main.alone #main { h1 { "Gallery" } (body) } };
+    document("Gallery", None, &body)
+}
+
+fn document(title: &str, theme: Option<Theme>, body: &Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" data-theme=[theme.map(Theme::as_str)] {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " · Ratchet" }
+                link rel="icon" href=(assets::address("icon.svg")) type="image/svg+xml";
+                link rel="stylesheet" href=(assets::address("ratchet.css"));
+                script type="module" src=(assets::address("ratchet.js")) {}
+            }
+            body { (body) }
+        }
+    }
+}
+
+/// An entry of the rail. The stages of the loop are its headings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the page of the same name")]
+pub enum Section {
+    Home,
+    Traces,
+    Observations,
+    Sessions,
+    Users,
+    Scores,
+    Queues,
+    Datasets,
+    Prompts,
+    Dashboards,
+    Settings,
+}
+
+impl Section {
+    /// The rail from top to bottom: each stage of the loop with its pages.
+    const RAIL: [(Option<&'static str>, &'static [Self]); 7] = [
+        (None, &[Self::Home]),
+        (Some("Record"), &[Self::Traces, Self::Observations, Self::Sessions, Self::Users]),
+        (Some("Score"), &[Self::Scores]),
+        (Some("Review"), &[Self::Queues]),
+        (Some("Gate"), &[Self::Datasets]),
+        (Some("Promote"), &[Self::Prompts]),
+        (Some("Look"), &[Self::Dashboards, Self::Settings]),
+    ];
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Home => "Home",
+            Self::Traces => "Traces",
+            Self::Observations => "Observations",
+            Self::Sessions => "Sessions",
+            Self::Users => "Users",
+            Self::Scores => "Scores",
+            Self::Queues => "Queues",
+            Self::Datasets => "Datasets",
+            Self::Prompts => "Prompts",
+            Self::Dashboards => "Dashboards",
+            Self::Settings => "Settings",
+        }
+    }
+
+    /// Its place in the address; none for the start of a project.
+    pub const fn segment(self) -> Option<&'static str> {
+        match self {
+            Self::Home => None,
+            Self::Traces => Some("traces"),
+            Self::Observations => Some("observations"),
+            Self::Sessions => Some("sessions"),
+            Self::Users => Some("users"),
+            Self::Scores => Some("scores"),
+            Self::Queues => Some("queues"),
+            Self::Datasets => Some("datasets"),
+            Self::Prompts => Some("prompts"),
+            Self::Dashboards => Some("dashboards"),
+            Self::Settings => Some("settings"),
+        }
+    }
+
+    const fn icon(self) -> Icon {
+        match self {
+            Self::Home => Icon::Home,
+            Self::Traces => Icon::Trace,
+            Self::Observations => Icon::Observation,
+            Self::Sessions => Icon::Session,
+            Self::Users => Icon::User,
+            Self::Scores => Icon::Score,
+            Self::Queues => Icon::Queue,
+            Self::Datasets => Icon::Dataset,
+            Self::Prompts => Icon::Prompt,
+            Self::Dashboards => Icon::Dashboard,
+            Self::Settings => Icon::Settings,
+        }
+    }
+
+    /// The way there.
+    pub fn link(self, place: &Place) -> Link {
+        place.to(self.segment().as_slice())
+    }
+}
+
+fn rail(place: &Place, current: Section) -> Markup {
+    html! {
+        nav.rail aria-label="Pages" {
+            a.brand href=(Section::Home.link(place)) { (icon(Icon::Ratchet)) span { "Ratchet" } }
+            @for (stage, sections) in Section::RAIL {
+                @if let Some(stage) = stage { p.stage { (stage) } }
+                ul {
+                    @for section in sections {
+                        li {
+                            a href=(section.link(place))
+                              aria-current=[(*section == current).then_some("page")] {
+                                (icon(section.icon())) span { (section.name()) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn bar(place: &Place) -> Markup {
+    html! {
+        header.bar {
+            (menu("Project", &place.project.name, &html! {
+                @for project in &place.projects {
+                    a href=(Link::to_project(&project.id, &[]).in_scope(&place.scope))
+                      aria-current=[(project.id == place.project.id).then_some("true")] {
+                        (project.name)
+                    }
+                }
+            }))
+            (environment_menu(place))
+            (span_menu(place))
+            div.bar-end {
+                button.find type="button" data-palette aria-keyshortcuts="Control+K" {
+                    (icon(Icon::Find)) span { "Find" } kbd { "Ctrl K" }
+                }
+                button.quiet type="button" data-help aria-keyshortcuts="?" title="Keyboard help (?)" {
+                    (icon(Icon::Help)) span.sr { "Keyboard help" }
+                }
+                button.quiet type="button" data-theme-switch title="Light or dark" {
+                    (icon(Icon::Theme)) span.sr { "Light or dark" }
+                }
+                (menu("You", &place.visitor.name, &html! {
+                    a href=(Section::Settings.link(place)) { "Settings" }
+                    a href="/api/docs" { "API" }
+                    a href="/ui/gallery" { "Gallery" }
+                }))
+            }
+        }
+    }
+}
+
+fn environment_menu(place: &Place) -> Markup {
+    let chosen = place.scope.environment.as_deref();
+    let here = place.here().without("cursor");
+    menu(
+        "Environment",
+        chosen.unwrap_or("all environments"),
+        &html! {
+            a href=(here.clone().without("env")) aria-current=[chosen.is_none().then_some("true")] {
+                "all environments"
+            }
+            @for environment in &place.environments {
+                a href=(here.clone().with("env", environment))
+                  aria-current=[(chosen == Some(environment)).then_some("true")] { (environment) }
+            }
+        },
+    )
+}
+
+fn span_menu(place: &Place) -> Markup {
+    let here = place.here().without("cursor");
+    menu(
+        "Time",
+        &place.scope.span.label(),
+        &html! {
+            @for span in Span::CHOICES {
+                a href=(here.clone().with("range", span.word()))
+                  aria-current=[(span == place.scope.span).then_some("true")] { (span.label()) }
+            }
+        },
+    )
+}
+
+/// A choice that needs no script: what is chosen now, and links to everything else.
+fn menu(what: &str, chosen: &str, choices: &Markup) -> Markup {
+    html! {
+        details.menu {
+            summary aria-label={ (what) ": " (chosen) } { (chosen) (icon(Icon::Down)) }
+            div.menu-list { (choices) }
+        }
+    }
+}
+
+impl Render for Link {
+    fn render_to(&self, buffer: &mut String) {
+        self.to_string().render_to(buffer);
+    }
+}

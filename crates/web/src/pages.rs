@@ -1,0 +1,67 @@
+//! One file for each page, in the order of the rail.
+
+/// The loop with today's numbers.
+mod home;
+/// Every component, alive.
+mod gallery;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::Uri;
+use axum::middleware::from_fn;
+use axum::response::Redirect;
+use axum::routing::get;
+
+use crate::place::Link;
+use crate::refusal::{PageResult, Refusal};
+use crate::visitor::Visitor;
+use crate::web::{Access, Web};
+use crate::{assets, docs, policy};
+
+/// Addresses that people type without a project; they lead to the first one.
+const SHORT: [&str; 10] = [
+    "traces",
+    "observations",
+    "sessions",
+    "users",
+    "scores",
+    "queues",
+    "datasets",
+    "prompts",
+    "dashboards",
+    "settings",
+];
+
+/// Every page, to be merged with the server's routes.
+pub fn pages(web: Web) -> Router {
+    let short = SHORT.iter().fold(Router::new(), |router, name| {
+        router.route(&format!("/{name}"), get(to_first_project))
+    });
+    short
+        .route("/", get(to_first_project))
+        .merge(assets::routes())
+        .merge(gallery::routes())
+        .merge(home::routes())
+        .fallback(not_found)
+        .with_state(web)
+        .merge(docs::pages())
+        .layer(from_fn(policy::apply))
+}
+
+/// Leads to the same page of the project that the visitor sees first.
+async fn to_first_project(State(web): State<Web>, uri: Uri) -> PageResult<Redirect> {
+    let visitor = Visitor::identify(&web)?;
+    let projects = visitor.projects(&web).await?;
+    let preferred = match &web.access {
+        Access::Open(project) => projects.iter().find(|known| known.id == *project),
+        Access::People => None,
+    };
+    let project = preferred.or(projects.first()).ok_or_else(|| Refusal::not_there("project"))?;
+    let segments: Vec<&str> = uri.path().split('/').filter(|part| !part.is_empty()).collect();
+    Ok(Redirect::to(&Link::to_project(&project.id, &segments).to_string()))
+}
+
+async fn not_found(uri: Uri) -> Refusal {
+    let path = ratchet_core::limit::elide(uri.path(), 200);
+    Refusal::NotFound(format!("there is no page at {path}"))
+}

@@ -1,0 +1,158 @@
+//! Every component, alive: what a page may be made of, and how it looks.
+
+use axum::Router;
+use axum::routing::get;
+use maud::{Markup, html};
+use ratchet_core::observation::{Level, ObservationKind};
+use ratchet_core::time::Timestamp;
+
+use crate::components::badge::{self, Decider};
+use crate::components::chart::{self, Form, OverTime, Series};
+use crate::components::icon::{Icon, icon};
+use crate::components::stat::{self, Stat, Value};
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{copy, dialog, diff, empty, figure, json, toast};
+use crate::frame;
+use crate::web::Web;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new().route("/ui/gallery", get(show))
+}
+
+async fn show() -> Markup {
+    let part = |title: &str, body: Markup| html! { section { h2 { (title) } (body) } };
+    let body = html! {
+        p.muted { "Colour has a meaning: blue was decided by code, orange by a model, green by a "
+            "person. Everything below is the component itself." }
+        div.gallery {
+            (part("Colours", colours()))
+            (part("Drawings", icons()))
+            (part("Badges", badges()))
+            (part("Buttons", buttons()))
+            (part("Numbers", stats()))
+            (part("Charts", charts()))
+            (part("Table", rows()))
+            (part("JSON", json::json(SAMPLE)))
+            (part("Difference", diff::diff("Answer briefly.\nCite the policy.", "Answer kindly.\nCite the policy.")))
+            (part("Nothing here yet", empty::empty("Scores will appear here.", &copy::snippet("ratchet score"))))
+            (part("Dialog and toast", html! {
+                (dialog::opener("sample", "Open a dialog"))
+                (dialog::dialog("sample", "Delete 3 traces?", &html! {
+                    p { "They are gone for good, with their scores." }
+                    form method="dialog" { button.button.danger { "Delete" } }
+                }))
+                (toast::toast("This is a toast"))
+                (toast::place())
+            }))
+        }
+    };
+    frame::gallery(&body)
+}
+
+const SAMPLE: &str = r#"{"role": "assistant", "content": [{"type": "text", "text": "Refunded."}], "usage": {"input": 812, "output": 41}, "done": true}"#;
+
+fn colours() -> Markup {
+    html! {
+        div.swatches {
+            @for by in [Decider::Code, Decider::Model, Decider::Human] {
+                (badge::decided(by, by.class()))
+            }
+            @for hue in 0..6 { span class={ "hue-" (hue) } { "series " (hue + 1) } }
+        }
+    }
+}
+
+fn icons() -> Markup {
+    html! {
+        div.icons { @for (one, _) in Icon::DRAWN { span { (icon(one)) " " (format!("{one:?}")) } } }
+    }
+}
+
+fn badges() -> Markup {
+    html! {
+        p.badges {
+            @for level in Level::ALL { (badge::level(level)) }
+            (badge::tag("refunds"))
+            (badge::tag("a tag that is far too long to be shown whole"))
+        }
+        p { @for kind in ObservationKind::ALL { (badge::glyph(kind)) " " (badge::kind_name(kind)) " " } }
+    }
+}
+
+fn buttons() -> Markup {
+    html! {
+        button.button.primary type="button" { "Primary" } " "
+        button.button type="button" { "Plain" } " "
+        button.button.danger type="button" { "Delete" } " "
+        button.quiet type="button" { "Quiet" } " "
+        (copy::id("5f1c9a7be0d24c8f"))
+    }
+}
+
+fn stats() -> Markup {
+    let course = [3.0, 4.0, 2.0, 6.0, 7.0, 5.0, 9.0].to_vec();
+    let known = |text: &str, interval: Option<&str>| Value::Known {
+        text: text.to_owned(),
+        interval: interval.map(str::to_owned),
+        provenance: "hourly sums, n = 1,204".to_owned(),
+    };
+    stat::row(&[
+        Stat {
+            label: "Traces".into(),
+            value: known("1,204", None),
+            change: Some("+12 % on the 7 days before".into()),
+            course,
+            link: None,
+        },
+        Stat { label: "Quality".into(), value: known("0.84", Some("± 0.05")), ..Stat::default() },
+        Stat {
+            label: "Agreement".into(),
+            value: Value::CannotTell("12 more reviewed traces are needed".into()),
+            ..Stat::default()
+        },
+    ])
+}
+
+fn charts() -> Markup {
+    let steps: Vec<String> = (9..16).map(|day| format!("{day} Nov")).collect();
+    let line = |name: &str, hue, values: [f64; 7]| Series {
+        name: name.to_owned(),
+        hue,
+        values: values.map(Some).to_vec(),
+    };
+    let series = vec![
+        line("beta", 0, [1.2, 1.4, 1.1, 1.9, 2.2, 1.8, 1.6]),
+        line("prod", 1, [3.1, 2.9, 3.3, 4.2, 3.9, 4.4, 4.1]),
+    ];
+    let read: fn(f64) -> String = |value| format!("{value:.1} s");
+    let title = "Latency".to_owned();
+    let lines = OverTime { title, steps, series, form: Form::Lines, read };
+    let bars = OverTime { form: Form::Bars, title: "Cost".into(), ..lines.clone() };
+    html! { div.charts { (chart::over_time(&lines)) (chart::over_time(&bars)) } }
+}
+
+fn rows() -> Markup {
+    let at = Timestamp::from_millis(1_794_738_797_000);
+    let row = |id: &str, name: &str, nanos, failed| Row {
+        id: id.to_owned(),
+        link: None,
+        cells: vec![
+            html! { (name) },
+            figure::moment(at),
+            html! { (figure::duration(nanos)) },
+            html! { "Where is my refund?" },
+        ],
+        failed,
+    };
+    let columns = vec![
+        Column::text("Name"),
+        Column::text("Time"),
+        Column::number("Latency"),
+        Column::wide("Input"),
+    ];
+    let rows = vec![
+        row("a", "support-bot", 1_240_000_000, false),
+        row("b", "support-bot", 12_000_000, true),
+    ];
+    table::table(&Table { caption: "Sample traces".into(), columns, rows, select_for: None })
+}

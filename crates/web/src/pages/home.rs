@@ -1,0 +1,110 @@
+//! The loop with its numbers, and what changed in words.
+
+/// The six stages and their numbers.
+mod stations;
+/// What changed, written from data.
+mod changes;
+/// What to do before there is anything to see.
+mod connect;
+
+use axum::Router;
+use axum::extract::State;
+use axum::routing::get;
+use maud::{Markup, html};
+use ratchet_core::money::Money;
+use ratchet_store::aggregate::{Group, Step};
+
+use crate::components::chart::{self, Form, OverTime, Series};
+use crate::components::figure;
+use crate::frame::{Page, Section};
+use crate::place::Place;
+use crate::refusal::PageResult;
+use crate::scope::Span;
+use crate::sums;
+use crate::web::Web;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/project/{project}", get(show))
+        .route("/project/{project}/recorded", get(recorded))
+}
+
+async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    let now = sums::whole(&web, &place, place.range()).await?;
+    let mut page = Page::new(Section::Home, place.project.name.clone());
+    page.summary = html! { "The loop in the " (place.scope.span.label()) "." };
+    if now.count == 0 {
+        page.body = connect::connect(&place);
+        return Ok(page.show(&place));
+    }
+    let before = match place.scope.span.before(place.now) {
+        Some(range) => Some(sums::whole(&web, &place, range).await?),
+        None => None,
+    };
+    let stations = stations::gather(&web, &place).await?;
+    let step = if place.scope.span == Span::Hour || place.scope.span == Span::Day {
+        Step::Hour
+    } else {
+        Step::Day
+    };
+    let course = sums::groups(&web, &place, place.range(), step, &[]).await?;
+    page.body = html! {
+        (stations::draw(&stations))
+        div.columns {
+            section {
+                h2 { "What changed" }
+                (changes::draw(&changes::changes(&now, before.as_ref()), &place.scope.span.label()))
+            }
+            section.charts { (steps(&course, step)) (cost(&course, step)) }
+        }
+    };
+    Ok(page.show(&place))
+}
+
+/// How much is recorded in this time: a page that waits for the first span asks for it.
+async fn recorded(State(web): State<Web>, place: Place) -> PageResult<String> {
+    let now = sums::whole(&web, &place, place.range()).await?;
+    Ok(now.count.to_string())
+}
+
+fn steps(course: &[Group], step: Step) -> Markup {
+    let read: fn(f64) -> String = |value| figure::number(value.round());
+    let of = |value: fn(&Group) -> i64| -> Vec<Option<f64>> {
+        course.iter().map(|group| Some(float(value(group)))).collect()
+    };
+    let well = |group: &Group| group.sums.count - group.sums.errors;
+    let series = vec![
+        Series { name: "failed".into(), hue: 1, values: of(|group| group.sums.errors) },
+        Series { name: "well".into(), hue: 0, values: of(well) },
+    ];
+    let (title, form) = ("Steps".to_owned(), Form::Bars);
+    chart::over_time(&OverTime { title, steps: names(course, step), series, form, read })
+}
+
+fn cost(course: &[Group], step: Step) -> Markup {
+    let values = course.iter().map(|group| Some(group.sums.cost.dollars())).collect();
+    let read: fn(f64) -> String =
+        |value| figure::money(Money::from_dollars(value).unwrap_or_default());
+    let series = vec![Series { name: "known cost".into(), hue: 1, values }];
+    let (title, form) = ("Cost".to_owned(), Form::Bars);
+    chart::over_time(&OverTime { title, steps: names(course, step), series, form, read })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "drawn, not summed")]
+fn float(n: i64) -> f64 {
+    n as f64
+}
+
+/// What the axis calls each step of time.
+fn names(course: &[Group], step: Step) -> Vec<String> {
+    let name = |group: &Group| {
+        let text = group.at.map(figure::short_moment).unwrap_or_default();
+        match step {
+            Step::Hour => text.chars().rev().skip(3).collect::<String>().chars().rev().collect(),
+            Step::Day | Step::Whole => {
+                text.rsplit_once(' ').map(|(day, _)| day.to_owned()).unwrap_or_default()
+            }
+        }
+    };
+    course.iter().map(name).collect()
+}

@@ -1,0 +1,146 @@
+use maud::{Markup, html};
+use ratchet_store::aggregate::Sums;
+
+use crate::components::figure;
+use crate::sums::natural;
+
+/// One thing that changed, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    what: String,
+    /// The numbers it was read from.
+    evidence: String,
+}
+
+/// Compares a time with the one before it. Without a time before, it says how things are.
+pub(super) fn changes(now: &Sums, before: Option<&Sums>) -> Vec<Change> {
+    let before = before.filter(|before| before.count > 0);
+    vec![volume(now, before), errors(now, before), spending(now, before), slowness(now, before)]
+}
+
+fn volume(now: &Sums, before: Option<&Sums>) -> Change {
+    let steps = figure::grouped(natural(now.count));
+    let what = match before {
+        None => format!("Agents took {steps} steps."),
+        Some(before) => {
+            let moved = moved(share(now.count, before.count));
+            format!("Agents took {steps} steps, {moved}.")
+        }
+    };
+    let evidence = match before {
+        None => String::new(),
+        Some(before) => format!("before: {}", figure::grouped(natural(before.count))),
+    };
+    Change { what, evidence }
+}
+
+fn errors(now: &Sums, before: Option<&Sums>) -> Change {
+    let rate = |sums: &Sums| figure::percent(share(sums.errors, sums.count));
+    let what = match before {
+        None => format!("{} of the steps failed.", rate(now)),
+        Some(before) if rate(before) == rate(now) => {
+            format!("{} of the steps failed, as before.", rate(now))
+        }
+        Some(before) => {
+            format!("{} of the steps failed; it was {} before.", rate(now), rate(before))
+        }
+    };
+    let failed = figure::grouped(natural(now.errors));
+    let evidence = format!("{failed} of {}", figure::grouped(natural(now.count)));
+    Change { what, evidence }
+}
+
+fn spending(now: &Sums, before: Option<&Sums>) -> Change {
+    let cost = figure::money(now.cost);
+    let what = match before {
+        Some(before) if before.cost.pico() > 0 => {
+            let ratio = now.cost.dollars() / before.cost.dollars();
+            format!("They cost {cost}, {}.", moved(ratio))
+        }
+        Some(_) | None => format!("They cost {cost}."),
+    };
+    let evidence = match now.cost_unknown {
+        0 => "every model call has a known price".to_owned(),
+        unknown => format!(
+            "{} model calls have no known price and are not in it",
+            figure::grouped(natural(unknown))
+        ),
+    };
+    Change { what, evidence }
+}
+
+fn slowness(now: &Sums, before: Option<&Sums>) -> Change {
+    let p95 = |sums: &Sums| sums.latency.percentile(95).map(figure::duration);
+    let now_is = p95(now).unwrap_or_else(|| "no time".to_owned());
+    let what = match before.and_then(p95) {
+        Some(was) if was != now_is => {
+            format!("19 of 20 steps took at most {now_is}; it was {was} before.")
+        }
+        Some(_) | None => format!("19 of 20 steps took at most {now_is}."),
+    };
+    Change { what, evidence: "from hourly sums, within 3.3 %".to_owned() }
+}
+
+/// How a ratio reads: small changes as a share, large ones as a factor.
+fn moved(ratio: f64) -> String {
+    if (ratio - 1.0).abs() < 0.005 {
+        "as much as before".to_owned()
+    } else if ratio >= 3.0 {
+        format!("{ratio:.0} times as much as before")
+    } else if ratio > 1.0 {
+        format!("{} more than before", figure::percent(ratio - 1.0))
+    } else {
+        format!("{} less than before", figure::percent(1.0 - ratio))
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share, shown with two digits")]
+fn share(part: i64, whole: i64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Draws the sentences, each with the numbers it was read from.
+pub(super) fn draw(changes: &[Change], time: &str) -> Markup {
+    html! {
+        ul.changes {
+            @for change in changes {
+                li { (change.what) " " small.muted { (change.evidence) } }
+            }
+        }
+        p.muted { "In the " (time) ", compared with as long a time just before." }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(now: (i64, i64), before: Option<(i64, i64)>, expected: [&str; 2]) {
+        let sums = |(count, errors)| Sums { count, errors, ..Sums::default() };
+        let told = changes(&sums(now), before.map(sums).as_ref());
+        assert_eq!([told[0].what.as_str(), told[1].what.as_str()], expected);
+    }
+
+    #[test]
+    fn what_changed_is_told_in_words() {
+        let expected = [
+            "Agents took 200 steps, 100 % more than before.",
+            "5.0 % of the steps failed; it was 1.0 % before.",
+        ];
+        check((200, 10), Some((100, 1)), expected);
+    }
+
+    #[test]
+    fn without_a_time_before_nothing_is_compared() {
+        let expected = ["Agents took 1,000 steps.", "0 % of the steps failed."];
+        check((1_000, 0), None, expected);
+        check((1_000, 0), Some((0, 0)), expected);
+    }
+
+    #[test]
+    fn a_large_change_is_told_as_a_factor() {
+        assert_eq!(moved(269.9), "270 times as much as before");
+        assert_eq!(moved(0.5), "50 % less than before");
+    }
+}

@@ -1,0 +1,164 @@
+use maud::{Markup, html};
+use ratchet_store::catalog::PromptQuery;
+use ratchet_store::experiment::ExperimentQuery;
+use ratchet_store::query::{
+    Condition, Detail, Direction, PageNumber, Paging, ScoreQuery, ScoresOn, Test, TextTest,
+    TraceColumn, TraceOrder, TraceQuery,
+};
+
+use crate::components::figure;
+use crate::frame::Section;
+use crate::place::{Link, Place};
+use crate::refusal::PageResult;
+use crate::web::Web;
+
+/// One stage of the loop: its number, and the one thing to do next.
+pub(super) struct Station {
+    stage: &'static str,
+    number: String,
+    unit: &'static str,
+    next: String,
+    link: Link,
+}
+
+/// More experiments than this are only called "many".
+const MANY: u64 = 100;
+/// The total is wanted, not the rows.
+const COUNT: Paging = Paging::Numbered(PageNumber { page: 1, limit: 1 });
+
+/// Asks for the numbers of every stage.
+pub(super) async fn gather(web: &Web, place: &Place) -> PageResult<[Station; 6]> {
+    Ok([
+        recorded(web, place).await?,
+        scored(web, place).await?,
+        waiting(web, place).await?,
+        improve(place),
+        gated(web, place).await?,
+        promoted(web, place).await?,
+    ])
+}
+
+async fn recorded(web: &Web, place: &Place) -> PageResult<Station> {
+    let environment = place.scope.environment.clone().map(|environment| Condition {
+        column: TraceColumn::Environment,
+        test: Test::Text(TextTest::Equals, environment),
+    });
+    let query = TraceQuery {
+        project: place.project_id(),
+        range: place.range(),
+        conditions: environment.into_iter().collect(),
+        order: (TraceOrder::Timestamp, Direction::Descending),
+        paging: COUNT,
+        detail: Detail::Row,
+    };
+    let traces = web.store.telemetry.traces(query).await?.total.unwrap_or_default();
+    Ok(Station {
+        stage: "Record",
+        number: figure::count(traces),
+        unit: "traces",
+        next: "Look at them".to_owned(),
+        link: Section::Traces.link(place),
+    })
+}
+
+async fn scored(web: &Web, place: &Place) -> PageResult<Station> {
+    let query = ScoreQuery {
+        project: place.project_id(),
+        range: place.range(),
+        on: ScoresOn::Anything,
+        conditions: Vec::new(),
+        paging: COUNT,
+    };
+    let scores = web.store.telemetry.scores(query).await?.total.unwrap_or_default();
+    let next = if scores == 0 { "Send the first score" } else { "See how they spread" };
+    Ok(Station {
+        stage: "Score",
+        number: figure::count(scores),
+        unit: "scores",
+        next: next.to_owned(),
+        link: Section::Scores.link(place),
+    })
+}
+
+async fn waiting(web: &Web, place: &Place) -> PageResult<Station> {
+    let waiting = web.store.catalog.waiting_items(place.project_id()).await?;
+    let next = match waiting {
+        0 => "Nothing waits".to_owned(),
+        some => format!("{} waiting for review", figure::count(some)),
+    };
+    Ok(Station {
+        stage: "Review",
+        number: figure::count(waiting),
+        unit: "waiting",
+        next,
+        link: Section::Queues.link(place),
+    })
+}
+
+/// Nothing proposes yet, and the station says so rather than show a zero that looks measured.
+fn improve(place: &Place) -> Station {
+    Station {
+        stage: "Improve",
+        number: "–".to_owned(),
+        unit: "proposals",
+        next: "Not in this release".to_owned(),
+        link: Section::Prompts.link(place),
+    }
+}
+
+async fn gated(web: &Web, place: &Place) -> PageResult<Station> {
+    let query = ExperimentQuery {
+        project: place.project_id(),
+        range: place.range(),
+        ids: Vec::new(),
+        names: Vec::new(),
+        datasets: Vec::new(),
+        paging: Paging::After { cursor: None, limit: MANY },
+    };
+    let runs = web.store.telemetry.experiments(query).await?.rows.len() as u64;
+    let next = if runs == 0 { "Try an agent on a dataset" } else { "Compare the runs" };
+    Ok(Station {
+        stage: "Gate",
+        number: if runs == MANY { "many".to_owned() } else { figure::count(runs) },
+        unit: "dataset runs",
+        next: next.to_owned(),
+        link: Section::Datasets.link(place),
+    })
+}
+
+async fn promoted(web: &Web, place: &Place) -> PageResult<Station> {
+    let query = PromptQuery {
+        project: place.project_id(),
+        name: None,
+        label: Some("production".to_owned()),
+        tag: None,
+        updated: place.range(),
+        page: PageNumber { page: 1, limit: 1 },
+    };
+    let promoted = web.store.catalog.prompts(query).await?.total.unwrap_or_default();
+    Ok(Station {
+        stage: "Promote",
+        number: figure::count(promoted),
+        unit: "prompts changed in production",
+        next: "See what is live".to_owned(),
+        link: Section::Prompts.link(place),
+    })
+}
+
+/// Draws the loop.
+pub(super) fn draw(stations: &[Station]) -> Markup {
+    html! {
+        ol.loop aria-label="The loop" {
+            @for station in stations {
+                li {
+                    a href=(station.link) {
+                        span.station { (station.stage) }
+                        span.stat-value { (station.number) }
+                        span.muted { (station.unit) }
+                        span.next { (station.next) }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What went wrong, as a page: what happened, what was kept, what to do.
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use maud::html;
+use ratchet_store::StoreError;
+use uuid::Uuid;
+
+use crate::frame;
+
+/// What a page handler returns.
+pub type PageResult<T> = Result<T, Refusal>;
+
+/// Why there is no page.
+#[derive(Debug)]
+pub enum Refusal {
+    /// It is not there, or not for this visitor: nobody is told which.
+    NotFound(String),
+    /// The visitor may not.
+    Forbidden(String),
+    /// What the visitor sent makes no sense.
+    Bad(String),
+    /// The store failed.
+    Store(StoreError),
+}
+
+impl Refusal {
+    /// Something that is not there.
+    pub fn not_there(what: &str) -> Self {
+        Self::NotFound(format!("there is no such {what} here"))
+    }
+
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::NotFound(_) | Self::Store(StoreError::NotFound(_)) => StatusCode::NOT_FOUND,
+            Self::Forbidden(_) => StatusCode::FORBIDDEN,
+            Self::Bad(_) | Self::Store(StoreError::BadQuery(_) | StoreError::Exists(_)) => {
+                StatusCode::BAD_REQUEST
+            }
+            Self::Store(StoreError::QueueFull | StoreError::Closing) => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+            Self::Store(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// What the visitor reads, and what they can do.
+    fn words(&self) -> (String, &'static str) {
+        let message = match self {
+            Self::NotFound(message) | Self::Forbidden(message) | Self::Bad(message) => {
+                message.clone()
+            }
+            Self::Store(
+                error @ (StoreError::NotFound(_) | StoreError::BadQuery(_) | StoreError::Exists(_)),
+            ) => error.to_string(),
+            Self::Store(_) => "the store could not answer; nothing was changed".to_owned(),
+        };
+        let advice = match self.status() {
+            StatusCode::NOT_FOUND => "It may have been deleted, or belong to another project.",
+            StatusCode::FORBIDDEN => "Ask an owner of the project if you think you should see it.",
+            StatusCode::BAD_REQUEST => "Change what is named above and try again.",
+            _ => "Try again; if it stays so, run ratchet doctor on the server.",
+        };
+        (message, advice)
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let status = self.status();
+        let (message, advice) = self.words();
+        let id = Uuid::new_v4();
+        if let (true, Self::Store(error)) = (status.is_server_error(), &self) {
+            tracing::error!(%id, error = error as &dyn std::error::Error, "a page failed");
+        }
+        let body = html! {
+            p.lead { (message) }
+            p { (advice) }
+            @if status.is_server_error() { p.muted { "In the log: " code { (id) } } }
+            p { a.button href="/" { "To the start" } }
+        };
+        let title = status.canonical_reason().unwrap_or("Refused");
+        (status, frame::bare(title, &body)).into_response()
+    }
+}

@@ -1,0 +1,52 @@
+//! Hourly sums of what is in scope.
+
+use ratchet_store::aggregate::{AggregateQuery, Dimension, Group, Step, Sums};
+use ratchet_store::query::TimeRange;
+
+use crate::place::Place;
+use crate::refusal::PageResult;
+use crate::web::Web;
+
+/// Sums over the observations of the chosen environment, by time and dimension.
+///
+/// The environment is grouped by and picked out rather than filtered by: hourly sums answer the
+/// one, and only a scan the other.
+///
+/// # Errors
+/// Fails only when the database does.
+pub async fn groups(
+    web: &Web,
+    place: &Place,
+    range: TimeRange,
+    step: Step,
+    by: &[Dimension],
+) -> PageResult<Vec<Group>> {
+    let chosen = place.scope.environment.as_deref();
+    let environment = chosen.map(|_| Dimension::Environment);
+    let by = environment.into_iter().chain(by.iter().copied()).collect();
+    let project = place.project_id();
+    let question = AggregateQuery { project, range, by, step, conditions: Vec::new() };
+    let groups = web.store.telemetry.aggregate(question).await?.groups;
+    let Some(chosen) = chosen else { return Ok(groups) };
+    let is_chosen =
+        |group: &Group| group.key.first().is_some_and(|key| key.as_deref() == Some(chosen));
+    let mut groups: Vec<Group> = groups.into_iter().filter(is_chosen).collect();
+    for group in &mut groups {
+        group.key.remove(0);
+    }
+    Ok(groups)
+}
+
+/// Sums over all of it.
+///
+/// # Errors
+/// Fails only when the database does.
+pub async fn whole(web: &Web, place: &Place, range: TimeRange) -> PageResult<Sums> {
+    let groups = groups(web, place, range, Step::Whole, &[]).await?;
+    Ok(groups.into_iter().next().map(|group| group.sums).unwrap_or_default())
+}
+
+/// A count as people know it: sums can be subtracted, so they are signed.
+pub fn natural(n: i64) -> u64 {
+    u64::try_from(n).unwrap_or_default()
+}

@@ -1,0 +1,62 @@
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use ratchet_core::time::Timestamp;
+use ratchet_store::embedded::Folder;
+use ratchet_store::project::ProjectId;
+
+/// What every page can reach. A clone is one more pointer to the same parts.
+#[derive(Clone, Debug)]
+pub struct Web(Arc<WebParts>);
+
+/// The parts of a [`Web`].
+#[derive(Debug)]
+pub struct WebParts {
+    /// Durable truth: `store.telemetry` and `store.catalog`.
+    pub store: Folder,
+    /// Who may look.
+    pub access: Access,
+    clock: Clock,
+}
+
+/// Who may look.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Whoever signs in.
+    People,
+    /// Anyone, as an owner, starting at this project: only for a server nobody else can reach.
+    Open(ProjectId),
+}
+
+struct Clock(Box<dyn Fn() -> Timestamp + Send + Sync>);
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Clock")
+    }
+}
+
+impl Web {
+    /// Puts the parts together. The time of day comes from the server's clock.
+    pub fn new(
+        store: Folder,
+        access: Access,
+        clock: impl Fn() -> Timestamp + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(WebParts { store, access, clock: Clock(Box::new(clock)) }))
+    }
+
+    /// The time of day.
+    pub fn now(&self) -> Timestamp {
+        (self.clock.0)()
+    }
+}
+
+impl Deref for Web {
+    type Target = WebParts;
+
+    fn deref(&self) -> &WebParts {
+        &self.0
+    }
+}
