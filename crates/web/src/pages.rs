@@ -2,6 +2,8 @@
 
 /// The loop with today's numbers.
 mod home;
+/// Figures over time.
+mod dashboards;
 /// Every component, alive.
 mod gallery;
 
@@ -42,6 +44,7 @@ pub fn pages(web: Web) -> Router {
         .merge(assets::routes())
         .merge(gallery::routes())
         .merge(home::routes())
+        .merge(dashboards::routes())
         .fallback(not_found)
         .with_state(web)
         .merge(docs::pages())

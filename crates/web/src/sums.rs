@@ -3,8 +3,10 @@
 use ratchet_store::aggregate::{AggregateQuery, Dimension, Group, Step, Sums};
 use ratchet_store::query::TimeRange;
 
+use crate::components::figure;
 use crate::place::Place;
 use crate::refusal::PageResult;
+use crate::scope::Span;
 use crate::web::Web;
 
 /// Sums over the observations of the chosen environment, by time and dimension.
@@ -49,4 +51,28 @@ pub async fn whole(web: &Web, place: &Place, range: TimeRange) -> PageResult<Sum
 /// A count as people know it: sums can be subtracted, so they are signed.
 pub fn natural(n: i64) -> u64 {
     u64::try_from(n).unwrap_or_default()
+}
+
+/// The same count as a number to draw and compare with.
+#[expect(clippy::cast_precision_loss, reason = "drawn and compared, never summed")]
+pub fn float(n: i64) -> f64 {
+    n as f64
+}
+
+/// How wide the steps of a chart are: hours while they can be told apart, days beyond.
+pub const fn step_of(span: Span) -> Step {
+    match span {
+        Span::Hour | Span::Day => Step::Hour,
+        Span::Week | Span::Month | Span::Quarter | Span::All | Span::Between(..) => Step::Day,
+    }
+}
+
+/// What an axis calls the step that a group stands for.
+pub fn step_name(group: &Group, step: Step) -> String {
+    let text = group.at.map(figure::short_moment).unwrap_or_default();
+    let (day, hour) = text.rsplit_once(' ').unwrap_or((&text, ""));
+    match step {
+        Step::Hour => hour.get(..5).unwrap_or_default().to_owned(),
+        Step::Day | Step::Whole => day.to_owned(),
+    }
 }

@@ -42,10 +42,12 @@ pub enum Form {
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 180.0;
 const LEFT: f64 = 56.0;
-const RIGHT: f64 = 84.0;
+const RIGHT: f64 = 112.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 22.0;
 const HUES: usize = 6;
+/// The height of a label at the end of a line.
+const LABEL: f64 = 12.0;
 
 /// A small line without axes.
 pub fn spark(values: &[f64], label: &str) -> Markup {
@@ -141,20 +143,40 @@ fn axis(chart: &OverTime, top: f64) -> Markup {
 
 fn lines(chart: &OverTime, top: f64) -> Markup {
     let steps = chart.steps.len();
+    let points = |series: &Series| -> Vec<(f64, f64)> {
+        let values = series.values.iter().enumerate();
+        values.filter_map(|(at, value)| Some((x_of(at, steps), y_of((*value)?, top)))).collect()
+    };
+    let drawn: Vec<Vec<(f64, f64)>> = chart.series.iter().map(points).collect();
+    let ends: Vec<f64> =
+        drawn.iter().map(|points| points.last().map_or(TOP, |end| end.1)).collect();
     html! {
-        @for series in &chart.series {
-            @let points: Vec<(f64, f64)> = series.values.iter().enumerate()
-                .filter_map(|(index, value)| Some((x_of(index, steps), y_of((*value)?, top))))
-                .collect();
+        @for ((series, points), label) in chart.series.iter().zip(&drawn).zip(apart(&ends)) {
             g class={ "hue-" (series.hue % HUES) } {
                 polyline.line points=(polyline(points.iter().copied())) {}
                 @if let Some((x, y)) = points.last() {
                     circle cx=(x) cy=(y) r="2.5" {}
-                    text.direct x=(x + 6.0) y=(y + 4.0) { (series.name) }
+                    text.direct x=(WIDTH - RIGHT + 8.0) y=(label + 4.0) { (series.name) }
                 }
             }
         }
     }
+}
+
+/// Moves labels down until none covers another, and up again where they would leave the drawing.
+fn apart(ends: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..ends.len()).collect();
+    order.sort_by(|one, other| ends[*one].total_cmp(&ends[*other]));
+    let mut placed = ends.to_vec();
+    for pair in order.windows(2) {
+        placed[pair[1]] = placed[pair[1]].max(placed[pair[0]] + LABEL);
+    }
+    let mut floor = HEIGHT - BOTTOM;
+    for index in order.into_iter().rev() {
+        placed[index] = placed[index].min(floor);
+        floor = placed[index] - LABEL;
+    }
+    placed
 }
 
 fn bars(chart: &OverTime, top: f64) -> Markup {
@@ -243,6 +265,16 @@ mod tests {
     #[test]
     fn axes_end_at_round_numbers() {
         assert_eq!([0.0, 0.7, 1.0, 1.1, 34.0, 99.0].map(nice), [1.0, 1.0, 1.0, 2.0, 50.0, 100.0]);
+    }
+
+    #[test]
+    fn labels_do_not_cover_each_other() {
+        let placed = apart(&[150.0, 150.0, 20.0, 158.0]);
+        let mut sorted = placed.clone();
+        sorted.sort_by(f64::total_cmp);
+        assert!(sorted.windows(2).all(|pair| pair[1] - pair[0] >= LABEL), "{placed:?}");
+        assert!(sorted.last().is_some_and(|last| *last <= HEIGHT - BOTTOM), "{placed:?}");
+        assert_eq!(placed[2], 20.0);
     }
 
     #[test]

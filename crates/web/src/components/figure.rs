@@ -88,6 +88,19 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// How much a number grew: `+12 %`, `−40 %`, `270 times as much`, `as before`.
+pub fn growth(ratio: f64) -> String {
+    if (ratio - 1.0).abs() < 0.005 {
+        "as before".to_owned()
+    } else if ratio >= 3.0 {
+        format!("{ratio:.0} times as much")
+    } else if ratio > 1.0 {
+        format!("+{}", percent(ratio - 1.0))
+    } else {
+        format!("−{}", percent(1.0 - ratio))
+    }
+}
+
 /// Bytes: `512 B`, `1.5 kB`, `20 MB`.
 pub fn bytes(n: usize) -> String {
     #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
@@ -164,6 +177,12 @@ mod tests {
         assert_eq!(dollars(0.012_34), "$0.0123");
         assert_eq!(dollars(12.3), "$12.30");
         assert_eq!(dollars(123_456.7), "$123,456");
+    }
+
+    #[test]
+    fn growth_is_a_share_until_it_is_a_factor() {
+        let all = [1.001, 1.12, 0.6, 269.9].map(growth);
+        assert_eq!(all, ["as before", "+12 %", "−40 %", "270 times as much"]);
     }
 
     #[test]

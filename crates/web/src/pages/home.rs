@@ -19,8 +19,7 @@ use crate::components::figure;
 use crate::frame::{Page, Section};
 use crate::place::Place;
 use crate::refusal::PageResult;
-use crate::scope::Span;
-use crate::sums;
+use crate::sums::{self, float, step_name, step_of};
 use crate::web::Web;
 
 pub(super) fn routes() -> Router<Web> {
@@ -42,11 +41,7 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
         None => None,
     };
     let stations = stations::gather(&web, &place).await?;
-    let step = if place.scope.span == Span::Hour || place.scope.span == Span::Day {
-        Step::Hour
-    } else {
-        Step::Day
-    };
+    let step = step_of(place.scope.span);
     let course = sums::groups(&web, &place, place.range(), step, &[]).await?;
     page.body = html! {
         (stations::draw(&stations))
@@ -90,21 +85,6 @@ fn cost(course: &[Group], step: Step) -> Markup {
     chart::over_time(&OverTime { title, steps: names(course, step), series, form, read })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "drawn, not summed")]
-fn float(n: i64) -> f64 {
-    n as f64
-}
-
-/// What the axis calls each step of time.
 fn names(course: &[Group], step: Step) -> Vec<String> {
-    let name = |group: &Group| {
-        let text = group.at.map(figure::short_moment).unwrap_or_default();
-        match step {
-            Step::Hour => text.chars().rev().skip(3).collect::<String>().chars().rev().collect(),
-            Step::Day | Step::Whole => {
-                text.rsplit_once(' ').map(|(day, _)| day.to_owned()).unwrap_or_default()
-            }
-        }
-    };
-    course.iter().map(name).collect()
+    course.iter().map(|group| step_name(group, step)).collect()
 }
