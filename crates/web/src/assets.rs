@@ -19,6 +19,7 @@ const STYLE: &str = concat!(
     include_str!("assets/frame.css"),
     include_str!("assets/components.css"),
     include_str!("assets/pages.css"),
+    include_str!("assets/trace.css"),
 );
 
 /// Every file by name.

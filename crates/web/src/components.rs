@@ -24,3 +24,17 @@ pub mod dialog;
 pub mod json;
 /// What changed between two texts.
 pub mod diff;
+/// Code, its words told apart.
+pub(crate) mod code;
+/// Recorded Markdown.
+mod markdown;
+/// Messages of a conversation.
+pub(crate) mod message;
+/// A tree of steps.
+pub(crate) mod tree;
+/// A thin strip of time.
+pub(crate) mod strip;
+/// Who called whom.
+pub(crate) mod graph;
+/// Parts of a whole.
+pub(crate) mod stack;

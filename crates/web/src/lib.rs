@@ -17,6 +17,14 @@ pub mod frame;
 pub mod sums;
 /// What went wrong, as a page.
 pub mod refusal;
+/// Recorded conversations, in whatever form.
+mod chat;
+/// A trace's steps as a tree.
+mod trace_tree;
+/// When a trace's steps happened.
+mod timeline;
+/// Who called whom in a trace.
+mod call_graph;
 /// What pages are made of.
 pub mod components;
 /// Style and scripts.

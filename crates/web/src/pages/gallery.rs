@@ -1,5 +1,8 @@
 //! Every component, alive: what a page may be made of, and how it looks.
 
+/// The parts of a trace's page.
+mod steps;
+
 use axum::Router;
 use axum::routing::get;
 use maud::{Markup, html};
@@ -34,6 +37,7 @@ async fn show() -> Markup {
             (part("Table", rows()))
             (part("JSON", json::json(SAMPLE)))
             (part("Difference", diff::diff("Answer briefly.\nCite the policy.", "Answer kindly.\nCite the policy.")))
+            @for (title, body) in steps::parts() { (part(title, body)) }
             (part("Nothing here yet", empty::empty("Scores will appear here.", &copy::snippet("ratchet score"))))
             (part("Dialog and toast", html! {
                 (dialog::opener("sample", "Open a dialog"))

@@ -1,0 +1,288 @@
+//! Who called whom in a trace: agents, tools and models as nodes, calls as edges, in layers.
+//!
+//! Pure: steps go in, a drawing's coordinates come out.
+
+use std::collections::HashMap;
+
+use ratchet_core::observation::{Level, Observation, ObservationKind};
+
+use crate::trace_tree::TreeRow;
+
+/// Nodes that are drawn; what comes after them in the trace is left out.
+const MAX_NODES: usize = 60;
+/// The size of a node and of the gaps between nodes.
+pub(crate) const NODE: (f64, f64) = (168.0, 44.0);
+const GAP: (f64, f64) = (72.0, 16.0);
+const MARGIN: f64 = 8.0;
+
+/// A drawing of who called whom.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct CallGraph {
+    /// Who.
+    pub(crate) nodes: Vec<GraphNode>,
+    /// Called whom.
+    pub(crate) edges: Vec<GraphEdge>,
+    /// How wide and how high the drawing is.
+    pub(crate) size: (f64, f64),
+    /// Whether there were too many nodes to draw all.
+    pub(crate) is_cut: bool,
+}
+
+/// An agent, a tool, a model, or the trace itself.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct GraphNode {
+    /// What kind of step; none for the trace itself.
+    pub(crate) kind: Option<ObservationKind>,
+    /// What it is called.
+    pub(crate) name: String,
+    /// How often it was called.
+    pub(crate) calls: usize,
+    /// How many of the calls failed.
+    pub(crate) errors: usize,
+    /// The first of its steps.
+    pub(crate) first: Option<usize>,
+    /// How many calls it is away from the trace, at most.
+    pub(crate) layer: usize,
+    /// Where its upper left corner is.
+    pub(crate) at: (f64, f64),
+}
+
+/// Calls from one node to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GraphEdge {
+    /// Who called.
+    pub(crate) from: usize,
+    /// Whom.
+    pub(crate) to: usize,
+    /// How often.
+    pub(crate) calls: usize,
+    /// Whether it leads back to someone who was there before.
+    pub(crate) is_back: bool,
+}
+
+/// Draws who called whom.
+pub(crate) fn draw(title: &str, steps: &[Observation], rows: &[TreeRow]) -> CallGraph {
+    let mut graph = gather(title, steps, rows);
+    mark_back_edges(&mut graph);
+    layer(&mut graph);
+    place(&mut graph);
+    graph
+}
+
+/// Whether a step stands in the graph for itself.
+fn takes_part(kind: ObservationKind) -> bool {
+    !matches!(kind, ObservationKind::Span | ObservationKind::Event | ObservationKind::Chain)
+}
+
+fn name_of(step: &Observation) -> String {
+    let model = step
+        .model
+        .as_ref()
+        .filter(|_| matches!(step.kind, ObservationKind::Generation | ObservationKind::Embedding));
+    let name = model.or(step.name.as_ref());
+    name.cloned().unwrap_or_else(|| step.kind.as_str().to_lowercase())
+}
+
+/// Nodes and edges without their places. Whoever takes no part passes calls on.
+fn gather(title: &str, steps: &[Observation], rows: &[TreeRow]) -> CallGraph {
+    let mut graph = CallGraph::default();
+    graph.nodes.push(node(None, title.to_owned()));
+    let mut known: HashMap<(ObservationKind, String), usize> = HashMap::new();
+    let mut edges: HashMap<(usize, usize), usize> = HashMap::new();
+    let mut above: Vec<usize> = Vec::new();
+    for row in rows {
+        above.truncate(row.depth);
+        let caller = above.last().copied().unwrap_or(0);
+        let step = &steps[row.step];
+        if !takes_part(step.kind) {
+            above.push(caller);
+            continue;
+        }
+        let key = (step.kind, name_of(step));
+        let is_full = graph.nodes.len() >= MAX_NODES && !known.contains_key(&key);
+        if is_full {
+            graph.is_cut = true;
+            above.push(caller);
+            continue;
+        }
+        let place = *known.entry(key).or_insert_with_key(|(kind, name)| {
+            graph
+                .nodes
+                .push(GraphNode { first: Some(row.step), ..node(Some(*kind), name.clone()) });
+            graph.nodes.len() - 1
+        });
+        graph.nodes[place].calls += 1;
+        graph.nodes[place].errors += usize::from(step.level == Level::Error);
+        *edges.entry((caller, place)).or_default() += 1;
+        above.push(place);
+    }
+    let edge = |((from, to), calls)| GraphEdge { from, to, calls, is_back: from == to };
+    graph.edges = edges.into_iter().map(edge).collect();
+    graph.edges.sort_by_key(|edge| (edge.from, edge.to));
+    graph
+}
+
+fn node(kind: Option<ObservationKind>, name: String) -> GraphNode {
+    GraphNode { kind, name, calls: 0, errors: 0, first: None, layer: 0, at: (0.0, 0.0) }
+}
+
+/// Finds the edges that would close a circle, walking from the trace in order of appearance.
+fn mark_back_edges(graph: &mut CallGraph) {
+    let mut is_open = vec![false; graph.nodes.len()];
+    let mut is_done = vec![false; graph.nodes.len()];
+    let mut path: Vec<(usize, usize)> = vec![(0, 0)];
+    is_open[0] = true;
+    while let Some((node, next)) = path.last_mut() {
+        let (from, start) = (*node, *next);
+        let found = (start..graph.edges.len()).find(|at| graph.edges[*at].from == from);
+        let Some(at) = found else {
+            is_open[from] = false;
+            is_done[from] = true;
+            path.pop();
+            continue;
+        };
+        *next = at + 1;
+        let to = graph.edges[at].to;
+        if is_open[to] {
+            graph.edges[at].is_back = true;
+        } else if !is_done[to] {
+            is_open[to] = true;
+            path.push((to, 0));
+        }
+    }
+}
+
+/// Puts every node one layer after the last of its callers.
+fn layer(graph: &mut CallGraph) {
+    for _ in 0..graph.nodes.len() {
+        for edge in graph.edges.iter().filter(|edge| !edge.is_back) {
+            let after = graph.nodes[edge.from].layer + 1;
+            let node = &mut graph.nodes[edge.to];
+            node.layer = node.layer.max(after);
+        }
+    }
+}
+
+/// Gives every node its place: layers from left to right, in each the nodes by where their callers
+/// stand.
+fn place(graph: &mut CallGraph) {
+    let layers = graph.nodes.iter().map(|node| node.layer).max().unwrap_or_default() + 1;
+    let mut height = 0usize;
+    for layer in 0..layers {
+        let mut members: Vec<usize> =
+            (0..graph.nodes.len()).filter(|node| graph.nodes[*node].layer == layer).collect();
+        members.sort_by(|a, b| callers_at(graph, *a).total_cmp(&callers_at(graph, *b)));
+        height = height.max(members.len());
+        for (row, node) in members.into_iter().enumerate() {
+            graph.nodes[node].at =
+                (MARGIN + real(layer) * (NODE.0 + GAP.0), MARGIN + real(row) * (NODE.1 + GAP.1));
+        }
+    }
+    graph.size = (
+        2.0 * MARGIN + real(layers) * (NODE.0 + GAP.0) - GAP.0,
+        2.0 * MARGIN + real(height) * (NODE.1 + GAP.1) - GAP.1,
+    );
+}
+
+/// How far down a node's callers stand on average.
+fn callers_at(graph: &CallGraph, node: usize) -> f64 {
+    let callers = graph.edges.iter().filter(|edge| edge.to == node && !edge.is_back);
+    let (count, sum) = callers
+        .fold((0usize, 0.0), |(count, sum), edge| (count + 1, sum + graph.nodes[edge.from].at.1));
+    if count == 0 { 0.0 } else { sum / real(count) }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "positions in a drawing")]
+fn real(n: usize) -> f64 {
+    n as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::trace_tree::assemble;
+    use crate::trace_tree::tests::step;
+
+    fn drawn(shape: &[(ObservationKind, &str, Option<usize>)]) -> CallGraph {
+        let steps: Vec<Observation> = shape
+            .iter()
+            .enumerate()
+            .map(|(id, (kind, name, parent))| Observation {
+                kind: *kind,
+                name: Some((*name).to_owned()),
+                ..step(id, id as i64, *parent)
+            })
+            .collect();
+        draw("trace", &steps, &assemble(&steps))
+    }
+
+    #[test]
+    fn calls_are_counted_and_spans_pass_them_on() {
+        use ObservationKind::{Agent, Span, Tool};
+        let graph = drawn(&[
+            (Agent, "desk", None),
+            (Span, "step", Some(0)),
+            (Tool, "search", Some(1)),
+            (Tool, "search", Some(0)),
+        ]);
+        let nodes: Vec<_> =
+            graph.nodes.iter().map(|node| (&*node.name, node.calls, node.layer)).collect();
+        assert_eq!(nodes, [("trace", 0, 0), ("desk", 1, 1), ("search", 2, 2)]);
+        let edges: Vec<_> =
+            graph.edges.iter().map(|edge| (edge.from, edge.to, edge.calls)).collect();
+        assert_eq!(edges, [(0, 1, 1), (1, 2, 2)]);
+    }
+
+    #[test]
+    fn whoever_calls_back_is_marked_and_breaks_nothing() {
+        use ObservationKind::Agent;
+        let graph = drawn(&[
+            (Agent, "a", None),
+            (Agent, "b", Some(0)),
+            (Agent, "a", Some(1)),
+            (Agent, "a", Some(2)),
+        ]);
+        let back: Vec<_> = graph
+            .edges
+            .iter()
+            .filter(|edge| edge.is_back)
+            .map(|edge| (edge.from, edge.to))
+            .collect();
+        assert_eq!(back, [(1, 1), (2, 1)]);
+    }
+
+    #[test]
+    fn too_many_nodes_are_cut() {
+        let names: Vec<String> = (0..200).map(|n| format!("tool {n}")).collect();
+        let shape: Vec<_> =
+            names.iter().map(|name| (ObservationKind::Tool, name.as_str(), None)).collect();
+        let graph = drawn(&shape);
+        assert!(graph.is_cut && graph.nodes.len() == MAX_NODES);
+    }
+
+    proptest! {
+        #[test]
+        fn nodes_never_overlap_and_calls_lead_onwards(
+            shape in proptest::collection::vec((0..4usize, proptest::option::of(0..30usize)), 0..30),
+        ) {
+            let names = ["a", "b", "c", "d"];
+            let shape: Vec<_> =
+                shape.into_iter().map(|(name, parent)| (ObservationKind::Agent, names[name], parent)).collect();
+            let graph = drawn(&shape);
+            for (place, one) in graph.nodes.iter().enumerate() {
+                for other in &graph.nodes[place + 1..] {
+                    let apart = (one.at.0 - other.at.0).abs() >= NODE.0 || (one.at.1 - other.at.1).abs() >= NODE.1;
+                    prop_assert!(apart);
+                }
+                prop_assert!(one.at.0 + NODE.0 <= graph.size.0 && one.at.1 + NODE.1 <= graph.size.1);
+            }
+            for edge in graph.edges.iter().filter(|edge| !edge.is_back) {
+                prop_assert!(graph.nodes[edge.from].layer < graph.nodes[edge.to].layer);
+            }
+            let calls: usize = graph.nodes.iter().map(|node| node.calls).sum();
+            prop_assert_eq!(calls, shape.len());
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Recorded conversations, read from whatever form their provider or framework gives them.
+//!
+//! Pure: a JSON value goes in, messages come out. What is not understood is kept as it is, so that
+//! nothing that was recorded is hidden.
+
+/// Messages, in the forms of providers and frameworks.
+mod message;
+/// What a message is made of.
+mod part;
+/// Pictures, and media that were sent apart.
+mod picture;
+/// Calls of tools brought together with what came back.
+mod pair;
+
+use serde_json::Value;
+
+pub(crate) use picture::{Picture, pictures};
+
+/// What a payload says, as people would read it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Reading {
+    /// Messages, each call of a tool with its result.
+    Messages(Vec<ChatMessage>),
+    /// A text.
+    Text(String),
+    /// Anything else: a JSON text.
+    Data(String),
+}
+
+/// One message.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ChatMessage {
+    /// Who speaks.
+    pub(crate) role: Role,
+    /// The speaker's own name.
+    pub(crate) name: Option<String>,
+    /// What they say.
+    pub(crate) parts: Vec<Part>,
+}
+
+/// Who speaks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Who wrote the agent: system and developer messages.
+    System,
+    /// Whoever asks.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool that was called.
+    Tool,
+    /// A role that only this client knows.
+    Other(String),
+}
+
+/// A part of a message.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Part {
+    /// Words.
+    Text(String),
+    /// What the model thought before it spoke.
+    Thinking(String),
+    /// A picture or another file.
+    Picture(Picture),
+    /// A call of a tool.
+    Call(ToolCall),
+    /// What a tool gave back, when its call is not there.
+    Result(ToolResult),
+    /// Anything else, as JSON.
+    Data(Value),
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ToolCall {
+    /// What its result refers to.
+    pub(crate) id: Option<String>,
+    /// Which tool.
+    pub(crate) name: String,
+    /// What it was asked, as JSON or as text.
+    pub(crate) arguments: Value,
+    /// What it gave back.
+    pub(crate) result: Option<ToolResult>,
+}
+
+/// What a tool gave back.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ToolResult {
+    /// Which call it answers.
+    pub(crate) id: Option<String>,
+    /// Which tool.
+    pub(crate) name: Option<String>,
+    /// Whether the tool failed.
+    pub(crate) is_error: bool,
+    /// What it says.
+    pub(crate) parts: Vec<Part>,
+}
+
+/// Reads a payload: a conversation where it is one, a text where it is one, JSON else.
+pub(crate) fn read(text: &str) -> Reading {
+    let Ok(value) = serde_json::from_str::<Value>(text) else {
+        return Reading::Text(text.to_owned());
+    };
+    match value {
+        Value::String(inner) => read_text(inner),
+        Value::Array(_) | Value::Object(_) => match message::messages(&value) {
+            Some(messages) => Reading::Messages(pair::pair(messages)),
+            None => Reading::Data(text.to_owned()),
+        },
+        _ => Reading::Text(text.to_owned()),
+    }
+}
+
+/// A text may be a conversation that someone wrote out once more.
+fn read_text(text: String) -> Reading {
+    let is_document = text.starts_with(['[', '{']);
+    let again = is_document.then(|| serde_json::from_str::<Value>(&text).ok()).flatten();
+    match again.as_ref().and_then(message::messages) {
+        Some(messages) => Reading::Messages(pair::pair(messages)),
+        None if again.is_some() => Reading::Data(text),
+        None => Reading::Text(text),
+    }
+}
+
+#[cfg(test)]
+mod tests;

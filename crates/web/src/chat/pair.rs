@@ -1,0 +1,71 @@
+use std::collections::{HashMap, VecDeque};
+
+use super::{ChatMessage, Part, ToolCall, ToolResult};
+
+/// What brings a result to its call: the id, or the name where there is none.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Id(String),
+    Name(String),
+}
+
+/// The message and the part where a call stands.
+type Place = (usize, usize);
+
+/// Puts what tools gave back under the calls they answer. A message that had nothing else in it
+/// goes away.
+pub(super) fn pair(mut messages: Vec<ChatMessage>) -> Vec<ChatMessage> {
+    let mut open = calls(&messages);
+    let mut answers: HashMap<Place, ToolResult> = HashMap::new();
+    let mut is_used_up = vec![false; messages.len()];
+    for (message, is_used_up) in messages.iter_mut().zip(&mut is_used_up) {
+        let mut kept = Vec::with_capacity(message.parts.len());
+        for part in std::mem::take(&mut message.parts) {
+            match part {
+                Part::Result(result) => match place(&mut open, &result) {
+                    // An empty text stays in its place, so that the places of others stay true.
+                    Some(place) => {
+                        answers.insert(place, result);
+                        kept.push(Part::Text(String::new()));
+                    }
+                    None => kept.push(Part::Result(result)),
+                },
+                other => kept.push(other),
+            }
+        }
+        let is_empty = |part: &Part| matches!(part, Part::Text(text) if text.is_empty());
+        *is_used_up = !kept.is_empty() && kept.iter().all(is_empty);
+        message.parts = kept;
+    }
+    for ((message, part), result) in answers {
+        if let Some(Part::Call(call)) = messages[message].parts.get_mut(part) {
+            call.result = Some(result);
+        }
+    }
+    let mut is_used_up = is_used_up.into_iter();
+    messages.retain(|_| !is_used_up.next().unwrap_or_default());
+    messages
+}
+
+/// Where calls without a result stand, first ones first.
+fn calls(messages: &[ChatMessage]) -> HashMap<Key, VecDeque<Place>> {
+    let mut open: HashMap<Key, VecDeque<Place>> = HashMap::new();
+    for (message, ChatMessage { parts, .. }) in messages.iter().enumerate() {
+        for (place, part) in parts.iter().enumerate() {
+            if let Part::Call(ToolCall { id, name, result: None, .. }) = part {
+                let key = id.clone().map_or_else(|| Key::Name(name.clone()), Key::Id);
+                open.entry(key).or_default().push_back((message, place));
+            }
+        }
+    }
+    open
+}
+
+fn place(open: &mut HashMap<Key, VecDeque<Place>>, result: &ToolResult) -> Option<Place> {
+    let key = match (&result.id, &result.name) {
+        (Some(id), _) => Key::Id(id.clone()),
+        (None, Some(name)) => Key::Name(name.clone()),
+        (None, None) => return None,
+    };
+    open.get_mut(&key)?.pop_front()
+}

@@ -1,0 +1,80 @@
+//! Who called whom, drawn in layers from left to right.
+
+use maud::{Markup, html};
+
+use super::badge::{Decider, kind_name};
+use super::figure;
+use crate::call_graph::{CallGraph, GraphEdge, GraphNode, NODE};
+
+/// Characters of a name that fit into a node.
+const MAX_NAME: usize = 22;
+
+/// Draws a graph; `link` says where the first step of a node is.
+pub(crate) fn graph(graph: &CallGraph, link: impl Fn(usize) -> String) -> Markup {
+    html! {
+        div.call-graph tabindex="0" role="region" aria-label="Who called whom" {
+            svg viewBox={ "0 0 " (graph.size.0) " " (graph.size.1) } width=(graph.size.0) height=(graph.size.1) {
+                defs {
+                    marker #arrow viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto" {
+                        path d="M0 0 8 4 0 8z" {}
+                    }
+                }
+                @for one in &graph.edges { (edge(graph, one)) }
+                @for one in &graph.nodes {
+                    @match one.first {
+                        Some(step) => { a href=(link(step)) { (node(one)) } },
+                        None => { (node(one)) },
+                    }
+                }
+            }
+        }
+        @if graph.is_cut { p.muted { "The trace has more agents, tools and models than fit here." } }
+    }
+}
+
+fn node(node: &GraphNode) -> Markup {
+    let class = node.kind.map_or("trace", |kind| Decider::of_kind(kind).class());
+    let short: String = node.name.chars().take(MAX_NAME).collect();
+    let is_cut = short.len() < node.name.len();
+    html! {
+        g class={ "graph-node " (class) @if node.errors > 0 { " failed" } } {
+            title { (node.name) }
+            rect x=(node.at.0) y=(node.at.1) width=(NODE.0) height=(NODE.1) rx="6" {}
+            text.name x=(node.at.0 + 10.0) y=(node.at.1 + 18.0) { (short) @if is_cut { "…" } }
+            text.count x=(node.at.0 + 10.0) y=(node.at.1 + 34.0) {
+                @match node.kind {
+                    Some(kind) => { (kind_name(kind)) ", " (times(node.calls)) },
+                    None => { "the trace" },
+                }
+                @if node.errors > 0 { ", " (figure::grouped(node.errors as u64)) " failed" }
+            }
+        }
+    }
+}
+
+fn times(n: usize) -> String {
+    if n == 1 { "once".to_owned() } else { format!("{} times", figure::grouped(n as u64)) }
+}
+
+fn edge(graph: &CallGraph, edge: &GraphEdge) -> Markup {
+    let (from, to) = (graph.nodes[edge.from].at, graph.nodes[edge.to].at);
+    let start = (from.0 + NODE.0, from.1 + NODE.1 / 2.0);
+    let end = (to.0, to.1 + NODE.1 / 2.0);
+    let bend = ((end.0 - start.0) / 2.0).abs().clamp(24.0, 80.0);
+    let path = format!(
+        "M{:.1} {:.1}C{:.1} {:.1} {:.1} {:.1} {:.1} {:.1}",
+        start.0,
+        start.1,
+        start.0 + bend,
+        start.1,
+        end.0 - bend,
+        end.1,
+        end.0,
+        end.1
+    );
+    let middle = (f64::midpoint(start.0, end.0), f64::midpoint(start.1, end.1) - 4.0);
+    html! {
+        path class={ "graph-edge" @if edge.is_back { " back" } } d=(path) marker-end="url(#arrow)" {}
+        @if edge.calls > 1 { text.edge-count x=(middle.0) y=(middle.1) { (edge.calls) } }
+    }
+}

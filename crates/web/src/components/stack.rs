@@ -1,0 +1,48 @@
+//! Parts of a whole, as one bar.
+
+use maud::{Markup, html};
+
+/// Hues there are.
+const HUES: usize = 6;
+
+/// A part of a whole.
+#[derive(Clone, Debug)]
+pub(crate) struct Share {
+    /// What it is.
+    pub(crate) name: String,
+    /// How much.
+    pub(crate) amount: f64,
+    /// How much, with its unit.
+    pub(crate) text: String,
+}
+
+/// Draws the parts as one bar, with each one's number below.
+pub(crate) fn stack(label: &str, shares: &[Share]) -> Markup {
+    let whole: f64 = shares.iter().map(|share| share.amount.max(0.0)).sum();
+    let width =
+        |share: &Share| if whole > 0.0 { share.amount.max(0.0) / whole * 1_000.0 } else { 0.0 };
+    let mut from = 0.0;
+    let places: Vec<(f64, f64)> = shares
+        .iter()
+        .map(|share| {
+            let at = from;
+            from += width(share);
+            (at, width(share))
+        })
+        .collect();
+    html! {
+        svg.stack viewBox="0 0 1000 12" preserveAspectRatio="none" role="img" aria-label=(label) {
+            @for (place, ((x, width), share)) in places.iter().zip(shares).enumerate() {
+                rect class={ "hue-" (place % HUES) } x=(format!("{x:.1}")) y="0" height="12" width=(format!("{width:.1}")) {
+                    title { (share.name) ": " (share.text) }
+                }
+            }
+        }
+        dl.shares {
+            @for (place, share) in shares.iter().enumerate() {
+                dt { svg class={ "swatch hue-" (place % HUES) } viewBox="0 0 8 8" aria-hidden="true" { rect width="8" height="8" rx="2" {} } (share.name) }
+                dd { (share.text) }
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! A tree of steps: one line for each, with its share of the time.
+
+use maud::{Markup, html};
+use ratchet_core::money::Money;
+
+use super::figure;
+use super::icon::{Icon, icon};
+use crate::timeline::WHOLE;
+use crate::trace_tree::Mark;
+
+/// Levels that are drawn further in; deeper ones stand below each other.
+const MAX_INDENT: usize = 16;
+
+/// A line of a tree.
+#[derive(Clone, Debug)]
+pub(crate) struct TreeLine {
+    /// Its number among all lines, from 0.
+    pub(crate) number: usize,
+    /// Which step; none for the trace itself.
+    pub(crate) id: Option<String>,
+    /// Where it leads.
+    pub(crate) link: String,
+    /// The drawing of its kind.
+    pub(crate) glyph: Markup,
+    /// What it is called.
+    pub(crate) name: String,
+    /// How far in it stands, from 0.
+    pub(crate) depth: usize,
+    /// How many lines after it belong below it.
+    pub(crate) below: usize,
+    /// Its place among its siblings, and how many these are.
+    pub(crate) among: (usize, usize),
+    /// What is odd about its place.
+    pub(crate) mark: Option<Mark>,
+    /// Whether it failed, or something below it.
+    pub(crate) failure: Failure,
+    /// From where to where it lasts, in thousandths, and the class that colours it.
+    pub(crate) time: (u32, u32, &'static str),
+    /// How long it took, in nanoseconds.
+    pub(crate) duration: Option<i64>,
+    /// What it cost, with all below it.
+    pub(crate) cost: Option<Money>,
+    /// What it was judged.
+    pub(crate) scores: Markup,
+    /// Whether it is the one that is looked at.
+    pub(crate) is_selected: bool,
+}
+
+/// What failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// Nothing.
+    None,
+    /// Something below it.
+    Below,
+    /// The step itself.
+    Itself,
+}
+
+/// Draws lines. Each is a link, so that the tree works without a script.
+pub(crate) fn lines(lines: &[TreeLine]) -> Markup {
+    html! { @for one in lines { (line(one)) } }
+}
+
+fn line(line: &TreeLine) -> Markup {
+    let (from, to, class) = line.time;
+    let failed = match line.failure {
+        Failure::None => "",
+        Failure::Below => " failed-below",
+        Failure::Itself => " failed",
+    };
+    html! {
+        a class={ "node d" (line.depth.min(MAX_INDENT)) (failed) } role="treeitem" href=(line.link)
+          data-row=(line.number) data-id=[&line.id] data-below=[(line.below > 0).then_some(line.below)]
+          aria-level=(line.depth + 1) aria-posinset=(line.among.0) aria-setsize=(line.among.1)
+          aria-expanded=[(line.below > 0).then_some("true")]
+          aria-selected=(line.is_selected) title=(line.name) {
+            span.twist { @if line.below > 0 { (icon(Icon::Down)) } }
+            (line.glyph)
+            span.node-name { bdi { (line.name) } }
+            @if line.failure == Failure::Itself { span.sr { "failed" } }
+            @if let Some(mark) = line.mark { (marked(mark)) }
+            (line.scores)
+            svg.node-bar viewBox={ "0 0 " (WHOLE) " 8" } preserveAspectRatio="none" aria-hidden="true" {
+                rect class=(class) x=(from.min(WHOLE - 8)) y="1" height="6" rx="2"
+                     width=(to.saturating_sub(from).max(8)) {}
+            }
+            span.node-time { @if let Some(nanos) = line.duration { (figure::duration(nanos)) } }
+            span.node-cost { @if let Some(cost) = line.cost { (figure::money(cost)) } }
+        }
+    }
+}
+
+fn marked(mark: Mark) -> Markup {
+    let (word, why) = match mark {
+        Mark::Orphan => ("orphan", "the step that it is part of was never recorded"),
+        Mark::Loop => ("loop", "it is said to be part of itself; the circle is cut here"),
+    };
+    html! { span.badge.warn title=(why) { (word) } }
+}

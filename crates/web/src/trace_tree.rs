@@ -1,0 +1,165 @@
+//! A trace's steps as a tree: each step once, under the step it is part of, by start.
+//!
+//! Pure, and flat inside: a chain of ten thousand steps needs no more stack than one of two.
+
+use std::collections::HashMap;
+
+use ratchet_core::id::ObservationId;
+use ratchet_core::money::Money;
+use ratchet_core::observation::{Level, Observation};
+
+/// A step in its place. Rows stand in reading order: a step, then all that is below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TreeRow {
+    /// Which of the steps.
+    pub(crate) step: usize,
+    /// How many steps it is part of.
+    pub(crate) depth: usize,
+    /// How many rows after it belong below it.
+    pub(crate) below: usize,
+    /// Its place among its siblings, from 1.
+    pub(crate) position: usize,
+    /// How many siblings there are, itself included.
+    pub(crate) siblings: usize,
+    /// What is odd about its place.
+    pub(crate) mark: Option<Mark>,
+    /// What it and all below it cost, as far as anyone knows.
+    pub(crate) cost: Option<Money>,
+    /// How many of it and those below it failed.
+    pub(crate) errors: usize,
+}
+
+/// Why a step stands where it would not have put itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// The step it is part of was never recorded.
+    Orphan,
+    /// It is said to be part of itself, by a detour or not.
+    Loop,
+}
+
+/// Puts steps into their tree. Steps whose parent is not there stand at the top, with a mark; a
+/// circle of parents is cut above its first step.
+pub(crate) fn assemble(steps: &[Observation]) -> Vec<TreeRow> {
+    let mut order: Vec<usize> = (0..steps.len()).collect();
+    order.sort_by_key(|step| (steps[*step].start, &steps[*step].id));
+    let (parents, marks) = parents(steps, &order);
+    let mut tops = Vec::new();
+    let mut children = vec![Vec::new(); steps.len()];
+    for step in order {
+        match parents[step] {
+            Some(parent) => children[parent].push(step),
+            None => tops.push(step),
+        }
+    }
+    let mut rows = walk(&tops, &children);
+    for row in &mut rows {
+        row.mark = marks[row.step];
+    }
+    sum(&mut rows, &parents, steps);
+    rows
+}
+
+/// Each step's parent among the steps, and what is odd about it.
+fn parents(steps: &[Observation], order: &[usize]) -> (Vec<Option<usize>>, Vec<Option<Mark>>) {
+    let places: HashMap<&ObservationId, usize> =
+        steps.iter().enumerate().map(|(place, step)| (&step.id, place)).collect();
+    let mut parents = Vec::with_capacity(steps.len());
+    let mut marks = Vec::with_capacity(steps.len());
+    for step in steps {
+        let parent = step.parent.as_ref().map(|parent| places.get(parent).copied());
+        let is_orphan = parent == Some(None) && !step.app_root;
+        marks.push(is_orphan.then_some(Mark::Orphan));
+        parents.push(parent.flatten());
+    }
+    cut_loops(&mut parents, &mut marks, order);
+    (parents, marks)
+}
+
+/// Follows parents upwards from every step. Whoever comes by a step of the same walk again has
+/// gone around a circle, which is cut above the first of its steps.
+fn cut_loops(parents: &mut [Option<usize>], marks: &mut [Option<Mark>], order: &[usize]) {
+    let mut seen_in = vec![None; parents.len()];
+    let mut rank = vec![0; parents.len()];
+    for (place, step) in order.iter().enumerate() {
+        rank[*step] = place;
+    }
+    for start in order {
+        let mut at = *start;
+        loop {
+            if seen_in[at].is_some() {
+                break;
+            }
+            seen_in[at] = Some(*start);
+            match parents[at] {
+                Some(parent) => at = parent,
+                None => break,
+            }
+        }
+        let is_circle = parents[at].is_some() && seen_in[at] == Some(*start);
+        if is_circle {
+            let first = first_of_circle(parents, &rank, at);
+            parents[first] = None;
+            marks[first] = Some(Mark::Loop);
+        }
+    }
+}
+
+fn first_of_circle(parents: &[Option<usize>], rank: &[usize], from: usize) -> usize {
+    let (mut first, mut at) = (from, from);
+    while let Some(parent) = parents[at].filter(|parent| *parent != from) {
+        at = parent;
+        if rank[at] < rank[first] {
+            first = at;
+        }
+    }
+    first
+}
+
+/// The rows in reading order, without sums and marks.
+fn walk(tops: &[usize], children: &[Vec<usize>]) -> Vec<TreeRow> {
+    let mut rows = Vec::with_capacity(children.len());
+    let mut waiting = Vec::new();
+    let put = |waiting: &mut Vec<TreeRow>, steps: &[usize], depth| {
+        let siblings = steps.len();
+        let rows = steps.iter().enumerate().map(|(place, step)| TreeRow {
+            step: *step,
+            depth,
+            below: 0,
+            position: place + 1,
+            siblings,
+            mark: None,
+            cost: None,
+            errors: 0,
+        });
+        waiting.extend(rows.rev());
+    };
+    put(&mut waiting, tops, 0);
+    while let Some(row) = waiting.pop() {
+        rows.push(row);
+        put(&mut waiting, &children[row.step], row.depth + 1);
+    }
+    rows
+}
+
+/// Sums every row with all that is below it, from the last row up.
+fn sum(rows: &mut [TreeRow], parents: &[Option<usize>], steps: &[Observation]) {
+    let mut row_of = vec![0; steps.len()];
+    for (place, row) in rows.iter_mut().enumerate() {
+        let step = &steps[row.step];
+        row_of[row.step] = place;
+        row.cost = step.cost.as_ref().map(ratchet_core::usage::Cost::total);
+        row.errors = usize::from(step.level == Level::Error);
+    }
+    for place in (0..rows.len()).rev() {
+        let row = rows[place];
+        let Some(parent) = parents[row.step] else { continue };
+        let above = &mut rows[row_of[parent]];
+        above.below += row.below + 1;
+        above.errors += row.errors;
+        above.cost = above.cost.into_iter().chain(row.cost).reduce(|sum, cost| sum + cost);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;
