@@ -28,6 +28,7 @@ const FILES: &[(&str, &str)] = &[
     ("ratchet.js", include_str!("assets/ratchet.js")),
     ("keys.js", include_str!("assets/keys.js")),
     ("home.js", include_str!("assets/home.js")),
+    ("trace.js", include_str!("assets/trace.js")),
     ("icon.svg", include_str!("assets/icon.svg")),
 ];
 

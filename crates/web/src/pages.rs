@@ -6,6 +6,8 @@ mod home;
 mod dashboards;
 /// Every component, alive.
 mod gallery;
+/// One trace.
+mod trace;
 
 use axum::Router;
 use axum::extract::State;
@@ -45,6 +47,7 @@ pub fn pages(web: Web) -> Router {
         .merge(gallery::routes())
         .merge(home::routes())
         .merge(dashboards::routes())
+        .merge(trace::routes())
         .fallback(not_found)
         .with_state(web)
         .merge(docs::pages())

@@ -1,0 +1,325 @@
+// One trace: the tree under the keys, content on demand, columns to drag.
+import { toast } from "./ratchet.js";
+
+const page = document.querySelector(".trace-page");
+const tree = document.getElementById("tree");
+const panes = page.querySelector(".panes");
+const base = page.dataset.trace;
+const total = Number(tree.dataset.total);
+const perChunk = Number(tree.dataset.chunk);
+const errors = tree.dataset.errors ? tree.dataset.errors.split(",").map(Number) : [];
+const chunks = [...tree.querySelectorAll(".chunk")];
+const closed = new Map(); // number of a closed line -> how many lines are below it
+
+/** What the address says besides the step: the scope, and the view unless it is the usual one. */
+function query(extra) {
+  const params = new URLSearchParams(location.search);
+  for (const name of ["observation", "from", "to", "done"]) params.delete(name);
+  for (const [name, value] of Object.entries(extra)) {
+    if (value) params.set(name, value);
+    else params.delete(name);
+  }
+  const text = params.toString();
+  return text ? `?${text}` : "";
+}
+
+/** Fetches markup of ours. Scripts in it would not run: it never passes through an HTML setter. */
+async function fetched(address, signal) {
+  const answer = await fetch(address, { signal, headers: { accept: "text/html" } });
+  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  return new DOMParser().parseFromString(await answer.text(), "text/html").body;
+}
+
+// The tree.
+
+const line = (number) => tree.querySelector(`[data-row="${number}"]`);
+const belowOf = (node) => Number(node.dataset.below ?? 0);
+const isHidden = (number) => [...closed].some(([from, below]) => number > from && number <= from + below);
+
+function settle(nodes) {
+  for (const node of nodes) {
+    node.tabIndex = -1;
+    node.hidden = isHidden(Number(node.dataset.row));
+  }
+}
+
+const loading = new Map();
+function load(chunk) {
+  if (chunk.firstElementChild) return Promise.resolve();
+  const known = loading.get(chunk);
+  if (known) return known;
+  const { from, to } = chunk.dataset;
+  const work = fetched(`${base}/rows${query({ from, to, view: "" })}`).then((body) => {
+    const nodes = [...body.children];
+    settle(nodes);
+    chunk.replaceChildren(...nodes);
+    chunk.style.height = "";
+  }).finally(() => loading.delete(chunk));
+  loading.set(chunk, work);
+  return work;
+}
+
+const chunkOf = (number) => chunks[Math.floor(number / perChunk)];
+const height = tree.querySelector(".node")?.offsetHeight || 28;
+for (const chunk of chunks) {
+  const room = `${(chunk.dataset.to - chunk.dataset.from) * height}px`;
+  chunk.classList.add("held");
+  chunk.style.containIntrinsicBlockSize = `auto ${room}`;
+  if (!chunk.firstElementChild) chunk.style.height = room;
+}
+settle(tree.querySelectorAll(".node"));
+const watcher = new IntersectionObserver((seen) => {
+  for (const { isIntersecting, target } of seen) if (isIntersecting) load(target).catch(() => {});
+}, { root: tree.closest(".pane"), rootMargin: "800px" });
+for (const chunk of chunks) watcher.observe(chunk);
+
+const selected = () => tree.querySelector('[aria-selected="true"]');
+const current = () => Number(selected()?.dataset.row ?? 0);
+
+/** The line that is seen after or before another. */
+function neighbour(number, step) {
+  let next = step > 0 ? number + 1 + (closed.get(number) ?? 0) : number - 1;
+  for (const [from, below] of [...closed].sort((a, b) => a[0] - b[0])) {
+    if (next > from && next <= from + below) { next = step > 0 ? from + below + 1 : from; break; }
+  }
+  return Math.max(0, Math.min(total - 1, next));
+}
+
+async function fold(number, isOpen) {
+  const node = line(number);
+  const below = node ? belowOf(node) : 0;
+  if (!below || isOpen !== closed.has(number)) return false;
+  if (isOpen) closed.delete(number);
+  else closed.set(number, below);
+  node.setAttribute("aria-expanded", String(isOpen));
+  const first = Math.floor(number / perChunk);
+  const last = Math.floor((number + below) / perChunk);
+  await Promise.all(chunks.slice(first, last + 1).map(load));
+  for (const chunk of chunks.slice(first, last + 1)) settle(chunk.children);
+  mark(number);
+  return true;
+}
+
+function mark(number) {
+  const node = line(number);
+  if (!node) return null;
+  const old = selected();
+  if (old && old !== node) { old.setAttribute("aria-selected", "false"); old.tabIndex = -1; }
+  node.setAttribute("aria-selected", "true");
+  node.tabIndex = 0;
+  return node;
+}
+
+/** Shows a step: in the tree, in the strip, in the address, and its content. */
+async function choose(number, how) {
+  await load(chunkOf(number));
+  for (const [from, below] of closed) if (number > from && number <= from + below) await fold(from, true);
+  const node = mark(number);
+  if (!node) return;
+  if (how.focus) node.focus({ preventScroll: true });
+  node.scrollIntoView({ block: "nearest" });
+  const id = node.dataset.id ?? "";
+  for (const bar of page.querySelectorAll(".strip a.on")) bar.classList.remove("on");
+  if (id) page.querySelector(`.strip a[data-id="${CSS.escape(id)}"]`)?.classList.add("on");
+  if (how.remember) remember(id);
+  await show(id);
+}
+
+let remembered = 0;
+function remember(id) {
+  // Stepping quickly through a tree is one step back, not a hundred.
+  const isQuick = Date.now() - remembered < 800;
+  remembered = Date.now();
+  history[isQuick ? "replaceState" : "pushState"](null, "", `${location.pathname}${query({ observation: id })}`);
+}
+
+// Content.
+
+let pending;
+let waiting;
+function show(id) {
+  pending?.abort();
+  clearTimeout(waiting);
+  const { signal } = (pending = new AbortController());
+  return new Promise((resolve) => {
+    waiting = setTimeout(async () => {
+      const path = id ? `${base}/observations/${encodeURIComponent(id)}/content` : `${base}/content`;
+      try {
+        const body = await fetched(`${path}${query({})}`, signal);
+        for (const part of ["content", "facts"]) {
+          const column = document.getElementById(part);
+          column.replaceChildren(...body.querySelector(`[data-part="${part}"]`).childNodes);
+          column.scrollTop = 0;
+        }
+      } catch (error) {
+        if (error.name !== "AbortError") toast(`The step did not load: ${error.message}`);
+      }
+      resolve();
+    }, 40);
+  });
+}
+
+function showView(view) {
+  const observation = new URLSearchParams(location.search).get("observation") ?? "";
+  const word = view === "conversation" ? "" : view;
+  history.pushState(null, "", `${location.pathname}${query({ observation, view: word })}`);
+  return show(observation);
+}
+
+/** Puts a long text in pieces, so that the browser lays out only those in sight. */
+async function loadAll(link) {
+  const answer = await fetch(link.href);
+  if (!answer.ok) return toast(`The payload did not load: ${answer.status}`);
+  const text = await answer.text();
+  const all = document.createElement("pre");
+  all.className = "payload whole";
+  all.tabIndex = 0;
+  const size = 50_000;
+  for (let from = 0; from < text.length; from += size) {
+    const piece = document.createElement("span");
+    piece.className = "piece";
+    piece.textContent = text.slice(from, from + size);
+    all.append(piece);
+  }
+  const cut = link.closest(".cut");
+  cut.replaceWith(all);
+  all.focus();
+}
+
+addEventListener("popstate", async () => {
+  const id = new URLSearchParams(location.search).get("observation");
+  const node = id ? tree.querySelector(`[data-id="${CSS.escape(id)}"]`) : line(0);
+  if (node) await choose(Number(node.dataset.row), {});
+  else await show(id ?? "");
+});
+
+const isPlain = (event) => !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey && event.button === 0;
+page.addEventListener("click", (event) => {
+  if (!isPlain(event)) return;
+  const target = event.target.closest(".twist, .node, .strip a, [data-view], [data-load], [data-next-error], [data-copy-link]");
+  if (!target) return;
+  const node = target.closest(".node");
+  if (node) {
+    const number = Number(node.dataset.row);
+    event.preventDefault();
+    if (target.matches(".twist") && belowOf(node)) fold(number, closed.has(number));
+    else choose(number, { focus: true, remember: true });
+  } else if (target.matches(".strip a")) {
+    const found = tree.querySelector(`[data-id="${CSS.escape(target.dataset.id)}"]`);
+    if (!found) return; // not loaded: the link itself leads there
+    event.preventDefault();
+    choose(Number(found.dataset.row), { remember: true });
+  } else if ("view" in target.dataset) {
+    event.preventDefault();
+    showView(target.dataset.view);
+  } else if ("load" in target.dataset) {
+    event.preventDefault();
+    loadAll(target);
+  } else if ("nextError" in target.dataset) nextError();
+  else if ("copyLink" in target.dataset) copyLink();
+});
+
+// Keys.
+
+function nextError() {
+  if (!errors.length) return toast("No step failed");
+  const at = current();
+  choose(errors.find((number) => number > at) ?? errors[0], { focus: true, remember: true });
+}
+
+async function copyLink() {
+  const link = page.querySelector("[data-copy-link]")?.dataset.copyLink;
+  try {
+    await navigator.clipboard.writeText(new URL(link, location.href).href);
+    toast("Link copied");
+  } catch {
+    toast("The browser did not let us copy");
+  }
+}
+
+function step(direction) {
+  const next = neighbour(current(), direction);
+  if (next !== current()) choose(next, { focus: true, remember: true });
+}
+
+async function close() {
+  const at = current();
+  if (await fold(at, false)) return;
+  const level = Number(line(at)?.ariaLevel ?? 1);
+  for (let number = at - 1; number >= 0; number -= 1) {
+    const node = line(number);
+    if (!node) break;
+    if (Number(node.ariaLevel) < level) { choose(number, { focus: true, remember: true }); break; }
+  }
+}
+
+async function open() {
+  if (!(await fold(current(), true)) && belowOf(line(current()))) step(1);
+}
+
+const KEYS = {
+  j: () => step(1), k: () => step(-1), ArrowDown: () => step(1), ArrowUp: () => step(-1),
+  ArrowLeft: close, ArrowRight: open, e: nextError, c: copyLink,
+  Home: () => choose(0, { focus: true, remember: true }),
+  End: () => choose(total - 1, { focus: true, remember: true }),
+  Enter: () => document.getElementById("content").focus(),
+  r: () => showView(new URLSearchParams(location.search).get("view") === "raw" ? "conversation" : "raw"),
+};
+// Arrows and the like belong to the tree only while it has the focus; letters work everywhere.
+const ONLY_IN_TREE = new Set(["ArrowDown", "ArrowUp", "ArrowLeft", "ArrowRight", "Home", "End", "Enter"]);
+let afterG = false;
+document.addEventListener("keydown", (event) => {
+  const isTyping = event.target.closest("input, textarea, select, [contenteditable], dialog");
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
+  const wasAfterG = afterG;
+  afterG = event.key === "g";
+  if (wasAfterG || document.querySelector("dialog[open]")) return;
+  const isInTree = document.activeElement === document.body || tree.contains(document.activeElement);
+  if (!KEYS[event.key] || (ONLY_IN_TREE.has(event.key) && !isInTree)) return;
+  event.preventDefault();
+  KEYS[event.key]();
+});
+
+// Columns.
+
+const STORED = "ratchet.trace.columns";
+const LEAST = 180;
+const widths = JSON.parse(localStorage.getItem(STORED) ?? "{}");
+function widen(name, width) {
+  const most = panes.clientWidth - 2 * LEAST;
+  const fitted = Math.round(Math.max(LEAST, Math.min(most, width)));
+  panes.style.setProperty(`--${name}`, `${fitted}px`);
+  const split = panes.querySelector(`[data-split="${name}"]`);
+  split.setAttribute("aria-valuemin", String(LEAST));
+  split.setAttribute("aria-valuemax", String(most));
+  split.setAttribute("aria-valuenow", String(fitted));
+  return fitted;
+}
+const store = (name, width) => {
+  widths[name] = width;
+  localStorage.setItem(STORED, JSON.stringify(widths));
+};
+for (const split of panes.querySelectorAll(".split")) {
+  const name = split.dataset.split;
+  const column = panes.querySelector(`.${name}-pane`);
+  const sign = name === "tree" ? 1 : -1;
+  split.tabIndex = 0;
+  widen(name, Number(widths[name]) || column.clientWidth || LEAST);
+  split.addEventListener("pointerdown", (event) => {
+    const [start, width] = [event.clientX, column.getBoundingClientRect().width];
+    split.setPointerCapture(event.pointerId);
+    const move = (moved) => store(name, widen(name, width + sign * (moved.clientX - start)));
+    split.addEventListener("pointermove", move);
+    split.addEventListener("pointerup", () => split.removeEventListener("pointermove", move), { once: true });
+  });
+  split.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -16, ArrowRight: 16 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    event.stopPropagation();
+    store(name, widen(name, column.getBoundingClientRect().width + sign * step));
+  });
+}
+
+const first = mark(current());
+first?.scrollIntoView({ block: "nearest" });

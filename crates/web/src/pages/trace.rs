@@ -1,0 +1,182 @@
+//! One trace: its tree, what was said, and the facts, side by side.
+
+/// What the page shows: the trace, its steps and their scores.
+mod run;
+/// The tree and the strip of time.
+mod outline;
+/// What was said: conversation, raw, changes, graph.
+mod content;
+/// What changed since the model was called before.
+mod changes;
+/// Timing, tokens, cost, metadata, scores and comments.
+mod facts;
+/// Payloads and pictures, on demand.
+mod payload;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::response::Redirect;
+use axum::routing::get;
+use maud::{Markup, html};
+use ratchet_core::id::TraceId;
+use ratchet_core::trace::Trace;
+
+use crate::assets;
+use crate::components::{badge, copy, figure};
+use crate::frame::{Page, Section};
+use crate::place::{Link, Place};
+use crate::refusal::{PageResult, Refusal};
+use crate::visitor::Visitor;
+use crate::web::Web;
+
+use content::View;
+use run::{Subject, TraceRun};
+
+pub(super) fn routes() -> Router<Web> {
+    const TRACE: &str = "/project/{project}/traces/{trace}";
+    let of_trace = |rest: &str| format!("{TRACE}{rest}");
+    let of_step = |rest: &str| format!("{TRACE}/observations/{{observation}}{rest}");
+    Router::new()
+        .route(TRACE, get(show))
+        .route(&of_trace("/rows"), get(rows))
+        .route(&of_trace("/content"), get(trace_content))
+        .route(&of_trace("/payload"), get(payload::of_trace))
+        .route(&of_trace("/picture"), get(payload::picture_of_trace))
+        .route(&of_step("/content"), get(step_content))
+        .route(&of_step("/payload"), get(payload::of_step))
+        .route(&of_step("/picture"), get(payload::picture_of_step))
+        .route("/project/{project}/media/{media}", get(payload::media))
+        .route("/trace/{trace}", get(find))
+}
+
+/// The ids in the address of a trace.
+type TracePath = Path<(String, String)>;
+/// The ids in the address of a step.
+type StepPath = Path<(String, String, String)>;
+
+fn trace_id(text: &str) -> PageResult<TraceId> {
+    TraceId::parse(text).map_err(|_| Refusal::not_there("trace"))
+}
+
+async fn show(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, trace)): TracePath,
+) -> PageResult<Markup> {
+    let run = TraceRun::load(&web, &place, trace_id(&trace)?).await?;
+    let wanted = place.params.get("observation");
+    let selected = run.step_named(wanted);
+    let subject = match selected {
+        Some(step) => Subject::step(&web, &place, &run.trace.id, &run.steps[step].id).await?,
+        None => Subject::trace(&web, &place, run.trace.clone()).await?,
+    };
+    let view = View::asked(&place);
+    let mut page = Page::new(Section::Traces, name(&run.trace));
+    page.crumbs = vec![("Traces".to_owned(), Section::Traces.link(&place))];
+    page.crumbs.extend(run.trace.session.as_ref().map(|session| {
+        let session = session.to_string();
+        (format!("Session {session}"), place.to(&["sessions", &session]))
+    }));
+    page.summary = summary(&run);
+    page.action = copy::id(&run.trace.id.to_string());
+    let content = content::content(&web, &place, &subject, view).await?;
+    page.body = html! {
+        @if let (Some(wanted), None) = (wanted, selected) {
+            p.notice role="status" { "There is no step " code { (wanted) } " in this trace; here is the whole trace." }
+        }
+        div.trace-page data-trace=(link(&place, &run.trace.id).path()) {
+            (outline::strip(&place, &run, selected))
+            div.panes {
+                section.pane.tree-pane aria-label="Steps" { (outline::tree(&place, &run, selected)) }
+                div.split data-split="tree" role="separator" aria-orientation="vertical" aria-label="Width of the tree" {}
+                section.pane.content-pane #content aria-label="Content" tabindex="-1" { (content) }
+                div.split data-split="facts" role="separator" aria-orientation="vertical" aria-label="Width of the facts" {}
+                aside.pane.facts-pane #facts aria-label="Facts" { (facts::facts(&web, &place, &subject).await?) }
+            }
+        }
+        script type="module" src=(assets::address("trace.js")) {}
+    };
+    Ok(page.show(&place))
+}
+
+fn name(trace: &Trace) -> String {
+    let name = trace.name.clone().filter(|name| !name.is_empty());
+    name.unwrap_or_else(|| "Trace without a name".to_owned())
+}
+
+/// The way to a trace.
+fn link(place: &Place, trace: &TraceId) -> Link {
+    place.to(&["traces", &trace.to_string()])
+}
+
+/// The trace in one line.
+fn summary(run: &TraceRun) -> Markup {
+    let sums = &run.trace.summary;
+    let models = run.steps.iter().filter(|step| step.model.is_some()).count() as u64;
+    let lasted = sums.start.zip(sums.end).map(|(start, end)| end.since(start));
+    let errors = sums.levels.error;
+    html! {
+        (figure::moment(run.trace.timestamp)) ", "
+        @if let Some(nanos) = lasted { (figure::duration(nanos)) ", " }
+        (plural(run.steps.len() as u64, "step")) ", " (plural(models, "model call")) ", "
+        (figure::count(sums.total_tokens)) " tokens, " (figure::cost(sums.cost))
+        @if errors > 0 { ", " span.bad { (plural(errors, "error")) } }
+        " " span.badges { @for tag in &run.trace.tags { (badge::tag(tag)) } }
+    }
+}
+
+fn plural(n: u64, word: &str) -> String {
+    let ending = if n == 1 { "" } else { "s" };
+    format!("{} {word}{ending}", figure::grouped(n))
+}
+
+/// More lines of a tree, for scripts and for those without.
+async fn rows(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, trace)): TracePath,
+) -> PageResult<Markup> {
+    let run = TraceRun::load(&web, &place, trace_id(&trace)?).await?;
+    let from = place.params.get("from").and_then(|from| from.parse().ok()).unwrap_or_default();
+    let to = place.params.get("to").and_then(|to| to.parse().ok()).unwrap_or(usize::MAX);
+    Ok(outline::some_lines(&place, &run, from, to))
+}
+
+async fn trace_content(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, trace)): TracePath,
+) -> PageResult<Markup> {
+    let trace = run::trace(&web, &place, trace_id(&trace)?).await?;
+    fragment(&web, &place, &Subject::trace(&web, &place, trace).await?).await
+}
+
+async fn step_content(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, trace, step)): StepPath,
+) -> PageResult<Markup> {
+    let step = run::step_id(&step)?;
+    fragment(&web, &place, &Subject::step(&web, &place, &trace_id(&trace)?, &step).await?).await
+}
+
+/// What a script puts into the two columns on the right.
+async fn fragment(web: &Web, place: &Place, subject: &Subject) -> PageResult<Markup> {
+    let content = content::content(web, place, subject, View::asked(place)).await?;
+    let facts = facts::facts(web, place, subject).await?;
+    Ok(html! { div data-part="content" { (content) } div data-part="facts" { (facts) } })
+}
+
+/// Older SDKs print addresses without a project: the trace says which.
+async fn find(State(web): State<Web>, Path(trace): Path<String>) -> PageResult<Redirect> {
+    let id = trace_id(&trace)?;
+    let visitor = Visitor::identify(&web)?;
+    for project in visitor.projects(&web).await? {
+        let found = web.store.telemetry.find_traces(project.id.clone(), vec![id.clone()]).await?;
+        if !found.is_empty() {
+            let link = Link::to_project(&project.id, &["traces", &trace]);
+            return Ok(Redirect::to(&link.to_string()));
+        }
+    }
+    Err(Refusal::not_there("trace"))
+}

@@ -1,0 +1,125 @@
+use std::fmt::Write as _;
+
+use maud::{Markup, html};
+use ratchet_core::limit::elide;
+use ratchet_core::observation::{Observation, ObservationKind};
+use ratchet_core::payload::Payload;
+use ratchet_store::query::{
+    Condition, Detail, Direction, ObservationColumn, ObservationQuery, Paging, Test, TimeRange,
+};
+
+use super::run::{self, About, Subject};
+use super::{link, outline, plural};
+use crate::chat::{self, ChatMessage, Part, Reading, Role, ToolResult};
+use crate::components::diff;
+use crate::place::Place;
+use crate::refusal::PageResult;
+use crate::web::Web;
+
+/// Bytes of each side that are compared.
+const MAX_BYTES: usize = 60_000;
+/// Model calls before this one among which the last of the same parent is looked for.
+const LOOK_BACK: u64 = 100;
+
+/// What this model call was told that the one before it was not.
+pub(super) async fn changes(web: &Web, place: &Place, subject: &Subject) -> PageResult<Markup> {
+    let About::Step(step) = &subject.about else { return Ok(Markup::default()) };
+    let Some(before) = call_before(web, place, step).await? else {
+        return Ok(
+            html! { p.muted { "This is the first model call of the trace: all of it is new." } },
+        );
+    };
+    let before = run::step(web, place, &subject.trace, &before.id).await?;
+    let old = before.content.as_ref().and_then(|content| content.input.as_ref());
+    let (old, new) = (transcript(old), transcript(subject.content.input.as_ref()));
+    let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let rest = |messages: &[String]| messages.get(same..).unwrap_or_default().join("\n\n");
+    let (old, new) = (rest(&old), rest(&new));
+    let to_before = link(place, &subject.trace).with("observation", before.id.to_string());
+    Ok(html! {
+        p.muted {
+            "Compared with " a href=(to_before.with("view", "changes")) { (outline::step_name(&before)) }
+            ", the model call before. " (plural(same as u64, "message")) " at the start "
+            @if same == 1 { "is" } @else { "are" } " the same."
+        }
+        (diff::diff(&elide(&old, MAX_BYTES), &elide(&new, MAX_BYTES)))
+    })
+}
+
+/// The model call before a step: the last with the same parent, else the last of all.
+async fn call_before(
+    web: &Web,
+    place: &Place,
+    step: &Observation,
+) -> PageResult<Option<Observation>> {
+    let is_call = Condition {
+        column: ObservationColumn::Kind,
+        test: Test::AnyOf(vec![ObservationKind::Generation.as_str().to_owned()]),
+    };
+    let question = ObservationQuery {
+        project: place.project_id(),
+        range: TimeRange { from: None, to: Some(step.start) },
+        trace: Some(step.trace.clone()),
+        conditions: vec![is_call],
+        direction: Direction::Descending,
+        paging: Paging::After { cursor: None, limit: LOOK_BACK },
+        detail: Detail::Row,
+    };
+    let mut calls = web.store.telemetry.observations(question).await?.rows;
+    calls.retain(|call| call.id != step.id);
+    let place = calls.iter().position(|call| call.parent == step.parent).unwrap_or(0);
+    Ok((place < calls.len()).then(|| calls.swap_remove(place)))
+}
+
+/// A payload as texts, one for each message.
+fn transcript(payload: Option<&Payload>) -> Vec<String> {
+    let Some(payload) = payload else { return Vec::new() };
+    match chat::read(payload.to_json().as_str()) {
+        Reading::Messages(messages) => messages.iter().map(written).collect(),
+        Reading::Text(text) => vec![text],
+        Reading::Data(text) => vec![pretty(&text)],
+    }
+}
+
+fn pretty(text: &str) -> String {
+    let value = serde_json::from_str::<serde_json::Value>(text);
+    value.ok().and_then(|value| serde_json::to_string_pretty(&value).ok()).unwrap_or_default()
+}
+
+fn written(message: &ChatMessage) -> String {
+    let role = match &message.role {
+        Role::System => "System",
+        Role::User => "User",
+        Role::Assistant => "Assistant",
+        Role::Tool => "Tool",
+        Role::Other(role) => role,
+    };
+    let mut text = format!("{role}:");
+    for part in &message.parts {
+        write_part(&mut text, part);
+    }
+    text
+}
+
+fn write_part(text: &mut String, part: &Part) {
+    // Writing to a text cannot fail.
+    let _infallible = match part {
+        Part::Text(words) => write!(text, "\n{words}"),
+        Part::Thinking(words) => write!(text, "\n(thinking) {words}"),
+        Part::Picture(_) => write!(text, "\n(picture)"),
+        Part::Data(value) => write!(text, "\n{value}"),
+        Part::Result(result) => write_result(text, result),
+        Part::Call(call) => {
+            let called = write!(text, "\n{}({})", call.name, call.arguments);
+            call.result.as_ref().map_or(called, |result| write_result(text, result))
+        }
+    };
+}
+
+fn write_result(text: &mut String, result: &ToolResult) -> std::fmt::Result {
+    text.write_str(if result.is_error { "\n-> failed:" } else { "\n->" })?;
+    for part in &result.parts {
+        write_part(text, part);
+    }
+    Ok(())
+}

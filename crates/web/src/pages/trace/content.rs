@@ -1,0 +1,209 @@
+use maud::{Markup, html};
+use ratchet_core::observation::ObservationKind;
+use ratchet_core::payload::Payload;
+
+use super::payload::Side;
+use super::run::{About, Subject, TraceRun};
+use super::{changes, link, name, outline};
+use crate::call_graph;
+use crate::chat::{self, Reading};
+use crate::components::icon::{Icon, icon};
+use crate::components::message::{Pen, Whereabouts};
+use crate::components::{badge, figure, graph, json};
+use crate::place::{Link, Place};
+use crate::refusal::PageResult;
+use crate::web::Web;
+
+/// Bytes of a raw payload that are shown at once.
+const MAX_RAW: usize = 100_000;
+
+/// How content is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum View {
+    /// As people read it.
+    #[default]
+    Conversation,
+    /// As it came.
+    Raw,
+    /// What is new since the model was called before.
+    Changes,
+    /// Who called whom in the whole trace.
+    Graph,
+}
+
+impl View {
+    const ALL: [Self; 4] = [Self::Conversation, Self::Raw, Self::Changes, Self::Graph];
+
+    /// The word in the address.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Conversation => "conversation",
+            Self::Raw => "raw",
+            Self::Changes => "changes",
+            Self::Graph => "graph",
+        }
+    }
+
+    const fn label(self) -> &'static str {
+        match self {
+            Self::Conversation => "Conversation",
+            Self::Raw => "Raw",
+            Self::Changes => "Changes",
+            Self::Graph => "Graph",
+        }
+    }
+
+    /// What the address asks for.
+    pub(super) fn asked(place: &Place) -> Self {
+        let word = place.params.get("view").unwrap_or_default();
+        Self::ALL.into_iter().find(|view| view.as_str() == word).unwrap_or_default()
+    }
+
+    /// Whether it can be shown of something.
+    fn fits(self, subject: &Subject) -> bool {
+        match (self, &subject.about) {
+            (Self::Changes, About::Step(step)) => step.kind == ObservationKind::Generation,
+            (Self::Changes, About::Trace(_)) => false,
+            _ => true,
+        }
+    }
+}
+
+/// The middle column.
+pub(super) async fn content(
+    web: &Web,
+    place: &Place,
+    subject: &Subject,
+    view: View,
+) -> PageResult<Markup> {
+    let view = if view.fits(subject) { view } else { View::default() };
+    let body = match view {
+        View::Conversation => conversation(place, subject),
+        View::Raw => raw(place, subject),
+        View::Changes => changes::changes(web, place, subject).await?,
+        View::Graph => {
+            let run = TraceRun::load(web, place, subject.trace.clone()).await?;
+            let drawn = call_graph::draw(&name(&run.trace), &run.steps, &run.rows);
+            graph::graph(&drawn, |step| {
+                let to =
+                    link(place, &run.trace.id).with("observation", run.steps[step].id.to_string());
+                to.to_string()
+            })
+        }
+    };
+    Ok(html! { (head(place, subject, view)) div.content-body { (body) } })
+}
+
+/// The way to what is shown.
+pub(super) fn here(place: &Place, subject: &Subject) -> Link {
+    let to = link(place, &subject.trace);
+    match subject.step_id() {
+        Some(id) => to.with("observation", id),
+        None => to,
+    }
+}
+
+fn head(place: &Place, subject: &Subject, view: View) -> Markup {
+    let here = here(place, subject);
+    html! {
+        header.content-head {
+            h2 {
+                @match &subject.about {
+                    About::Trace(trace) => { (icon(Icon::Trace)) " " bdi { (name(trace)) } },
+                    About::Step(step) => { (badge::glyph(step.kind)) " " bdi { (outline::step_name(step)) } " " (badge::level(step.level)) },
+                }
+            }
+            button.quiet type="button" data-copy-link=(here) aria-keyshortcuts="c" title="Copy the address of this step (c)" {
+                (icon(Icon::Copy)) span { "Link" }
+            }
+        }
+        nav.tabs aria-label="Views" {
+            @for one in View::ALL.into_iter().filter(|view| view.fits(subject)) {
+                @let to = if one == View::default() { here.clone() } else { here.clone().with("view", one.as_str()) };
+                a href=(to) data-view=(one.as_str()) aria-current=[(one == view).then_some("true")] { (one.label()) }
+            }
+        }
+    }
+}
+
+fn conversation(place: &Place, subject: &Subject) -> Markup {
+    let status = match &subject.about {
+        About::Step(step) => step.status_message.as_deref().map(|text| (text, step.level)),
+        About::Trace(_) => None,
+    };
+    let (input, output) = (&subject.content.input, &subject.content.output);
+    html! {
+        @if let Some((text, level)) = status {
+            p class={ "status " (level.as_str().to_lowercase()) } { (badge::level(level)) " " bdi { (ratchet_core::limit::elide(text, 4_000)) } }
+        }
+        @if let Some(input) = input { (read(place, subject, Side::Input, input)) }
+        @if let Some(output) = output { (read(place, subject, Side::Output, output)) }
+        @if input.is_none() && output.is_none() {
+            p.muted { "Nothing went in and nothing came out, as far as was recorded." }
+        }
+    }
+}
+
+/// One side as people read it.
+fn read(place: &Place, subject: &Subject, side: Side, payload: &Payload) -> Markup {
+    let at = whereabouts(place, subject, side);
+    let mut pen = Pen::new(&at);
+    let body = match chat::read(payload.to_json().as_str()) {
+        Reading::Messages(messages) => pen.conversation(&messages),
+        Reading::Text(text) => pen.lone_text(&text),
+        Reading::Data(text) => cut_json(&text, &at.whole),
+    };
+    html! { section.side { h3 { (side.label()) } (body) } }
+}
+
+fn whereabouts(place: &Place, subject: &Subject, side: Side) -> Whereabouts {
+    let of = |what: &str| {
+        let trace = subject.trace.to_string();
+        let to = match subject.step_id() {
+            Some(step) => place.to(&["traces", &trace, "observations", &step, what]),
+            None => place.to(&["traces", &trace, what]),
+        };
+        to.with("side", side.as_str())
+    };
+    Whereabouts {
+        whole: of("payload").to_string(),
+        pictures: of("picture").with("n", "").to_string(),
+        media: format!("{}/", Link::to_project(&place.project.id, &["media"]).path()),
+    }
+}
+
+fn cut_json(text: &str, whole: &str) -> Markup {
+    if text.len() <= MAX_RAW {
+        return json::json(text);
+    }
+    let shown = text.get(..text.floor_char_boundary(MAX_RAW)).unwrap_or_default();
+    html! {
+        pre.payload tabindex="0" { (shown) }
+        p.cut { span.muted { (figure::bytes(shown.len())) " of " (figure::bytes(text.len())) ". " }
+            a href=(whole) data-load { "Load all" } }
+    }
+}
+
+/// Both sides and the metadata as they came.
+fn raw(place: &Place, subject: &Subject) -> Markup {
+    let sides = [(Side::Input, &subject.content.input), (Side::Output, &subject.content.output)];
+    html! {
+        @for (side, payload) in sides {
+            @if let Some(payload) = payload {
+                @let at = whereabouts(place, subject, side);
+                section.side {
+                    h3 { (side.label()) " " a.quiet href=(at.whole) { (figure::bytes(payload.as_str().len())) " as text" } }
+                    (cut_json(payload.to_json().as_str(), &at.whole))
+                }
+            }
+        }
+        section.side {
+            h3 { "Metadata" }
+            @if subject.content.metadata.is_empty() { p.muted { "None." } }
+            @for (key, value) in &subject.content.metadata {
+                p.meta-key { code { (key) } }
+                (cut_json(value.as_str(), &here(place, subject).to_string()))
+            }
+        }
+    }
+}

@@ -1,0 +1,256 @@
+use maud::{Markup, html};
+use ratchet_core::annotation::CommentedKind;
+use ratchet_core::limit::elide;
+use ratchet_core::observation::Observation;
+use ratchet_core::score::{Score, ScoreValue};
+use ratchet_core::time::Timestamp;
+use ratchet_core::trace::Trace;
+use ratchet_core::usage::TOTAL;
+use ratchet_store::catalog::{Comment, CommentFilter};
+use ratchet_store::query::PageNumber;
+
+use super::run::{About, Subject};
+use crate::components::badge::{self, Decider};
+use crate::components::stack::{Share, stack};
+use crate::components::{copy, figure, json};
+use crate::place::Place;
+use crate::refusal::PageResult;
+use crate::web::Web;
+
+/// Comments that are shown, newest first.
+const MAX_COMMENTS: u64 = 50;
+/// Bytes of a value of metadata that are shown.
+const MAX_VALUE: usize = 4_000;
+
+/// The column on the right.
+pub(super) async fn facts(web: &Web, place: &Place, subject: &Subject) -> PageResult<Markup> {
+    let comments = comments(web, place, subject).await?;
+    Ok(html! {
+        nav.jump aria-label="Jump to" {
+            a href="#scores" { "Scores " span.muted { (subject.scores.len()) } }
+            a href="#comments" { "Comments " span.muted { (comments.len()) } }
+            a href="#metadata" { "Metadata " span.muted { (subject.content.metadata.len()) } }
+        }
+        @match &subject.about {
+            About::Trace(trace) => { (of_trace(place, trace)) },
+            About::Step(step) => { (of_step(place, step)) },
+        }
+        (scores(&subject.scores))
+        (remarks(&comments, place.now))
+        (metadata(subject))
+    })
+}
+
+/// One fact.
+fn fact(name: &str, value: &Markup) -> Markup {
+    html! { dt { (name) } dd { (value) } }
+}
+
+fn of_trace(place: &Place, trace: &Trace) -> Markup {
+    let sums = &trace.summary;
+    let lasted = sums.start.zip(sums.end).map(|(start, end)| end.since(start));
+    html! {
+        h3 { "Trace" }
+        dl.facts {
+            (fact("Began", &figure::moment(trace.timestamp)))
+            @if let Some(nanos) = lasted { (fact("Lasted", &html! { (figure::duration(nanos)) })) }
+            @if let Some(agent) = &trace.agent { (fact("Agent", &html! { bdi { (agent) } })) }
+            @if let Some(user) = &trace.user {
+                (fact("User", &html! { a href=(place.to(&["users", user])) { bdi { (user) } } }))
+            }
+            @if let Some(session) = &trace.session {
+                @let session = session.to_string();
+                (fact("Session", &html! { a href=(place.to(&["sessions", &session])) { bdi { (session) } } }))
+            }
+            (fact("Environment", &html! { (trace.environment.as_str()) }))
+            @if let Some(release) = &trace.release { (fact("Release", &html! { (release) })) }
+            @if let Some(version) = &trace.version { (fact("Version", &html! { (version) })) }
+            (fact("Tokens", &html! { (figure::grouped(sums.total_tokens)) }))
+            (fact("Cost", &figure::cost(sums.cost)))
+            (fact("Id", &copy::id(&trace.id.to_string())))
+        }
+    }
+}
+
+fn of_step(place: &Place, step: &Observation) -> Markup {
+    html! {
+        h3 { "Timing" }
+        dl.facts {
+            (fact("Kind", &html! { (badge::kind_name(step.kind)) }))
+            (fact("Began", &figure::moment(step.start)))
+            @match step.latency() {
+                Some(nanos) => { (fact("Lasted", &html! { (figure::duration(nanos)) })) },
+                None => { (fact("Lasted", &html! { span.muted { "no end was recorded" } })) },
+            }
+            @if let Some(nanos) = step.time_to_first_token() { (fact("First token", &html! { (figure::duration(nanos)) })) }
+            @if let Some(speed) = speed(step) { (fact("Speed", &html! { (speed) })) }
+            @if let Some(agent) = &step.agent { (fact("Agent", &html! { bdi { (agent) } })) }
+            @if let Some(version) = &step.version { (fact("Version", &html! { (version) })) }
+            (fact("Id", &copy::id(&step.id.to_string())))
+        }
+        (model(place, step))
+    }
+}
+
+/// Output tokens a second, from the first token on where that is known.
+fn speed(step: &Observation) -> Option<String> {
+    let began = step.completion_start.unwrap_or(step.start);
+    let nanos = step.end?.since(began);
+    let tokens = step.usage.output();
+    if tokens == 0 || nanos <= 0 {
+        return None;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    let rate = tokens as f64 / (nanos as f64 / 1e9);
+    Some(format!("{} tokens/s", figure::number((rate * 10.0).round() / 10.0)))
+}
+
+fn model(place: &Place, step: &Observation) -> Markup {
+    html! {
+        @if step.model.is_some() || step.prompt.is_some() || step.model_parameters.is_some() {
+            h3 { "Model" }
+            dl.facts {
+                @if let Some(model) = &step.model { (fact("Name", &html! { code { (model) } })) }
+                @if let Some(prompt) = &step.prompt {
+                    (fact("Prompt", &html! {
+                        a href=(place.to(&["prompts", &prompt.name]).with("version", prompt.version.to_string())) {
+                            bdi { (prompt.name) } " v" (prompt.version)
+                        }
+                    }))
+                }
+            }
+            @if let Some(parameters) = &step.model_parameters { (json::json(&elide(parameters.as_str(), MAX_VALUE))) }
+        }
+        (tokens(step))
+        (costs(step))
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "widths in a drawing")]
+fn tokens(step: &Observation) -> Markup {
+    let parts: Vec<Share> = step
+        .usage
+        .kinds()
+        .iter()
+        .filter(|(kind, _)| *kind != TOTAL)
+        .map(|(kind, units)| Share {
+            name: in_words(kind),
+            amount: *units as f64,
+            text: figure::grouped(*units),
+        })
+        .collect();
+    html! {
+        @if !step.usage.is_empty() {
+            h3 { "Tokens " span.muted { (figure::grouped(step.usage.total())) } }
+            @if !parts.is_empty() { (stack("Tokens by kind", &parts)) }
+        }
+    }
+}
+
+fn costs(step: &Observation) -> Markup {
+    let Some(cost) = &step.cost else {
+        return html! {
+            @if step.model.is_some() {
+                h3 { "Cost " (figure::cost(None)) }
+                p.muted { "No price is known for this model. " }
+            }
+        };
+    };
+    let parts: Vec<Share> = cost
+        .kinds()
+        .iter()
+        .map(|(kind, money)| Share {
+            name: in_words(kind),
+            amount: money.dollars(),
+            text: figure::money(*money),
+        })
+        .collect();
+    html! {
+        h3 { "Cost " span.muted title={ "$" (cost.total().dollars()) } { (figure::money(cost.total())) } }
+        @if !parts.is_empty() { (stack("Cost by kind", &parts)) }
+    }
+}
+
+/// `input_cached_tokens` as people say it.
+fn in_words(kind: &str) -> String {
+    let plain = kind.strip_suffix("_tokens").unwrap_or(kind);
+    elide(&plain.replace('_', " "), 60).into_owned()
+}
+
+/// The value of a score, as people read it.
+pub(super) fn verdict(score: &Score) -> String {
+    match &score.value {
+        ScoreValue::Numeric(number) => figure::number(*number),
+        ScoreValue::Boolean(yes) => if *yes { "yes" } else { "no" }.to_owned(),
+        ScoreValue::Categorical { label, .. } => label.clone(),
+        ScoreValue::Text(text) | ScoreValue::Correction(text) => text.clone(),
+    }
+}
+
+fn scores(scores: &[Score]) -> Markup {
+    html! {
+        h3 #scores { "Scores" }
+        @if scores.is_empty() { p.muted { "None yet." } }
+        ul.verdicts {
+            @for score in scores {
+                li {
+                    span.verdict-name { bdi { (score.name) } }
+                    " " (badge::decided(Decider::of_source(score.source), &elide(&verdict(score), 200)))
+                    " " span.muted { (figure::moment(score.timestamp)) }
+                    @if let Some(comment) = &score.comment { p { bdi { (elide(comment, MAX_VALUE)) } } }
+                }
+            }
+        }
+    }
+}
+
+async fn comments(web: &Web, place: &Place, subject: &Subject) -> PageResult<Vec<Comment>> {
+    let (kind, object) = match subject.step_id() {
+        Some(step) => (CommentedKind::Observation, step),
+        None => (CommentedKind::Trace, subject.trace.to_string()),
+    };
+    let filter = CommentFilter { kind: Some(kind), object: Some(object), author: None };
+    let page = PageNumber { page: 1, limit: MAX_COMMENTS };
+    Ok(web.store.catalog.comments(place.project_id(), filter, page).await?.rows)
+}
+
+fn remarks(comments: &[Comment], now: Timestamp) -> Markup {
+    html! {
+        h3 #comments { "Comments" }
+        @if comments.is_empty() { p.muted { "None yet." } }
+        ul.remarks {
+            @for comment in comments {
+                li {
+                    p.remark-head.muted { (comment.author.as_deref().unwrap_or("by API")) ", " (figure::ago(comment.created_at, now)) }
+                    p { bdi { (comment.content) } }
+                }
+            }
+        }
+    }
+}
+
+fn metadata(subject: &Subject) -> Markup {
+    html! {
+        @if !subject.content.metadata.is_empty() {
+            details.metadata #metadata open {
+                summary { "Metadata " span.muted { (subject.content.metadata.len()) } }
+                dl.facts {
+                    @for (key, value) in &subject.content.metadata {
+                        (fact(&elide(key, 200), &shown(value.as_str())))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A value of metadata: a text as it is, anything else as JSON.
+fn shown(value: &str) -> Markup {
+    match serde_json::from_str::<serde_json::Value>(value) {
+        Ok(serde_json::Value::String(text)) => html! { bdi { (elide(&text, MAX_VALUE)) } },
+        Ok(serde_json::Value::Array(_) | serde_json::Value::Object(_)) => {
+            json::json(&elide(value, MAX_VALUE))
+        }
+        _ => html! { code { (elide(value, MAX_VALUE)) } },
+    }
+}

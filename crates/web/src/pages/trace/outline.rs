@@ -1,0 +1,222 @@
+use std::collections::HashMap;
+
+use maud::{Markup, html};
+use ratchet_core::observation::{Level, Observation};
+use ratchet_core::score::{Score, ScoreTarget};
+
+use super::run::TraceRun;
+use super::{link, name, plural};
+use crate::components::badge::{self, Decider};
+use crate::components::figure;
+use crate::components::icon::{Icon, icon};
+use crate::components::strip::{self, StripBar};
+use crate::components::tree::{self, Failure, TreeLine};
+use crate::place::Place;
+use crate::timeline::{TimeFrame, WHOLE, lanes};
+use crate::trace_tree::TreeRow;
+
+/// Lines that come at once: the page has those around the chosen step, scripts fetch the rest.
+const CHUNK: usize = 400;
+/// Failed steps that a script can jump to.
+const MAX_ERRORS: usize = 2_000;
+/// Characters of a name.
+const MAX_NAME: usize = 120;
+/// Scores that are shown on a line.
+const MAX_SCORES: usize = 2;
+
+/// The strip of time above everything.
+pub(super) fn strip(place: &Place, run: &TraceRun, selected: Option<usize>) -> Markup {
+    let frame = TimeFrame::of(&run.steps);
+    let to_trace = link(place, &run.trace.id);
+    let bars: Vec<StripBar> = lanes(frame, &run.steps, &run.rows)
+        .into_iter()
+        .map(|bar| {
+            let step = &run.steps[bar.step];
+            let id = step.id.to_string();
+            let lasted = step.latency().map(figure::duration).unwrap_or_default();
+            StripBar {
+                link: to_trace.clone().with("observation", id.as_str()).to_string(),
+                id,
+                title: format!("{} {lasted}", step_name(step)),
+                class: colour(step),
+                lane: bar.lane,
+                span: (bar.from, bar.to),
+                is_selected: selected == Some(bar.step),
+            }
+        })
+        .collect();
+    html! { @if !bars.is_empty() { (strip::strip(&bars, frame.length)) } }
+}
+
+/// The tree: the lines around the chosen one, and the room for the others.
+pub(super) fn tree(place: &Place, run: &TraceRun, selected: Option<usize>) -> Markup {
+    let total = run.rows.len() + 1;
+    let chosen = selected.and_then(|step| run.rows.iter().position(|row| row.step == step));
+    let chosen = chosen.map_or(0, |row| row + 1);
+    let here = chosen / CHUNK;
+    let failed = |row: &&TreeRow| run.steps[row.step].level == Level::Error;
+    let errors: Vec<String> = (1usize..)
+        .zip(&run.rows)
+        .filter(|(_, row)| failed(row))
+        .take(MAX_ERRORS)
+        .map(|(number, _)| number.to_string())
+        .collect();
+    let lines = Lines::new(place, run, Some(chosen));
+    html! {
+        div.tree-tools {
+            span.muted { (plural(run.steps.len() as u64, "step")) }
+            @if !errors.is_empty() {
+                button.quiet type="button" data-next-error aria-keyshortcuts="e" {
+                    (icon(Icon::Error)) (plural(errors.len() as u64, "error")) kbd { "e" }
+                }
+            }
+            span.keys.muted { kbd { "j" } kbd { "k" } " step " kbd { "r" } " raw " kbd { "c" } " copy link" }
+        }
+        div.tree #tree role="tree" aria-label="Steps" data-total=(total) data-chunk=(CHUNK)
+            data-errors=(errors.join(",")) {
+            @for chunk in 0..total.div_ceil(CHUNK) {
+                @let (from, to) = (chunk * CHUNK, total.min((chunk + 1) * CHUNK));
+                div.chunk data-from=(from) data-to=(to) {
+                    @if chunk == here { (tree::lines(&lines.range(from, to))) }
+                }
+            }
+        }
+        @if total > CHUNK { (pager(place, run, here)) }
+        @if run.is_cut {
+            p.muted { "The trace has more steps than are shown here. "
+                a href=(place.to(&["observations"]).with("q", format!("trace:{}", run.trace.id))) { "All of them as a list" } }
+        }
+    }
+}
+
+/// For those without a script: the lines before and after.
+fn pager(place: &Place, run: &TraceRun, here: usize) -> Markup {
+    let first_of = |chunk: usize| {
+        let row = run.rows.get((chunk * CHUNK).saturating_sub(1))?;
+        let id = run.steps[row.step].id.to_string();
+        Some(link(place, &run.trace.id).with("observation", id))
+    };
+    html! {
+        nav.pager.no-script aria-label="More steps" {
+            @if let Some(link) = here.checked_sub(1).and_then(first_of) { a.button href=(link) { "Earlier steps" } }
+            @if let Some(link) = first_of(here + 1) { a.button href=(link) { "Later steps" } }
+        }
+    }
+}
+
+/// Some lines alone: what a script adds.
+pub(super) fn some_lines(place: &Place, run: &TraceRun, from: usize, to: usize) -> Markup {
+    tree::lines(&Lines::new(place, run, None).range(from, to))
+}
+
+/// Makes lines of a trace, by number. Number 0 is the trace itself.
+struct Lines<'a> {
+    place: &'a Place,
+    run: &'a TraceRun,
+    frame: TimeFrame,
+    chosen: Option<usize>,
+    scores: HashMap<String, Vec<&'a Score>>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(place: &'a Place, run: &'a TraceRun, chosen: Option<usize>) -> Self {
+        let mut scores: HashMap<String, Vec<&Score>> = HashMap::new();
+        for score in &run.scores {
+            if let ScoreTarget::Observation(_, step) = &score.target {
+                scores.entry(step.to_string()).or_default().push(score);
+            }
+        }
+        Self { place, run, frame: TimeFrame::of(&run.steps), chosen, scores }
+    }
+
+    fn range(&self, from: usize, to: usize) -> Vec<TreeLine> {
+        let to = to.min(self.run.rows.len() + 1);
+        (from..to).map(|number| self.line(number)).collect()
+    }
+
+    fn line(&self, number: usize) -> TreeLine {
+        match number.checked_sub(1).and_then(|row| self.run.rows.get(row)) {
+            Some(row) => self.step(number, row),
+            None => self.whole(),
+        }
+    }
+
+    fn whole(&self) -> TreeLine {
+        let run = self.run;
+        let tops = run.scores.iter().filter(|score| matches!(score.target, ScoreTarget::Trace(_)));
+        TreeLine {
+            number: 0,
+            id: None,
+            link: link(self.place, &run.trace.id).to_string(),
+            glyph: html! { span.glyph { (icon(Icon::Trace)) span.sr { "trace" } } },
+            name: name(&run.trace),
+            depth: 0,
+            below: run.rows.len(),
+            among: (1, 1),
+            mark: None,
+            failure: if run.trace.summary.levels.error > 0 {
+                Failure::Below
+            } else {
+                Failure::None
+            },
+            time: (0, WHOLE, "whole"),
+            duration: (!run.steps.is_empty()).then_some(self.frame.length),
+            cost: run.trace.summary.cost,
+            scores: few_scores(&tops.collect::<Vec<_>>()),
+            is_selected: self.chosen == Some(0),
+        }
+    }
+
+    fn step(&self, number: usize, row: &TreeRow) -> TreeLine {
+        let step = &self.run.steps[row.step];
+        let id = step.id.to_string();
+        let (from, to) = self.frame.place(step);
+        let scores = self.scores.get(&id).map(|scores| few_scores(scores)).unwrap_or_default();
+        TreeLine {
+            number,
+            link: link(self.place, &self.run.trace.id).with("observation", id.as_str()).to_string(),
+            id: Some(id),
+            glyph: badge::glyph(step.kind),
+            name: step_name(step),
+            depth: row.depth + 1,
+            below: row.below,
+            among: (row.position, row.siblings),
+            mark: row.mark,
+            failure: match (step.level, row.errors) {
+                (Level::Error, _) => Failure::Itself,
+                (_, 0) => Failure::None,
+                _ => Failure::Below,
+            },
+            time: (from, to, colour(step)),
+            duration: step.latency(),
+            cost: row.cost,
+            scores,
+            is_selected: self.chosen == Some(number),
+        }
+    }
+}
+
+/// What a step is called, in few characters.
+pub(super) fn step_name(step: &Observation) -> String {
+    let name = step.name.as_deref().filter(|name| !name.is_empty());
+    let name = name.unwrap_or_else(|| badge::kind_name(step.kind));
+    name.chars().take(MAX_NAME).collect()
+}
+
+fn colour(step: &Observation) -> &'static str {
+    match step.level {
+        Level::Error => "bad",
+        _ => Decider::of_kind(step.kind).class(),
+    }
+}
+
+fn few_scores(scores: &[&Score]) -> Markup {
+    html! {
+        @for score in scores.iter().take(MAX_SCORES) {
+            span class={ "score-mark " (Decider::of_source(score.source).class()) }
+                 title={ (score.name) ": " (super::facts::verdict(score)) } {
+                (super::facts::verdict(score).chars().take(12).collect::<String>())
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+use axum::extract::{Path, State};
+use axum::http::HeaderValue;
+use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ratchet_core::media::Shown;
+use ratchet_core::payload::Payload;
+use ratchet_core::trace::Content;
+use std::io::Read;
+
+use super::{StepPath, TracePath, run, trace_id};
+use crate::chat::{self, Picture};
+use crate::components::message::is_shown;
+use crate::place::Place;
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+/// Bytes of kept media that a page loads; larger ones are for the API.
+const MAX_MEDIA: u64 = 50_000_000;
+
+/// What went in or what came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// What went in.
+    Input,
+    /// What came out.
+    Output,
+}
+
+impl Side {
+    /// The word in the address.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Output => "output",
+        }
+    }
+
+    /// What people read.
+    pub(super) const fn label(self) -> &'static str {
+        match self {
+            Self::Input => "Input",
+            Self::Output => "Output",
+        }
+    }
+
+    fn asked(place: &Place) -> Self {
+        let is_output = place.params.get("side") == Some(Self::Output.as_str());
+        if is_output { Self::Output } else { Self::Input }
+    }
+
+    fn of(self, content: Option<Content>) -> PageResult<Payload> {
+        let content = content.unwrap_or_default();
+        let side = match self {
+            Self::Input => content.input,
+            Self::Output => content.output,
+        };
+        side.ok_or_else(|| Refusal::not_there("payload"))
+    }
+}
+
+/// `GET …/traces/{trace}/payload`: all of a payload, as text.
+pub(super) async fn of_trace(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, trace)): TracePath,
+) -> PageResult<Response> {
+    let trace = run::trace(&web, &place, trace_id(&trace)?).await?;
+    Ok(plain(&Side::asked(&place).of(trace.content)?))
+}
+
+/// `GET …/observations/{observation}/payload`: all of a payload, as text.
+pub(super) async fn of_step(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, trace, step)): StepPath,
+) -> PageResult<Response> {
+    let step = run::step(&web, &place, &trace_id(&trace)?, &run::step_id(&step)?).await?;
+    Ok(plain(&Side::asked(&place).of(step.content)?))
+}
+
+fn plain(payload: &Payload) -> Response {
+    let kind = [(CONTENT_TYPE, "text/plain; charset=utf-8")];
+    (kind, payload.as_str().to_owned()).into_response()
+}
+
+/// `GET …/traces/{trace}/picture`: one of the pictures in a payload.
+pub(super) async fn picture_of_trace(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, trace)): TracePath,
+) -> PageResult<Response> {
+    let trace = run::trace(&web, &place, trace_id(&trace)?).await?;
+    picture(&place, &Side::asked(&place).of(trace.content)?)
+}
+
+/// `GET …/observations/{observation}/picture`: one of the pictures in a payload.
+pub(super) async fn picture_of_step(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, trace, step)): StepPath,
+) -> PageResult<Response> {
+    let step = run::step(&web, &place, &trace_id(&trace)?, &run::step_id(&step)?).await?;
+    picture(&place, &Side::asked(&place).of(step.content)?)
+}
+
+/// The picture with the number that the address says.
+fn picture(place: &Place, payload: &Payload) -> PageResult<Response> {
+    let missing = || Refusal::not_there("picture");
+    let number: usize = place.params.get("n").and_then(|n| n.parse().ok()).ok_or_else(missing)?;
+    let reading = chat::read(payload.to_json().as_str());
+    let found = chat::pictures(&reading).into_iter().nth(number).ok_or_else(missing)?;
+    let Picture::Inline { mime, data } = found else { return Err(missing()) };
+    let bytes = STANDARD.decode(data.trim()).map_err(|_| missing())?;
+    // Whatever a browser might run is a file to save, never a page.
+    let (kind, disposition) = match is_shown(mime).then(|| HeaderValue::from_str(mime)) {
+        Some(Ok(kind)) => (kind, "inline"),
+        _ => (HeaderValue::from_static("application/octet-stream"), "attachment"),
+    };
+    let headers = [
+        (CONTENT_TYPE, kind),
+        (CONTENT_DISPOSITION, HeaderValue::from_static(disposition)),
+        (CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600")),
+    ];
+    Ok((headers, bytes).into_response())
+}
+
+/// `GET /project/{project}/media/{media}`: media that were sent apart.
+pub(super) async fn media(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): TracePath,
+) -> PageResult<Response> {
+    let missing = || Refusal::not_there("media");
+    let media = web.store.catalog.media(place.project_id(), id).await?.ok_or_else(missing)?;
+    if media.content_length > MAX_MEDIA {
+        return Err(Refusal::Bad(
+            "the file is too large for a page; fetch it by the API".to_owned(),
+        ));
+    }
+    let (files, hash) = (web.store.media.clone(), media.hash);
+    let read = move || -> PageResult<Option<Vec<u8>>> {
+        let Some(file) = files.open(hash)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        file.take(MAX_MEDIA).read_to_end(&mut bytes).map_err(|_| Refusal::not_there("media"))?;
+        Ok(Some(bytes))
+    };
+    let done = tokio::task::spawn_blocking(read).await;
+    let bytes = done.map_err(|_| missing())??.ok_or_else(missing)?;
+    let disposition = match media.content_type.shown() {
+        Shown::Inline => "inline",
+        Shown::AsFile => "attachment",
+    };
+    let headers = [
+        (CONTENT_TYPE, media.content_type.served_as()),
+        (CONTENT_DISPOSITION, disposition),
+        (CACHE_CONTROL, "private, max-age=3600"),
+    ];
+    Ok((headers, bytes).into_response())
+}

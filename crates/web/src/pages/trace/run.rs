@@ -1,0 +1,146 @@
+use ratchet_core::id::{ObservationId, TraceId};
+use ratchet_core::observation::Observation;
+use ratchet_core::score::{Score, ScoreTarget};
+use ratchet_core::trace::{Content, Trace};
+use ratchet_store::query::{
+    Detail, Direction, ObservationQuery, Paging, ScoreQuery, ScoresOn, TimeRange,
+};
+
+use crate::place::Place;
+use crate::refusal::{PageResult, Refusal};
+use crate::trace_tree::{TreeRow, assemble};
+use crate::web::Web;
+
+/// Steps that are shown of one trace.
+const MAX_STEPS: usize = 20_000;
+/// Steps that are read at once.
+const SLICE: u64 = 5_000;
+/// Scores that are shown of one trace.
+const MAX_SCORES: u64 = 1_000;
+
+/// A trace, its steps in their tree, and their scores; none of it with payloads.
+#[derive(Debug)]
+pub(super) struct TraceRun {
+    pub(super) trace: Trace,
+    pub(super) steps: Vec<Observation>,
+    pub(super) rows: Vec<TreeRow>,
+    pub(super) scores: Vec<Score>,
+    /// Whether there are more steps than are shown.
+    pub(super) is_cut: bool,
+}
+
+impl TraceRun {
+    pub(super) async fn load(web: &Web, place: &Place, id: TraceId) -> PageResult<Self> {
+        let trace = trace(web, place, id.clone()).await?;
+        let (steps, is_cut) = steps(web, place, &id).await?;
+        let scores = scores(web, place, ScoresOn::Trace(id)).await?;
+        let rows = assemble(&steps);
+        Ok(Self { trace, steps, rows, scores, is_cut })
+    }
+
+    /// The step with an id.
+    pub(super) fn step_named(&self, id: Option<&str>) -> Option<usize> {
+        let id = ObservationId::parse(id?).ok()?;
+        self.steps.iter().position(|step| step.id == id)
+    }
+}
+
+pub(super) fn step_id(text: &str) -> PageResult<ObservationId> {
+    ObservationId::parse(text).map_err(|_| Refusal::not_there("step"))
+}
+
+pub(super) async fn trace(web: &Web, place: &Place, id: TraceId) -> PageResult<Trace> {
+    let found = web.store.telemetry.trace(place.project_id(), id).await?;
+    found.ok_or_else(|| Refusal::not_there("trace"))
+}
+
+/// A step with its content, if it belongs to the trace.
+pub(super) async fn step(
+    web: &Web,
+    place: &Place,
+    trace: &TraceId,
+    id: &ObservationId,
+) -> PageResult<Observation> {
+    let found = web.store.telemetry.observation(place.project_id(), id.clone()).await?;
+    found.filter(|step| step.trace == *trace).ok_or_else(|| Refusal::not_there("step"))
+}
+
+async fn steps(web: &Web, place: &Place, id: &TraceId) -> PageResult<(Vec<Observation>, bool)> {
+    let mut steps = Vec::new();
+    let mut cursor = None;
+    loop {
+        let question = ObservationQuery {
+            project: place.project_id(),
+            range: TimeRange::default(),
+            trace: Some(id.clone()),
+            conditions: Vec::new(),
+            direction: Direction::Ascending,
+            paging: Paging::After { cursor, limit: SLICE },
+            detail: Detail::Row,
+        };
+        let page = web.store.telemetry.observations(question).await?;
+        steps.extend(page.rows);
+        cursor = page.cursor;
+        if cursor.is_none() || steps.len() >= MAX_STEPS {
+            return Ok((steps, cursor.is_some()));
+        }
+    }
+}
+
+async fn scores(web: &Web, place: &Place, on: ScoresOn) -> PageResult<Vec<Score>> {
+    let question = ScoreQuery {
+        project: place.project_id(),
+        range: TimeRange::default(),
+        on,
+        conditions: Vec::new(),
+        paging: Paging::After { cursor: None, limit: MAX_SCORES },
+    };
+    Ok(web.store.telemetry.scores(question).await?.rows)
+}
+
+/// What the two columns on the right are about: the trace itself or one of its steps, with content.
+#[derive(Debug)]
+pub(super) struct Subject {
+    pub(super) trace: TraceId,
+    pub(super) about: About,
+    pub(super) content: Content,
+    pub(super) scores: Vec<Score>,
+}
+
+/// The trace itself or one of its steps.
+#[derive(Debug)]
+pub(super) enum About {
+    Trace(Box<Trace>),
+    Step(Box<Observation>),
+}
+
+impl Subject {
+    pub(super) async fn trace(web: &Web, place: &Place, mut trace: Trace) -> PageResult<Self> {
+        let id = trace.id.clone();
+        let mut scores = scores(web, place, ScoresOn::Trace(id.clone())).await?;
+        scores.retain(|score| matches!(score.target, ScoreTarget::Trace(_)));
+        let content = trace.content.take().unwrap_or_default();
+        Ok(Self { trace: id, about: About::Trace(Box::new(trace)), content, scores })
+    }
+
+    pub(super) async fn step(
+        web: &Web,
+        place: &Place,
+        trace: &TraceId,
+        id: &ObservationId,
+    ) -> PageResult<Self> {
+        let mut step = step(web, place, trace, id).await?;
+        let on = ScoresOn::Observation(trace.clone(), id.clone());
+        let scores = scores(web, place, on).await?;
+        let content = step.content.take().unwrap_or_default();
+        Ok(Self { trace: trace.clone(), about: About::Step(Box::new(step)), content, scores })
+    }
+
+    /// The id of the step, if it is one.
+    pub(super) fn step_id(&self) -> Option<String> {
+        match &self.about {
+            About::Trace(_) => None,
+            About::Step(step) => Some(step.id.to_string()),
+        }
+    }
+}

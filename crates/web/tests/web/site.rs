@@ -1,0 +1,58 @@
+//! The pages over a data folder that goes away with the test.
+
+use axum::body::{Body, to_bytes};
+use axum::http::{HeaderMap, Request};
+use ratchet_store::catalog::NewProject;
+use ratchet_store::project::ProjectId;
+use ratchet_testkit::build::{BatchBuilder, START, project};
+use ratchet_testkit::folder::DataFolder;
+use ratchet_web::Web;
+use ratchet_web::web::Access;
+use tower::ServiceExt as _;
+
+/// The pages, open to anyone, with one project named `shop`.
+#[derive(Debug)]
+pub(crate) struct TestSite {
+    data: DataFolder,
+    router: axum::Router,
+}
+
+/// What a page answered.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+}
+
+impl TestSite {
+    pub(crate) async fn new() -> Self {
+        let data = DataFolder::new();
+        let shop: ProjectId = project("shop");
+        let new = NewProject { id: shop.clone(), name: "shop".to_owned(), retention_days: None };
+        data.catalog().create_project(new, START).await.unwrap();
+        let web = Web::new(data.folder().clone(), Access::Open(shop), || START);
+        Self { router: ratchet_web::pages(web), data }
+    }
+
+    pub(crate) async fn record(&self, batch: BatchBuilder) {
+        self.data.telemetry().record(batch.build()).await.unwrap();
+    }
+
+    pub(crate) async fn get(&self, address: &str) -> Shown {
+        self.ask(Request::get(address).body(Body::empty()).unwrap()).await
+    }
+
+    pub(crate) async fn ask(&self, request: Request<Body>) -> Shown {
+        let answer = self.router.clone().oneshot(request).await.unwrap();
+        let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
+        let body = to_bytes(answer.into_body(), 100_000_000).await.unwrap();
+        Shown { status, headers, body: String::from_utf8_lossy(&body).into_owned() }
+    }
+}
+
+impl Shown {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}

@@ -1,0 +1,178 @@
+//! One trace's page, as a browser gets it.
+
+use ratchet_core::observation::{Level, ObservationKind};
+use ratchet_core::payload::Payload;
+use ratchet_testkit::build::{
+    batch, generation, json, observation, project, score, span, text, tool, trace,
+};
+
+use crate::site::TestSite;
+
+fn payload(document: &str) -> Payload {
+    Payload::Json(json(document))
+}
+
+async fn shop() -> TestSite {
+    let site = TestSite::new().await;
+    let agent = observation("a").kind(ObservationKind::Agent).of("t").named("desk").lasting(0, 900);
+    let call = generation("g")
+        .of("t")
+        .under("a")
+        .named("answer")
+        .calling("gpt-5")
+        .tokens(12, 30)
+        .lasting(10, 500)
+        .input(payload(r#"[{"role":"user","content":"Hi *there*"}]"#))
+        .output(text("Hello **you**"));
+    let failed = tool("x")
+        .of("t")
+        .under("a")
+        .named("search")
+        .lasting(500, 800)
+        .level(Level::Error)
+        .because("no network");
+    let recorded = batch(&project("shop"))
+        .with(trace("t").named("checkout").in_session("monday").beginning(0))
+        .with(agent)
+        .with(call)
+        .with(failed)
+        .with(score("s").on("quality").of_observation("t", "g").number(0.5).given(0));
+    site.record(recorded).await;
+    site
+}
+
+#[tokio::test]
+async fn the_page_shows_the_tree_and_only_the_chosen_content() {
+    let site = shop().await;
+    let page = site.get("/project/shop/traces/t").await;
+    assert_eq!(page.status, 200);
+    for shown in ["checkout", "desk", "answer", "search", "role=\"treeitem\"", "1 error"] {
+        assert!(page.body.contains(shown), "{shown} in {}", page.body);
+    }
+    assert!(!page.body.contains("<em>there</em>"), "no payload of another step");
+    let page = site.get("/project/shop/traces/t?observation=g").await;
+    for shown in ["<em>there</em>", "<strong>you</strong>", "gpt-5", "quality"] {
+        assert!(page.body.contains(shown), "{shown} in {}", page.body);
+    }
+}
+
+#[tokio::test]
+async fn a_step_comes_alone_for_scripts() {
+    let site = shop().await;
+    let part = site.get("/project/shop/traces/t/observations/x/content").await;
+    assert_eq!(part.status, 200);
+    assert!(part.body.contains("no network") && !part.body.contains("<html"), "{}", part.body);
+    let raw = site.get("/project/shop/traces/t/observations/g/content?view=raw").await;
+    assert!(raw.body.contains("Metadata") && !raw.body.contains("<em>"), "{}", raw.body);
+    let graph = site.get("/project/shop/traces/t/content?view=graph").await;
+    assert!(
+        graph.body.contains("Who called whom") && graph.body.contains("once"),
+        "{}",
+        graph.body
+    );
+}
+
+#[tokio::test]
+async fn all_of_a_payload_is_text() {
+    let site = shop().await;
+    let all = site.get("/project/shop/traces/t/observations/g/payload?side=output").await;
+    assert_eq!((all.status, all.body.as_str()), (200, "Hello **you**"));
+    assert_eq!(all.header("content-type"), Some("text/plain; charset=utf-8"));
+    assert_eq!(all.header("x-content-type-options"), Some("nosniff"));
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_not_there() {
+    let site = shop().await;
+    for missing in [
+        "/project/shop/traces/none",
+        "/project/other/traces/t",
+        "/project/shop/traces/t/observations/none/content",
+        "/project/shop/traces/other/observations/g/content",
+        "/project/shop/traces/t/observations/x/payload?side=output",
+        "/project/shop/traces/t/observations/g/picture?side=input&n=0",
+        "/project/shop/traces/t/observations/g/picture?n=-1",
+        "/project/shop/media/none",
+        "/trace/none",
+    ] {
+        assert_eq!(site.get(missing).await.status, 404, "{missing}");
+    }
+    let page = site.get("/project/shop/traces/t?observation=none").await;
+    assert!(page.status == 200 && page.body.contains("There is no step"), "{}", page.body);
+}
+
+#[tokio::test]
+async fn addresses_that_older_sdks_print_find_their_project() {
+    let site = shop().await;
+    let found = site.get("/trace/t").await;
+    assert_eq!((found.status, found.header("location")), (303, Some("/project/shop/traces/t")));
+}
+
+#[tokio::test]
+async fn a_picture_is_served_only_as_a_picture() {
+    let site = TestSite::new().await;
+    let input = |kind: &str| {
+        payload(&format!(
+            r#"[{{"role":"user","content":[{{"type":"image_url","image_url":{{"url":"data:{kind};base64,aGk="}}}}]}}]"#
+        ))
+    };
+    let recorded = batch(&project("shop"))
+        .with(trace("t").beginning(0).input(input("image/png")))
+        .with(generation("html").of("t").beginning(0).input(input("text/html")));
+    site.record(recorded).await;
+    let picture = site.get("/project/shop/traces/t/picture?side=input&n=0").await;
+    assert_eq!((picture.header("content-type"), picture.body.as_str()), (Some("image/png"), "hi"));
+    let page = site.get("/project/shop/traces/t/observations/html/picture?side=input&n=0").await;
+    assert_eq!(page.header("content-type"), Some("application/octet-stream"));
+    assert_eq!(page.header("content-disposition"), Some("attachment"));
+}
+
+#[tokio::test]
+async fn hostile_names_and_payloads_are_text() {
+    let site = TestSite::new().await;
+    let hostile = "<script>alert(1)</script><img src=x onerror=alert(1)>\u{202e}";
+    let step = generation("g")
+        .of("t")
+        .named(hostile)
+        .calling(hostile)
+        .because(hostile)
+        .level(Level::Error)
+        .metadata(hostile, "\"<iframe>\"")
+        .beginning(0)
+        .input(text(hostile))
+        .output(payload(&format!("{{{0}: {0}}}", serde_json::Value::from(hostile))));
+    let recorded = batch(&project("shop")).with(trace("t").named(hostile).beginning(0)).with(step);
+    site.record(recorded).await;
+    for address in [
+        "",
+        "?observation=g",
+        "?observation=g&view=raw",
+        "?observation=g&view=changes",
+        "?view=graph",
+    ] {
+        let page = site.get(&format!("/project/shop/traces/t{address}")).await;
+        assert_eq!(page.status, 200);
+        for bad in ["<script>alert", "<img src=x", "<iframe", " style="] {
+            assert!(!page.body.contains(bad), "{bad} at {address}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_large_trace_comes_in_pieces() {
+    let site = TestSite::new().await;
+    let steps = (0..1_000).map(|n| span(&format!("s{n:04}")).of("t").beginning(n).ending(n + 1));
+    let large = text(&"long ".repeat(400_000));
+    let recorded = batch(&project("shop"))
+        .with(trace("t").named("large").beginning(0))
+        .with_all(steps)
+        .with(span("z").of("t").beginning(2_000).input(large));
+    site.record(recorded).await;
+    let page = site.get("/project/shop/traces/t?observation=z").await;
+    assert!(page.body.len() < 1_500_000, "{} bytes", page.body.len());
+    assert!(page.body.contains("data-id=\"z\"") && !page.body.contains("data-id=\"s0001\""));
+    assert!(page.body.contains("Load all"));
+    let rows = site.get("/project/shop/traces/t/rows?from=0&to=400").await;
+    assert_eq!(rows.body.matches("role=\"treeitem\"").count(), 400);
+    assert!(rows.body.contains("data-id=\"s0001\""));
+}
