@@ -62,8 +62,8 @@ use crate::metrics::{MetricsAnswer, MetricsQuery};
 use crate::prices::ProjectPrices;
 use crate::project::ProjectId;
 use crate::query::{
-    Attached, ObservationColumn, ObservationQuery, Page, ScoreColumn, ScoreQuery, SessionQuery,
-    TextHits, TextQuery, TraceColumn, TraceQuery,
+    Attached, Matching, ObservationColumn, ObservationQuery, Page, ScoreColumn, ScoreQuery,
+    SessionQuery, TallyQuery, TextHits, TextQuery, TraceColumn, TraceQuery,
 };
 use crate::secrets::Secrets;
 use crate::telemetry::{Batch, Telemetry};
@@ -402,6 +402,20 @@ impl Engine {
 
     pub(crate) async fn search(&self, query: TextQuery) -> StoreResult<TextHits<Observation>> {
         self.shared.readers.read(move |db| read::search::search(db, &query)).await
+    }
+
+    pub(crate) async fn matching_traces(
+        &self,
+        query: TallyQuery<TraceColumn>,
+    ) -> StoreResult<Matching> {
+        self.shared.readers.read(move |db| read::matching::traces(db, &query)).await
+    }
+
+    pub(crate) async fn matching_observations(
+        &self,
+        query: TallyQuery<ObservationColumn>,
+    ) -> StoreResult<Matching> {
+        self.shared.readers.read(move |db| read::matching::observations(db, &query)).await
     }
 
     pub(crate) async fn aggregate(&self, query: AggregateQuery) -> StoreResult<Aggregate> {

@@ -143,6 +143,8 @@ pub enum TraceColumn {
     InputCost,
     /// In dollars.
     OutputCost,
+    /// The models its observations called: a test holds if one of them passes it.
+    Models,
 }
 
 /// The columns of an observation that can be tested, its trace's among them.
@@ -350,6 +352,30 @@ pub struct ObservationQuery {
     pub paging: Paging,
     /// How much of each.
     pub detail: Detail,
+}
+
+/// A question for how many of the newest records match, cheap at any size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TallyQuery<Column> {
+    /// Of which project.
+    pub project: ProjectId,
+    /// Begun when.
+    pub range: TimeRange,
+    /// Passing all of these.
+    pub conditions: Vec<Condition<Column>>,
+    /// How many records to look at, from the newest.
+    pub at_most: u64,
+}
+
+/// How many of the newest records match.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Matching {
+    /// How many were looked at: all there are, if fewer than asked for.
+    pub looked_at: u64,
+    /// How many of them match.
+    pub matching: u64,
+    /// How many of those failed.
+    pub failed: u64,
 }
 
 /// A question for sessions, newest first.

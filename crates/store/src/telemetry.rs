@@ -16,8 +16,8 @@ use crate::experiment::{
 use crate::metrics::{MetricsAnswer, MetricsQuery};
 use crate::project::ProjectId;
 use crate::query::{
-    Attached, ObservationColumn, ObservationQuery, Page, ScoreColumn, ScoreQuery, SessionQuery,
-    TextHits, TextQuery, TraceColumn, TraceQuery,
+    Attached, Matching, ObservationColumn, ObservationQuery, Page, ScoreColumn, ScoreQuery,
+    SessionQuery, TallyQuery, TextHits, TextQuery, TraceColumn, TraceQuery,
 };
 
 /// What one request records: all of it or nothing.
@@ -257,6 +257,29 @@ impl Telemetry {
     pub async fn search(&self, query: TextQuery) -> StoreResult<TextHits<Observation>> {
         match self {
             Self::Embedded(engine) => engine.search(query).await,
+        }
+    }
+
+    /// Counts how many of the newest traces match, reading no more than it is told to.
+    ///
+    /// # Errors
+    /// Fails on a test that does not fit its column, or on what traces carry.
+    pub async fn matching_traces(&self, query: TallyQuery<TraceColumn>) -> StoreResult<Matching> {
+        match self {
+            Self::Embedded(engine) => engine.matching_traces(query).await,
+        }
+    }
+
+    /// Counts how many of the newest observations match, reading no more than it is told to.
+    ///
+    /// # Errors
+    /// Fails on a test that does not fit its column, or on what observations carry.
+    pub async fn matching_observations(
+        &self,
+        query: TallyQuery<ObservationColumn>,
+    ) -> StoreResult<Matching> {
+        match self {
+            Self::Embedded(engine) => engine.matching_observations(query).await,
         }
     }
 

@@ -18,6 +18,8 @@ use judged::Judged;
 pub(super) mod score;
 /// Scores on a record, as columns of it.
 mod judged;
+/// The models that a trace called, as a column of it.
+mod called;
 
 /// A growing WHERE clause and its parameters.
 #[derive(Debug, Default)]
@@ -46,6 +48,8 @@ pub(super) enum Kind {
     Tags(&'static str),
     Content(ContentPart),
     Judged(Judged),
+    /// The models that a trace, known as `t`, called.
+    Called,
 }
 
 /// In what form a column is shown.
@@ -65,7 +69,7 @@ impl Kind {
             Self::Tags(sql) => Some((sql.to_owned(), Form::Text)),
             Self::Number(sql) => Some((sql.to_owned(), Form::Number)),
             Self::Flag(sql) => Some((sql.to_owned(), Form::Flag)),
-            Self::Time(_) | Self::Content(_) | Self::Judged(_) => None,
+            Self::Time(_) | Self::Content(_) | Self::Judged(_) | Self::Called => None,
         }
     }
 }
@@ -132,6 +136,7 @@ impl Where {
         match (kind, test) {
             (Kind::Content(part), test) => self.content.push((part, test.clone())),
             (Kind::Judged(judged), test) if judged.takes(test) => self.judged(judged, test),
+            (Kind::Called, test) if called::takes(test) => self.called(test),
             (Kind::Text(sql), Test::IsNull) => self.and(format!("{sql} IS NULL"), []),
             (Kind::Text(sql), Test::IsNotNull) => self.and(format!("{sql} IS NOT NULL"), []),
             (
@@ -187,19 +192,7 @@ impl Where {
     }
 
     fn text(&mut self, sql: &str, how: TextTest, text: &str) {
-        let clause = match how {
-            TextTest::Equals => format!("{sql} = ?"),
-            TextTest::Differs => format!("coalesce({sql} <> ?, 1)"),
-            TextTest::Contains => format!("instr({sql}, ?) > 0"),
-            TextTest::Lacks => format!("coalesce(instr({sql}, ?) = 0, 1)"),
-            TextTest::Matches => format!("instr(fold({sql}), fold(?)) > 0"),
-            TextTest::StartsWith => format!("substr({sql}, 1, {}) = ?", text.chars().count()),
-            TextTest::EndsWith => match text.chars().count() {
-                0 => format!("{sql} IS NOT NULL AND ? IS NOT NULL"),
-                length => format!("substr({sql}, -{length}) = ?"),
-            },
-        };
-        self.and(clause, [text_value(text)]);
+        self.and(text_clause(sql, how, text), [text_value(text)]);
     }
 
     fn any_of(&mut self, sql: &str, words: &[String], value: fn(&str) -> Value) {
@@ -215,6 +208,22 @@ impl Where {
         let count =
             format!("SELECT count(*) FROM json_each({sql}) WHERE value IN ({})", marks(words));
         self.and(format!("({count}) {how_many}"), words.iter().map(|word| text_value(word)));
+    }
+}
+
+/// A test on a text, with one parameter.
+fn text_clause(sql: &str, how: TextTest, text: &str) -> String {
+    match how {
+        TextTest::Equals => format!("{sql} = ?"),
+        TextTest::Differs => format!("coalesce({sql} <> ?, 1)"),
+        TextTest::Contains => format!("instr({sql}, ?) > 0"),
+        TextTest::Lacks => format!("coalesce(instr({sql}, ?) = 0, 1)"),
+        TextTest::Matches => format!("instr(fold({sql}), fold(?)) > 0"),
+        TextTest::StartsWith => format!("substr({sql}, 1, {}) = ?", text.chars().count()),
+        TextTest::EndsWith => match text.chars().count() {
+            0 => format!("{sql} IS NOT NULL AND ? IS NOT NULL"),
+            length => format!("substr({sql}, -{length}) = ?"),
+        },
     }
 }
 
@@ -342,6 +351,7 @@ pub(super) fn trace_kind(column: TraceColumn) -> Kind {
         TraceColumn::OutputCost => Kind::Number(
             "((SELECT sum(output_cost(costs)) FROM observation WHERE trace = t.no) / 1e12)",
         ),
+        TraceColumn::Models => Kind::Called,
         TraceColumn::Cost => Kind::Number("CASE WHEN t.costs_known > 0 THEN t.cost / 1e12 END"),
     }
 }

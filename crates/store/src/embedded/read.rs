@@ -7,6 +7,7 @@ pub(super) mod scores;
 pub(super) mod attached;
 pub(super) mod experiments;
 pub(super) mod search;
+pub(super) mod matching;
 pub(super) mod sums;
 pub(super) mod metrics;
 mod narrow;

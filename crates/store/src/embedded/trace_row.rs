@@ -34,6 +34,8 @@ pub(super) const COLUMNS: &str = "t.no, t.id, t.timestamp, t.name, t.user, t.ses
     t.defaults, t.warnings, t.errors, t.start, t.end, t.input_tokens, t.output_tokens, \
     t.total_tokens, t.cost, t.costs_known, t.stamps, t.payload, t.blocks, t.created_at, \
     t.updated_at";
+/// How many they are: where a further column stands.
+pub(super) const COLUMN_COUNT: usize = 30;
 
 const INSERT: &str = "INSERT INTO trace (no, id, timestamp, name, user, session, release, \
     version, environment, agent, tags, public, bookmarked, root, debugs, defaults, warnings, \

@@ -24,7 +24,7 @@ pub const ALL: &[Behaviour] = &[
     ("a filtered list counts what passes", |s| Box::pin(totals_count_what_passes(s))),
 ];
 
-const TRACE_COLUMNS: [TraceColumn; 32] = [
+const TRACE_COLUMNS: [TraceColumn; 33] = [
     TraceColumn::Id,
     TraceColumn::Timestamp,
     TraceColumn::Name,
@@ -57,6 +57,7 @@ const TRACE_COLUMNS: [TraceColumn; 32] = [
     TraceColumn::Cost,
     TraceColumn::InputCost,
     TraceColumn::OutputCost,
+    TraceColumn::Models,
 ];
 
 const OBSERVATION_COLUMNS: [ObservationColumn; 44] = [

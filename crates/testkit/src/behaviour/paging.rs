@@ -1,12 +1,13 @@
 use std::collections::BTreeSet;
 
 use ratchet_core::id::TraceId;
+use ratchet_core::observation::Level;
 use ratchet_core::trace::Trace;
 use ratchet_store::StoreError;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
-    Direction, ObservationQuery, PageNumber, Paging, ScoreQuery, SessionQuery, TimeRange,
-    TraceOrder, TraceQuery,
+    Condition, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging, ScoreQuery,
+    SessionQuery, TallyQuery, Test, TextTest, TimeRange, TraceColumn, TraceOrder, TraceQuery,
 };
 use ratchet_store::telemetry::Telemetry;
 
@@ -22,6 +23,7 @@ pub const ALL: &[Behaviour] = &[
     ("cursors visit every trace once", |s| Box::pin(trace_cursors(s))),
     ("cursors visit every observation, session and score once", |s| Box::pin(other_cursors(s))),
     ("rows that arrive meanwhile neither hide nor repeat others", |s| Box::pin(arrivals(s))),
+    ("the newest records are counted, and no more", |s| Box::pin(counts_of_the_newest(s))),
     ("a range includes its start and excludes its end", |s| Box::pin(ranges(s))),
     ("a cursor that is not ours is refused", |s| Box::pin(foreign_cursors(s))),
 ];
@@ -148,13 +150,14 @@ async fn every_order(store: Telemetry) {
 async fn trace_cursors(store: Telemetry) {
     let shop = project("shop");
     store.record(story(&shop).build()).await.unwrap();
-    for direction in DIRECTIONS {
-        let order = (TraceOrder::Timestamp, direction);
-        let query = TraceQuery { order, ..ask::all_traces(&shop) };
-        let whole = store.traces(query.clone()).await.unwrap().rows;
-        for limit in [1, 4, 23, 100] {
-            let joined = all_pages(&store, &query, limit).await;
-            assert_eq!(ids(&joined), ids(&whole), "{direction:?} by {limit}");
+    for order in ORDERS {
+        for direction in DIRECTIONS {
+            let query = TraceQuery { order: (order, direction), ..ask::all_traces(&shop) };
+            let whole = store.traces(query.clone()).await.unwrap().rows;
+            for limit in [1, 4, 23, 100] {
+                let joined = all_pages(&store, &query, limit).await;
+                assert_eq!(ids(&joined), ids(&whole), "{order:?} {direction:?} by {limit}");
+            }
         }
     }
 }
@@ -265,6 +268,44 @@ async fn arrivals(store: Telemetry) {
     let seen = unique(&ids);
     let expected: Vec<String> = (0..23).map(|n| format!("t{n:02}")).collect();
     assert!(expected.iter().all(|id| seen.contains(id)), "a row was lost: {ids:?}");
+}
+
+async fn counts_of_the_newest(store: Telemetry) {
+    let shop = project("shop");
+    let mut told = story(&shop);
+    for n in [1, 2, 3, 22] {
+        let failed = span(&format!("f{n}")).of(&format!("t{n:02}")).beginning(n * 10);
+        told = told.with(failed.level(Level::Error));
+    }
+    store.record(told.build()).await.unwrap();
+    let all = TallyQuery {
+        project: shop.clone(),
+        range: TimeRange::default(),
+        conditions: Vec::new(),
+        at_most: 100,
+    };
+    let count = async |query: TallyQuery<TraceColumn>| {
+        let found = store.matching_traces(query).await.unwrap();
+        (found.looked_at, found.matching, found.failed)
+    };
+    assert_eq!(count(all.clone()).await, (23, 23, 4));
+    assert_eq!(count(TallyQuery { at_most: 2, ..all.clone() }).await, (2, 2, 1));
+    let of_ann = Test::Text(TextTest::Equals, "ann".to_owned());
+    let of_ann = vec![Condition { column: TraceColumn::User, test: of_ann }];
+    assert_eq!(count(TallyQuery { conditions: of_ann, ..all.clone() }).await, (23, 15, 3));
+    let nowhere = TallyQuery { project: project("nobody"), ..all.clone() };
+    assert_eq!(count(nowhere).await, (0, 0, 0));
+    let content = Condition { column: TraceColumn::Input, test: Test::IsNull };
+    let refused = store.matching_traces(TallyQuery { conditions: vec![content], ..all }).await;
+    assert!(matches!(refused, Err(StoreError::BadQuery(_))));
+    let steps = TallyQuery {
+        project: shop,
+        range: TimeRange { from: Some(at(20)), to: None },
+        conditions: vec![Condition { column: ObservationColumn::Cost, test: Test::IsNull }],
+        at_most: 100,
+    };
+    let steps = store.matching_observations(steps).await.unwrap();
+    assert_eq!((steps.looked_at, steps.matching, steps.failed), (20, 3, 3));
 }
 
 async fn ranges(store: Telemetry) {

@@ -21,12 +21,15 @@ pub(super) enum Cell {
     Numbers(Vec<(String, f64)>),
     /// Scores by name.
     Labels(Vec<(String, String)>),
+    /// Of a trace's steps.
+    Models(Vec<String>),
 }
 
 /// Whether a value passes a test; `None` when the test does not fit the column.
 pub(super) fn passes(cell: &Cell, test: &Test) -> Option<bool> {
     match (cell, test) {
         (Cell::Numbers(_) | Cell::Labels(_), test) => judged_passes(cell, test),
+        (Cell::Models(models), test) => models_pass(models, test),
         (cell, Test::IsNull) => Some(is_missing(cell)),
         (cell, Test::IsNotNull) => Some(!is_missing(cell)),
         (Cell::Text(text), test) => text_passes(text.as_deref(), test),
@@ -62,6 +65,23 @@ fn is_missing(cell: &Cell) -> bool {
         Cell::Tags(tags) => tags.is_empty(),
         Cell::Keys(keys) => keys.is_empty(),
         Cell::Numbers(_) | Cell::Labels(_) => false,
+        Cell::Models(models) => models.is_empty(),
+    }
+}
+
+/// One of them passes, or all of them where something must not be.
+fn models_pass(models: &[String], test: &Test) -> Option<bool> {
+    let passes = |model: &String| text_passes(Some(model), test);
+    match test {
+        Test::IsNull => Some(models.is_empty()),
+        Test::IsNotNull => Some(!models.is_empty()),
+        Test::Text(TextTest::Differs | TextTest::Lacks, _) | Test::NoneOf(_) => {
+            Some(models.iter().all(|model| passes(model) == Some(true)))
+        }
+        Test::Text(..) | Test::AnyOf(_) => {
+            Some(models.iter().any(|model| passes(model) == Some(true)))
+        }
+        _ => None,
     }
 }
 
@@ -220,6 +240,10 @@ pub(super) fn of_trace(trace: &Trace, around: &Around, column: TraceColumn) -> C
         TraceColumn::Cost => Cell::Number(sums.cost.map(Money::dollars)),
         TraceColumn::InputCost => sides(trace, &around.steps, Cost::input),
         TraceColumn::OutputCost => sides(trace, &around.steps, Cost::output),
+        TraceColumn::Models => {
+            let steps = around.steps.iter().filter(|step| step.trace == trace.id);
+            Cell::Models(steps.filter_map(|step| step.model.clone()).collect())
+        }
     }
 }
 

@@ -62,7 +62,7 @@ fn shown(cell: &Cell) -> Option<String> {
         Cell::Number(number) => number.map(|number| number.to_string()),
         Cell::Truth(truth) => Some(truth.to_string()),
         Cell::Tags(tags) => (!tags.is_empty()).then(|| serde_json::to_string(tags).unwrap()),
-        Cell::Time(_) | Cell::Keys(_) | Cell::Numbers(_) | Cell::Labels(_) => {
+        Cell::Time(_) | Cell::Keys(_) | Cell::Numbers(_) | Cell::Labels(_) | Cell::Models(_) => {
             panic!("nobody groups by this")
         }
     }

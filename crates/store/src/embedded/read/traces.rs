@@ -18,10 +18,10 @@ pub(in crate::embedded) fn list(db: &Connection, query: &TraceQuery) -> StoreRes
     let project = project_number(db, &query.project).map_err(StoreError::Database)?;
     let Some(project) = project else { return Ok(nothing(&query.paging)) };
     let (order, direction) = query.order;
-    if order != TraceOrder::Timestamp && matches!(query.paging, Paging::After { .. }) {
-        let why = "a cursor goes with the order by timestamp only".to_owned();
-        return Err(StoreError::BadQuery(why));
-    }
+    let order = match query.paging {
+        Paging::Numbered(_) => order_columns(order),
+        Paging::After { .. } => cursor_columns(order),
+    };
     let mut filter = Where::default();
     filter.and("t.project = ?", [project.into()]);
     filter.within("t.timestamp", query.range);
@@ -29,10 +29,10 @@ pub(in crate::embedded) fn list(db: &Connection, query: &TraceQuery) -> StoreRes
     let is_everything = query.range == TimeRange::default() && query.conditions.is_empty();
     let known_total = is_everything.then(|| tally(db, project)).transpose()?;
     let list = List {
-        select: format!("SELECT {} FROM trace t", trace_row::COLUMNS),
+        select: format!("SELECT {}, {} FROM trace t", trace_row::COLUMNS, order[0]),
         count: "SELECT count(*) FROM trace t".to_owned(),
         filter,
-        order: order_columns(order),
+        order: &order,
         direction,
         paging: &query.paging,
         known_total,
@@ -41,7 +41,7 @@ pub(in crate::embedded) fn list(db: &Connection, query: &TraceQuery) -> StoreRes
     let mut blocks = Blocks::new(db);
     list.read::<_, 2>(db, |row| {
         let needs_content = query.detail == Detail::Content || !tests.is_empty();
-        let keys = vec![row.get(2)?, row.get(0)?];
+        let keys = vec![row.get(trace_row::COLUMN_COUNT)?, row.get(0)?];
         let row = trace_row::read(row, Default::default())?;
         let content = if needs_content { Some(content_of(db, &mut blocks, &row)?) } else { None };
         if content.as_ref().is_some_and(|content| !content::passes(content, &tests)) {
@@ -115,20 +115,40 @@ fn tally(db: &Connection, project: i64) -> StoreResult<u64> {
     Ok(to_u64(count))
 }
 
-fn order_columns(order: TraceOrder) -> &'static [&'static str] {
-    match order {
-        TraceOrder::Timestamp => &["t.timestamp", "t.no"],
-        TraceOrder::Id => &["t.id", "t.no"],
-        TraceOrder::Name => &["t.name", "t.no"],
-        TraceOrder::User => &["t.user", "t.no"],
-        TraceOrder::Session => &["t.session", "t.no"],
-        TraceOrder::Release => &["t.release", "t.no"],
-        TraceOrder::Version => &["t.version", "t.no"],
-        TraceOrder::Public => &["coalesce(t.public, 0)", "t.no"],
-        TraceOrder::Bookmarked => &["coalesce(t.bookmarked, 0)", "t.no"],
-        TraceOrder::Latency => &["(t.end - t.start)", "t.no"],
+fn order_columns(order: TraceOrder) -> [&'static str; 2] {
+    let column = match order {
+        TraceOrder::Timestamp => "t.timestamp",
+        TraceOrder::Id => "t.id",
+        TraceOrder::Name => "t.name",
+        TraceOrder::User => "t.user",
+        TraceOrder::Session => "t.session",
+        TraceOrder::Release => "t.release",
+        TraceOrder::Version => "t.version",
+        TraceOrder::Public => "coalesce(t.public, 0)",
+        TraceOrder::Bookmarked => "coalesce(t.bookmarked, 0)",
+        TraceOrder::Latency => "(t.end - t.start)",
         // An unknown cost is not a cost of zero.
-        TraceOrder::Cost => &["CASE WHEN t.costs_known > 0 THEN t.cost END", "t.no"],
-        TraceOrder::TotalTokens => &["t.total_tokens", "t.no"],
-    }
+        TraceOrder::Cost => "CASE WHEN t.costs_known > 0 THEN t.cost END",
+        TraceOrder::TotalTokens => "t.total_tokens",
+    };
+    [column, "t.no"]
+}
+
+/// The same order with something in place of what is missing: a cursor cannot point at nothing.
+fn cursor_columns(order: TraceOrder) -> [&'static str; 2] {
+    let column = match order {
+        TraceOrder::Name => "coalesce(t.name, '')",
+        TraceOrder::User => "coalesce(t.user, '')",
+        TraceOrder::Session => "coalesce(t.session, '')",
+        TraceOrder::Release => "coalesce(t.release, '')",
+        TraceOrder::Version => "coalesce(t.version, '')",
+        TraceOrder::Latency => "coalesce(t.end - t.start, -1)",
+        TraceOrder::Cost => "CASE WHEN t.costs_known > 0 THEN t.cost ELSE -1 END",
+        TraceOrder::Timestamp
+        | TraceOrder::Id
+        | TraceOrder::Public
+        | TraceOrder::Bookmarked
+        | TraceOrder::TotalTokens => return order_columns(order),
+    };
+    [column, "t.no"]
 }

@@ -1,0 +1,80 @@
+//! How many of the newest records match. Reads no more of them than it is told to.
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, params_from_iter};
+
+use super::narrow::Way;
+use crate::embedded::column::{to_i64, to_u64};
+use crate::embedded::filter::Where;
+use crate::embedded::load::project_number;
+use crate::query::{Matching, ObservationColumn, TallyQuery, TraceColumn};
+use crate::{StoreError, StoreResult};
+
+/// How many of the newest traces match.
+pub(in crate::embedded) fn traces(
+    db: &Connection,
+    query: &TallyQuery<TraceColumn>,
+) -> StoreResult<Matching> {
+    let mut tests = Where::default();
+    tests.traces(&query.conditions)?;
+    let source = Source { from: "FROM trace t", project: "t.project", time: "t.timestamp" };
+    count(db, query, tests, &source, "t.errors > 0")
+}
+
+/// How many of the newest observations match.
+pub(in crate::embedded) fn observations(
+    db: &Connection,
+    query: &TallyQuery<ObservationColumn>,
+) -> StoreResult<Matching> {
+    let mut tests = Where::default();
+    tests.observations(&query.conditions)?;
+    let from = Way::ByObservation.from();
+    let source = Source { from, project: "o.project", time: "o.start" };
+    count(db, query, tests, &source, "o.level = 3")
+}
+
+struct Source {
+    from: &'static str,
+    project: &'static str,
+    time: &'static str,
+}
+
+fn count<C>(
+    db: &Connection,
+    query: &TallyQuery<C>,
+    tests: Where,
+    source: &Source,
+    failed: &str,
+) -> StoreResult<Matching> {
+    if !tests.content.is_empty() {
+        let why = "what records carry cannot be counted by; search for it".to_owned();
+        return Err(StoreError::BadQuery(why));
+    }
+    let project = project_number(db, &query.project).map_err(StoreError::Database)?;
+    let Some(project) = project else { return Ok(Matching::default()) };
+    let Source { from, project: of_project, time } = *source;
+    let mut newest = Where::default();
+    newest.and(format!("{of_project} = ?"), [project.into()]);
+    newest.within(time, query.range);
+    let passes = match tests.clauses.as_slice() {
+        [] => "1".to_owned(),
+        clauses => format!("coalesce(({}), 0)", clauses.join(") AND (")),
+    };
+    let sql = format!(
+        "SELECT count(*), coalesce(sum(passes), 0), coalesce(sum(passes AND failed), 0) FROM \
+         (SELECT {passes} AS passes, {failed} AS failed {from} {} ORDER BY {time} DESC LIMIT ?)",
+        newest.sql()
+    );
+    let limit = Value::Integer(to_i64(query.at_most));
+    let params = tests.params.into_iter().chain(newest.params).chain([limit]);
+    let read = || {
+        db.prepare_cached(&sql)?.query_row(params_from_iter(params), |row| {
+            Ok(Matching {
+                looked_at: to_u64(row.get(0)?),
+                matching: to_u64(row.get(1)?),
+                failed: to_u64(row.get(2)?),
+            })
+        })
+    };
+    read().map_err(StoreError::Database)
+}
