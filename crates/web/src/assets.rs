@@ -20,6 +20,7 @@ const STYLE: &str = concat!(
     include_str!("assets/components.css"),
     include_str!("assets/pages.css"),
     include_str!("assets/trace.css"),
+    include_str!("assets/lists.css"),
 );
 
 /// Every file by name.
@@ -27,6 +28,7 @@ const FILES: &[(&str, &str)] = &[
     ("ratchet.css", STYLE),
     ("ratchet.js", include_str!("assets/ratchet.js")),
     ("keys.js", include_str!("assets/keys.js")),
+    ("lists.js", include_str!("assets/lists.js")),
     ("home.js", include_str!("assets/home.js")),
     ("trace.js", include_str!("assets/trace.js")),
     ("icon.svg", include_str!("assets/icon.svg")),

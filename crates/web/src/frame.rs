@@ -274,7 +274,7 @@ fn span_menu(place: &Place) -> Markup {
 }
 
 /// A choice that needs no script: what is chosen now, and links to everything else.
-fn menu(what: &str, chosen: &str, choices: &Markup) -> Markup {
+pub(crate) fn menu(what: &str, chosen: &str, choices: &Markup) -> Markup {
     html! {
         details.menu {
             summary aria-label={ (what) ": " (chosen) } { (chosen) (icon(Icon::Down)) }

@@ -29,6 +29,8 @@ mod call_graph;
 pub mod components;
 /// Style and scripts.
 pub mod assets;
+/// What lists are narrowed to.
+mod filter;
 /// What browsers may do with a page.
 mod policy;
 /// One file for each page.

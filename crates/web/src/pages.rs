@@ -4,6 +4,10 @@
 mod home;
 /// Figures over time.
 mod dashboards;
+/// Traces and observations.
+mod lists;
+/// Whatever has an id.
+mod find;
 /// Every component, alive.
 mod gallery;
 /// One trace.
@@ -48,6 +52,8 @@ pub fn pages(web: Web) -> Router {
         .merge(home::routes())
         .merge(dashboards::routes())
         .merge(trace::routes())
+        .merge(lists::routes())
+        .merge(find::routes())
         .fallback(not_found)
         .with_state(web)
         .merge(docs::pages())

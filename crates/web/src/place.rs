@@ -179,6 +179,13 @@ impl Link {
         link
     }
 
+    /// The same page with one more parameter, beside any of that name.
+    #[must_use]
+    pub fn and(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.pairs.push((name.to_owned(), value.into()));
+        self
+    }
+
     /// The same page without a parameter.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {

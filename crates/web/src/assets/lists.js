@@ -1,0 +1,166 @@
+// Lists: new rows as they come, a look at a row on hover, the question before deleting.
+import { toast } from "./ratchet.js";
+
+const list = document.querySelector(".list");
+const body = list?.querySelector("tbody");
+
+function parsed(html) {
+  return new DOMParser().parseFromString(html, "text/html");
+}
+
+async function fetched(address) {
+  const answer = await fetch(address, { headers: { Accept: "text/html" } });
+  if (!answer.ok) throw new Error(`${answer.status}`);
+  return parsed(await answer.text());
+}
+
+// Live: asks for what is newer every two seconds while the page is seen, and holds it until asked.
+const EVERY = 2000;
+const MOST_WAITING = 500;
+const button = document.querySelector("[data-live]");
+let newest = list?.dataset.newest;
+let waiting = [];
+let timer = 0;
+
+function showWaiting() {
+  let notice = list.querySelector(".waiting-rows");
+  if (!waiting.length) { notice?.remove(); return; }
+  if (!notice) {
+    notice = document.createElement("button");
+    notice.type = "button";
+    notice.className = "button primary waiting-rows";
+    notice.addEventListener("click", takeIn);
+    list.append(notice);
+  }
+  notice.textContent = `${waiting.length}${waiting.length >= MOST_WAITING ? "+" : ""} new`;
+}
+
+function takeIn() {
+  for (const row of body.querySelectorAll("tr.fresh")) row.classList.remove("fresh");
+  for (const row of waiting) row.classList.add("fresh");
+  body.prepend(...waiting);
+  waiting = [];
+  showWaiting();
+  list.querySelector(".table-wrap").scrollTop = 0;
+}
+
+async function look() {
+  const address = new URL(button.dataset.live, location.href);
+  address.searchParams.set("after", newest);
+  try {
+    const found = (await fetched(address)).querySelector("table");
+    newest = found.dataset.newest;
+    waiting = [...found.querySelectorAll("tr"), ...waiting].slice(0, MOST_WAITING);
+    showWaiting();
+    button.title = "New rows are held until you ask for them";
+  } catch {
+    button.title = "The server did not answer; trying again";
+  }
+}
+
+async function beat() {
+  clearTimeout(timer);
+  if (button.getAttribute("aria-pressed") !== "true") return;
+  if (!document.hidden) await look();
+  clearTimeout(timer);
+  timer = setTimeout(beat, EVERY);
+}
+
+function setLive(isOn) {
+  button.setAttribute("aria-pressed", String(isOn));
+  const address = new URL(location.href);
+  if (isOn) address.searchParams.set("live", "1"); else address.searchParams.delete("live");
+  history.replaceState(null, "", address);
+  beat();
+}
+
+if (button && body && newest) {
+  button.hidden = false;
+  button.addEventListener("click", () => setLive(button.getAttribute("aria-pressed") !== "true"));
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) beat(); });
+  if (new URL(location.href).searchParams.has("live")) setLive(true);
+}
+
+// A look at a row: the first words of what went in and came out.
+const REST = 350;
+const MOST_KNOWN = 200;
+let peek = null;
+let resting = 0;
+let looking = "";
+const known = new Map();
+
+function hidePeek() {
+  clearTimeout(resting);
+  looking = "";
+  peek?.remove();
+  peek = null;
+}
+
+async function showPeek(row) {
+  const id = row.dataset.id;
+  looking = id;
+  if (!known.has(id)) {
+    const address = new URL(list.dataset.peek, location.href);
+    address.searchParams.set("id", id);
+    try {
+      const found = (await fetched(address)).querySelector(".peek");
+      if (known.size >= MOST_KNOWN) known.clear();
+      known.set(id, found);
+    } catch {
+      return;
+    }
+  }
+  if (looking !== id || !known.get(id)) return;
+  peek?.remove();
+  peek = document.importNode(known.get(id), true);
+  document.body.append(peek);
+  const at = row.getBoundingClientRect();
+  const height = peek.offsetHeight;
+  const fitsBelow = innerHeight - at.bottom > height + 8;
+  peek.style.left = `${Math.max(12, Math.min(at.left + 48, innerWidth - peek.offsetWidth - 12))}px`;
+  peek.style.top = `${fitsBelow ? at.bottom + 4 : Math.max(4, at.top - height - 4)}px`;
+}
+
+if (body && list.dataset.peek && matchMedia("(hover: hover)").matches) {
+  body.addEventListener("mouseover", (event) => {
+    const row = event.target.closest("tr");
+    if (!row || row.dataset.id === looking) return;
+    hidePeek();
+    resting = setTimeout(() => showPeek(row), REST);
+  });
+  body.addEventListener("mouseleave", hidePeek);
+  addEventListener("scroll", hidePeek, { capture: true, passive: true });
+  addEventListener("keydown", hidePeek);
+}
+
+// The question before deleting, in place instead of on a page of its own.
+const form = document.getElementById("chosen");
+
+function ask(question) {
+  const box = document.createElement("dialog");
+  const title = document.createElement("h2");
+  title.textContent = question.dataset.question;
+  box.setAttribute("aria-label", question.dataset.question);
+  box.append(title, document.importNode(question, true));
+  box.addEventListener("close", () => box.remove());
+  box.addEventListener("click", (event) => {
+    if (!event.target.closest("a[data-keep]")) return;
+    event.preventDefault();
+    box.close();
+  });
+  document.body.append(box);
+  box.showModal();
+}
+
+form?.addEventListener("submit", async (event) => {
+  if (!event.submitter || !("confirm" in event.submitter.dataset)) return;
+  event.preventDefault();
+  const sent = new URLSearchParams(new FormData(form, event.submitter));
+  try {
+    const answer = await fetch(form.action, { method: "POST", body: sent });
+    const question = parsed(await answer.text()).querySelector("[data-question]");
+    if (question) ask(question); else toast("The server would not; reload the page and try again");
+  } catch {
+    toast("The server did not answer; nothing was deleted");
+  }
+});

@@ -1,0 +1,189 @@
+use proptest::prelude::*;
+use ratchet_store::query::{Condition, Test, TextTest, TraceColumn};
+
+use super::*;
+
+#[track_caller]
+fn check(text: &str, printed: &str) {
+    let parsed = Filter::parse(On::Traces, text);
+    assert_eq!(parsed.problems, [], "{text}");
+    assert_eq!(parsed.filter.to_string(), printed);
+}
+
+#[track_caller]
+fn refuse(on: On, text: &str, named: &str, why: &str) {
+    let parsed = Filter::parse(on, text);
+    let [problem] = parsed.problems.as_slice() else { panic!("{text}: {:?}", parsed.problems) };
+    assert_eq!(text.get(problem.span.clone()), Some(named));
+    assert!(problem.message.contains(why), "{text}: {}", problem.message);
+}
+
+#[test]
+fn what_people_type_is_understood() {
+    check("level:error cost>0.10 latency>2s", "level:error cost>0.1 latency>2s");
+    check("latency>=500ms tokens>=1k cost<=$3", "latency>=0.5s tokens>=1000 cost<=3");
+    check("name:refund* user:u-1 env:prod,staging", "name:refund* user:u-1 env:prod,staging");
+    check("environment:prod LEVEL:Error", "env:prod level:error");
+    check("score.quality<0.5 score.label:bad", "score.quality<0.5 score.label:\"bad\"");
+    check("score.ok:true -tag:test is:public", "score.ok:true -tag:test is:public");
+    check("score.\"user says\">=1 cost:>1", "score.\"user says\">=1 cost>1");
+    check("user:* -session:*", "user:* -session:*");
+    check("name:\"two words\" name:\"a,b\"*", "name:\"two words\" name:\"a,b\"*");
+}
+
+#[test]
+fn words_side_by_side_are_one_text() {
+    check("where is my order", "\"where is my order\"");
+    check("where \"is\" it", "\"where\" \"is\" \"it\"");
+    check("refund level:error order 66", "\"refund\" level:error \"order 66\"");
+    check("refund -order", "\"refund\" -\"order\"");
+    check("a - b", "\"a - b\"");
+    check("a\"b \"c\\\"d\"", "\"a\\\"b\" \"c\\\"d\"");
+}
+
+#[test]
+fn what_makes_no_sense_is_named() {
+    refuse(On::Traces, "level:error colour:red", "colour:red", "no “colour” to ask by");
+    refuse(On::Traces, "http://x", "http://x", "put it in quotation marks");
+    refuse(On::Traces, "cost>cheap", "cost>cheap", "“cheap” is no number");
+    refuse(On::Traces, "latency>2y", "latency>2y", "such as 2s");
+    refuse(On::Traces, "tokens>1e308M", "tokens>1e308M", "is no number");
+    refuse(On::Traces, "level:fatal", "level:fatal", "debug, default, warning, error");
+    refuse(On::Traces, "name>3", "name>3", "is a word");
+    refuse(On::Traces, "name:", "name:", "wants a value");
+    refuse(On::Traces, "name:a*b", "name:a*b", "not inside");
+    refuse(On::Traces, "tag:v*", "tag:v*", "named whole");
+    refuse(On::Traces, "-name:a*", "-name:a*", "-name:*a*");
+    refuse(On::Traces, "type:tool", "type:tool", "traces have no “type”");
+    refuse(On::Observations, "steps>3", "steps>3", "observations have no “steps”");
+    refuse(On::Traces, "is:root", "is:root", "bookmarked or public");
+    refuse(On::Traces, "score.x>good", "score.x>good", "is no number");
+    refuse(On::Traces, "score.:1", "score.:1", "has a name");
+    refuse(On::Traces, "x \"never closed", "\"never closed", "never closed");
+    refuse(On::Traces, "name:\"a\"b", "name:\"a\"b", "a space is missing");
+    refuse(On::Traces, "\"\"", "\"\"", "nothing between");
+}
+
+#[test]
+fn the_rest_still_counts() {
+    let parsed = Filter::parse(On::Traces, "level:error colour:red user:ann");
+    assert_eq!(parsed.filter.to_string(), "level:error user:ann");
+}
+
+#[test]
+fn too_much_is_cut() {
+    let many = "a:b ".repeat(3_000);
+    assert!(Filter::parse(On::Traces, &many).problems.len() > 1);
+    let many = Filter::parse(On::Traces, &"level:error ".repeat(60));
+    assert_eq!((many.filter.terms.len(), many.problems.len()), (MAX_TERMS, 1));
+}
+
+#[test]
+fn terms_are_conditions() {
+    let filter = Filter::parse(On::Traces, "level:error -name:*x* cost>1 -cost>1 \"t\"").filter;
+    let text = |how, text: &str| Test::Text(how, text.to_owned());
+    let expected = [
+        (TraceColumn::Level, Test::AnyOf(vec!["ERROR".to_owned()])),
+        (TraceColumn::Name, text(TextTest::Lacks, "x")),
+        (TraceColumn::Cost, Test::Number(Compare::Greater, 1.0)),
+        (TraceColumn::Cost, Test::Number(Compare::AtMost, 1.0)),
+    ];
+    assert_eq!(filter.on_traces(), expected.map(|(column, test)| Condition { column, test }));
+    assert_eq!(filter.texts().collect::<Vec<_>>(), [("t", true)]);
+}
+
+#[test]
+fn a_click_adds_a_term_and_another_takes_it_away() {
+    let filter = Filter::parse(On::Traces, "user:ann").filter;
+    let errors = Term::word(WordField::Level, "error");
+    let more = filter.toggled(&errors);
+    assert_eq!(more.to_string(), "user:ann level:error");
+    assert_eq!(more.toggled(&errors), filter);
+    assert_eq!(more.without(0).to_string(), "level:error");
+}
+
+fn words() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-z]{1,5}", "\\PC{1,8}", "[ \"\\\\*,:=<>a-]{1,6}"]
+}
+
+fn patterns() -> impl Strategy<Value = Pattern> {
+    prop_oneof![
+        Just(Pattern::Any),
+        prop::collection::vec(words(), 1..4).prop_map(Pattern::Exactly),
+        words().prop_map(Pattern::StartsWith),
+        words().prop_map(Pattern::EndsWith),
+        words().prop_map(Pattern::Contains),
+    ]
+}
+
+fn comparisons() -> impl Strategy<Value = Compare> {
+    prop::sample::select(vec![
+        Compare::Equal,
+        Compare::Greater,
+        Compare::AtLeast,
+        Compare::Less,
+        Compare::AtMost,
+    ])
+}
+
+fn whats() -> impl Strategy<Value = What> {
+    let free = [WordField::Name, WordField::User, WordField::Session, WordField::Model];
+    let levels = prop::sample::select(vec!["debug", "default", "warning", "error"]);
+    let verdicts = prop_oneof![
+        (comparisons(), -1e9..1e9).prop_map(|(how, number)| Verdict::Number(how, number)),
+        any::<bool>().prop_map(Verdict::Truth),
+        words().prop_map(Verdict::Label),
+    ];
+    prop_oneof![
+        words().prop_filter("a text", |text| !text.trim().is_empty()).prop_map(What::Text),
+        (prop::sample::select(free.to_vec()), patterns())
+            .prop_map(|(field, pattern)| What::Word(field, pattern)),
+        levels.prop_map(|level| What::Word(
+            WordField::Level,
+            Pattern::Exactly(vec![level.to_owned()])
+        )),
+        (prop::sample::select(NumberField::ALL.to_vec()), comparisons(), -1e12..1e12)
+            .prop_filter("of traces", |(field, ..)| field.on().contains(&On::Traces))
+            .prop_map(|(field, how, number)| What::Number(field, how, number)),
+        (words(), verdicts).prop_map(|(name, verdict)| What::Score(name, verdict)),
+        Just(What::Is(Flag::Public)),
+    ]
+}
+
+fn terms() -> impl Strategy<Value = Term> {
+    (any::<bool>(), whats()).prop_map(|(negated, what)| {
+        let is_end = matches!(&what, What::Word(_, Pattern::StartsWith(_) | Pattern::EndsWith(_)));
+        Term { negated: negated && !is_end, what }
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_printed_is_read_again(terms in prop::collection::vec(terms(), 0..8)) {
+        let filter = Filter { terms };
+        let parsed = Filter::parse(On::Traces, &filter.to_string());
+        prop_assert_eq!(&parsed.problems, &[]);
+        prop_assert_eq!(parsed.filter, filter);
+    }
+
+    #[test]
+    fn any_text_is_read(text in "\\PC{0,60}") {
+        for on in [On::Traces, On::Observations] {
+            let parsed = Filter::parse(on, &text);
+            for problem in &parsed.problems {
+                prop_assert!(text.get(problem.span.clone()).is_some());
+            }
+            let again = Filter::parse(on, &parsed.filter.to_string());
+            prop_assert_eq!(&again.problems, &[]);
+            prop_assert_eq!(again.filter, parsed.filter);
+        }
+    }
+
+    #[test]
+    fn any_text_of_signs_is_read(text in "(name|score\\.|score\\.x|cost|is|level|-|:|=|<|>|\\*|,|\"|\\\\| |a|1){0,20}") {
+        let parsed = Filter::parse(On::Traces, &text);
+        let again = Filter::parse(On::Traces, &parsed.filter.to_string());
+        prop_assert_eq!(&again.problems, &[]);
+        prop_assert_eq!(again.filter, parsed.filter);
+    }
+}

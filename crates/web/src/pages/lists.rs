@@ -1,0 +1,48 @@
+//! Lists of what was recorded: filter, columns, order, pages, the same for traces and observations.
+
+/// What a list can show of each row.
+mod column;
+/// What the address says about a list.
+mod state;
+/// What a row of a list is.
+mod row;
+/// A trace as a row.
+mod trace_row;
+/// An observation as a row.
+mod observation_row;
+/// Free text, newest first and within a time.
+mod search;
+/// The field for the filter, and everything that can be clicked instead.
+mod bar;
+/// What there is to choose from.
+mod facets;
+/// How many, in words.
+mod summary;
+/// The page itself.
+mod page;
+/// Rows that come later, and a look at one.
+mod live;
+/// Lists as files.
+mod export;
+
+use axum::Router;
+use axum::routing::get;
+use ratchet_core::observation::Observation;
+use ratchet_core::trace::Trace;
+
+use self::row::ListedRow;
+use crate::web::Web;
+
+pub(super) fn routes() -> Router<Web> {
+    of::<Trace>("traces").merge(of::<Observation>("observations"))
+}
+
+fn of<R: ListedRow>(list: &str) -> Router<Web> {
+    // Beside the list, not below it: what is below it are ids.
+    let beside = |what: &str| format!("/project/{{project}}/list/{list}/{what}");
+    Router::new()
+        .route(&format!("/project/{{project}}/{list}"), get(page::show::<R>))
+        .route(&beside("newer"), get(live::newer::<R>))
+        .route(&beside("peek"), get(live::peek::<R>))
+        .route(&beside("export"), get(export::export::<R>))
+}

@@ -1,0 +1,205 @@
+use maud::{Markup, html};
+use ratchet_store::query::Compare;
+
+use super::column::ListColumn;
+use super::export::Format;
+use super::facets::Facet;
+use super::state::{ListState, here};
+use crate::components::figure;
+use crate::components::icon::{Icon, icon};
+use crate::filter::{Filter, NumberField, On, Problem, Term, Verdict, WordField};
+use crate::frame::menu;
+use crate::place::{Link, Place};
+use crate::scope::Span;
+
+/// The field for the filter, and everything that can be clicked instead of typed.
+pub(super) fn bar(place: &Place, state: &ListState, facets: &[Facet]) -> Markup {
+    html! {
+        (field(place, state))
+        (problems(state))
+        div.list-tools {
+            (chips(place, state))
+            (quick(place, &state.parsed.filter))
+            @for facet in facets { (offered(place, &state.parsed.filter, facet)) }
+            div.end {
+                (live(place, state))
+                (columns(place, state))
+                (exports(place, state))
+            }
+        }
+    }
+}
+
+fn field(place: &Place, state: &ListState) -> Markup {
+    let example = match state.on {
+        On::Traces => "level:error cost>0.10 latency>2s name:refund* -tag:test \"free text\"",
+        On::Observations => "type:generation model:claude* tokens>=1000 level:error \"free text\"",
+    };
+    html! {
+        form.filter method="get" action=(here(place).path()) role="search" {
+            (kept(&here(place).without("q")))
+            label.sr for="q" { "Filter" }
+            (icon(Icon::Find))
+            input #q type="search" name="q" value=(state.typed) placeholder=(example) data-filter
+                  autocomplete="off" autocapitalize="off" spellcheck="false"
+                  aria-describedby=[(!state.parsed.problems.is_empty()).then_some("q-problems")];
+            button.button type="submit" { "Filter" }
+        }
+    }
+}
+
+/// What the rest of the address says, for a form that changes only a part of it.
+pub(super) fn kept(link: &Link) -> Markup {
+    html! {
+        @for (name, value) in link.pairs() { input type="hidden" name=(name) value=(value); }
+    }
+}
+
+fn problems(state: &ListState) -> Markup {
+    let typed = |problem: &Problem| state.typed.get(problem.span.clone()).unwrap_or_default();
+    html! {
+        @if !state.parsed.problems.is_empty() {
+            ul.problems #q-problems role="alert" {
+                @for problem in &state.parsed.problems {
+                    li {
+                        code { bdi { (ratchet_core::limit::elide(typed(problem), 120)) } } ": "
+                        (problem.message) "."
+                    }
+                }
+            }
+        }
+        @if asks_to_leave_out_only(&state.parsed.filter) {
+            ul.problems role="alert" {
+                li { "A text can be left out only where another is searched for." }
+            }
+        }
+    }
+}
+
+/// Whether there are texts to leave out, but none to search for.
+fn asks_to_leave_out_only(filter: &Filter) -> bool {
+    let mut texts = filter.texts().peekable();
+    texts.peek().is_some() && texts.all(|(_, is_wanted)| !is_wanted)
+}
+
+fn chips(place: &Place, state: &ListState) -> Markup {
+    let filter = &state.parsed.filter;
+    html! {
+        @if !filter.terms.is_empty() {
+            ul.chips aria-label="Filters in force" {
+                @for (place_of, term) in filter.terms.iter().enumerate() {
+                    li.chip {
+                        code { bdi { (ratchet_core::limit::elide(&term.to_string(), 80)) } }
+                        a href=(ListState::with_filter(place, &filter.without(place_of)))
+                          aria-label={ "Remove " (term) } { (icon(Icon::Close)) }
+                    }
+                }
+                @if filter.terms.len() > 1 {
+                    li { a.quiet href=(here(place).without("q")) { "Clear all" } }
+                }
+            }
+        }
+    }
+}
+
+/// What people look for most often.
+pub(super) fn quick_filters() -> [(&'static str, Term); 4] {
+    [
+        ("Errors", Term::word(WordField::Level, "error")),
+        ("Slow", Term::number(NumberField::Latency, Compare::Greater, 10.0)),
+        ("Expensive", Term::number(NumberField::Cost, Compare::Greater, 0.1)),
+        ("Thumbs down", Term::score("thumbs_feedback", Verdict::Truth(false))),
+    ]
+}
+
+fn quick(place: &Place, filter: &Filter) -> Markup {
+    html! {
+        nav.quick aria-label="Quick filters" {
+            @for (name, term) in quick_filters() {
+                a href=(ListState::with_filter(place, &filter.toggled(&term)))
+                  aria-current=[filter.has(&term).then_some("true")] title=(term) { (name) }
+            }
+        }
+    }
+}
+
+fn offered(place: &Place, filter: &Filter, facet: &Facet) -> Markup {
+    let entries = facet.words.iter().map(|(word, count)| {
+        let term = Term::word(facet.field, word);
+        (word, count, filter.has(&term), ListState::with_filter(place, &filter.toggled(&term)))
+    });
+    menu(
+        "Filter by",
+        facet.title,
+        &html! {
+            @for (word, count, is_chosen, link) in entries {
+                a.facet href=(link) aria-current=[is_chosen.then_some("true")] {
+                    bdi { (ratchet_core::limit::elide(word, 60)) } span.muted { (figure::count(*count)) }
+                }
+            }
+        },
+    )
+}
+
+/// A switch for scripts: without them there is nothing it could do.
+fn live(place: &Place, state: &ListState) -> Markup {
+    let is_possible = state.is_newest_first()
+        && state.cursor.is_none()
+        && state.parsed.filter.texts().next().is_none()
+        && !matches!(place.scope.span, Span::Between(..));
+    html! {
+        @if is_possible {
+            button.quiet.live type="button" data-live=(served(place, state.on, "newer"))
+                   aria-pressed="false" hidden title="Ask for new rows every two seconds" { "Live" }
+        }
+    }
+}
+
+fn exports(place: &Place, state: &ListState) -> Markup {
+    let file = served(place, state.on, "export");
+    menu(
+        "Export",
+        "Export",
+        &html! {
+            @for format in Format::ALL {
+                a href=(file.clone().with("format", format.word())) download { (format.title()) }
+            }
+        },
+    )
+}
+
+/// What else is served of this very list.
+pub(super) fn served(place: &Place, on: On, what: &str) -> Link {
+    let list = match on {
+        On::Traces => "traces",
+        On::Observations => "observations",
+    };
+    let link = Link::to_project(&place.project.id, &["list", list, what]);
+    here(place).pairs().fold(link, |link, (name, value)| link.and(name, value))
+}
+
+fn columns(place: &Place, state: &ListState) -> Markup {
+    let all = ListColumn::of(state.on).filter(|column| *column != ListColumn::Name);
+    menu(
+        "Columns",
+        "Columns",
+        &html! {
+            form.choose method="get" action=(here(place).path()) {
+                (kept(&here(place).without("col")))
+                // The name is always shown; saying so keeps a choice of nothing else a choice.
+                input type="hidden" name="col" value=(ListColumn::Name.word());
+                @for column in all {
+                    label {
+                        input type="checkbox" name="col" value=(column.word())
+                              checked[state.columns.contains(&column)];
+                        (column.title())
+                    }
+                }
+                div.choose-end {
+                    button.button.primary type="submit" { "Show" }
+                    a.quiet href=(here(place).without("col")) { "Usual columns" }
+                }
+            }
+        },
+    )
+}

@@ -1,0 +1,249 @@
+use ratchet_store::query::TraceOrder;
+
+use crate::components::table::Align;
+use crate::filter::On;
+
+/// What a list can show of each row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ListColumn {
+    Name,
+    Time,
+    Kind,
+    Level,
+    Status,
+    User,
+    Session,
+    Environment,
+    Agent,
+    Tags,
+    Model,
+    Prompt,
+    Steps,
+    Errors,
+    Latency,
+    FirstToken,
+    InputTokens,
+    OutputTokens,
+    Tokens,
+    Cost,
+    Release,
+    Version,
+    Trace,
+    Parent,
+    Id,
+    Input,
+    Output,
+    Metadata,
+}
+
+impl ListColumn {
+    /// Every one, in the order they stand side by side.
+    const ALL: [Self; 28] = [
+        Self::Name,
+        Self::Time,
+        Self::Kind,
+        Self::Level,
+        Self::Status,
+        Self::User,
+        Self::Session,
+        Self::Environment,
+        Self::Agent,
+        Self::Tags,
+        Self::Model,
+        Self::Prompt,
+        Self::Steps,
+        Self::Errors,
+        Self::Latency,
+        Self::FirstToken,
+        Self::InputTokens,
+        Self::OutputTokens,
+        Self::Tokens,
+        Self::Cost,
+        Self::Release,
+        Self::Version,
+        Self::Trace,
+        Self::Parent,
+        Self::Id,
+        Self::Input,
+        Self::Output,
+        Self::Metadata,
+    ];
+
+    /// The columns of a list, all of them.
+    pub(super) fn of(on: On) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(move |column| column.is_on(on))
+    }
+
+    /// The columns of a list that are shown unless the address says otherwise.
+    pub(super) fn usual(on: On) -> Vec<Self> {
+        match on {
+            On::Traces => vec![
+                Self::Name,
+                Self::Time,
+                Self::User,
+                Self::Session,
+                Self::Environment,
+                Self::Tags,
+                Self::Steps,
+                Self::Latency,
+                Self::Tokens,
+                Self::Cost,
+            ],
+            On::Observations => vec![
+                Self::Name,
+                Self::Time,
+                Self::Status,
+                Self::Environment,
+                Self::Model,
+                Self::Trace,
+                Self::Latency,
+                Self::Tokens,
+                Self::Cost,
+            ],
+        }
+    }
+
+    fn is_on(self, on: On) -> bool {
+        match self {
+            Self::User
+            | Self::Session
+            | Self::Tags
+            | Self::Steps
+            | Self::Errors
+            | Self::Release => on == On::Traces,
+            Self::Kind
+            | Self::Status
+            | Self::Model
+            | Self::Prompt
+            | Self::FirstToken
+            | Self::Trace
+            | Self::Parent => on == On::Observations,
+            Self::Name
+            | Self::Time
+            | Self::Level
+            | Self::Environment
+            | Self::Agent
+            | Self::Latency
+            | Self::InputTokens
+            | Self::OutputTokens
+            | Self::Tokens
+            | Self::Cost
+            | Self::Version
+            | Self::Id
+            | Self::Input
+            | Self::Output
+            | Self::Metadata => true,
+        }
+    }
+
+    /// The word in the address, and in exports.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Time => "time",
+            Self::Kind => "type",
+            Self::Level => "level",
+            Self::Status => "status",
+            Self::User => "user",
+            Self::Session => "session",
+            Self::Environment => "environment",
+            Self::Agent => "agent",
+            Self::Tags => "tags",
+            Self::Model => "model",
+            Self::Prompt => "prompt",
+            Self::Steps => "steps",
+            Self::Errors => "errors",
+            Self::Latency => "latency_seconds",
+            Self::FirstToken => "first_token_seconds",
+            Self::InputTokens => "input_tokens",
+            Self::OutputTokens => "output_tokens",
+            Self::Tokens => "tokens",
+            Self::Cost => "cost_usd",
+            Self::Release => "release",
+            Self::Version => "version",
+            Self::Trace => "trace",
+            Self::Parent => "parent",
+            Self::Id => "id",
+            Self::Input => "input",
+            Self::Output => "output",
+            Self::Metadata => "metadata",
+        }
+    }
+
+    /// What people call it.
+    pub(super) const fn title(self) -> &'static str {
+        match self {
+            Self::Name => "Name",
+            Self::Time => "Time",
+            Self::Kind => "Type",
+            Self::Level => "Level",
+            Self::Status => "Status",
+            Self::User => "User",
+            Self::Session => "Session",
+            Self::Environment => "Environment",
+            Self::Agent => "Agent",
+            Self::Tags => "Tags",
+            Self::Model => "Model",
+            Self::Prompt => "Prompt",
+            Self::Steps => "Steps",
+            Self::Errors => "Errors",
+            Self::Latency => "Latency",
+            Self::FirstToken => "First token",
+            Self::InputTokens => "Tokens in",
+            Self::OutputTokens => "Tokens out",
+            Self::Tokens => "Tokens",
+            Self::Cost => "Cost",
+            Self::Release => "Release",
+            Self::Version => "Version",
+            Self::Trace => "Trace",
+            Self::Parent => "Parent",
+            Self::Id => "Id",
+            Self::Input => "Input",
+            Self::Output => "Output",
+            Self::Metadata => "Metadata",
+        }
+    }
+
+    /// How its cells stand.
+    pub(super) const fn align(self) -> Align {
+        match self {
+            Self::Steps
+            | Self::Errors
+            | Self::Latency
+            | Self::FirstToken
+            | Self::InputTokens
+            | Self::OutputTokens
+            | Self::Tokens
+            | Self::Cost => Align::Number,
+            Self::Input | Self::Output | Self::Metadata | Self::Status => Align::Wide,
+            _ => Align::Text,
+        }
+    }
+
+    /// Whether it takes what a record carries to show it.
+    pub(super) const fn is_content(self) -> bool {
+        matches!(self, Self::Input | Self::Output | Self::Metadata)
+    }
+
+    /// How the store orders a list by it.
+    pub(super) const fn order(self, on: On) -> Option<TraceOrder> {
+        match (self, on) {
+            (Self::Time, _) => Some(TraceOrder::Timestamp),
+            (_, On::Observations) => None,
+            (Self::Name, On::Traces) => Some(TraceOrder::Name),
+            (Self::User, On::Traces) => Some(TraceOrder::User),
+            (Self::Session, On::Traces) => Some(TraceOrder::Session),
+            (Self::Release, On::Traces) => Some(TraceOrder::Release),
+            (Self::Version, On::Traces) => Some(TraceOrder::Version),
+            (Self::Latency, On::Traces) => Some(TraceOrder::Latency),
+            (Self::Cost, On::Traces) => Some(TraceOrder::Cost),
+            (Self::Tokens, On::Traces) => Some(TraceOrder::TotalTokens),
+            _ => None,
+        }
+    }
+
+    /// Reads the word in the address.
+    pub(super) fn parse(on: On, word: &str) -> Option<Self> {
+        Self::of(on).find(|column| column.word() == word)
+    }
+}

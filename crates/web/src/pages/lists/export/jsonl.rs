@@ -1,0 +1,47 @@
+use serde_json::Value;
+
+use super::super::column::ListColumn;
+use super::super::row::CellValue;
+
+/// A row as one JSON object on one line.
+pub(super) fn line(cells: &[(ListColumn, CellValue)]) -> String {
+    let cells: Vec<String> = cells
+        .iter()
+        .map(|(column, value)| format!("\"{}\":{}", column.word(), cell(value)))
+        .collect();
+    format!("{{{}}}\n", cells.join(","))
+}
+
+fn cell(value: &CellValue) -> String {
+    match value {
+        CellValue::Text(text) => Value::from(text.as_deref()).to_string(),
+        CellValue::Number(number) => Value::from(*number).to_string(),
+        CellValue::Whole(number) => number.to_string(),
+        CellValue::Time(time) => Value::from(time.to_string()).to_string(),
+        CellValue::Words(words) => Value::from(words.as_slice()).to_string(),
+        CellValue::Json(None) => "null".to_owned(),
+        // A line break can only stand between the parts of a document, never inside a text.
+        CellValue::Json(Some(json)) => json.replace(['\n', '\r'], " "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_one_line() {
+        let cells = [
+            (ListColumn::Name, CellValue::Text(Some("two\nlines \"quoted\"".to_owned()))),
+            (ListColumn::Cost, CellValue::Number(None)),
+            (ListColumn::Tags, CellValue::Words(vec!["a".to_owned()])),
+            (ListColumn::Input, CellValue::Json(Some("{\n  \"a\": \"b\\nc\"\r\n}".to_owned()))),
+        ];
+        let expected = concat!(
+            r#"{"name":"two\nlines \"quoted\"","cost_usd":null,"tags":["a"],"#,
+            r#""input":{   "a": "b\nc"  }}"#,
+            "\n"
+        );
+        assert_eq!(line(&cells), expected);
+    }
+}

@@ -1,0 +1,187 @@
+use maud::{Markup, html};
+use ratchet_core::observation::{Level, Observation};
+use ratchet_core::usage::Cost;
+use ratchet_store::StoreResult;
+use ratchet_store::query::{
+    Condition, Direction, Matching, ObservationColumn, ObservationQuery, Page, Paging, TallyQuery,
+    Test, TextTest, TimeRange,
+};
+use ratchet_store::telemetry::Telemetry;
+
+use super::column::ListColumn;
+use super::row::{self, COUNTED, CellValue, ListedRow, RowFacts};
+use super::state::Ask;
+use crate::components::{badge, copy, figure};
+use crate::filter::On;
+use crate::place::Place;
+
+impl ListedRow for Observation {
+    const ON: On = On::Observations;
+
+    async fn read(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Page<Self>> {
+        let paging = Paging::After { cursor: ask.cursor.clone(), limit: ask.limit };
+        telemetry.observations(query(ask, ask.order.1, paging)).await
+    }
+
+    async fn matching(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Matching> {
+        let query = TallyQuery {
+            project: ask.project.clone(),
+            range: ask.range,
+            conditions: conditions(ask),
+            at_most: COUNTED,
+        };
+        telemetry.matching_observations(query).await
+    }
+
+    async fn found(
+        telemetry: &Telemetry,
+        ask: &Ask,
+        hits: Vec<Observation>,
+    ) -> StoreResult<Vec<Self>> {
+        let conditions = conditions(ask);
+        let (Some(newest), Some(oldest)) = (hits.first(), hits.last()) else {
+            return Ok(Vec::new());
+        };
+        if conditions.is_empty() {
+            return Ok(hits);
+        }
+        let range = TimeRange { from: Some(oldest.start), to: Some(newest.start.plus_nanos(1)) };
+        let ids: Vec<String> = hits.iter().map(|hit| hit.id.to_string()).collect();
+        let paging = Paging::After { cursor: None, limit: ids.len() as u64 };
+        let mut query =
+            ObservationQuery { range, conditions, ..query(ask, Direction::Descending, paging) };
+        query.conditions.push(Condition { column: ObservationColumn::Id, test: Test::AnyOf(ids) });
+        Ok(telemetry.observations(query).await?.rows)
+    }
+
+    fn facts(&self) -> RowFacts {
+        RowFacts {
+            id: self.id.to_string(),
+            at: self.start,
+            failed: self.level == Level::Error,
+            trace: self.trace.to_string(),
+        }
+    }
+
+    fn cell(&self, column: ListColumn, place: &Place) -> Markup {
+        let content = self.content.as_ref();
+        let word = |word: Option<&str>| html! { bdi { (word.unwrap_or_default()) } };
+        let time = |nanos: Option<i64>| html! { @if let Some(nanos) = nanos { (figure::duration(nanos)) } };
+        match column {
+            ListColumn::Name => html! {
+                (badge::glyph(self.kind)) " "
+                bdi { (self.name.as_deref().unwrap_or("unnamed")) }
+                (badge::level(self.level))
+            },
+            ListColumn::Time => figure::moment(self.start),
+            ListColumn::Kind => html! { (badge::kind_name(self.kind)) },
+            ListColumn::Level => html! { (self.level.as_str().to_ascii_lowercase()) },
+            ListColumn::Status => word(self.status_message.as_deref()),
+            ListColumn::Environment => badge::tag(&self.environment.to_string()),
+            ListColumn::Agent => word(self.agent.as_deref()),
+            ListColumn::Model => word(self.model.as_deref()),
+            ListColumn::Prompt => html! {
+                @if let Some(prompt) = &self.prompt { bdi { (prompt.name) } " v" (prompt.version) }
+            },
+            ListColumn::Latency => time(self.latency()),
+            ListColumn::FirstToken => time(self.time_to_first_token()),
+            ListColumn::InputTokens => html! { (figure::count(self.usage.input())) },
+            ListColumn::OutputTokens => html! { (figure::count(self.usage.output())) },
+            ListColumn::Tokens => html! {
+                @if !self.usage.is_empty() {
+                    span title={ (self.usage.input()) " in, " (self.usage.output()) " out" } {
+                        (figure::count(self.usage.total()))
+                    }
+                }
+            },
+            ListColumn::Cost => html! {
+                @if self.cost.is_some() || !self.usage.is_empty() {
+                    (figure::cost(self.cost.as_ref().map(Cost::total)))
+                }
+            },
+            ListColumn::Version => word(self.version.as_deref()),
+            ListColumn::Trace => {
+                let trace = self.trace.to_string();
+                let short: String = trace.chars().take(10).collect();
+                html! { a.quiet-link href=(place.to(&["traces", &trace])) title=(trace) { code { (short) } } }
+            }
+            ListColumn::Parent => {
+                html! { @if let Some(parent) = &self.parent { (copy::id(&parent.to_string())) } }
+            }
+            ListColumn::Id => copy::id(&self.id.to_string()),
+            ListColumn::Input => row::preview_cell(content.and_then(|c| c.input.as_ref())),
+            ListColumn::Output => row::preview_cell(content.and_then(|c| c.output.as_ref())),
+            ListColumn::Metadata => row::metadata_cell(content),
+            ListColumn::User
+            | ListColumn::Session
+            | ListColumn::Tags
+            | ListColumn::Steps
+            | ListColumn::Errors
+            | ListColumn::Release => Markup::default(),
+        }
+    }
+
+    fn value(&self, column: ListColumn) -> CellValue {
+        let content = self.content.as_ref();
+        match column {
+            ListColumn::Name => CellValue::Text(self.name.clone()),
+            ListColumn::Time => CellValue::Time(self.start),
+            ListColumn::Kind => CellValue::Text(Some(self.kind.as_str().to_owned())),
+            ListColumn::Level => CellValue::Text(Some(self.level.as_str().to_owned())),
+            ListColumn::Status => CellValue::Text(self.status_message.clone()),
+            ListColumn::Environment => CellValue::Text(Some(self.environment.to_string())),
+            ListColumn::Agent => CellValue::Text(self.agent.clone()),
+            ListColumn::Model => CellValue::Text(self.model.clone()),
+            ListColumn::Prompt => {
+                let prompt = self.prompt.as_ref();
+                CellValue::Text(prompt.map(|prompt| format!("{} v{}", prompt.name, prompt.version)))
+            }
+            ListColumn::Latency => CellValue::Number(self.latency().map(row::seconds)),
+            ListColumn::FirstToken => {
+                CellValue::Number(self.time_to_first_token().map(row::seconds))
+            }
+            ListColumn::InputTokens => CellValue::Whole(self.usage.input()),
+            ListColumn::OutputTokens => CellValue::Whole(self.usage.output()),
+            ListColumn::Tokens => CellValue::Whole(self.usage.total()),
+            ListColumn::Cost => {
+                CellValue::Number(self.cost.as_ref().map(|cost| cost.total().dollars()))
+            }
+            ListColumn::Version => CellValue::Text(self.version.clone()),
+            ListColumn::Trace => CellValue::Text(Some(self.trace.to_string())),
+            ListColumn::Parent => CellValue::Text(self.parent.as_ref().map(ToString::to_string)),
+            ListColumn::Id => CellValue::Text(Some(self.id.to_string())),
+            ListColumn::Input => row::payload(content.and_then(|c| c.input.as_ref())),
+            ListColumn::Output => row::payload(content.and_then(|c| c.output.as_ref())),
+            ListColumn::Metadata => CellValue::Json(row::metadata(content)),
+            ListColumn::User
+            | ListColumn::Session
+            | ListColumn::Tags
+            | ListColumn::Steps
+            | ListColumn::Errors
+            | ListColumn::Release => CellValue::Text(None),
+        }
+    }
+}
+
+fn query(ask: &Ask, direction: Direction, paging: Paging) -> ObservationQuery {
+    ObservationQuery {
+        project: ask.project.clone(),
+        range: ask.range,
+        trace: None,
+        conditions: conditions(ask),
+        direction,
+        paging,
+        detail: ask.detail,
+    }
+}
+
+fn conditions(ask: &Ask) -> Vec<Condition<ObservationColumn>> {
+    let equals = |column, word: &Option<String>| {
+        let test = Test::Text(TextTest::Equals, word.clone()?);
+        Some(Condition { column, test })
+    };
+    let mut conditions = ask.filter.on_observations();
+    conditions.extend(equals(ObservationColumn::Environment, &ask.environment));
+    conditions.extend(equals(ObservationColumn::Agent, &ask.agent));
+    conditions
+}

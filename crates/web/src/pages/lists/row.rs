@@ -1,0 +1,178 @@
+use std::future::Future;
+
+use maud::{Markup, html};
+use ratchet_core::observation::Observation;
+use ratchet_core::payload::Payload;
+use ratchet_core::time::Timestamp;
+use ratchet_core::trace::Content;
+use ratchet_store::StoreResult;
+use ratchet_store::query::{Matching, Page};
+use ratchet_store::telemetry::Telemetry;
+
+use super::column::ListColumn;
+use super::state::Ask;
+use crate::filter::On;
+use crate::place::{Link, Place};
+
+/// Records that are looked at to count how many match: the newest.
+pub(super) const COUNTED: u64 = 10_000;
+
+/// A row of a list: a trace or an observation.
+pub(super) trait ListedRow: Sized + Send + Sync + 'static {
+    /// Which list it is a row of.
+    const ON: On;
+
+    /// Reads a page of rows; texts in the filter are not looked at.
+    fn read(
+        telemetry: &Telemetry,
+        ask: &Ask,
+    ) -> impl Future<Output = StoreResult<Page<Self>>> + Send;
+
+    /// Counts how many of the newest rows match; texts in the filter are not looked at.
+    fn matching(
+        telemetry: &Telemetry,
+        ask: &Ask,
+    ) -> impl Future<Output = StoreResult<Matching>> + Send;
+
+    /// The rows that some observations lead to and that match, newest first.
+    fn found(
+        telemetry: &Telemetry,
+        ask: &Ask,
+        hits: Vec<Observation>,
+    ) -> impl Future<Output = StoreResult<Vec<Self>>> + Send;
+
+    /// What every row has.
+    fn facts(&self) -> RowFacts;
+
+    /// A cell as people see it.
+    fn cell(&self, column: ListColumn, place: &Place) -> Markup;
+
+    /// A cell as it is exported.
+    fn value(&self, column: ListColumn) -> CellValue;
+}
+
+/// What every row has.
+#[derive(Clone, Debug)]
+pub(super) struct RowFacts {
+    /// Its id.
+    pub(super) id: String,
+    /// When it began.
+    pub(super) at: Timestamp,
+    /// Whether something in it failed.
+    pub(super) failed: bool,
+    /// The trace it is or belongs to.
+    pub(super) trace: String,
+}
+
+impl RowFacts {
+    /// Where the row leads.
+    pub(super) fn link(&self, on: On, place: &Place) -> Link {
+        let trace = place.to(&["traces", &self.trace]);
+        match on {
+            On::Traces => trace,
+            On::Observations => trace.with("observation", self.id.clone()),
+        }
+    }
+}
+
+/// A cell as it is exported.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum CellValue {
+    /// A text.
+    Text(Option<String>),
+    /// A number.
+    Number(Option<f64>),
+    /// A count.
+    Whole(u64),
+    /// A moment.
+    Time(Timestamp),
+    /// Words.
+    Words(Vec<String>),
+    /// A JSON document.
+    Json(Option<String>),
+}
+
+/// Characters of a payload that a cell shows.
+const PREVIEW: usize = 160;
+
+/// The first words of a payload, on one line.
+pub(super) fn preview(payload: Option<&Payload>, length: usize) -> Option<String> {
+    let text = payload?.as_str();
+    let mut line = String::new();
+    let mut words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    // A line may be a megabyte long: no more of it is looked at than shown.
+    while line.chars().count() <= length {
+        let Some(word) = words.next() else { return Some(line) };
+        if !line.is_empty() && !word.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().take(length + 1));
+    }
+    let cut: String = line.chars().take(length).collect();
+    Some(cut + "…")
+}
+
+/// A cell with the first words of a payload.
+pub(super) fn preview_cell(payload: Option<&Payload>) -> Markup {
+    let shown = preview(payload, PREVIEW);
+    html! { @if let Some(text) = shown { span.mono { bdi { (text) } } } }
+}
+
+/// A payload as it is exported.
+pub(super) fn payload(payload: Option<&Payload>) -> CellValue {
+    CellValue::Json(payload.map(|payload| payload.to_json().as_str().to_owned()))
+}
+
+/// The metadata as one JSON object.
+pub(super) fn metadata(content: Option<&Content>) -> Option<String> {
+    let metadata = &content?.metadata;
+    if metadata.is_empty() {
+        return None;
+    }
+    let key = |key: &String| serde_json::Value::from(key.as_str()).to_string();
+    let pairs: Vec<String> =
+        metadata.iter().map(|(name, json)| format!("{}:{}", key(name), json.as_str())).collect();
+    Some(format!("{{{}}}", pairs.join(",")))
+}
+
+/// A cell with the first words of the metadata.
+pub(super) fn metadata_cell(content: Option<&Content>) -> Markup {
+    let metadata = metadata(content).map(|text| Payload::Text(text.into()));
+    preview_cell(metadata.as_ref())
+}
+
+/// Nanoseconds as seconds.
+#[expect(clippy::cast_precision_loss, reason = "a float holds any latency to the microsecond")]
+pub(super) fn seconds(nanos: i64) -> f64 {
+    nanos as f64 / 1e9
+}
+
+/// A word that leads somewhere; nothing if there is none.
+pub(super) fn linked(word: Option<&str>, link: impl FnOnce(&str) -> Link) -> Markup {
+    html! {
+        @if let Some(word) = word {
+            a.quiet-link href=(link(word)) title=(word) { bdi { (word) } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        assert_eq!(preview(Some(&Payload::Text(text.into())), 10).unwrap(), expected);
+    }
+
+    #[test]
+    fn previews_are_one_short_line() {
+        check("", "");
+        check("short", "short");
+        check("  two\n\n words\t", "two words");
+        check("0123456789", "0123456789");
+        check("01234567890", "0123456789…");
+        check(&"日".repeat(1_000), &format!("{}…", "日".repeat(10)));
+        check(&" ".repeat(100_000), "");
+    }
+}

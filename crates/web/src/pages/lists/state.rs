@@ -1,0 +1,179 @@
+use ratchet_store::query::{Detail, Direction, TimeRange, TraceOrder};
+
+use super::column::ListColumn;
+use crate::filter::{Filter, On, Parsed};
+use crate::place::{Link, Params, Place};
+use ratchet_store::project::ProjectId;
+
+/// Rows on a page.
+pub(super) const ROWS: u64 = 50;
+
+/// What the address says about a list.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ListState {
+    /// Which list.
+    pub(super) on: On,
+    /// The filter as it was typed.
+    pub(super) typed: String,
+    /// The filter as it is understood.
+    pub(super) parsed: Parsed,
+    /// What is shown, the name first.
+    pub(super) columns: Vec<ListColumn>,
+    /// Ordered by what, and which way.
+    pub(super) sort: (ListColumn, Direction),
+    /// Where the page begins.
+    pub(super) cursor: Option<String>,
+}
+
+impl ListState {
+    /// Reads the address. What makes no sense there is passed over.
+    pub(super) fn read(on: On, params: &Params) -> Self {
+        let typed = params.get("q").unwrap_or_default().to_owned();
+        let mut columns: Vec<ListColumn> = vec![ListColumn::Name];
+        let asked = params.all("col").filter_map(|word| ListColumn::parse(on, word));
+        for column in asked {
+            if !columns.contains(&column) {
+                columns.push(column);
+            }
+        }
+        let says_columns = params.all("col").next().is_some();
+        Self {
+            on,
+            parsed: Filter::parse(on, &typed),
+            typed,
+            columns: if says_columns { columns } else { ListColumn::usual(on) },
+            sort: params.get("sort").and_then(|word| sort(on, word)).unwrap_or(NEWEST),
+            cursor: params.get("cursor").map(str::to_owned),
+        }
+    }
+
+    /// What to ask the store for.
+    pub(super) fn ask(&self, place: &Place) -> Ask {
+        let needs_content = self.columns.iter().any(|column| column.is_content());
+        let (column, direction) = self.sort;
+        Ask {
+            project: place.project_id(),
+            range: place.range(),
+            environment: place.scope.environment.clone(),
+            agent: place.scope.agent.clone(),
+            filter: self.parsed.filter.clone(),
+            order: (column.order(self.on).unwrap_or_default(), direction),
+            cursor: self.cursor.clone(),
+            limit: ROWS,
+            detail: if needs_content { Detail::Content } else { Detail::Row },
+        }
+    }
+
+    /// Whether the newest rows come first, so that newer ones can come on top.
+    pub(super) fn is_newest_first(&self) -> bool {
+        self.sort == NEWEST
+    }
+
+    /// The same list with another filter.
+    pub(super) fn with_filter(place: &Place, filter: &Filter) -> Link {
+        let here = here(place);
+        if filter.terms.is_empty() {
+            return here.without("q");
+        }
+        here.with("q", filter.to_string())
+    }
+}
+
+const NEWEST: (ListColumn, Direction) = (ListColumn::Time, Direction::Descending);
+
+/// This list from its first row, without what was said in passing.
+pub(super) fn here(place: &Place) -> Link {
+    place.here().without("cursor").without("done").without("after")
+}
+
+/// The word for an order in the address: `cost_usd`, or `-cost_usd` for the greatest first.
+pub(super) fn sort_word((column, direction): (ListColumn, Direction)) -> String {
+    let minus = match direction {
+        Direction::Ascending => "",
+        Direction::Descending => "-",
+    };
+    format!("{minus}{}", column.word())
+}
+
+fn sort(on: On, word: &str) -> Option<(ListColumn, Direction)> {
+    let (word, direction) = match word.strip_prefix('-') {
+        Some(word) => (word, Direction::Descending),
+        None => (word, Direction::Ascending),
+    };
+    let column = ListColumn::parse(on, word).filter(|column| column.order(on).is_some())?;
+    Some((column, direction))
+}
+
+/// What to ask the store for.
+#[derive(Clone, Debug)]
+pub(super) struct Ask {
+    /// Of which project.
+    pub(super) project: ProjectId,
+    /// Begun when.
+    pub(super) range: TimeRange,
+    /// Only in this environment.
+    pub(super) environment: Option<String>,
+    /// Only by this agent.
+    pub(super) agent: Option<String>,
+    /// Passing this.
+    pub(super) filter: Filter,
+    /// In which order.
+    pub(super) order: (TraceOrder, Direction),
+    /// From where on.
+    pub(super) cursor: Option<String>,
+    /// Rows at most.
+    pub(super) limit: u64,
+    /// How much of each.
+    pub(super) detail: Detail,
+}
+
+impl Ask {
+    /// Whether anything but the time narrows it.
+    pub(super) fn is_narrowed(&self) -> bool {
+        self.environment.is_some() || self.agent.is_some() || !self.filter.terms.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(query: &str, columns: &[ListColumn], sort: (ListColumn, Direction)) {
+        let state = ListState::read(On::Traces, &Params::read(query));
+        assert_eq!((state.columns.as_slice(), state.sort), (columns, sort), "{query}");
+    }
+
+    #[test]
+    fn the_address_says_what_is_shown_and_how() {
+        use ListColumn::{Cost, Name, Tags};
+        let usual = ListColumn::usual(On::Traces);
+        check("", &usual, NEWEST);
+        check("sort=-cost_usd", &usual, (Cost, Direction::Descending));
+        check(
+            "col=tags&col=tags&col=cost_usd&sort=name",
+            &[Name, Tags, Cost],
+            (Name, Direction::Ascending),
+        );
+    }
+
+    #[test]
+    fn nonsense_in_the_address_is_passed_over() {
+        let usual = ListColumn::usual(On::Traces);
+        check("sort=-colour", &usual, NEWEST);
+        check("sort=tags", &usual, NEWEST);
+        check("col=colour&col=model", &[ListColumn::Name], NEWEST);
+    }
+
+    #[test]
+    fn an_order_survives_the_address() {
+        for on in [On::Traces, On::Observations] {
+            for column in ListColumn::of(on).filter(|column| column.order(on).is_some()) {
+                for direction in [Direction::Ascending, Direction::Descending] {
+                    let word = sort_word((column, direction));
+                    assert_eq!(super::sort(on, &word), Some((column, direction)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+use maud::{Markup, html};
+use ratchet_store::StoreResult;
+use ratchet_store::aggregate::{AggregateQuery, Dimension, Step};
+use ratchet_store::query::Matching;
+use ratchet_store::telemetry::Telemetry;
+
+use super::row::{COUNTED, ListedRow};
+use super::search::Searched;
+use super::state::Ask;
+use crate::components::figure;
+use crate::filter::On;
+use crate::place::Place;
+
+/// How many rows there are and how many match, in words. Reads hourly sums and the newest records
+/// only, so it costs the same at any size.
+pub(super) async fn summary<R: ListedRow>(
+    telemetry: &Telemetry,
+    ask: &Ask,
+    place: &Place,
+) -> StoreResult<Markup> {
+    let when = place.scope.span.label();
+    let asks_sums = R::ON == On::Observations && ask.agent.is_none() && ask.filter.terms.is_empty();
+    if asks_sums {
+        let (all, failed) = of_sums(telemetry, ask).await?;
+        return Ok(html! { (counted(R::ON, all)) ", " (errors(failed)) " in the " (when) });
+    }
+    let found = R::matching(telemetry, ask).await?;
+    let Matching { looked_at, matching, failed } = found;
+    let is_all = looked_at < COUNTED;
+    Ok(html! {
+        @match (is_all, ask.is_narrowed()) {
+            (true, false) => { (counted(R::ON, matching)) ", " (errors(failed)) },
+            (true, true) => {
+                (figure::grouped(matching)) " of " (counted(R::ON, looked_at)) " match, "
+                (errors(failed))
+            },
+            (false, false) => {
+                "More than " (counted(R::ON, COUNTED)) "; of the newest " (figure::grouped(COUNTED))
+                ", " (errors(failed))
+            },
+            (false, true) => {
+                "Of the newest " (counted(R::ON, COUNTED)) ", " (figure::grouped(matching))
+                " match, " (errors(failed))
+            },
+        }
+        " in the " (when)
+    })
+}
+
+/// How far a search for a text came.
+pub(super) fn of_search<R: ListedRow>(found: &Searched<R>) -> Markup {
+    let rows = found.rows.len() as u64;
+    html! {
+        (counted(R::ON, rows)) " found in " (counted(On::Observations, found.steps))
+        @if let Some(back_to) = found.back_to { ", back to " (figure::moment(back_to)) }
+        @if found.cursor.is_none() { ": all there is" }
+    }
+}
+
+async fn of_sums(telemetry: &Telemetry, ask: &Ask) -> StoreResult<(u64, u64)> {
+    let query = AggregateQuery {
+        project: ask.project.clone(),
+        range: ask.range,
+        by: vec![Dimension::Environment],
+        step: Step::Whole,
+        conditions: Vec::new(),
+    };
+    let groups =
+        telemetry.aggregate(query).await?.groups.into_iter().filter(|group| {
+            ask.environment.is_none() || group.key.first() == Some(&ask.environment)
+        });
+    let whole = |n: i64| u64::try_from(n).unwrap_or_default();
+    Ok(groups.fold((0, 0), |(all, failed), group| {
+        (all + whole(group.sums.count), failed + whole(group.sums.errors))
+    }))
+}
+
+fn counted(on: On, count: u64) -> String {
+    let (one, many) = match on {
+        On::Traces => ("trace", "traces"),
+        On::Observations => ("observation", "observations"),
+    };
+    format!("{} {}", figure::grouped(count), if count == 1 { one } else { many })
+}
+
+fn errors(count: u64) -> String {
+    match count {
+        0 => "none with errors".to_owned(),
+        count => format!("{} with errors", figure::grouped(count)),
+    }
+}

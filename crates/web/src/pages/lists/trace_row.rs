@@ -1,0 +1,194 @@
+use maud::{Markup, html};
+use ratchet_core::money::Money;
+use ratchet_core::observation::{Level, Observation};
+use ratchet_core::trace::Trace;
+use ratchet_store::StoreResult;
+use ratchet_store::query::{
+    Condition, Direction, Matching, Page, Paging, TallyQuery, Test, TextTest, TraceColumn,
+    TraceOrder, TraceQuery,
+};
+use ratchet_store::telemetry::Telemetry;
+
+use super::column::ListColumn;
+use super::row::{self, COUNTED, CellValue, ListedRow, RowFacts};
+use super::state::{Ask, ListState};
+use crate::components::{badge, copy, figure};
+use crate::filter::{Filter, On, Term, WordField};
+use crate::place::Place;
+
+impl ListedRow for Trace {
+    const ON: On = On::Traces;
+
+    async fn read(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Page<Self>> {
+        let paging = Paging::After { cursor: ask.cursor.clone(), limit: ask.limit };
+        telemetry.traces(query(ask, ask.order, paging)).await
+    }
+
+    async fn matching(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Matching> {
+        let query = TallyQuery {
+            project: ask.project.clone(),
+            range: ask.range,
+            conditions: conditions(ask),
+            at_most: COUNTED,
+        };
+        telemetry.matching_traces(query).await
+    }
+
+    async fn found(
+        telemetry: &Telemetry,
+        ask: &Ask,
+        hits: Vec<Observation>,
+    ) -> StoreResult<Vec<Self>> {
+        let ids: Vec<String> = hits.iter().map(|hit| hit.trace.to_string()).collect();
+        let paging = Paging::After { cursor: None, limit: ids.len() as u64 };
+        let newest = (TraceOrder::Timestamp, Direction::Descending);
+        let mut query = query(ask, newest, paging);
+        // A trace may begin before the time that one of its observations lies in.
+        query.range.from = None;
+        query.conditions.push(Condition { column: TraceColumn::Id, test: Test::AnyOf(ids) });
+        Ok(telemetry.traces(query).await?.rows)
+    }
+
+    fn facts(&self) -> RowFacts {
+        RowFacts {
+            id: self.id.to_string(),
+            at: self.timestamp,
+            failed: self.summary.levels.error > 0,
+            trace: self.id.to_string(),
+        }
+    }
+
+    fn cell(&self, column: ListColumn, place: &Place) -> Markup {
+        let sums = &self.summary;
+        let content = self.content.as_ref();
+        match column {
+            ListColumn::Name => html! {
+                bdi { (self.name.as_deref().unwrap_or("unnamed")) }
+                (badge::level(worst(self)))
+            },
+            ListColumn::Time => figure::moment(self.timestamp),
+            ListColumn::Level => html! { (worst(self).as_str().to_ascii_lowercase()) },
+            ListColumn::User => row::linked(self.user.as_deref(), |id| place.to(&["users", id])),
+            ListColumn::Session => {
+                let session = self.session.as_ref().map(ToString::to_string);
+                row::linked(session.as_deref(), |id| place.to(&["sessions", id]))
+            }
+            ListColumn::Environment => badge::tag(&self.environment.to_string()),
+            ListColumn::Agent => html! { bdi { (self.agent.as_deref().unwrap_or_default()) } },
+            ListColumn::Tags => tags(&self.tags, place),
+            ListColumn::Steps => html! { (figure::count(sums.levels.total())) },
+            ListColumn::Errors => html! { (figure::count(sums.levels.error)) },
+            ListColumn::Latency => {
+                html! { @if let Some(nanos) = sums.latency() { (figure::duration(nanos)) } }
+            }
+            ListColumn::InputTokens => html! { (figure::count(sums.input_tokens)) },
+            ListColumn::OutputTokens => html! { (figure::count(sums.output_tokens)) },
+            ListColumn::Tokens => html! {
+                span title={ (sums.input_tokens) " in, " (sums.output_tokens) " out" } {
+                    (figure::count(sums.total_tokens))
+                }
+            },
+            ListColumn::Cost => figure::cost(sums.cost),
+            ListColumn::Release => html! { bdi { (self.release.as_deref().unwrap_or_default()) } },
+            ListColumn::Version => html! { bdi { (self.version.as_deref().unwrap_or_default()) } },
+            ListColumn::Id => copy::id(&self.id.to_string()),
+            ListColumn::Input => row::preview_cell(content.and_then(|c| c.input.as_ref())),
+            ListColumn::Output => row::preview_cell(content.and_then(|c| c.output.as_ref())),
+            ListColumn::Metadata => row::metadata_cell(content),
+            ListColumn::Kind
+            | ListColumn::Status
+            | ListColumn::Model
+            | ListColumn::Prompt
+            | ListColumn::FirstToken
+            | ListColumn::Trace
+            | ListColumn::Parent => Markup::default(),
+        }
+    }
+
+    fn value(&self, column: ListColumn) -> CellValue {
+        let sums = &self.summary;
+        let content = self.content.as_ref();
+        match column {
+            ListColumn::Name => CellValue::Text(self.name.clone()),
+            ListColumn::Time => CellValue::Time(self.timestamp),
+            ListColumn::Level => CellValue::Text(Some(worst(self).as_str().to_owned())),
+            ListColumn::User => CellValue::Text(self.user.clone()),
+            ListColumn::Session => CellValue::Text(self.session.as_ref().map(ToString::to_string)),
+            ListColumn::Environment => CellValue::Text(Some(self.environment.to_string())),
+            ListColumn::Agent => CellValue::Text(self.agent.clone()),
+            ListColumn::Tags => CellValue::Words(self.tags.clone()),
+            ListColumn::Steps => CellValue::Whole(sums.levels.total()),
+            ListColumn::Errors => CellValue::Whole(sums.levels.error),
+            ListColumn::Latency => CellValue::Number(sums.latency().map(row::seconds)),
+            ListColumn::InputTokens => CellValue::Whole(sums.input_tokens),
+            ListColumn::OutputTokens => CellValue::Whole(sums.output_tokens),
+            ListColumn::Tokens => CellValue::Whole(sums.total_tokens),
+            ListColumn::Cost => CellValue::Number(sums.cost.map(Money::dollars)),
+            ListColumn::Release => CellValue::Text(self.release.clone()),
+            ListColumn::Version => CellValue::Text(self.version.clone()),
+            ListColumn::Id => CellValue::Text(Some(self.id.to_string())),
+            ListColumn::Input => row::payload(content.and_then(|c| c.input.as_ref())),
+            ListColumn::Output => row::payload(content.and_then(|c| c.output.as_ref())),
+            ListColumn::Metadata => CellValue::Json(row::metadata(content)),
+            ListColumn::Kind
+            | ListColumn::Status
+            | ListColumn::Model
+            | ListColumn::Prompt
+            | ListColumn::FirstToken
+            | ListColumn::Trace
+            | ListColumn::Parent => CellValue::Text(None),
+        }
+    }
+}
+
+fn query(ask: &Ask, order: (TraceOrder, Direction), paging: Paging) -> TraceQuery {
+    TraceQuery {
+        project: ask.project.clone(),
+        range: ask.range,
+        conditions: conditions(ask),
+        order,
+        paging,
+        detail: ask.detail,
+    }
+}
+
+fn conditions(ask: &Ask) -> Vec<Condition<TraceColumn>> {
+    let equals = |column, word: &Option<String>| {
+        let test = Test::Text(TextTest::Equals, word.clone()?);
+        Some(Condition { column, test })
+    };
+    let mut conditions = ask.filter.on_traces();
+    conditions.extend(equals(TraceColumn::Environment, &ask.environment));
+    conditions.extend(equals(TraceColumn::Agent, &ask.agent));
+    conditions
+}
+
+/// The level that wants most attention.
+fn worst(trace: &Trace) -> Level {
+    let levels = &trace.summary.levels;
+    match levels {
+        _ if levels.error > 0 => Level::Error,
+        _ if levels.warning > 0 => Level::Warning,
+        _ if levels.default > 0 || levels.debug == 0 => Level::Default,
+        _ => Level::Debug,
+    }
+}
+
+/// Tags that a row shows; the others are one hover away.
+const TAGS: usize = 3;
+
+fn tags(tags: &[String], place: &Place) -> Markup {
+    let filter = Filter::parse(On::Traces, place.params.get("q").unwrap_or_default()).filter;
+    html! {
+        span.badges {
+            @for tag in tags.iter().take(TAGS) {
+                a href=(ListState::with_filter(place, &filter.toggled(&Term::word(WordField::Tag, tag)))) {
+                    (badge::tag(tag))
+                }
+            }
+            @if tags.len() > TAGS {
+                span.muted title=(tags.join(", ")) { "+" (tags.len() - TAGS) }
+            }
+        }
+    }
+}
