@@ -71,6 +71,8 @@ mod api_keys;
 mod organizations;
 /// Definitions that are kept whole.
 mod documents;
+/// Conditions that are kept with them.
+mod widget_filters;
 /// Charts.
 mod widgets;
 /// Pages of charts.

@@ -46,9 +46,9 @@ mod document;
 /// What owners do with whole projects and with people.
 pub(crate) mod administration;
 
-use crate::StoreResult;
 use crate::embedded;
 use crate::prices::ProjectPrices;
+use crate::{StoreError, StoreResult};
 use intake::KnownIntakes;
 use key::KnownKeys;
 pub(crate) use sql::Tx;
@@ -103,6 +103,18 @@ impl Catalog {
         &self,
         work: impl FnOnce(&Tx<'_>) -> StoreResult<T> + Send + 'static,
     ) -> StoreResult<T> {
+        self.transact_or_refuse(work).await
+    }
+
+    /// The same for work that may refuse in words of its own; then none of it happened either.
+    pub(crate) async fn transact_or_refuse<T, E>(
+        &self,
+        work: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
         match &self.engine {
             Engine::Embedded(db) => db.transact(work).await,
         }

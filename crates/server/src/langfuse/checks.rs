@@ -6,6 +6,8 @@ use crate::error::{ApiError, ApiResult};
 
 /// How long a name may be.
 pub(super) const MAX_NAME_CHARS: usize = 500;
+/// How long a description may be.
+pub(super) const MAX_DESCRIPTION_CHARS: usize = 5_000;
 
 /// What is out of checks in a request. All of it is reported, not only the first.
 #[derive(Debug, Default)]

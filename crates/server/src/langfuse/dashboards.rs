@@ -7,21 +7,21 @@ use ratchet_remote::langfuse::wire::dashboard::{
 };
 use ratchet_remote::langfuse::wire::dataset::Deleted;
 use ratchet_remote::langfuse::wire::page::Paged;
+use ratchet_store::StoreError;
 use ratchet_store::catalog::{DocumentKind, Documents};
-use ratchet_store::{StoreError, StoreResult};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use super::checks::{Checks, MAX_NAME_CHARS};
-use super::documents::{self, with_code};
-use super::params::{self, PageParams, Params};
+use super::checks::{Checks, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
+use super::documents::{self, Kept, Stamp, set, with_code};
+use super::params::{PageParams, Params};
 use super::path::PathOf;
 use super::sent::Sent;
-use super::widgets::{MAX_DESCRIPTION_CHARS, check_filters, page_of};
+use super::widget_filters::check_filters;
 use crate::app::App;
 use crate::auth::{Member, Reader};
-use crate::error::ApiResult;
+use crate::error::{ApiError, ApiResult};
 
 /// The columns of the grid.
 const COLUMNS: i64 = 12;
@@ -49,15 +49,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 pub(super) async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
-    mut params: Params,
+    params: Params,
 ) -> ApiResult<Json<Paged<DashboardView>>> {
-    let page = params.page();
-    params.finish()?;
-    let work = move |documents: &Documents<'_>| documents.all(DocumentKind::Dashboard);
-    let all = app.store.catalog.with_documents(caller.project, work).await?;
-    let total = all.len() as u64;
-    let data = page_of(&all, page)?;
-    Ok(Json(Paged { data, meta: params::meta(page, Some(total)) }))
+    documents::list(&app, caller.project, params).await
 }
 
 /// `POST /api/public/unstable/dashboards`: makes a dashboard.
@@ -73,19 +67,18 @@ pub(super) async fn create(
     Member(caller): Member,
     Sent(request): Sent<DashboardRequest>,
 ) -> ApiResult<Json<DashboardView>> {
-    let now = app.clock.now();
-    let view = DashboardView {
-        id: Uuid::new_v4().to_string(),
-        created_at: now.into(),
-        updated_at: now.into(),
-        name: request.name,
-        description: request.description.unwrap_or_default(),
-        definition: request.definition.unwrap_or_default(),
-        filters: request.filters.unwrap_or_default(),
+    let make = move |_: &Documents<'_>, now: Timestamp| {
+        Ok(DashboardView {
+            id: Uuid::new_v4().to_string(),
+            created_at: now.into(),
+            updated_at: now.into(),
+            name: request.name,
+            description: request.description.unwrap_or_default(),
+            definition: request.definition.unwrap_or_default(),
+            filters: request.filters.unwrap_or_default(),
+        })
     };
-    check(&view)?;
-    let work = move |documents: &Documents<'_>| keep(documents, view, now);
-    Ok(Json(app.store.catalog.with_documents(caller.project, work).await?))
+    documents::create(&app, caller.project, make).await
 }
 
 /// `GET /api/public/unstable/dashboards/{dashboardId}`: one dashboard.
@@ -101,8 +94,7 @@ pub(super) async fn show(
     Reader(caller): Reader,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<DashboardView>> {
-    let work = move |documents: &Documents<'_>| find(documents, &id);
-    Ok(Json(app.store.catalog.with_documents(caller.project, work).await?))
+    documents::show(&app, caller.project, id).await
 }
 
 /// `PATCH /api/public/unstable/dashboards/{dashboardId}`: changes what is given.
@@ -120,24 +112,14 @@ pub(super) async fn change(
     PathOf(id): PathOf<String>,
     Sent(change): Sent<DashboardChange>,
 ) -> ApiResult<Json<DashboardView>> {
-    let now = app.clock.now();
-    let (catalog, project) = (&app.store.catalog, caller.project);
-    let wanted = id.clone();
-    let found = catalog.with_documents(project.clone(), move |documents| find(documents, &wanted));
-    let found = found.await?;
-    let view = DashboardView {
-        name: change.name.unwrap_or(found.name),
-        description: change.description.unwrap_or(found.description),
-        definition: change.definition.unwrap_or(found.definition),
-        filters: change.filters.unwrap_or(found.filters),
-        ..found
+    let alter = move |_: &Documents<'_>, kept: &mut DashboardView| {
+        set(&mut kept.name, change.name);
+        set(&mut kept.description, change.description);
+        set(&mut kept.definition, change.definition);
+        set(&mut kept.filters, change.filters);
+        Ok(())
     };
-    check(&view)?;
-    let work = move |documents: &Documents<'_>| {
-        documents.find(DocumentKind::Dashboard, &id)?;
-        keep(documents, view, now)
-    };
-    Ok(Json(catalog.with_documents(project, work).await?))
+    documents::change(&app, caller.project, id, alter).await
 }
 
 /// `DELETE /api/public/unstable/dashboards/{dashboardId}`: removes a dashboard, not its widgets.
@@ -153,8 +135,7 @@ pub(super) async fn delete(
     Member(caller): Member,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<Deleted>> {
-    let work = move |documents: &Documents<'_>| documents.delete(DocumentKind::Dashboard, &id);
-    app.store.catalog.with_documents(caller.project, work).await?;
+    documents::delete::<DashboardView>(&app, caller.project, id).await?;
     Ok(Json(Deleted { message: "Dashboard successfully deleted".to_owned() }))
 }
 
@@ -173,21 +154,19 @@ pub(super) async fn place(
     PathOf(id): PathOf<String>,
     Sent(request): Sent<PlacementRequest>,
 ) -> ApiResult<Json<Placement>> {
-    let now = app.clock.now();
-    let work = move |documents: &Documents<'_>| {
-        let mut view = find(documents, &id)?;
+    let alter = move |kept: &mut DashboardView| {
+        let tiles = &mut kept.definition.widgets;
         let lower_edge = |tile: &Placement| tile.place().1.saturating_add(tile.place().3);
-        let below = view.definition.widgets.iter().map(lower_edge).max().unwrap_or(0);
+        let below = tiles.iter().map(lower_edge).max().unwrap_or(0);
         let tile = request.into_placement(Uuid::new_v4().to_string(), below);
-        if view.definition.widgets.iter().any(|known| known.id() == tile.id()) {
-            return Err(StoreError::Exists(format!("a placement with the id {}", tile.id())));
+        if tiles.iter().any(|known| known.id() == tile.id()) {
+            let what = format!("a placement with the id {}", tile.id());
+            return Err(StoreError::Exists(what).into());
         }
-        view.definition.widgets.push(tile.clone());
-        check_tiles(&view).map_err(StoreError::BadQuery)?;
-        keep(documents, view, now)?;
+        tiles.push(tile.clone());
         Ok(tile)
     };
-    Ok(Json(app.store.catalog.with_documents(caller.project, work).await?))
+    documents::change_part(&app, caller.project, id, alter).await.map(Json)
 }
 
 /// `PATCH /api/public/unstable/dashboards/{dashboardId}/placements/{placementId}`: moves a tile.
@@ -211,18 +190,14 @@ pub(super) async fn shift(
     let mut checks = Checks::default();
     checks.must(change != PlacementChange::default(), "x", "needs x, y, width or height");
     checks.finish()?;
-    let now = app.clock.now();
-    let work = move |documents: &Documents<'_>| {
-        let mut view = find(documents, &id)?;
-        let tile = view.definition.widgets.iter_mut().find(|tile| tile.id() == placement);
-        let tile = tile.ok_or_else(|| StoreError::NotFound(format!("placement {placement}")))?;
+    let alter = move |kept: &mut DashboardView| {
+        let tiles = &mut kept.definition.widgets;
+        let tile = tiles.iter_mut().find(|tile| tile.id() == placement);
+        let tile = tile.ok_or_else(|| missing_placement(&placement))?;
         *tile = tile.clone().moved(change);
-        let moved = tile.clone();
-        check_tiles(&view).map_err(StoreError::BadQuery)?;
-        keep(documents, view, now)?;
-        Ok(moved)
+        Ok(tile.clone())
     };
-    Ok(Json(app.store.catalog.with_documents(caller.project, work).await?))
+    documents::change_part(&app, caller.project, id, alter).await.map(Json)
 }
 
 /// `DELETE /api/public/unstable/dashboards/{dashboardId}/placements/{placementId}`: takes a tile
@@ -242,38 +217,37 @@ pub(super) async fn displace(
     Member(caller): Member,
     PathOf((id, placement)): PathOf<(String, String)>,
 ) -> ApiResult<Json<Deleted>> {
-    let now = app.clock.now();
-    let work = move |documents: &Documents<'_>| {
-        let mut view = find(documents, &id)?;
-        let before = view.definition.widgets.len();
-        view.definition.widgets.retain(|tile| tile.id() != placement);
-        if view.definition.widgets.len() == before {
-            return Err(StoreError::NotFound(format!("placement {placement}")));
-        }
-        keep(documents, view, now)
+    let alter = move |kept: &mut DashboardView| {
+        let tiles = &mut kept.definition.widgets;
+        let before = tiles.len();
+        tiles.retain(|tile| tile.id() != placement);
+        if tiles.len() == before { Err(missing_placement(&placement)) } else { Ok(()) }
     };
-    app.store.catalog.with_documents(caller.project, work).await?;
+    documents::change_part(&app, caller.project, id, alter).await?;
     Ok(Json(Deleted { message: "Placement successfully deleted".to_owned() }))
 }
 
-fn find(documents: &Documents<'_>, id: &str) -> StoreResult<DashboardView> {
-    documents::read(&documents.find(DocumentKind::Dashboard, id)?)
+fn missing_placement(id: &str) -> ApiError {
+    StoreError::NotFound(format!("placement {id}")).into()
 }
 
-fn keep(
-    documents: &Documents<'_>,
-    mut view: DashboardView,
-    now: Timestamp,
-) -> StoreResult<DashboardView> {
-    for tile in &view.definition.widgets {
-        if let Placement::Widget { widget_id, .. } = tile {
-            documents.find(DocumentKind::Widget, widget_id)?;
-        }
+impl Kept for DashboardView {
+    const KIND: DocumentKind = DocumentKind::Dashboard;
+
+    fn stamp(&mut self) -> Stamp<'_> {
+        let Self { id, created_at, updated_at, .. } = self;
+        Stamp { id, created_at: *created_at, updated_at }
     }
-    view.updated_at = now.into();
-    let times = (view.created_at.0, now);
-    documents::keep(documents, DocumentKind::Dashboard, (&view.id, &view), times)?;
-    Ok(view)
+
+    fn check(&self, documents: &Documents<'_>) -> ApiResult<()> {
+        check(self)?;
+        for tile in &self.definition.widgets {
+            if let Placement::Widget { widget_id, .. } = tile {
+                documents.find(DocumentKind::Widget, widget_id)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 fn check(view: &DashboardView) -> ApiResult<()> {

@@ -6,18 +6,17 @@ use ratchet_remote::langfuse::wire::evaluation_rule::{
     EvaluationRuleView, EvaluatorAssignment, RuleTarget,
 };
 use ratchet_remote::langfuse::wire::evaluator::{
-    EvaluatorKind, EvaluatorVersionView, JudgeMessage, JudgeOutput, JudgePrompt, JudgeRole,
-    JudgeScoreType, KeptEvaluator, MappingSource, VariableMapping,
+    EvaluatorDefinition, EvaluatorKind, EvaluatorVersionView, JudgeMessage, JudgeOutput,
+    JudgePrompt, JudgeRole, JudgeScoreType, KeptEvaluator, MappingSource, VariableMapping,
 };
 use ratchet_remote::langfuse::wire::evaluator_request::EvaluatorRequest;
-use ratchet_remote::langfuse::wire::page::{SliceMeta, Sliced};
-use ratchet_store::catalog::{Document, DocumentKind, Documents};
-use ratchet_store::{StoreError, StoreResult};
+use ratchet_store::StoreError;
+use ratchet_store::catalog::{DocumentKind, Documents};
 use uuid::Uuid;
 
-use super::checks::{Checks, MAX_NAME_CHARS};
-use super::documents;
-use super::widgets::{MAX_DESCRIPTION_CHARS, check_filters};
+use super::checks::{Checks, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
+use super::documents::{self, Kept, Stamp};
+use super::widget_filters::check_filters;
 use crate::error::{ApiError, ApiResult};
 
 /// Why nothing runs, in a word.
@@ -41,9 +40,7 @@ pub(super) fn version(
     now: Timestamp,
 ) -> ApiResult<EvaluatorVersionView> {
     let mut checks = Checks::default();
-    checks.text("name", &request.name, 1..=MAX_NAME_CHARS);
-    let description = request.description.as_deref().unwrap_or_default();
-    checks.text("description", description, 0..=MAX_DESCRIPTION_CHARS);
+    check_names(&mut checks, &request.name, request.description.as_deref());
     let prompt = request.prompt.map(messages);
     match request.kind {
         EvaluatorKind::LlmAsJudge => {
@@ -67,10 +64,7 @@ pub(super) fn version(
             checks.must(!has_judge, "prompt", "is for evaluators of type llm_as_judge");
         }
     }
-    let mut version = EvaluatorVersionView {
-        id: Uuid::new_v4().to_string(),
-        version: number,
-        created_at: now.into(),
+    let mut definition = EvaluatorDefinition {
         kind: request.kind,
         prompt,
         variables: None,
@@ -80,15 +74,16 @@ pub(super) fn version(
         source_code: request.source_code,
         source_code_language: request.source_code_language,
     };
-    let variables = version.variables();
-    if let Some(mapping) = &version.variable_mapping
+    let variables = definition.variables();
+    if let Some(mapping) = &definition.variable_mapping
         && let Err(why) = check_mapping(mapping, &variables)
     {
         checks.must(false, "variableMapping", &why);
     }
-    version.variables = (version.kind == EvaluatorKind::LlmAsJudge).then_some(variables);
+    definition.variables = (definition.kind == EvaluatorKind::LlmAsJudge).then_some(variables);
     checks.finish()?;
-    Ok(version)
+    let id = Uuid::new_v4().to_string();
+    Ok(EvaluatorVersionView { id, version: number, created_at: now.into(), definition })
 }
 
 fn messages(prompt: JudgePrompt) -> Vec<JudgeMessage> {
@@ -135,11 +130,58 @@ fn check_mapping(mapping: &[VariableMapping], variables: &[String]) -> Result<()
     Ok(())
 }
 
-/// Checks what a rule says by itself.
-///
-/// # Errors
-/// 400 with everything that makes no sense.
-pub(super) fn check_rule(rule: &EvaluationRuleView) -> ApiResult<()> {
+impl Kept for KeptEvaluator {
+    const KIND: DocumentKind = DocumentKind::Evaluator;
+
+    fn stamp(&mut self) -> Stamp<'_> {
+        let Self { id, created_at, updated_at, .. } = self;
+        Stamp { id, created_at: *created_at, updated_at }
+    }
+
+    /// Its versions were checked as they were made.
+    fn check(&self, _: &Documents<'_>) -> ApiResult<()> {
+        let mut checks = Checks::default();
+        check_names(&mut checks, &self.name, self.description.as_deref());
+        checks.finish()
+    }
+
+    fn check_unused(&self, documents: &Documents<'_>) -> ApiResult<()> {
+        match rules_of(&documents::all(documents)?, &self.id).first() {
+            None => Ok(()),
+            Some(rule) => {
+                let what = format!("the evaluation rule {} that uses it", rule.id);
+                Err(StoreError::Exists(what).into())
+            }
+        }
+    }
+}
+
+impl Kept for EvaluationRuleView {
+    const KIND: DocumentKind = DocumentKind::EvaluationRule;
+
+    fn stamp(&mut self) -> Stamp<'_> {
+        let Self { id, created_at, updated_at, .. } = self;
+        Stamp { id, created_at: *created_at, updated_at }
+    }
+
+    /// Its evaluators must be there, and all their variables filled from what the target has.
+    fn check(&self, documents: &Documents<'_>) -> ApiResult<()> {
+        check_rule(self)?;
+        for assignment in &self.evaluator_assignments {
+            let evaluator: KeptEvaluator = documents::find(documents, &assignment.evaluator_id)?;
+            check_assignment(assignment, &latest(&evaluator)?.definition, self.target)
+                .map_err(ApiError::Invalid)?;
+        }
+        Ok(())
+    }
+}
+
+fn check_names(checks: &mut Checks, name: &str, description: Option<&str>) {
+    checks.text("name", name, 1..=MAX_NAME_CHARS);
+    checks.text("description", description.unwrap_or_default(), 0..=MAX_DESCRIPTION_CHARS);
+}
+
+fn check_rule(rule: &EvaluationRuleView) -> ApiResult<()> {
     let mut checks = Checks::default();
     checks.text("name", &rule.name, 1..=MAX_NAME_CHARS);
     let is_share = rule.sampling > 0.0 && rule.sampling <= 1.0;
@@ -152,39 +194,19 @@ pub(super) fn check_rule(rule: &EvaluationRuleView) -> ApiResult<()> {
     checks.finish()
 }
 
-/// Keeps a rule whose evaluators are there and whose variables are all filled.
-///
-/// # Errors
-/// Fails if an evaluator is not there or its variables are not filled from what the target has.
-pub(super) fn keep_rule(
-    documents: &Documents<'_>,
-    mut rule: EvaluationRuleView,
-    now: Timestamp,
-) -> StoreResult<EvaluationRuleView> {
-    for assignment in &rule.evaluator_assignments {
-        let evaluator = find_evaluator(documents, &assignment.evaluator_id)?;
-        check_assignment(assignment, latest(&evaluator)?, rule.target)
-            .map_err(StoreError::BadQuery)?;
-    }
-    rule.updated_at = now.into();
-    let times = (rule.created_at.0, now);
-    documents::keep(documents, DocumentKind::EvaluationRule, (&rule.id, &rule), times)?;
-    Ok(rule)
-}
-
 fn check_assignment(
     assignment: &EvaluatorAssignment,
-    version: &EvaluatorVersionView,
+    definition: &EvaluatorDefinition,
     target: RuleTarget,
 ) -> Result<(), String> {
-    if version.kind == EvaluatorKind::Code {
+    if definition.kind == EvaluatorKind::Code {
         let has_mapping = assignment.variable_mapping.is_some();
         let why = "variableMapping: code evaluators are given everything, and take no mapping";
         return if has_mapping { Err(why.to_owned()) } else { Ok(()) };
     }
-    let variables = version.variables();
+    let variables = definition.variables();
     let own = assignment.variable_mapping.as_deref();
-    let mapping = own.or(version.variable_mapping.as_deref()).unwrap_or_default();
+    let mapping = own.or(definition.variable_mapping.as_deref()).unwrap_or_default();
     check_mapping(mapping, &variables).map_err(|why| format!("variableMapping: {why}"))?;
     let is_filled = |name: &&String| mapping.iter().any(|one| one.variable == **name);
     if let Some(open) = variables.iter().find(|name| !is_filled(name)) {
@@ -201,57 +223,13 @@ fn check_assignment(
     }
 }
 
-/// Returns an evaluator.
-///
-/// # Errors
-/// Fails if the project has none of that id.
-pub(super) fn find_evaluator(documents: &Documents<'_>, id: &str) -> StoreResult<KeptEvaluator> {
-    documents::read(&documents.find(DocumentKind::Evaluator, id)?)
-}
-
-/// Keeps an evaluator, new or again.
-///
-/// # Errors
-/// Fails only when the database does.
-pub(super) fn keep_evaluator(
-    documents: &Documents<'_>,
-    mut evaluator: KeptEvaluator,
-    now: Timestamp,
-) -> StoreResult<KeptEvaluator> {
-    evaluator.updated_at = now.into();
-    let times = (evaluator.created_at.0, now);
-    let entry = (evaluator.id.as_str(), &evaluator);
-    documents::keep(documents, DocumentKind::Evaluator, entry, times)?;
-    Ok(evaluator)
-}
-
-/// Removes an evaluator that no rule uses.
-///
-/// # Errors
-/// Fails if there is none of that id, or if a rule uses it.
-pub(super) fn delete_evaluator(documents: &Documents<'_>, id: &str) -> StoreResult<()> {
-    documents.find(DocumentKind::Evaluator, id)?;
-    if let Some(rule) = rules_of(&rules(documents)?, id).first() {
-        return Err(StoreError::Exists(format!("the evaluation rule {} that uses it", rule.id)));
-    }
-    documents.delete(DocumentKind::Evaluator, id)
-}
-
 /// The latest version of an evaluator.
 ///
 /// # Errors
 /// Fails if it has none, which nobody wrote.
-pub(super) fn latest(evaluator: &KeptEvaluator) -> StoreResult<&EvaluatorVersionView> {
+pub(super) fn latest(evaluator: &KeptEvaluator) -> ApiResult<&EvaluatorVersionView> {
     let missing = || StoreError::NotFound(format!("a version of evaluator {}", evaluator.id));
-    evaluator.versions.last().ok_or_else(missing)
-}
-
-/// All rules of a project, the last changed first.
-///
-/// # Errors
-/// Fails only when the database does.
-pub(super) fn rules(documents: &Documents<'_>) -> StoreResult<Vec<EvaluationRuleView>> {
-    documents.all(DocumentKind::EvaluationRule)?.iter().map(documents::read).collect()
+    Ok(evaluator.versions.last().ok_or_else(missing)?)
 }
 
 /// The rules that use an evaluator.
@@ -263,27 +241,4 @@ pub(super) fn rules_of<'a>(
         rule.evaluator_assignments.iter().any(|one| one.evaluator_id == evaluator)
     };
     rules.iter().filter(uses).collect()
-}
-
-/// A slice of a list, behind a cursor that counts.
-///
-/// # Errors
-/// 400 if the cursor is not ours.
-pub(super) fn slice<T>(all: Vec<T>, cursor: Option<&str>, limit: u64) -> ApiResult<Sliced<T>> {
-    let wrong = || ApiError::Invalid("cursor: not one of ours".to_owned());
-    let skipped: usize = cursor.map_or(Ok(0), |text| text.parse().map_err(|_| wrong()))?;
-    let rows = usize::try_from(limit).unwrap_or(usize::MAX);
-    let next = skipped.saturating_add(rows);
-    let cursor = (next < all.len()).then(|| next.to_string());
-    let data = all.into_iter().skip(skipped).take(rows).collect();
-    Ok(Sliced { data, meta: SliceMeta { limit, cursor } })
-}
-
-/// All documents of a kind, read.
-///
-/// # Errors
-/// Fails only when the database does.
-pub(super) fn evaluators(documents: &Documents<'_>) -> StoreResult<Vec<KeptEvaluator>> {
-    let all: Vec<Document> = documents.all(DocumentKind::Evaluator)?;
-    all.iter().map(documents::read).collect()
 }

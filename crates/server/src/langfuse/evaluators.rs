@@ -1,29 +1,25 @@
 use axum::Json;
 use axum::extract::State;
 use axum::middleware::from_fn;
+use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::evaluation_rule::EvaluationRuleView;
 use ratchet_remote::langfuse::wire::evaluator::{
     EvaluationStatus, EvaluatorVersionView, EvaluatorView, KeptEvaluator, RuleAssignment,
 };
 use ratchet_remote::langfuse::wire::evaluator_request::{EvaluatorChange, EvaluatorRequest};
 use ratchet_remote::langfuse::wire::maybe::Maybe;
-use ratchet_remote::langfuse::wire::page::{DeletedId, Sliced};
-use ratchet_store::StoreResult;
+use ratchet_remote::langfuse::wire::page::{DeletedId, SliceMeta, Sliced};
 use ratchet_store::catalog::Documents;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use super::checks::{Checks, MAX_NAME_CHARS};
-use super::documents::with_code;
-use super::evaluation::{
-    PAUSED_MESSAGE, PAUSED_REASON, delete_evaluator, evaluators, find_evaluator, keep_evaluator,
-    latest, rules, rules_of, slice, version,
-};
-use super::params::Params;
+use super::checks::Checks;
+use super::documents::{self, View, set, with_code};
+use super::evaluation::{PAUSED_MESSAGE, PAUSED_REASON, latest, rules_of, version};
+use super::params::{CursorParams, Params};
 use super::path::PathOf;
 use super::sent::Sent;
-use super::widgets::MAX_DESCRIPTION_CHARS;
 use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::ApiResult;
@@ -42,28 +38,15 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     get,
     path = "/api/public/v2/evaluators",
     tag = "Evaluators",
-    params(
-        ("limit" = Option<u32>, Query, description = "Rows in a slice, up to 100."),
-        ("cursor" = Option<String>, Query, description = "Where to go on."),
-    ),
+    params(CursorParams),
     responses((status = 200, body = Sliced<EvaluatorView>))
 )]
 pub(super) async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
-    mut params: Params,
+    params: Params,
 ) -> ApiResult<Json<Sliced<EvaluatorView>>> {
-    let (cursor, limit) = (params.text("cursor"), params.page().limit);
-    params.finish()?;
-    let work = |documents: &Documents<'_>| {
-        let rules = rules(documents)?;
-        evaluators(documents)?
-            .iter()
-            .map(|kept| view(kept, &rules))
-            .collect::<StoreResult<Vec<_>>>()
-    };
-    let all = app.store.catalog.with_documents(caller.project, work).await?;
-    Ok(Json(slice(all, cursor.as_deref(), limit)?))
+    documents::slice(&app, caller.project, params).await
 }
 
 /// `POST /api/public/v2/evaluators`: makes an evaluator, in its first version.
@@ -79,19 +62,17 @@ pub(super) async fn create(
     Member(caller): Member,
     Sent(request): Sent<EvaluatorRequest>,
 ) -> ApiResult<Json<EvaluatorView>> {
-    let now = app.clock.now();
-    let evaluator = KeptEvaluator {
-        id: Uuid::new_v4().to_string(),
-        name: request.name.clone(),
-        description: request.description.clone(),
-        created_at: now.into(),
-        updated_at: now.into(),
-        versions: vec![version(request, 1, now)?],
+    let make = move |_: &Documents<'_>, now: Timestamp| {
+        Ok(KeptEvaluator {
+            id: Uuid::new_v4().to_string(),
+            name: request.name.clone(),
+            description: request.description.clone(),
+            created_at: now.into(),
+            updated_at: now.into(),
+            versions: vec![version(request, 1, now)?],
+        })
     };
-    let work = move |documents: &Documents<'_>| {
-        view(&keep_evaluator(documents, evaluator, now)?, &rules(documents)?)
-    };
-    Ok(Json(app.store.catalog.with_documents(caller.project, work).await?))
+    documents::create(&app, caller.project, make).await
 }
 
 /// `GET /api/public/v2/evaluators/{evaluatorId}`: one evaluator.
@@ -107,9 +88,7 @@ pub(super) async fn show(
     Reader(caller): Reader,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<EvaluatorView>> {
-    let work =
-        move |documents: &Documents<'_>| view(&find_evaluator(documents, &id)?, &rules(documents)?);
-    Ok(Json(app.store.catalog.with_documents(caller.project, work).await?))
+    documents::show(&app, caller.project, id).await
 }
 
 /// `PATCH /api/public/v2/evaluators/{evaluatorId}`: renames an evaluator, or gives it a new
@@ -129,43 +108,8 @@ pub(super) async fn change(
     Sent(change): Sent<EvaluatorChange>,
 ) -> ApiResult<Json<EvaluatorView>> {
     let now = app.clock.now();
-    let (catalog, project) = (&app.store.catalog, caller.project);
-    let wanted = id.clone();
-    let found = catalog.with_documents(project.clone(), move |all| find_evaluator(all, &wanted));
-    let mut evaluator = found.await?;
-    if let Some(name) = &change.name {
-        evaluator.name.clone_from(name);
-    }
-    match &change.description {
-        Maybe::Absent => {}
-        Maybe::Null => evaluator.description = None,
-        Maybe::Value(text) => evaluator.description = Some(text.clone()),
-    }
-    check_names(&evaluator)?;
-    if let Some(kind) = change.kind {
-        let before = latest(&evaluator)?;
-        let mut checks = Checks::default();
-        checks.must(kind == before.kind, "type", "an evaluator keeps its type");
-        checks.finish()?;
-        let number = before.version.saturating_add(1);
-        let request = EvaluatorRequest {
-            name: evaluator.name.clone(),
-            description: evaluator.description.clone(),
-            kind,
-            prompt: change.prompt,
-            model_config: change.model_config,
-            variable_mapping: change.variable_mapping,
-            output_definition: change.output_definition,
-            source_code: change.source_code,
-            source_code_language: change.source_code_language,
-        };
-        evaluator.versions.push(version(request, number, now)?);
-    }
-    let work = move |documents: &Documents<'_>| {
-        find_evaluator(documents, &id)?;
-        view(&keep_evaluator(documents, evaluator, now)?, &rules(documents)?)
-    };
-    Ok(Json(catalog.with_documents(project, work).await?))
+    let alter = move |_: &Documents<'_>, kept: &mut KeptEvaluator| alter(kept, change, now);
+    documents::change(&app, caller.project, id, alter).await
 }
 
 /// `DELETE /api/public/v2/evaluators/{evaluatorId}`: removes an evaluator that no rule uses.
@@ -181,9 +125,7 @@ pub(super) async fn delete(
     Member(caller): Member,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<DeletedId>> {
-    let gone = id.clone();
-    let work = move |documents: &Documents<'_>| delete_evaluator(documents, &gone);
-    app.store.catalog.with_documents(caller.project, work).await?;
+    documents::delete::<KeptEvaluator>(&app, caller.project, id.clone()).await?;
     Ok(Json(DeletedId { id }))
 }
 
@@ -194,8 +136,7 @@ pub(super) async fn delete(
     tag = "Evaluators",
     params(
         ("evaluator" = String, Path, description = "The evaluator's id."),
-        ("limit" = Option<u32>, Query, description = "Rows in a slice, up to 100."),
-        ("cursor" = Option<String>, Query, description = "Where to go on."),
+        CursorParams,
     ),
     responses((status = 200, body = Sliced<EvaluatorVersionView>))
 )]
@@ -205,23 +146,59 @@ pub(super) async fn versions(
     PathOf(id): PathOf<String>,
     mut params: Params,
 ) -> ApiResult<Json<Sliced<EvaluatorVersionView>>> {
-    let (cursor, limit) = (params.text("cursor"), params.page().limit);
+    let behind: Option<u32> =
+        params.parsed("cursor", |text| text.parse().map_err(|_| "not one of ours".to_owned()));
+    let (_, limit) = params.slice();
     params.finish()?;
-    let work = move |documents: &Documents<'_>| find_evaluator(documents, &id);
-    let mut all = app.store.catalog.with_documents(caller.project, work).await?.versions;
-    all.reverse();
-    Ok(Json(slice(all, cursor.as_deref(), limit)?))
+    let work = move |documents: &Documents<'_>| documents::find::<KeptEvaluator>(documents, &id);
+    let kept = app.store.catalog.with_documents(caller.project, work).await?;
+    let is_older = |one: &EvaluatorVersionView| behind.is_none_or(|it| one.version < it);
+    let rows = usize::try_from(limit).unwrap_or(usize::MAX);
+    let mut rest = kept.versions.into_iter().rev().filter(is_older).peekable();
+    let data: Vec<_> = rest.by_ref().take(rows).collect();
+    let last = data.last().filter(|_| rest.peek().is_some());
+    let cursor = last.map(|last| last.version.to_string());
+    Ok(Json(Sliced { data, meta: SliceMeta { limit, cursor } }))
 }
 
-fn check_names(evaluator: &KeptEvaluator) -> ApiResult<()> {
+fn alter(kept: &mut KeptEvaluator, change: EvaluatorChange, now: Timestamp) -> ApiResult<()> {
+    set(&mut kept.name, change.name);
+    match change.description {
+        Maybe::Absent => {}
+        Maybe::Null => kept.description = None,
+        Maybe::Value(text) => kept.description = Some(text),
+    }
+    let Some(kind) = change.kind else { return Ok(()) };
+    let before = latest(kept)?;
     let mut checks = Checks::default();
-    checks.text("name", &evaluator.name, 1..=MAX_NAME_CHARS);
-    let description = evaluator.description.as_deref().unwrap_or_default();
-    checks.text("description", description, 0..=MAX_DESCRIPTION_CHARS);
-    checks.finish()
+    checks.must(kind == before.definition.kind, "type", "an evaluator keeps its type");
+    checks.finish()?;
+    let number = before.version.saturating_add(1);
+    let request = EvaluatorRequest {
+        name: kept.name.clone(),
+        description: kept.description.clone(),
+        kind,
+        prompt: change.prompt,
+        model_config: change.model_config,
+        variable_mapping: change.variable_mapping,
+        output_definition: change.output_definition,
+        source_code: change.source_code,
+        source_code_language: change.source_code_language,
+    };
+    kept.versions.push(version(request, number, now)?);
+    Ok(())
 }
 
-fn view(kept: &KeptEvaluator, rules: &[EvaluationRuleView]) -> StoreResult<EvaluatorView> {
+impl View for EvaluatorView {
+    type Of = KeptEvaluator;
+
+    fn all(documents: &Documents<'_>, kept: Vec<KeptEvaluator>) -> ApiResult<Vec<Self>> {
+        let rules: Vec<EvaluationRuleView> = documents::all(documents)?;
+        kept.iter().map(|kept| view(kept, &rules)).collect()
+    }
+}
+
+fn view(kept: &KeptEvaluator, rules: &[EvaluationRuleView]) -> ApiResult<EvaluatorView> {
     let latest = latest(kept)?.clone();
     let assignment = |rule: &&EvaluationRuleView| {
         let own = rule.evaluator_assignments.iter().find(|one| one.evaluator_id == kept.id);
@@ -244,13 +221,6 @@ fn view(kept: &KeptEvaluator, rules: &[EvaluationRuleView]) -> StoreResult<Evalu
         version_id: latest.id,
         version: latest.version,
         version_created_at: latest.created_at,
-        kind: latest.kind,
-        prompt: latest.prompt,
-        variables: latest.variables,
-        model_config: latest.model_config,
-        variable_mapping: latest.variable_mapping,
-        output_definition: latest.output_definition,
-        source_code: latest.source_code,
-        source_code_language: latest.source_code_language,
+        definition: latest.definition,
     })
 }

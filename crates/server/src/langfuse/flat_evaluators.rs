@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::middleware::from_fn;
+use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dataset::Deleted;
 use ratchet_remote::langfuse::wire::evaluation_rule::EvaluationRuleView;
 use ratchet_remote::langfuse::wire::evaluator::{
@@ -10,17 +11,15 @@ use ratchet_remote::langfuse::wire::evaluator::{
 };
 use ratchet_remote::langfuse::wire::evaluator_request::{EvaluatorRequest, FlatEvaluatorRequest};
 use ratchet_remote::langfuse::wire::page::Paged;
+use ratchet_store::StoreError;
 use ratchet_store::catalog::Documents;
-use ratchet_store::{StoreError, StoreResult};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use super::documents::with_code;
-use super::evaluation::{
-    delete_evaluator, evaluators, find_evaluator, keep_evaluator, latest, rules, rules_of, version,
-};
-use super::params::{self, PageParams, Params};
+use super::documents::{self, View, with_code};
+use super::evaluation::{latest, rules_of, version};
+use super::params::{PageParams, Params};
 use super::path::PathOf;
 use super::sent::Sent;
 use crate::app::App;
@@ -49,23 +48,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 pub(super) async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
-    mut params: Params,
+    params: Params,
 ) -> ApiResult<Json<Paged<FlatEvaluatorView>>> {
-    let page = params.page();
-    params.finish()?;
-    let work = |documents: &Documents<'_>| {
-        let rules = rules(documents)?;
-        evaluators(documents)?
-            .iter()
-            .map(|kept| view(kept, &rules))
-            .collect::<StoreResult<Vec<_>>>()
-    };
-    let all = app.store.catalog.with_documents(caller.project, work).await?;
-    let total = all.len() as u64;
-    let skipped = usize::try_from(page.offset()).unwrap_or(usize::MAX);
-    let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
-    let data = all.into_iter().skip(skipped).take(limit).collect();
-    Ok(Json(Paged { data, meta: params::meta(page, Some(total)) }))
+    documents::list(&app, caller.project, params).await
 }
 
 /// `POST /api/public/unstable/evaluators`: makes an evaluator, or the next version of the one
@@ -82,30 +67,27 @@ pub(super) async fn create(
     Member(caller): Member,
     Sent(request): Sent<FlatEvaluatorRequest>,
 ) -> ApiResult<Json<FlatEvaluatorView>> {
-    let now = app.clock.now();
-    let name = request.name.clone();
-    let made = version(EvaluatorRequest::from(request), 1, now)?;
-    let work = move |documents: &Documents<'_>| {
-        let known = evaluators(documents)?.into_iter().find(|kept| kept.name == name);
+    let make = move |documents: &Documents<'_>, now: Timestamp| {
+        let all: Vec<KeptEvaluator> = documents::all(documents)?;
+        let known = all.into_iter().find(|kept| kept.name == request.name);
         let mut evaluator = known.unwrap_or_else(|| KeptEvaluator {
             id: Uuid::new_v4().to_string(),
-            name,
+            name: request.name.clone(),
             description: None,
             created_at: now.into(),
             updated_at: now.into(),
             versions: Vec::new(),
         });
         let before = evaluator.versions.last();
-        if before.is_some_and(|before| before.kind != made.kind) {
+        if before.is_some_and(|before| before.definition.kind != request.kind) {
             let what = format!("an evaluator {} of another type", evaluator.name);
-            return Err(StoreError::Exists(what));
+            return Err(StoreError::Exists(what).into());
         }
-        let mut next = made;
-        next.version = before.map_or(0, |before| before.version).saturating_add(1);
-        evaluator.versions.push(next);
-        view(&keep_evaluator(documents, evaluator, now)?, &rules(documents)?)
+        let number = before.map_or(0, |before| before.version).saturating_add(1);
+        evaluator.versions.push(version(EvaluatorRequest::from(request), number, now)?);
+        Ok(evaluator)
     };
-    Ok(Json(app.store.catalog.with_documents(caller.project, work).await?))
+    documents::create(&app, caller.project, make).await
 }
 
 /// `GET /api/public/unstable/evaluators/{evaluatorId}`: one evaluator in its latest version.
@@ -121,9 +103,7 @@ pub(super) async fn show(
     Reader(caller): Reader,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<FlatEvaluatorView>> {
-    let work =
-        move |documents: &Documents<'_>| view(&find_evaluator(documents, &id)?, &rules(documents)?);
-    Ok(Json(app.store.catalog.with_documents(caller.project, work).await?))
+    documents::show(&app, caller.project, id).await
 }
 
 /// `DELETE /api/public/unstable/evaluators/{evaluatorId}`: removes an evaluator that no rule uses.
@@ -139,31 +119,40 @@ pub(super) async fn delete(
     Member(caller): Member,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<Deleted>> {
-    let work = move |documents: &Documents<'_>| delete_evaluator(documents, &id);
-    app.store.catalog.with_documents(caller.project, work).await?;
+    documents::delete::<KeptEvaluator>(&app, caller.project, id).await?;
     Ok(Json(Deleted { message: "Evaluator successfully deleted".to_owned() }))
 }
 
-fn view(kept: &KeptEvaluator, rules: &[EvaluationRuleView]) -> StoreResult<FlatEvaluatorView> {
-    let latest = latest(kept)?.clone();
-    let variables = match latest.kind {
-        EvaluatorKind::LlmAsJudge => latest.variables(),
+impl View for FlatEvaluatorView {
+    type Of = KeptEvaluator;
+
+    fn all(documents: &Documents<'_>, kept: Vec<KeptEvaluator>) -> ApiResult<Vec<Self>> {
+        let rules: Vec<EvaluationRuleView> = documents::all(documents)?;
+        kept.iter().map(|kept| view(kept, &rules)).collect()
+    }
+}
+
+fn view(kept: &KeptEvaluator, rules: &[EvaluationRuleView]) -> ApiResult<FlatEvaluatorView> {
+    let latest = latest(kept)?;
+    let definition = latest.definition.clone();
+    let variables = match definition.kind {
+        EvaluatorKind::LlmAsJudge => definition.variables(),
         EvaluatorKind::Code => CODE_VARIABLES.map(str::to_owned).to_vec(),
     };
     Ok(FlatEvaluatorView {
         id: kept.id.clone(),
         name: kept.name.clone(),
         version: latest.version,
-        kind: latest.kind,
+        kind: definition.kind,
         variables,
         evaluation_rule_count: rules_of(rules, &kept.id).len(),
         created_at: kept.created_at,
         updated_at: kept.updated_at,
-        prompt: latest.prompt_text(),
-        mapping: latest.variable_mapping,
-        output_definition: latest.output_definition.map(NestedOutput::from),
-        model_config: latest.model_config,
-        source_code: latest.source_code,
-        source_code_language: latest.source_code_language,
+        prompt: definition.prompt_text(),
+        mapping: definition.variable_mapping,
+        output_definition: definition.output_definition.map(NestedOutput::from),
+        model_config: definition.model_config,
+        source_code: definition.source_code,
+        source_code_language: definition.source_code_language,
     })
 }

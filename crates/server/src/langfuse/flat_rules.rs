@@ -3,25 +3,23 @@
 use axum::Json;
 use axum::extract::State;
 use axum::middleware::from_fn;
+use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dataset::Deleted;
 use ratchet_remote::langfuse::wire::evaluation_rule::{
     AssignmentReference, EvaluationRuleView, EvaluatorAssignment, EvaluatorReference,
     FlatRuleChange, FlatRuleRequest, FlatRuleView, NamedAssignment, NamedEvaluator,
 };
-use ratchet_remote::langfuse::wire::evaluator::{EvaluationStatus, VariableMapping};
+use ratchet_remote::langfuse::wire::evaluator::{EvaluationStatus, KeptEvaluator, VariableMapping};
 use ratchet_remote::langfuse::wire::page::Paged;
-use ratchet_store::catalog::{DocumentKind, Documents};
-use ratchet_store::{StoreError, StoreResult};
+use ratchet_store::StoreError;
+use ratchet_store::catalog::Documents;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use super::documents::with_code;
-use super::evaluation::{
-    PAUSED_MESSAGE, PAUSED_REASON, check_rule, evaluators, find_evaluator, keep_rule, latest, rules,
-};
-use super::evaluation_rules::find;
-use super::params::{self, PageParams, Params};
+use super::documents::{self, View, set, with_code};
+use super::evaluation::{PAUSED_MESSAGE, PAUSED_REASON, latest};
+use super::params::{PageParams, Params};
 use super::path::PathOf;
 use super::sent::Sent;
 use crate::app::App;
@@ -47,20 +45,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 pub(super) async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
-    mut params: Params,
+    params: Params,
 ) -> ApiResult<Json<Paged<FlatRuleView>>> {
-    let page = params.page();
-    params.finish()?;
-    let work = |documents: &Documents<'_>| {
-        let rules = rules(documents)?.into_iter();
-        rules.map(|rule| view(documents, rule)).collect::<StoreResult<Vec<_>>>()
-    };
-    let all = app.store.catalog.with_documents(caller.project, work).await?;
-    let total = all.len() as u64;
-    let skipped = usize::try_from(page.offset()).unwrap_or(usize::MAX);
-    let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
-    let data = all.into_iter().skip(skipped).take(limit).collect();
-    Ok(Json(Paged { data, meta: params::meta(page, Some(total)) }))
+    documents::list(&app, caller.project, params).await
 }
 
 /// `POST /api/public/unstable/evaluation-rules`: makes a rule.
@@ -76,25 +63,22 @@ pub(super) async fn create(
     Member(caller): Member,
     Sent(request): Sent<FlatRuleRequest>,
 ) -> ApiResult<Json<FlatRuleView>> {
-    let now = app.clock.now();
     let named = references(request.evaluators, request.evaluator, request.mapping)?;
     let named = named.ok_or_else(|| ApiError::Invalid("evaluators: required".to_owned()))?;
-    let (catalog, project) = (&app.store.catalog, caller.project);
-    let resolved = catalog.with_documents(project.clone(), move |all| resolve(all, named)).await?;
-    let rule = EvaluationRuleView {
-        id: Uuid::new_v4().to_string(),
-        name: request.name,
-        enabled: request.enabled,
-        sampling: request.sampling.unwrap_or(1.0),
-        filter: request.filter.unwrap_or_default(),
-        evaluator_assignments: resolved,
-        target: request.target,
-        created_at: now.into(),
-        updated_at: now.into(),
+    let make = move |documents: &Documents<'_>, now: Timestamp| {
+        Ok(EvaluationRuleView {
+            id: Uuid::new_v4().to_string(),
+            name: request.name,
+            enabled: request.enabled,
+            sampling: request.sampling.unwrap_or(1.0),
+            filter: request.filter.unwrap_or_default(),
+            evaluator_assignments: resolve(documents, named)?,
+            target: request.target,
+            created_at: now.into(),
+            updated_at: now.into(),
+        })
     };
-    check_rule(&rule)?;
-    let work = move |documents: &Documents<'_>| view(documents, keep_rule(documents, rule, now)?);
-    Ok(Json(catalog.with_documents(project, work).await?))
+    documents::create(&app, caller.project, make).await
 }
 
 /// `GET /api/public/unstable/evaluation-rules/{evaluationRuleId}`: one rule.
@@ -110,8 +94,7 @@ pub(super) async fn show(
     Reader(caller): Reader,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<FlatRuleView>> {
-    let work = move |documents: &Documents<'_>| view(documents, find(documents, &id)?);
-    Ok(Json(app.store.catalog.with_documents(caller.project, work).await?))
+    documents::show(&app, caller.project, id).await
 }
 
 /// `PATCH /api/public/unstable/evaluation-rules/{evaluationRuleId}`: changes what is given.
@@ -129,39 +112,26 @@ pub(super) async fn change(
     PathOf(id): PathOf<String>,
     Sent(change): Sent<FlatRuleChange>,
 ) -> ApiResult<Json<FlatRuleView>> {
-    let now = app.clock.now();
-    let (catalog, project) = (&app.store.catalog, caller.project);
     let mapping = change.mapping.clone();
     let named = references(change.evaluators, change.evaluator, change.mapping)?;
-    let wanted = id.clone();
-    let work = move |documents: &Documents<'_>| {
-        let mut rule = find(documents, &wanted)?;
+    let alter = move |documents: &Documents<'_>, kept: &mut EvaluationRuleView| {
         match (named, mapping) {
-            (Some(named), _) => rule.evaluator_assignments = resolve(documents, named)?,
+            (Some(named), _) => kept.evaluator_assignments = resolve(documents, named)?,
             (None, Some(mapping)) => {
-                if let Some(first) = rule.evaluator_assignments.first_mut() {
+                if let Some(first) = kept.evaluator_assignments.first_mut() {
                     first.variable_mapping = Some(mapping);
                 }
             }
             (None, None) => {}
         }
-        Ok(rule)
+        set(&mut kept.name, change.name);
+        set(&mut kept.enabled, change.enabled);
+        set(&mut kept.sampling, change.sampling);
+        set(&mut kept.filter, change.filter);
+        set(&mut kept.target, change.target);
+        Ok(())
     };
-    let found = catalog.with_documents(project.clone(), work).await?;
-    let rule = EvaluationRuleView {
-        name: change.name.unwrap_or(found.name),
-        enabled: change.enabled.unwrap_or(found.enabled),
-        sampling: change.sampling.unwrap_or(found.sampling),
-        filter: change.filter.unwrap_or(found.filter),
-        target: change.target.unwrap_or(found.target),
-        ..found
-    };
-    check_rule(&rule)?;
-    let work = move |documents: &Documents<'_>| {
-        find(documents, &id)?;
-        view(documents, keep_rule(documents, rule, now)?)
-    };
-    Ok(Json(catalog.with_documents(project, work).await?))
+    documents::change(&app, caller.project, id, alter).await
 }
 
 /// `DELETE /api/public/unstable/evaluation-rules/{evaluationRuleId}`: removes a rule, not its
@@ -178,8 +148,7 @@ pub(super) async fn delete(
     Member(caller): Member,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<Deleted>> {
-    let work = move |all: &Documents<'_>| all.delete(DocumentKind::EvaluationRule, &id);
-    app.store.catalog.with_documents(caller.project, work).await?;
+    documents::delete::<EvaluationRuleView>(&app, caller.project, id).await?;
     Ok(Json(Deleted { message: "Evaluation rule successfully deleted".to_owned() }))
 }
 
@@ -204,13 +173,14 @@ fn references(
 fn resolve(
     documents: &Documents<'_>,
     named: Vec<AssignmentReference>,
-) -> StoreResult<Vec<EvaluatorAssignment>> {
-    let known = evaluators(documents)?;
+) -> ApiResult<Vec<EvaluatorAssignment>> {
+    let known: Vec<KeptEvaluator> = documents::all(documents)?;
     let resolved = named.into_iter().map(|AssignmentReference { evaluator, mapping }| {
         let EvaluatorReference { name, kind } = evaluator;
-        let fits = |kept: &&_| {
+        let fits = |kept: &&KeptEvaluator| {
             let latest = latest(kept).ok();
-            kept.name == name && kind.is_none_or(|kind| latest.is_some_and(|it| it.kind == kind))
+            kept.name == name
+                && kind.is_none_or(|kind| latest.is_some_and(|it| it.definition.kind == kind))
         };
         let found = known.iter().find(fits);
         let found = found.ok_or_else(|| StoreError::NotFound(format!("evaluator {name}")))?;
@@ -219,16 +189,24 @@ fn resolve(
     resolved.collect()
 }
 
-fn view(documents: &Documents<'_>, rule: EvaluationRuleView) -> StoreResult<FlatRuleView> {
+impl View for FlatRuleView {
+    type Of = EvaluationRuleView;
+
+    fn all(documents: &Documents<'_>, kept: Vec<EvaluationRuleView>) -> ApiResult<Vec<Self>> {
+        kept.into_iter().map(|rule| view(documents, rule)).collect()
+    }
+}
+
+fn view(documents: &Documents<'_>, rule: EvaluationRuleView) -> ApiResult<FlatRuleView> {
     let mut named = Vec::new();
     let mut first_mapping = None;
     for assignment in rule.evaluator_assignments {
-        let kept = find_evaluator(documents, &assignment.evaluator_id)?;
-        let latest = latest(&kept)?;
-        let usual = latest.variable_mapping.clone();
+        let kept: KeptEvaluator = documents::find(documents, &assignment.evaluator_id)?;
+        let definition = &latest(&kept)?.definition;
+        let usual = definition.variable_mapping.clone();
         let effective = assignment.variable_mapping.clone().or(usual).unwrap_or_default();
         first_mapping.get_or_insert(effective);
-        let evaluator = NamedEvaluator { kind: latest.kind, id: kept.id, name: kept.name };
+        let evaluator = NamedEvaluator { kind: definition.kind, id: kept.id, name: kept.name };
         named.push(NamedAssignment { evaluator, mapping: assignment.variable_mapping });
     }
     let is_paused = rule.enabled;

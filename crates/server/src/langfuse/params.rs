@@ -45,6 +45,17 @@ impl IntoParams for PageParams {
     }
 }
 
+/// The parameters that [`Params::slice`] reads, for descriptions.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "only describes what `Params` reads")]
+pub(super) struct CursorParams {
+    /// Rows at most: 1 to 100, 50 if not said.
+    limit: Option<u64>,
+    /// Where the last answer stopped.
+    cursor: Option<String>,
+}
+
 impl Params {
     /// The value of a name; the last if it repeats.
     pub(super) fn text(&self, name: &str) -> Option<String> {

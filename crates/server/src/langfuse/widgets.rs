@@ -4,31 +4,26 @@ use axum::middleware::from_fn;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dashboard::{
     ChartConfig, ChartConfigRequest, ChartType, DashboardView, Placement, WidgetChange,
-    WidgetFilter, WidgetRequest, WidgetView,
+    WidgetRequest, WidgetView,
 };
 use ratchet_remote::langfuse::wire::dataset::Deleted;
 use ratchet_remote::langfuse::wire::page::Paged;
-use ratchet_store::catalog::{Document, DocumentKind, Documents};
-use ratchet_store::query::PageNumber;
-use ratchet_store::{StoreError, StoreResult};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use ratchet_store::StoreError;
+use ratchet_store::catalog::{DocumentKind, Documents};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use super::checks::{Checks, MAX_NAME_CHARS};
-use super::documents::{self, with_code};
-use super::params::{self, PageParams, Params};
+use super::checks::{Checks, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
+use super::documents::{self, Kept, Stamp, set, with_code};
+use super::params::{PageParams, Params};
 use super::path::PathOf;
 use super::sent::Sent;
+use super::widget_filters::check_filters;
 use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::ApiResult;
 
-/// How long a description may be.
-pub(super) const MAX_DESCRIPTION_CHARS: usize = 5_000;
-const MAX_FILTERS: usize = 100;
 const MAX_PARTS: usize = 50;
 const MAX_ROWS: u32 = 1_000;
 const MAX_BINS: u32 = 100;
@@ -52,15 +47,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 pub(super) async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
-    mut params: Params,
+    params: Params,
 ) -> ApiResult<Json<Paged<WidgetView>>> {
-    let page = params.page();
-    params.finish()?;
-    let work = move |documents: &Documents<'_>| documents.all(DocumentKind::Widget);
-    let all = app.store.catalog.with_documents(caller.project, work).await?;
-    let total = all.len() as u64;
-    let data = page_of(&all, page)?;
-    Ok(Json(Paged { data, meta: params::meta(page, Some(total)) }))
+    documents::list(&app, caller.project, params).await
 }
 
 /// `POST /api/public/unstable/dashboard-widgets`: makes a chart.
@@ -76,24 +65,22 @@ pub(super) async fn create(
     Member(caller): Member,
     Sent(request): Sent<WidgetRequest>,
 ) -> ApiResult<Json<WidgetView>> {
-    let now = app.clock.now();
-    let chart_config = config(request.chart_type, request.chart_config)?;
-    let view = WidgetView {
-        id: Uuid::new_v4().to_string(),
-        created_at: now.into(),
-        updated_at: now.into(),
-        name: request.name,
-        description: request.description.unwrap_or_default(),
-        view: request.view,
-        dimensions: request.dimensions,
-        metrics: request.metrics,
-        filters: request.filters,
-        chart_type: request.chart_type,
-        chart_config,
+    let make = move |_: &Documents<'_>, now: Timestamp| {
+        Ok(WidgetView {
+            id: Uuid::new_v4().to_string(),
+            created_at: now.into(),
+            updated_at: now.into(),
+            name: request.name,
+            description: request.description.unwrap_or_default(),
+            view: request.view,
+            dimensions: request.dimensions,
+            metrics: request.metrics,
+            filters: request.filters,
+            chart_type: request.chart_type,
+            chart_config: config(request.chart_type, request.chart_config)?,
+        })
     };
-    check(&view)?;
-    let work = move |documents: &Documents<'_>| keep(documents, view, now);
-    Ok(Json(app.store.catalog.with_documents(caller.project, work).await?))
+    documents::create(&app, caller.project, make).await
 }
 
 /// `GET /api/public/unstable/dashboard-widgets/{widgetId}`: one chart.
@@ -109,8 +96,7 @@ pub(super) async fn show(
     Reader(caller): Reader,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<WidgetView>> {
-    let work = move |documents: &Documents<'_>| find(documents, &id);
-    Ok(Json(app.store.catalog.with_documents(caller.project, work).await?))
+    documents::show(&app, caller.project, id).await
 }
 
 /// `PATCH /api/public/unstable/dashboard-widgets/{widgetId}`: changes what is given.
@@ -128,34 +114,21 @@ pub(super) async fn change(
     PathOf(id): PathOf<String>,
     Sent(change): Sent<WidgetChange>,
 ) -> ApiResult<Json<WidgetView>> {
-    let now = app.clock.now();
-    let (catalog, project) = (&app.store.catalog, caller.project);
-    let wanted = id.clone();
-    let found = catalog.with_documents(project.clone(), move |documents| find(documents, &wanted));
-    let found = found.await?;
-    let chart_type = change.chart_type.unwrap_or(found.chart_type);
-    let keeps_config = change.chart_config.is_none() && chart_type == found.chart_type;
-    let view = WidgetView {
-        name: change.name.unwrap_or(found.name),
-        description: change.description.unwrap_or(found.description),
-        view: change.view.unwrap_or(found.view),
-        dimensions: change.dimensions.unwrap_or(found.dimensions),
-        metrics: change.metrics.unwrap_or(found.metrics),
-        filters: change.filters.unwrap_or(found.filters),
-        chart_type,
-        chart_config: if keeps_config {
-            found.chart_config
-        } else {
-            config(chart_type, change.chart_config)?
-        },
-        ..found
+    let alter = move |_: &Documents<'_>, kept: &mut WidgetView| {
+        let chart_type = change.chart_type.unwrap_or(kept.chart_type);
+        if change.chart_config.is_some() || chart_type != kept.chart_type {
+            kept.chart_config = config(chart_type, change.chart_config)?;
+            kept.chart_type = chart_type;
+        }
+        set(&mut kept.name, change.name);
+        set(&mut kept.description, change.description);
+        set(&mut kept.view, change.view);
+        set(&mut kept.dimensions, change.dimensions);
+        set(&mut kept.metrics, change.metrics);
+        set(&mut kept.filters, change.filters);
+        Ok(())
     };
-    check(&view)?;
-    let work = move |documents: &Documents<'_>| {
-        documents.find(DocumentKind::Widget, &id)?;
-        keep(documents, view, now)
-    };
-    Ok(Json(catalog.with_documents(project, work).await?))
+    documents::change(&app, caller.project, id, alter).await
 }
 
 /// `DELETE /api/public/unstable/dashboard-widgets/{widgetId}`: removes a chart that stands on no
@@ -172,48 +145,35 @@ pub(super) async fn delete(
     Member(caller): Member,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<Deleted>> {
-    let work = move |documents: &Documents<'_>| {
-        documents.find(DocumentKind::Widget, &id)?;
-        for dashboard in documents.all(DocumentKind::Dashboard)? {
-            let dashboard: DashboardView = documents::read(&dashboard)?;
-            let is_there = |tile: &Placement| matches!(tile, Placement::Widget { widget_id, .. } if *widget_id == id);
-            if dashboard.definition.widgets.iter().any(is_there) {
-                let what = format!("a placement of the widget on dashboard {}", dashboard.id);
-                return Err(StoreError::Exists(what));
-            }
-        }
-        documents.delete(DocumentKind::Widget, &id)
-    };
-    app.store.catalog.with_documents(caller.project, work).await?;
+    documents::delete::<WidgetView>(&app, caller.project, id).await?;
     Ok(Json(Deleted { message: "Dashboard widget successfully deleted".to_owned() }))
 }
 
-/// The documents of a page, read.
-///
-/// # Errors
-/// Fails if one of them cannot be read.
-pub(super) fn page_of<T: DeserializeOwned>(
-    all: &[Document],
-    page: PageNumber,
-) -> StoreResult<Vec<T>> {
-    let skipped = usize::try_from(page.offset()).unwrap_or(usize::MAX);
-    let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
-    all.iter().skip(skipped).take(limit).map(documents::read).collect()
-}
+impl Kept for WidgetView {
+    const KIND: DocumentKind = DocumentKind::Widget;
 
-fn find(documents: &Documents<'_>, id: &str) -> StoreResult<WidgetView> {
-    documents::read(&documents.find(DocumentKind::Widget, id)?)
-}
+    fn stamp(&mut self) -> Stamp<'_> {
+        let Self { id, created_at, updated_at, .. } = self;
+        Stamp { id, created_at: *created_at, updated_at }
+    }
 
-fn keep(
-    documents: &Documents<'_>,
-    mut view: WidgetView,
-    now: Timestamp,
-) -> StoreResult<WidgetView> {
-    view.updated_at = now.into();
-    let times = (view.created_at.0, now);
-    documents::keep(documents, DocumentKind::Widget, (&view.id, &view), times)?;
-    Ok(view)
+    fn check(&self, _: &Documents<'_>) -> ApiResult<()> {
+        check(self)
+    }
+
+    fn check_unused(&self, documents: &Documents<'_>) -> ApiResult<()> {
+        let shows_this = |tile: &Placement| match tile {
+            Placement::Widget { widget_id, .. } => *widget_id == self.id,
+            Placement::Preset { .. } => false,
+        };
+        for dashboard in documents::all::<DashboardView>(documents)? {
+            if dashboard.definition.widgets.iter().any(shows_this) {
+                let what = format!("a placement of the widget on dashboard {}", dashboard.id);
+                return Err(StoreError::Exists(what).into());
+            }
+        }
+        Ok(())
+    }
 }
 
 fn config(chart: ChartType, asked: Option<ChartConfigRequest>) -> ApiResult<ChartConfig> {
@@ -256,50 +216,4 @@ fn check(view: &WidgetView) -> ApiResult<()> {
     checks.must(is_within(view.chart_config.bins, MAX_BINS), "chartConfig", &bins);
     check_filters(&mut checks, &view.filters);
     checks.finish()
-}
-
-/// Refuses conditions whose operator or value does not fit their type.
-pub(super) fn check_filters(checks: &mut Checks, filters: &[WidgetFilter]) {
-    checks.len("filters", filters.len(), 0..=MAX_FILTERS);
-    for filter in filters {
-        checks.text("filters", &filter.column, 1..=MAX_NAME_CHARS);
-        if let Err(why) = check_filter(filter) {
-            checks.must(false, "filters", &why);
-        }
-    }
-}
-
-fn check_filter(filter: &WidgetFilter) -> Result<(), String> {
-    const TEXT: &[&str] = &["=", "contains", "does not contain", "starts with", "ends with"];
-    const NUMBER: &[&str] = &["=", ">", "<", ">=", "<="];
-    const TRUTH: &[&str] = &["=", "<>"];
-    let is_texts =
-        |value: &Value| value.as_array().is_some_and(|texts| texts.iter().all(Value::is_string));
-    let value: Value = filter
-        .value
-        .as_ref()
-        .map_or(Value::Null, |value| serde_json::from_str(value.get()).unwrap_or(Value::Null));
-    let kind = filter.value_type.as_str();
-    let (operators, fits): (&[&str], bool) = match kind {
-        "string" | "stringObject" => (TEXT, value.is_string()),
-        "number" | "numberObject" => (NUMBER, value.is_number()),
-        "datetime" => {
-            let time = value.as_str().and_then(|text| Timestamp::parse(text).ok());
-            (&[">", "<", ">=", "<="], time.is_some())
-        }
-        "boolean" | "booleanObject" => (TRUTH, value.is_boolean()),
-        "null" => (&["is null", "is not null"], true),
-        "stringOptions" | "categoryOptions" => (&["any of", "none of"], is_texts(&value)),
-        "arrayOptions" => (&["any of", "none of", "all of"], is_texts(&value)),
-        other => return Err(format!("there is no type {other} of filter")),
-    };
-    if !operators.contains(&filter.operator.as_str()) {
-        return Err(format!("a {kind} filter takes {}", operators.join(", ")));
-    }
-    let needs_key = kind.ends_with("Object") || kind == "categoryOptions";
-    match (fits, needs_key && filter.key.as_deref().unwrap_or_default().is_empty()) {
-        (false, _) => Err(format!("the value does not fit a {kind} filter")),
-        (true, true) => Err(format!("a {kind} filter needs a key")),
-        (true, false) => Ok(()),
-    }
 }

@@ -26,6 +26,8 @@ mod administration;
 mod evaluators;
 /// Dashboards and the charts on them.
 mod dashboards;
+/// Clients that change the same thing at the same time.
+mod at_once;
 /// How models are reached.
 mod llm_connections;
 /// Models and what they cost.

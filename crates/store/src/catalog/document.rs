@@ -2,12 +2,13 @@ use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 
 use super::Catalog;
-use super::sql::{Row, Tx};
+use super::sql::{Listing, Row, Tx, Value};
 use crate::project::ProjectId;
+use crate::query::{Page, Paging};
 use crate::{StoreError, StoreResult};
 
 /// How many documents of one kind a project may have.
-const MAX_DOCUMENTS: usize = 10_000;
+const MAX_DOCUMENTS: u64 = 10_000;
 
 /// What a document defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,18 +55,27 @@ pub struct Documents<'tx> {
 }
 
 const COLUMNS: &str = "id, body, created_at, updated_at";
+const FROM: &str = "FROM document WHERE project = $1 AND kind = $2";
+const LAST_CHANGED_FIRST: &str = "updated_at DESC, id";
 
 impl Catalog {
     /// Works with a project's documents in one transaction, of which nothing stays if it fails.
     ///
+    /// Whoever changes a document reads it, checks it and keeps it in the same work: between two
+    /// of them somebody else may have changed it.
+    ///
     /// # Errors
     /// Fails when the database does, or with what the work says.
-    pub async fn with_documents<T: Send + 'static>(
+    pub async fn with_documents<T, E>(
         &self,
         project: ProjectId,
-        work: impl FnOnce(&Documents<'_>) -> StoreResult<T> + Send + 'static,
-    ) -> StoreResult<T> {
-        self.transact(move |tx| work(&Documents { tx, project: &project })).await
+        work: impl FnOnce(&Documents<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.transact_or_refuse(move |tx| work(&Documents { tx, project: &project })).await
     }
 }
 
@@ -75,11 +85,46 @@ impl Documents<'_> {
     /// # Errors
     /// Fails only when the database does.
     pub fn all(&self, kind: DocumentKind) -> StoreResult<Vec<Document>> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM document WHERE project = $1 AND kind = $2 \
-             ORDER BY updated_at DESC, id"
-        );
-        self.tx.rows(&sql, &[self.project.into(), kind.as_str().into()], read)
+        let sql = format!("SELECT {COLUMNS} {FROM} ORDER BY {LAST_CHANGED_FIRST}");
+        self.tx.rows(&sql, &self.of_kind(kind), read)
+    }
+
+    /// Returns some of the documents of a kind, the last changed first.
+    ///
+    /// # Errors
+    /// Fails if the cursor is not one of ours.
+    pub fn page(&self, kind: DocumentKind, paging: Paging) -> StoreResult<Page<Document>> {
+        let values = self.of_kind(kind);
+        match paging {
+            Paging::Numbered(page) => {
+                let listing = Listing { columns: COLUMNS, from: FROM, order: LAST_CHANGED_FIRST };
+                self.tx.page(listing, &values, page, read)
+            }
+            Paging::After { cursor, limit } => self.behind(values.to_vec(), cursor, limit),
+        }
+    }
+
+    fn behind(
+        &self,
+        mut values: Vec<Value>,
+        cursor: Option<String>,
+        limit: u64,
+    ) -> StoreResult<Page<Document>> {
+        let mut from = FROM.to_owned();
+        if let Some(cursor) = cursor {
+            let (updated_at, id) = place(&cursor)?;
+            values.extend([updated_at.into(), id.into()]);
+            from.push_str(" AND (updated_at < $3 OR (updated_at = $3 AND id > $4))");
+        }
+        // One more than asked for tells whether it goes on.
+        values.push(limit.saturating_add(1).into());
+        let last = values.len();
+        let sql = format!("SELECT {COLUMNS} {from} ORDER BY {LAST_CHANGED_FIRST} LIMIT ${last}");
+        let mut rows = self.tx.rows(&sql, &values, read)?;
+        let goes_on = rows.len() as u64 > limit;
+        rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        let cursor = rows.last().filter(|_| goes_on).map(cursor_behind);
+        Ok(Page { rows, total: None, cursor })
     }
 
     /// Returns a document.
@@ -87,8 +132,7 @@ impl Documents<'_> {
     /// # Errors
     /// Fails if the project has none of that id.
     pub fn find(&self, kind: DocumentKind, id: &str) -> StoreResult<Document> {
-        let sql =
-            format!("SELECT {COLUMNS} FROM document WHERE project = $1 AND kind = $2 AND id = $3");
+        let sql = format!("SELECT {COLUMNS} {FROM} AND id = $3");
         let values = [self.project.into(), kind.as_str().into(), id.into()];
         let found = self.tx.one(&sql, &values, read)?;
         found.ok_or_else(|| StoreError::NotFound(format!("{} {id}", kind.as_str())))
@@ -112,7 +156,9 @@ impl Documents<'_> {
                 document.updated_at.into(),
             ],
         )?;
-        if self.all(kind)?.len() > MAX_DOCUMENTS {
+        let sql = format!("SELECT COUNT(*) {FROM}");
+        let count: Option<u64> = self.tx.one(&sql, &self.of_kind(kind), |row| row.get(0))?;
+        if count > Some(MAX_DOCUMENTS) {
             let what = format!("a project has at most {MAX_DOCUMENTS} of one kind");
             return Err(StoreError::BadQuery(what));
         }
@@ -130,6 +176,22 @@ impl Documents<'_> {
             _ => Ok(()),
         }
     }
+
+    fn of_kind(&self, kind: DocumentKind) -> [Value; 2] {
+        [self.project.into(), kind.as_str().into()]
+    }
+}
+
+/// Where a list goes on behind a document.
+fn cursor_behind(document: &Document) -> String {
+    format!("{}.{}", document.updated_at.nanos(), document.id)
+}
+
+fn place(cursor: &str) -> StoreResult<(Timestamp, &str)> {
+    let parts = cursor.split_once('.').and_then(|(nanos, id)| Some((nanos.parse().ok()?, id)));
+    let (nanos, id) =
+        parts.ok_or_else(|| StoreError::BadQuery("cursor: not one of ours".into()))?;
+    Ok((Timestamp::from_nanos(nanos), id))
 }
 
 fn read(row: &Row<'_>) -> StoreResult<Document> {

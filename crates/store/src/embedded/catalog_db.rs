@@ -36,24 +36,28 @@ impl CatalogDb {
     }
 
     /// See `Catalog::transact`.
-    pub(crate) async fn transact<T: Send + 'static>(
+    pub(crate) async fn transact<T, E>(
         &self,
-        work: impl FnOnce(&Tx<'_>) -> StoreResult<T> + Send + 'static,
-    ) -> StoreResult<T> {
+        work: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
         let here = self.clone();
         let work = move || here.transact_here(work);
-        tokio::task::spawn_blocking(work).await.unwrap_or(Err(StoreError::Closing))
+        tokio::task::spawn_blocking(work).await.unwrap_or(Err(StoreError::Closing.into()))
     }
 
     /// The same on this thread, which may block.
-    pub(super) fn transact_here<T>(
+    pub(super) fn transact_here<T, E: From<StoreError>>(
         &self,
-        work: impl FnOnce(&Tx<'_>) -> StoreResult<T>,
-    ) -> StoreResult<T> {
+        work: impl FnOnce(&Tx<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
         let failed = |error| sqlite_error(&self.shared.file, error);
         let mut db = self.shared.db.lock().map_err(|_| StoreError::Closing)?;
         let transaction = db.transaction().map_err(failed)?;
-        // Dropped without a commit, it is rolled back.
+        // Dropped without a commit, it is rolled back: a refusal undoes what was done before it.
         let done = work(&Tx::new(&transaction, &self.shared.file))?;
         transaction.commit().map_err(failed)?;
         Ok(done)

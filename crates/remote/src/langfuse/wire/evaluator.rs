@@ -199,16 +199,10 @@ pub struct OutputScore {
     pub should_allow_multiple_matches: Option<bool>,
 }
 
-/// How to score: what one version of an evaluator says.
+/// How to score.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct EvaluatorVersionView {
-    /// Its id.
-    pub id: String,
-    /// Its number, from 1.
-    pub version: u32,
-    /// Since when.
-    pub created_at: Time,
+pub struct EvaluatorDefinition {
     /// What runs.
     #[serde(rename = "type")]
     pub kind: EvaluatorKind,
@@ -238,7 +232,22 @@ pub struct EvaluatorVersionView {
     pub source_code_language: Option<CodeLanguage>,
 }
 
-impl EvaluatorVersionView {
+/// How to score: what one version of an evaluator says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EvaluatorVersionView {
+    /// Its id.
+    pub id: String,
+    /// Its number, from 1.
+    pub version: u32,
+    /// Since when.
+    pub created_at: Time,
+    /// How to score.
+    #[serde(flatten)]
+    pub definition: EvaluatorDefinition,
+}
+
+impl EvaluatorDefinition {
     /// The variables that must be filled.
     pub fn variables(&self) -> Vec<String> {
         let messages = self.prompt.iter().flatten();
@@ -300,33 +309,9 @@ pub struct EvaluatorView {
     pub version: u32,
     /// Since when that one.
     pub version_created_at: Time,
-    /// What runs.
-    #[serde(rename = "type")]
-    pub kind: EvaluatorKind,
-    /// A judge's prompt.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub prompt: Option<Vec<JudgeMessage>>,
-    /// The variables in it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub variables: Option<Vec<String>>,
-    /// Which model judges; the project's usual one when null.
-    pub model_config: Option<JudgeModel>,
-    /// What usually fills the variables.
-    pub variable_mapping: Option<Vec<VariableMapping>>,
-    /// What the judge answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub output_definition: Option<JudgeOutput>,
-    /// A program's text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub source_code: Option<String>,
-    /// What it is written in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub source_code_language: Option<CodeLanguage>,
+    /// How to score.
+    #[serde(flatten)]
+    pub definition: EvaluatorDefinition,
 }
 
 /// A rule that uses an evaluator.

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::isolation::{OTHER, with_another_project};
@@ -46,11 +48,9 @@ async fn an_evaluator_has_versions_and_both_families_show_it() {
     let second = send(&server, "PATCH", &path, next).await.check(200, "").json();
     assert_eq!((&second["version"], &second["name"]), (&json!(2), &json!("helpful")));
     let versions = read(&server, &format!("{path}/versions?limit=1")).await;
-    assert_eq!(
-        (&versions["data"][0]["version"], &versions["meta"]["cursor"]),
-        (&json!(2), &json!("1"))
-    );
-    let rest = read(&server, &format!("{path}/versions?limit=1&cursor=1")).await;
+    assert_eq!(versions["data"][0]["version"], 2);
+    let cursor = versions["meta"]["cursor"].as_str().unwrap();
+    let rest = read(&server, &format!("{path}/versions?limit=1&cursor={cursor}")).await;
     assert_eq!((&rest["data"][0]["version"], rest["meta"].get("cursor")), (&json!(1), None));
 
     let flat = read(&server, &at(FLAT_EVALUATORS, &first)).await;
@@ -66,6 +66,37 @@ async fn an_evaluator_has_versions_and_both_families_show_it() {
     assert_eq!(read(&server, FLAT_EVALUATORS).await["meta"]["totalItems"], 1);
     server.request("DELETE", &path).send().await.check(200, first["id"].as_str().unwrap());
     server.request("DELETE", &path).send().await.check(404, "resource_not_found");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn lists_go_on_behind_a_cursor() {
+    let server = TestServer::start().await;
+    let mut names = Vec::new();
+    for second in 0..5 {
+        // Two of them change in the same moment.
+        server.clock.advance(Duration::from_secs(u64::from(second != 3)));
+        let mut body = judge();
+        body["name"] = json!(format!("evaluator {second}"));
+        made(&server, EVALUATORS, body).await;
+        names.push(format!("evaluator {second}"));
+    }
+    let (mut found, mut path) = (Vec::new(), format!("{EVALUATORS}?limit=2"));
+    loop {
+        let slice = read(&server, &path).await;
+        let rows = slice["data"].as_array().unwrap();
+        assert!(rows.len() <= 2);
+        found.extend(rows.iter().map(|row| row["name"].as_str().unwrap().to_owned()));
+        let Some(cursor) = slice["meta"].get("cursor") else { break };
+        path = format!("{EVALUATORS}?limit=2&cursor={}", cursor.as_str().unwrap());
+    }
+    assert_eq!(found.first().unwrap(), "evaluator 4", "the last changed first");
+    found.sort();
+    assert_eq!(found, names, "each of them once");
+    for cursor in ["x", "1", "a.b"] {
+        let reply = server.get(&format!("{EVALUATORS}?cursor={cursor}")).send().await;
+        reply.check(400, "not one of ours");
+    }
     server.stop().await;
 }
 
