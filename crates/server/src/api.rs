@@ -4,6 +4,8 @@
 //! An owner's key opens the whole server, not only its project: whoever may make keys for other
 //! projects could let themselves in anyway.
 
+/// Projects in paths.
+mod path;
 /// How the server is.
 pub mod status;
 /// Projects and how long they keep telemetry.

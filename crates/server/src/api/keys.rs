@@ -6,7 +6,7 @@ use ratchet_store::project::ProjectId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::projects::project_id;
+use super::path::{PathProject, ProjectParam};
 use crate::app::App;
 use crate::auth::Owner;
 use crate::body::JsonBody;
@@ -98,15 +98,15 @@ impl KeyRequest {
     get,
     path = "/api/v1/projects/{project}/keys",
     tag = "Administration",
-    params(("project" = String, Path, description = "The project's id.")),
+    params(ProjectParam),
     responses((status = 200, body = Vec<KeyView>))
 )]
 pub(super) async fn list(
     State(app): State<App>,
     _: Owner,
-    Path(project): Path<String>,
+    PathProject(project): PathProject,
 ) -> ApiResult<Json<Vec<KeyView>>> {
-    let keys = app.store.catalog.keys(project_id(&project)?).await?;
+    let keys = app.store.catalog.keys(project).await?;
     Ok(Json(keys.into_iter().map(KeyView::from).collect()))
 }
 
@@ -115,17 +115,17 @@ pub(super) async fn list(
     post,
     path = "/api/v1/projects/{project}/keys",
     tag = "Administration",
-    params(("project" = String, Path, description = "The project's id.")),
+    params(ProjectParam),
     request_body = KeyRequest,
     responses((status = 201, body = NewKeyView))
 )]
 pub(super) async fn create(
     State(app): State<App>,
     _: Owner,
-    Path(project): Path<String>,
+    PathProject(project): PathProject,
     JsonBody(request): JsonBody<KeyRequest>,
 ) -> ApiResult<(StatusCode, Json<NewKeyView>)> {
-    let new = request.check(project_id(&project)?)?;
+    let new = request.check(project)?;
     let made = app.store.catalog.create_key(new, app.clock.now()).await?;
     Ok((StatusCode::CREATED, Json(made.into())))
 }
@@ -136,7 +136,7 @@ pub(super) async fn create(
     path = "/api/v1/projects/{project}/keys/{key}",
     tag = "Administration",
     params(
-        ("project" = String, Path, description = "The project's id."),
+        ProjectParam,
         ("key" = String, Path, description = "The key's id or its public half."),
     ),
     responses((status = 200, body = KeyView))
@@ -144,7 +144,8 @@ pub(super) async fn create(
 pub(super) async fn revoke(
     State(app): State<App>,
     _: Owner,
-    Path((project, key)): Path<(String, String)>,
+    PathProject(project): PathProject,
+    Path((_, key)): Path<(String, String)>,
 ) -> ApiResult<Json<KeyView>> {
-    Ok(Json(app.store.catalog.revoke_key(project_id(&project)?, key).await?.into()))
+    Ok(Json(app.store.catalog.revoke_key(project, key).await?.into()))
 }

@@ -1,10 +1,10 @@
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use ratchet_core::origin::PageOrigin;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::projects::project_id;
+use super::path::{PathProject, ProjectParam};
 use crate::app::App;
 use crate::auth::Owner;
 use crate::body::JsonBody;
@@ -51,17 +51,15 @@ impl OriginsView {
     get,
     path = "/api/v1/projects/{project}/origins",
     tag = "Administration",
-    params(
-        ("project" = String, Path, description = "The project's id."),
-    ),
+    params(ProjectParam),
     responses((status = 200, body = OriginsView))
 )]
 pub(super) async fn show(
     State(app): State<App>,
     _: Owner,
-    Path(project): Path<String>,
+    PathProject(project): PathProject,
 ) -> ApiResult<Json<OriginsView>> {
-    Ok(Json(app.store.catalog.page_origins(project_id(&project)?).await?.into()))
+    Ok(Json(app.store.catalog.page_origins(project).await?.into()))
 }
 
 /// `PUT /api/v1/projects/{project}/origins`: says whose web pages may call; nobody named is anyone.
@@ -69,18 +67,16 @@ pub(super) async fn show(
     put,
     path = "/api/v1/projects/{project}/origins",
     tag = "Administration",
-    params(
-        ("project" = String, Path, description = "The project's id."),
-    ),
+    params(ProjectParam),
     request_body = OriginsView,
     responses((status = 200, body = OriginsView))
 )]
 pub(super) async fn set(
     State(app): State<App>,
     _: Owner,
-    Path(project): Path<String>,
+    PathProject(project): PathProject,
     JsonBody(request): JsonBody<OriginsView>,
 ) -> ApiResult<Json<OriginsView>> {
-    let (project, origins) = (project_id(&project)?, request.check()?);
+    let origins = request.check()?;
     Ok(Json(app.store.catalog.set_page_origins(project, origins).await?.into()))
 }

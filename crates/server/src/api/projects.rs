@@ -1,11 +1,12 @@
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use ratchet_store::catalog::{NewProject, Project};
 use ratchet_store::project::ProjectId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::path::{PathProject, ProjectParam};
 use crate::app::App;
 use crate::auth::Owner;
 use crate::body::JsonBody;
@@ -135,18 +136,18 @@ pub(super) async fn create(
     put,
     path = "/api/v1/projects/{project}/retention",
     tag = "Administration",
-    params(("project" = String, Path, description = "The project's id.")),
+    params(ProjectParam),
     request_body = RetentionRequest,
     responses((status = 200, body = ProjectEntry))
 )]
 pub(super) async fn set_retention(
     State(app): State<App>,
     _: Owner,
-    Path(project): Path<String>,
+    PathProject(project): PathProject,
     JsonBody(request): JsonBody<RetentionRequest>,
 ) -> ApiResult<Json<ProjectEntry>> {
-    let (id, days) = (project_id(&project)?, request.check()?);
-    Ok(Json(app.store.catalog.set_retention(id, days).await?.into()))
+    let days = request.check()?;
+    Ok(Json(app.store.catalog.set_retention(project, days).await?.into()))
 }
 
 #[cfg(test)]

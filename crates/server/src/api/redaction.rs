@@ -7,7 +7,7 @@ use ratchet_store::catalog::KeptRule;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::projects::project_id;
+use super::path::{PathProject, ProjectParam};
 use crate::app::App;
 use crate::auth::Owner;
 use crate::body::JsonBody;
@@ -153,17 +153,15 @@ pub(super) async fn presets(_: Owner) -> Json<Vec<PresetView>> {
     get,
     path = "/api/v1/projects/{project}/redaction",
     tag = "Administration",
-    params(
-        ("project" = String, Path, description = "The project's id."),
-    ),
+    params(ProjectParam),
     responses((status = 200, body = Vec<RedactionRuleView>))
 )]
 pub(super) async fn list(
     State(app): State<App>,
     _: Owner,
-    Path(project): Path<String>,
+    PathProject(project): PathProject,
 ) -> ApiResult<Json<Vec<RedactionRuleView>>> {
-    let rules = app.store.catalog.redaction_rules(project_id(&project)?).await?;
+    let rules = app.store.catalog.redaction_rules(project).await?;
     Ok(Json(rules.into_iter().map(RedactionRuleView::from).collect()))
 }
 
@@ -172,19 +170,17 @@ pub(super) async fn list(
     post,
     path = "/api/v1/projects/{project}/redaction",
     tag = "Administration",
-    params(
-        ("project" = String, Path, description = "The project's id."),
-    ),
+    params(ProjectParam),
     request_body = RedactionRuleRequest,
     responses((status = 201, body = RedactionRuleView))
 )]
 pub(super) async fn add(
     State(app): State<App>,
     _: Owner,
-    Path(project): Path<String>,
+    PathProject(project): PathProject,
     JsonBody(request): JsonBody<RedactionRuleRequest>,
 ) -> ApiResult<(StatusCode, Json<RedactionRuleView>)> {
-    let (project, rule) = (project_id(&project)?, request.check()?);
+    let rule = request.check()?;
     let added = app.store.catalog.add_redaction_rule(project, rule, app.clock.now()).await?;
     let added = added.map_err(|why| refused(&why))?;
     Ok((StatusCode::CREATED, Json(added.into())))
@@ -196,7 +192,7 @@ pub(super) async fn add(
     path = "/api/v1/projects/{project}/redaction/{rule}",
     tag = "Administration",
     params(
-        ("project" = String, Path, description = "The project's id."),
+        ProjectParam,
         ("rule" = String, Path, description = "The rule's id."),
     ),
     responses((status = 200, body = RedactionRuleView))
@@ -204,9 +200,10 @@ pub(super) async fn add(
 pub(super) async fn remove(
     State(app): State<App>,
     _: Owner,
-    Path((project, rule)): Path<(String, String)>,
+    PathProject(project): PathProject,
+    Path((_, rule)): Path<(String, String)>,
 ) -> ApiResult<Json<RedactionRuleView>> {
-    let removed = app.store.catalog.remove_redaction_rule(project_id(&project)?, rule).await?;
+    let removed = app.store.catalog.remove_redaction_rule(project, rule).await?;
     Ok(Json(removed.into()))
 }
 
@@ -215,18 +212,16 @@ pub(super) async fn remove(
     post,
     path = "/api/v1/projects/{project}/redaction/test",
     tag = "Administration",
-    params(
-        ("project" = String, Path, description = "The project's id."),
-    ),
+    params(ProjectParam),
     request_body = TrialRequest,
     responses((status = 200, body = TrialView))
 )]
 pub(super) async fn test(
     State(app): State<App>,
     _: Owner,
-    Path(project): Path<String>,
+    PathProject(project): PathProject,
     JsonBody(request): JsonBody<TrialRequest>,
 ) -> ApiResult<Json<TrialView>> {
-    let rules = app.store.catalog.redaction_rules(project_id(&project)?).await?;
+    let rules = app.store.catalog.redaction_rules(project).await?;
     Ok(Json(request.run(rules)?))
 }

@@ -1,9 +1,13 @@
+use std::collections::BTreeMap;
+
 use axum::extract::{FromRequest, Request, State};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
 use ratchet_core::convention::Sender;
 use ratchet_core::limit::elide;
+use utoipa::openapi::{self as described, Object, RefOr, Schema};
+use utoipa::{IntoResponses, PartialSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -35,18 +39,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         description = "An ExportTraceServiceRequest",
         content((Object = "application/json"), (Vec<u8> = "application/x-protobuf"))
     ),
-    responses(
-        (
-            status = 200,
-            description = "An ExportTraceServiceResponse, in the encoding of the request",
-            content((Object = "application/json"), (Vec<u8> = "application/x-protobuf"))
-        ),
-        (
-            status = "default",
-            description = "A google.rpc.Status, in the encoding of the request",
-            content((Object = "application/json"), (Vec<u8> = "application/x-protobuf"))
-        ),
-    )
+    responses(ExportAnswers)
 )]
 pub(crate) async fn traces(State(app): State<App>, request: Request) -> Response {
     answer(&app, Signal::Traces, request).await
@@ -61,18 +54,7 @@ pub(crate) async fn traces(State(app): State<App>, request: Request) -> Response
         description = "An ExportLogsServiceRequest",
         content((Object = "application/json"), (Vec<u8> = "application/x-protobuf"))
     ),
-    responses(
-        (
-            status = 200,
-            description = "An ExportLogsServiceResponse, in the encoding of the request",
-            content((Object = "application/json"), (Vec<u8> = "application/x-protobuf"))
-        ),
-        (
-            status = "default",
-            description = "A google.rpc.Status, in the encoding of the request",
-            content((Object = "application/json"), (Vec<u8> = "application/x-protobuf"))
-        ),
-    )
+    responses(ExportAnswers)
 )]
 pub(crate) async fn logs(State(app): State<App>, request: Request) -> Response {
     answer(&app, Signal::Logs, request).await
@@ -87,21 +69,29 @@ pub(crate) async fn logs(State(app): State<App>, request: Request) -> Response {
         description = "An ExportMetricsServiceRequest",
         content((Object = "application/json"), (Vec<u8> = "application/x-protobuf"))
     ),
-    responses(
-        (
-            status = 200,
-            description = "An ExportMetricsServiceResponse, in the encoding of the request",
-            content((Object = "application/json"), (Vec<u8> = "application/x-protobuf"))
-        ),
-        (
-            status = "default",
-            description = "A google.rpc.Status, in the encoding of the request",
-            content((Object = "application/json"), (Vec<u8> = "application/x-protobuf"))
-        ),
-    )
+    responses(ExportAnswers)
 )]
 pub(crate) async fn metrics(State(app): State<App>, request: Request) -> Response {
     answer(&app, Signal::Metrics, request).await
+}
+
+/// How exports of any signal are answered, for descriptions.
+enum ExportAnswers {}
+
+impl IntoResponses for ExportAnswers {
+    fn responses() -> BTreeMap<String, RefOr<described::Response>> {
+        let answer = |about: &str| {
+            let content = |schema: RefOr<Schema>| described::Content::new(Some(schema));
+            described::ResponseBuilder::new()
+                .description(about)
+                .content("application/json", content(Object::new().into()))
+                .content("application/x-protobuf", content(Vec::<u8>::schema()))
+                .into()
+        };
+        let (done, failed) = ("The service's answer", "A google.rpc.Status");
+        let told = |what| answer(&format!("{what}, in the encoding of the request"));
+        BTreeMap::from([("200".to_owned(), told(done)), ("default".to_owned(), told(failed))])
+    }
 }
 
 async fn answer(app: &App, signal: Signal, request: Request) -> Response {

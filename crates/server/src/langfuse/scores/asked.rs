@@ -1,10 +1,12 @@
 use ratchet_core::score::{DataType, ScoreSource};
 use ratchet_remote::langfuse::wire::error::Issue;
-use ratchet_remote::langfuse::wire::word::Spelled;
+use ratchet_remote::langfuse::wire::time::Time;
+use ratchet_remote::langfuse::wire::word::{DataTypeWord, SourceWord, Spelled};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Compare, Condition, PageNumber, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TextTest,
 };
+use utoipa::IntoParams;
 
 use crate::error::ApiResult;
 use crate::langfuse::filter::column;
@@ -19,6 +21,51 @@ pub(super) struct Asked {
     pub(super) page: PageNumber,
     /// How much of each.
     pub(super) groups: Vec<Group>,
+}
+
+/// The parameters of a list beside its page, for descriptions.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query, rename_all = "camelCase")]
+#[expect(dead_code, reason = "only describes what `Params` reads")]
+pub(super) struct ScoreParams {
+    /// Whom its trace served.
+    user_id: Option<String>,
+    /// What is judged.
+    name: Option<String>,
+    /// Given then or later.
+    from_timestamp: Option<Time>,
+    /// Given before.
+    to_timestamp: Option<Time>,
+    /// Given in one of these.
+    environment: Option<Vec<String>>,
+    /// Who says so.
+    source: Option<SourceWord>,
+    /// How to compare the value: =, !=, >, >=, <, <=.
+    operator: Option<String>,
+    /// What to compare the value with.
+    value: Option<f64>,
+    /// One of these ids, with commas between them.
+    score_ids: Option<String>,
+    /// The score config it follows.
+    config_id: Option<String>,
+    /// The session it judges.
+    session_id: Option<String>,
+    /// The dataset run it judges.
+    dataset_run_id: Option<String>,
+    /// The trace it judges.
+    trace_id: Option<String>,
+    /// It judges one of these observations, with commas between them.
+    observation_id: Option<String>,
+    /// The annotation queue it was given in.
+    queue_id: Option<String>,
+    /// How its value is to be read.
+    data_type: Option<DataTypeWord>,
+    /// Its trace has all of these tags.
+    trace_tags: Option<Vec<String>>,
+    /// Which groups of fields: score, trace.
+    fields: Option<String>,
+    /// Conditions, as a JSON array.
+    filter: Option<String>,
 }
 
 /// A group of a listed score's fields.

@@ -8,15 +8,13 @@ use ratchet_core::score::{Score, ScoreTarget};
 use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::score::{BesideScore, ListedScore, ScoreTrace, ScoreView};
-use ratchet_remote::langfuse::wire::time::Time;
-use ratchet_remote::langfuse::wire::word::{DataTypeWord, SourceWord};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, PageNumber, Paging, Test, TimeRange, TraceColumn, TraceOrder,
     TraceQuery,
 };
 
-use super::asked::{self, Asked, Group};
+use super::asked::{self, Asked, Group, ScoreParams};
 use super::first_shape;
 use crate::app::App;
 use crate::auth::Reader;
@@ -28,28 +26,7 @@ use crate::langfuse::params::{PageParams, Params, meta};
     get,
     path = "/api/public/scores",
     tag = "Scores",
-    params(
-        PageParams,
-        ("userId" = Option<String>, Query, description = "Whom its trace served."),
-        ("name" = Option<String>, Query, description = "What is judged."),
-        ("fromTimestamp" = Option<Time>, Query, description = "Given then or later."),
-        ("toTimestamp" = Option<Time>, Query, description = "Given before."),
-        ("environment" = Option<Vec<String>>, Query, description = "Given in one of these."),
-        ("source" = Option<SourceWord>, Query, description = "Who says so."),
-        ("operator" = Option<String>, Query, description = "How to compare the value: =, !=, >, >=, <, <=."),
-        ("value" = Option<f64>, Query, description = "What to compare the value with."),
-        ("scoreIds" = Option<String>, Query, description = "One of these ids, with commas between them."),
-        ("configId" = Option<String>, Query, description = "The score config it follows."),
-        ("sessionId" = Option<String>, Query, description = "The session it judges."),
-        ("datasetRunId" = Option<String>, Query, description = "The dataset run it judges."),
-        ("traceId" = Option<String>, Query, description = "The trace it judges."),
-        ("observationId" = Option<String>, Query, description = "It judges one of these observations, with commas between them."),
-        ("queueId" = Option<String>, Query, description = "The annotation queue it was given in."),
-        ("dataType" = Option<DataTypeWord>, Query, description = "How its value is to be read."),
-        ("traceTags" = Option<Vec<String>>, Query, description = "Its trace has all of these tags."),
-        ("fields" = Option<String>, Query, description = "Which groups of fields: score, trace."),
-        ("filter" = Option<String>, Query, description = "Conditions, as a JSON array."),
-    ),
+    params(PageParams, ScoreParams),
     responses((status = 200, body = Paged<ListedScore>))
 )]
 pub(super) async fn first(
@@ -75,28 +52,7 @@ pub(super) async fn first(
     get,
     path = "/api/public/v2/scores",
     tag = "Scores",
-    params(
-        PageParams,
-        ("userId" = Option<String>, Query, description = "Whom its trace served."),
-        ("name" = Option<String>, Query, description = "What is judged."),
-        ("fromTimestamp" = Option<Time>, Query, description = "Given then or later."),
-        ("toTimestamp" = Option<Time>, Query, description = "Given before."),
-        ("environment" = Option<Vec<String>>, Query, description = "Given in one of these."),
-        ("source" = Option<SourceWord>, Query, description = "Who says so."),
-        ("operator" = Option<String>, Query, description = "How to compare the value: =, !=, >, >=, <, <=."),
-        ("value" = Option<f64>, Query, description = "What to compare the value with."),
-        ("scoreIds" = Option<String>, Query, description = "One of these ids, with commas between them."),
-        ("configId" = Option<String>, Query, description = "The score config it follows."),
-        ("sessionId" = Option<String>, Query, description = "The session it judges."),
-        ("datasetRunId" = Option<String>, Query, description = "The dataset run it judges."),
-        ("traceId" = Option<String>, Query, description = "The trace it judges."),
-        ("observationId" = Option<String>, Query, description = "It judges one of these observations, with commas between them."),
-        ("queueId" = Option<String>, Query, description = "The annotation queue it was given in."),
-        ("dataType" = Option<DataTypeWord>, Query, description = "How its value is to be read."),
-        ("traceTags" = Option<Vec<String>>, Query, description = "Its trace has all of these tags."),
-        ("fields" = Option<String>, Query, description = "Which groups of fields: score, trace."),
-        ("filter" = Option<String>, Query, description = "Conditions, as a JSON array."),
-    ),
+    params(PageParams, ScoreParams),
     responses((status = 200, body = Paged<ListedScore>))
 )]
 pub(super) async fn second(

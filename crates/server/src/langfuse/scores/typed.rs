@@ -12,7 +12,7 @@ use ratchet_store::query::{Compare, Condition, ScoreColumn, ScoreQuery, ScoresOn
 use crate::app::App;
 use crate::auth::Reader;
 use crate::error::ApiResult;
-use crate::langfuse::params::{Params, number};
+use crate::langfuse::params::{CursorParams, Params, number};
 
 /// A group of a typed score's fields, beside the core that is always there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +44,7 @@ impl Spelled for Group {
     path = "/api/public/v3/scores",
     tag = "Scores",
     params(
-        ("limit" = Option<u64>, Query, description = "Scores at most, up to 100."),
-        ("cursor" = Option<String>, Query, description = "Where the last answer stopped."),
+        CursorParams,
         ("fields" = Option<String>, Query, description = "Groups beside the core, with commas: details, subject, annotation."),
         ("id" = Option<String>, Query, description = "One of these ids, with commas."),
         ("name" = Option<String>, Query, description = "One of these names, with commas."),
