@@ -20,7 +20,7 @@ mod asked;
 /// How the answer looks.
 mod shown;
 /// What can be asked.
-mod view;
+pub(super) mod view;
 /// Figures by day, as older clients ask for them.
 pub(super) mod daily;
 

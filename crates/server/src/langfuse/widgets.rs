@@ -7,6 +7,7 @@ use ratchet_remote::langfuse::wire::dashboard::{
     WidgetRequest, WidgetView,
 };
 use ratchet_remote::langfuse::wire::dataset::Deleted;
+use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{DocumentKind, Documents};
@@ -16,6 +17,7 @@ use uuid::Uuid;
 
 use super::checks::{Checks, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
 use super::documents::{self, Kept, Stamp, set, with_code};
+use super::metrics::view::Names;
 use super::params::{PageParams, Params};
 use super::path::PathOf;
 use super::sent::Sent;
@@ -203,11 +205,16 @@ fn check(view: &WidgetView) -> ApiResult<()> {
     checks.text("description", &view.description, 0..=MAX_DESCRIPTION_CHARS);
     checks.len("dimensions", view.dimensions.len(), 0..=MAX_PARTS);
     checks.len("metrics", view.metrics.len(), 1..=MAX_PARTS);
-    for dimension in &view.dimensions {
-        checks.text("dimensions", &dimension.field, 1..=MAX_NAME_CHARS);
+    let names = Names::of(view.view.into());
+    for (place, dimension) in view.dimensions.iter().enumerate() {
+        if let Some(why) = names.no_dimension(&dimension.field) {
+            checks.report(Issue::in_list("dimensions", (place, "field"), why));
+        }
     }
-    for metric in &view.metrics {
-        checks.text("metrics", &metric.measure, 1..=MAX_NAME_CHARS);
+    for (place, metric) in view.metrics.iter().enumerate() {
+        if let Some(why) = names.no_measure(&metric.measure) {
+            checks.report(Issue::in_list("metrics", (place, "measure"), why));
+        }
     }
     let is_within = |number: Option<u32>, most: u32| number.is_none_or(|n| (1..=most).contains(&n));
     let rows = format!("row_limit must be from 1 to {MAX_ROWS}");

@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::json::Raw;
+use super::metrics::{AggregationName, View};
 use super::time::Time;
 
 /// A page of charts.
@@ -232,50 +233,31 @@ pub enum WidgetData {
     ScoresCategorical,
 }
 
+impl From<WidgetData> for View {
+    fn from(data: WidgetData) -> Self {
+        match data {
+            WidgetData::Observations => Self::Observations,
+            WidgetData::ScoresNumeric => Self::ScoresNumeric,
+            WidgetData::ScoresBoolean => Self::ScoresBoolean,
+            WidgetData::ScoresCategorical => Self::ScoresCategorical,
+        }
+    }
+}
+
 /// By what a chart is split.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WidgetDimension {
-    /// The field.
+    /// The field, by a name that the view has in the metrics API.
     pub field: String,
 }
 
 /// What a chart shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WidgetMetric {
-    /// The quantity.
+    /// The quantity, by a name that the view has in the metrics API.
     pub measure: String,
     /// What is made of all its values.
-    pub agg: WidgetAggregation,
-}
-
-/// What is made of all values of a quantity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum WidgetAggregation {
-    /// Their sum.
-    Sum,
-    /// Their mean.
-    Avg,
-    /// How many there are.
-    Count,
-    /// The greatest.
-    Max,
-    /// The least.
-    Min,
-    /// The median.
-    P50,
-    /// Three quarters are below.
-    P75,
-    /// Nine tenths are below.
-    P90,
-    /// 95 % are below.
-    P95,
-    /// 99 % are below.
-    P99,
-    /// How often each size occurs.
-    Histogram,
-    /// How many different ones there are.
-    Uniq,
+    pub agg: AggregationName,
 }
 
 /// How a chart is drawn.

@@ -47,6 +47,12 @@ impl Issue {
         Self { path: vec![Step::Field(field.to_owned())], message: message.into() }
     }
 
+    /// An issue with a field of one entry of a list.
+    pub fn in_list(list: &str, (entry, field): (usize, &str), message: impl Into<String>) -> Self {
+        let step = |name: &str| Step::Field(name.to_owned());
+        Self { path: vec![step(list), Step::Index(entry), step(field)], message: message.into() }
+    }
+
     /// The same issue, seen from one level further out.
     #[must_use]
     pub fn inside(mut self, field: &str) -> Self {

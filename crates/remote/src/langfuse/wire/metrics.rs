@@ -55,7 +55,7 @@ pub struct MetricSent {
     /// The name of what is measured.
     pub measure: String,
     /// How values become one figure.
-    pub aggregation: Word<AggregationWord>,
+    pub aggregation: AggregationName,
 }
 
 /// Rows by time.
@@ -135,6 +135,9 @@ pub enum AggregationWord {
     Histogram,
     Uniq,
 }
+
+/// How values become one figure, as its word.
+pub type AggregationName = Word<AggregationWord>;
 
 impl Spelled for AggregationWord {
     const WHAT: &'static str = "aggregation";

@@ -13,7 +13,7 @@ use ratchet_store::query::{
 };
 
 use super::shown::{By, Column, Order, Shape};
-use super::view::{self, Unit, ViewTable};
+use super::view::{self, Names, Unit, ViewTable};
 use crate::langfuse::filter::column::{self, Columns};
 use crate::langfuse::filter::parse;
 
@@ -132,19 +132,15 @@ impl Reading<'_> {
         if sent.len() > MAX_DIMENSIONS {
             issues.push(issue([field("dimensions")], format!("at most {MAX_DIMENSIONS}")));
         }
+        let names = Names::of(self.sent.view.0);
         let (mut by, mut shown) = (Vec::new(), Vec::new());
         for (place, dimension) in sent.iter().enumerate().take(MAX_DIMENSIONS) {
-            match table.dimension(&dimension.field) {
-                Some(known) => {
-                    by.push(known.by);
-                    shown.push(By { name: known.name, form: known.form });
-                }
-                None => {
-                    let known = table.dimensions().map(|known| known.name);
-                    let why = unknown("dimension", &dimension.field, self.sent.view.0, known);
-                    let path = [field("dimensions"), Step::Index(place), field("field")];
-                    issues.push(issue(path, why));
-                }
+            if let Some(why) = names.no_dimension(&dimension.field) {
+                issues.push(in_list("dimensions", (place, "field"), why));
+            }
+            if let Some(known) = table.dimension(&dimension.field) {
+                by.push(known.by);
+                shown.push(By { name: known.name, form: known.form });
             }
         }
         (by, shown)
@@ -161,14 +157,15 @@ impl Reading<'_> {
             issues.push(issue([field("metrics")], why));
         }
         let bins = self.bins(issues);
+        let names = Names::of(self.sent.view.0);
         let (mut metrics, mut shown) = (Vec::new(), Vec::new());
         for (place, metric) in sent.iter().enumerate().take(MAX_METRICS) {
-            let wrong = |name, why| issue([field("metrics"), Step::Index(place), field(name)], why);
+            let wrong = |name, why| in_list("metrics", (place, name), why);
+            if let Some(why) = names.no_measure(&metric.measure) {
+                issues.push(wrong("measure", why));
+            }
             let Some(known) = table.measures.iter().find(|known| known.name == metric.measure)
             else {
-                let names = table.measures.iter().map(|known| known.name);
-                let why = unknown("measure", &metric.measure, self.sent.view.0, names);
-                issues.push(wrong("measure", why));
                 continue;
             };
             match aggregation(metric, known.unit, bins) {
@@ -242,8 +239,7 @@ impl Reading<'_> {
                 None => {
                     let known = shape.names().join(", ");
                     let why = format!("{} is not among the columns: {known}", sent.field);
-                    let path = [field("orderBy"), Step::Index(place), field("field")];
-                    issues.push(issue(path, why));
+                    issues.push(in_list("orderBy", (place, "field"), why));
                 }
             }
         }
@@ -263,8 +259,7 @@ impl Reading<'_> {
                      config.row_limit and an orderBy with direction desc on a metric",
                     sent.field
                 );
-                let path = [field("dimensions"), Step::Index(place), field("field")];
-                issues.push(issue(path, why));
+                issues.push(in_list("dimensions", (place, "field"), why));
             }
         }
     }
@@ -296,16 +291,6 @@ fn aggregation(metric: &MetricSent, unit: Unit, bins: u8) -> Result<Aggregation,
     })
 }
 
-fn unknown(
-    what: &str,
-    name: &str,
-    view: View,
-    known: impl Iterator<Item = &'static str>,
-) -> String {
-    let known = known.collect::<Vec<_>>().join(", ");
-    format!("{name} is not a known {what} of {}: {known}", view.word())
-}
-
 fn field(name: &str) -> Step {
     Step::Field(name.to_owned())
 }
@@ -314,4 +299,9 @@ fn field(name: &str) -> Step {
 fn issue(path: impl IntoIterator<Item = Step>, message: impl Into<String>) -> Issue {
     let path = std::iter::once(field("query")).chain(path).collect();
     Issue { path, message: message.into() }
+}
+
+/// An issue with an entry of a list in the query.
+fn in_list(list: &str, at: (usize, &str), message: String) -> Issue {
+    Issue::in_list(list, at, message).inside("query")
 }

@@ -1,7 +1,51 @@
 //! What each view has: names for dimensions and measures, and what they are in the store.
 
+use ratchet_core::limit::elide;
+use ratchet_remote::langfuse::wire::metrics::View;
+use ratchet_remote::langfuse::wire::word::Spelled;
 use ratchet_store::metrics::{By, Measure};
 use ratchet_store::query::{ObservationColumn as O, ScoreColumn as S, TraceColumn as T};
+
+/// How much of a name that nobody knows an error repeats.
+const MAX_SHOWN: usize = 100;
+
+/// The names that a view knows.
+#[derive(Debug)]
+pub(in crate::langfuse) struct Names {
+    view: View,
+    dimensions: Vec<&'static str>,
+    measures: Vec<&'static str>,
+}
+
+impl Names {
+    /// The names of a view.
+    pub(in crate::langfuse) fn of(view: View) -> Self {
+        match view {
+            View::Traces => TRACES.names(view),
+            View::Observations => OBSERVATIONS.names(view),
+            View::ScoresNumeric => NUMERIC_SCORES.names(view),
+            View::ScoresBoolean => BOOLEAN_SCORES.names(view),
+            View::ScoresCategorical => CATEGORICAL_SCORES.names(view),
+        }
+    }
+
+    /// What is wrong about a name, unless it is that of a dimension.
+    pub(in crate::langfuse) fn no_dimension(&self, name: &str) -> Option<String> {
+        let is_known = self.dimensions.contains(&name);
+        (!is_known).then(|| unknown("dimension", name, self.view, &self.dimensions))
+    }
+
+    /// What is wrong about a name, unless it is that of a measure.
+    pub(in crate::langfuse) fn no_measure(&self, name: &str) -> Option<String> {
+        let is_known = self.measures.contains(&name);
+        (!is_known).then(|| unknown("measure", name, self.view, &self.measures))
+    }
+}
+
+fn unknown(what: &str, name: &str, view: View, known: &[&str]) -> String {
+    let (name, view) = (elide(name, MAX_SHOWN), view.word());
+    format!("{name} is not a known {what} of {view}: {}", known.join(", "))
+}
 
 /// A view over records with the columns `C`.
 #[derive(Debug)]
@@ -17,6 +61,12 @@ impl<C> ViewTable<C> {
     /// Every dimension.
     pub(super) fn dimensions(&'static self) -> impl Iterator<Item = &'static Dimension<C>> {
         self.shared.iter().chain(self.own)
+    }
+
+    fn names(&'static self, view: View) -> Names {
+        let dimensions = self.dimensions().map(|known| known.name).collect();
+        let measures = self.measures.iter().map(|known| known.name).collect();
+        Names { view, dimensions, measures }
     }
 
     /// The dimension of a name.

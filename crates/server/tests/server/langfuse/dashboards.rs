@@ -115,6 +115,35 @@ async fn charts_that_make_no_sense_are_refused() {
 }
 
 #[tokio::test]
+async fn charts_of_what_their_view_does_not_have_are_refused() {
+    let server = TestServer::start().await;
+    let two = json!([{"measure": "count", "agg": "count"}, {"measure": "price", "agg": "sum"}]);
+    for (field, value, words) in [
+        ("metrics", two.clone(), "price is not a known measure of observations: count, latency, "),
+        ("metrics", two, r#""path":["metrics",1,"measure"]"#),
+        ("metrics", json!([{"measure": "", "agg": "sum"}]), "is not a known measure"),
+        (
+            "dimensions",
+            json!([{"field": "stringValue"}]),
+            "stringValue is not a known dimension of observations: id, traceId, ",
+        ),
+        (
+            "view",
+            json!("scores-categorical"),
+            "is not a known measure of scores-categorical: count",
+        ),
+    ] {
+        let mut body = widget();
+        body[field] = value;
+        send(&server, "POST", WIDGETS, body).await.check(400, words);
+    }
+    let (path, _) = made(&server, WIDGETS, widget()).await;
+    let change = json!({"view": "scores-numeric"});
+    send(&server, "PATCH", &path, change).await.check(400, "totalCost is not a known measure");
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn another_project_sees_no_dashboard() {
     let server = with_another_project().await;
     let (widget_path, cost) = made(&server, WIDGETS, widget()).await;
