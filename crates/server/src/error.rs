@@ -50,6 +50,9 @@ pub enum ApiError {
     /// A content type or encoding we do not read. 415.
     #[error("{0}")]
     UnsupportedMediaType(String),
+    /// Well said, but cannot be done as things are. 422.
+    #[error("{0}")]
+    Unprocessable(String),
     /// This key calls too often. 429.
     #[error("this key calls too often; come back in {} s", seconds(*.retry_after))]
     TooManyRequests {
@@ -94,6 +97,9 @@ impl ApiError {
             Self::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "PayloadTooLargeError"),
             Self::UnsupportedMediaType(_) => {
                 (StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaTypeError")
+            }
+            Self::Unprocessable(_) => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "UnprocessableContentError")
             }
             Self::TooManyRequests { .. } => (StatusCode::TOO_MANY_REQUESTS, "TooManyRequestsError"),
             Self::Unavailable { .. } => {

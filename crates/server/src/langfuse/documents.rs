@@ -254,6 +254,8 @@ pub(super) async fn with_code(request: Request, next: Next) -> Response {
         404 => "resource_not_found",
         405 => "method_not_allowed",
         409 => "conflict",
+        // The only thing here that is well said and cannot be done.
+        422 => "evaluator_preflight_failed",
         429 => "rate_limited",
         500 => "internal_error",
         _ if status.is_client_error() => "invalid_request",

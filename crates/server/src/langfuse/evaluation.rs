@@ -6,8 +6,9 @@ use ratchet_remote::langfuse::wire::evaluation_rule::{
     EvaluationRuleView, EvaluatorAssignment, RuleTarget,
 };
 use ratchet_remote::langfuse::wire::evaluator::{
-    EvaluatorDefinition, EvaluatorKind, EvaluatorVersionView, JudgeMessage, JudgeOutput,
-    JudgePrompt, JudgeRole, JudgeScoreType, KeptEvaluator, MappingSource, VariableMapping,
+    EvaluatorDefinition, EvaluatorKind, EvaluatorVersionView, JudgeMessage, JudgeModel,
+    JudgeOutput, JudgePrompt, JudgeRole, JudgeScoreType, KeptEvaluator, MappingSource,
+    VariableMapping,
 };
 use ratchet_remote::langfuse::wire::evaluator_request::EvaluatorRequest;
 use ratchet_store::StoreError;
@@ -138,11 +139,12 @@ impl Kept for KeptEvaluator {
         Stamp { id, created_at: *created_at, updated_at }
     }
 
-    /// Its versions were checked as they were made.
-    fn check(&self, _: &Documents<'_>) -> ApiResult<()> {
+    /// Its versions were checked as they were made; what is around them may have changed.
+    fn check(&self, documents: &Documents<'_>) -> ApiResult<()> {
         let mut checks = Checks::default();
         check_names(&mut checks, &self.name, self.description.as_deref());
-        checks.finish()
+        checks.finish()?;
+        check_model(self, documents)
     }
 
     fn check_unused(&self, documents: &Documents<'_>) -> ApiResult<()> {
@@ -171,9 +173,26 @@ impl Kept for EvaluationRuleView {
             let evaluator: KeptEvaluator = documents::find(documents, &assignment.evaluator_id)?;
             check_assignment(assignment, &latest(&evaluator)?.definition, self.target)
                 .map_err(ApiError::Invalid)?;
+            if self.enabled {
+                check_model(&evaluator, documents)?;
+            }
         }
         Ok(())
     }
+}
+
+/// Refuses a model that none of the project's connections leads to.
+fn check_model(evaluator: &KeptEvaluator, documents: &Documents<'_>) -> ApiResult<()> {
+    let Some(JudgeModel { provider, model }) = &latest(evaluator)?.definition.model_config else {
+        return Ok(());
+    };
+    let why = match documents.llm_connection(provider)? {
+        Some(connection) if connection.may_have(model) => return Ok(()),
+        Some(_) => format!("the LLM connection {provider} has no model {model}"),
+        None => format!("the project has no LLM connection {provider}"),
+    };
+    let name = &evaluator.name;
+    Err(ApiError::Unprocessable(format!("modelConfig of evaluator {name}: {why}")))
 }
 
 fn check_names(checks: &mut Checks, name: &str, description: Option<&str>) {

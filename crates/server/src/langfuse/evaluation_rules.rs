@@ -2,6 +2,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::middleware::from_fn;
 use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::wire::error::ErrorBody;
 use ratchet_remote::langfuse::wire::evaluation_rule::{
     EvaluationRuleChange, EvaluationRuleRequest, EvaluationRuleView, RuleTarget,
 };
@@ -49,7 +50,10 @@ pub(super) async fn list(
     path = "/api/public/v2/evaluation-rules",
     tag = "EvaluationRules",
     request_body = EvaluationRuleRequest,
-    responses((status = 200, body = EvaluationRuleView))
+    responses(
+        (status = 200, body = EvaluationRuleView),
+        (status = 422, description = "No LLM connection leads to the model of an evaluator.", body = ErrorBody),
+    )
 )]
 pub(super) async fn create(
     State(app): State<App>,
@@ -95,7 +99,10 @@ pub(super) async fn show(
     tag = "EvaluationRules",
     params(("rule" = String, Path, description = "The rule's id.")),
     request_body = EvaluationRuleChange,
-    responses((status = 200, body = EvaluationRuleView))
+    responses(
+        (status = 200, body = EvaluationRuleView),
+        (status = 422, description = "No LLM connection leads to the model of an evaluator.", body = ErrorBody),
+    )
 )]
 pub(super) async fn change(
     State(app): State<App>,

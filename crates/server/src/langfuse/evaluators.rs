@@ -2,6 +2,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::middleware::from_fn;
 use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::wire::error::ErrorBody;
 use ratchet_remote::langfuse::wire::evaluation_rule::EvaluationRuleView;
 use ratchet_remote::langfuse::wire::evaluator::{
     EvaluationStatus, EvaluatorVersionView, EvaluatorView, KeptEvaluator, RuleAssignment,
@@ -55,7 +56,10 @@ pub(super) async fn list(
     path = "/api/public/v2/evaluators",
     tag = "Evaluators",
     request_body = EvaluatorRequest,
-    responses((status = 200, body = EvaluatorView))
+    responses(
+        (status = 200, body = EvaluatorView),
+        (status = 422, description = "No LLM connection leads to the model of an evaluator.", body = ErrorBody),
+    )
 )]
 pub(super) async fn create(
     State(app): State<App>,
@@ -99,7 +103,10 @@ pub(super) async fn show(
     tag = "Evaluators",
     params(("evaluator" = String, Path, description = "The evaluator's id.")),
     request_body = EvaluatorChange,
-    responses((status = 200, body = EvaluatorView))
+    responses(
+        (status = 200, body = EvaluatorView),
+        (status = 422, description = "No LLM connection leads to the model of an evaluator.", body = ErrorBody),
+    )
 )]
 pub(super) async fn change(
     State(app): State<App>,

@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::middleware::from_fn;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dataset::Deleted;
+use ratchet_remote::langfuse::wire::error::ErrorBody;
 use ratchet_remote::langfuse::wire::evaluation_rule::EvaluationRuleView;
 use ratchet_remote::langfuse::wire::evaluator::{
     EvaluatorKind, FlatEvaluatorView, KeptEvaluator, NestedOutput,
@@ -60,7 +61,10 @@ pub(super) async fn list(
     path = "/api/public/unstable/evaluators",
     tag = "Evaluators",
     request_body = FlatEvaluatorRequest,
-    responses((status = 200, body = FlatEvaluatorView))
+    responses(
+        (status = 200, body = FlatEvaluatorView),
+        (status = 422, description = "No LLM connection leads to the model of an evaluator.", body = ErrorBody),
+    )
 )]
 pub(super) async fn create(
     State(app): State<App>,

@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::middleware::from_fn;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dataset::Deleted;
+use ratchet_remote::langfuse::wire::error::ErrorBody;
 use ratchet_remote::langfuse::wire::evaluation_rule::{
     AssignmentReference, EvaluationRuleView, EvaluatorAssignment, EvaluatorReference,
     FlatRuleChange, FlatRuleRequest, FlatRuleView, NamedAssignment, NamedEvaluator,
@@ -56,7 +57,10 @@ pub(super) async fn list(
     path = "/api/public/unstable/evaluation-rules",
     tag = "EvaluationRules",
     request_body = FlatRuleRequest,
-    responses((status = 200, body = FlatRuleView))
+    responses(
+        (status = 200, body = FlatRuleView),
+        (status = 422, description = "No LLM connection leads to the model of an evaluator.", body = ErrorBody),
+    )
 )]
 pub(super) async fn create(
     State(app): State<App>,
@@ -104,7 +108,10 @@ pub(super) async fn show(
     tag = "EvaluationRules",
     params(("rule" = String, Path, description = "The rule's id.")),
     request_body = FlatRuleChange,
-    responses((status = 200, body = FlatRuleView))
+    responses(
+        (status = 200, body = FlatRuleView),
+        (status = 422, description = "No LLM connection leads to the model of an evaluator.", body = ErrorBody),
+    )
 )]
 pub(super) async fn change(
     State(app): State<App>,

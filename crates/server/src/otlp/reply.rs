@@ -78,6 +78,7 @@ pub(crate) fn code(error: &ApiError) -> Code {
         ApiError::MethodNotAllowed(_) | ApiError::UnsupportedMediaType(_) => Code::Unimplemented,
         ApiError::TooSlow(_) => Code::DeadlineExceeded,
         ApiError::Conflict(_) => Code::AlreadyExists,
+        ApiError::Unprocessable(_) => Code::FailedPrecondition,
         ApiError::TooLarge(_) | ApiError::TooManyRequests { .. } => Code::ResourceExhausted,
         ApiError::Unavailable { .. } => Code::Unavailable,
         ApiError::Internal(_) => Code::Internal,

@@ -2,6 +2,7 @@ use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 
 use super::Catalog;
+use super::llm_connection::{self, LlmConnection};
 use super::sql::{Listing, Row, Tx, Value};
 use crate::project::ProjectId;
 use crate::query::{Page, Paging};
@@ -175,6 +176,14 @@ impl Documents<'_> {
             0 => Err(StoreError::NotFound(format!("{} {id}", kind.as_str()))),
             _ => Ok(()),
         }
+    }
+
+    /// Returns the project's connection to a provider of models, which documents may name.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub fn llm_connection(&self, provider: &str) -> StoreResult<Option<LlmConnection>> {
+        llm_connection::by_provider(self.tx, self.project, provider)
     }
 
     fn of_kind(&self, kind: DocumentKind) -> [Value; 2] {

@@ -7,7 +7,7 @@ use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::Catalog;
-use super::sql::{FromColumn, Listing, Row, Value};
+use super::sql::{FromColumn, Listing, Row, Tx, Value};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::secrets::Secrets;
@@ -38,6 +38,13 @@ pub struct LlmConnection {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+}
+
+impl LlmConnection {
+    /// Whether it may lead to a model. Which ones a provider usually has, only the provider knows.
+    pub fn may_have(&self, model: &str) -> bool {
+        self.has_default_models || self.custom_models.iter().any(|known| known == model)
+    }
 }
 
 /// A connection to be kept, secrets included.
@@ -135,10 +142,7 @@ impl Catalog {
                     now.into(),
                 ],
             )?;
-            let sql = format!(
-                "SELECT {COLUMNS} FROM llm_connection WHERE project = $1 AND provider = $2"
-            );
-            let kept = tx.one(&sql, &[(&project).into(), (&new.provider).into()], read)?;
+            let kept = by_provider(tx, &project, &new.provider)?;
             kept.ok_or_else(|| StoreError::NotFound(format!("connection {}", new.provider)))
         })
         .await
@@ -188,6 +192,15 @@ impl Catalog {
         })
         .await
     }
+}
+
+pub(super) fn by_provider(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    provider: &str,
+) -> StoreResult<Option<LlmConnection>> {
+    let sql = format!("SELECT {COLUMNS} FROM llm_connection WHERE project = $1 AND provider = $2");
+    tx.one(&sql, &[project.into(), provider.into()], read)
 }
 
 /// What a secret is sealed for: moved to another row, it does not open.

@@ -71,12 +71,13 @@ pub enum JudgeRole {
     Assistant,
 }
 
-/// Which model judges.
+/// Which model judges. The project must have an LLM connection that leads to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct JudgeModel {
-    /// One of the project's LLM connections.
+    /// The provider of one of the project's LLM connections.
     pub provider: String,
-    /// A model there.
+    /// A model there. It is checked only if the connection has no models but its custom ones:
+    /// which others there are, only the provider knows.
     pub model: String,
 }
 

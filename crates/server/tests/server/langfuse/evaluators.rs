@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use ratchet_store::catalog::Role;
 use serde_json::{Value, json};
 
 use super::isolation::{OTHER, with_another_project};
@@ -8,6 +9,7 @@ use crate::harness::{Reply, TestServer};
 
 const EVALUATORS: &str = "/api/public/v2/evaluators";
 const RULES: &str = "/api/public/v2/evaluation-rules";
+const CONNECTIONS: &str = "/api/public/llm-connections";
 const FLAT_EVALUATORS: &str = "/api/public/unstable/evaluators";
 const FLAT_RULES: &str = "/api/public/unstable/evaluation-rules";
 
@@ -97,6 +99,33 @@ async fn lists_go_on_behind_a_cursor() {
         let reply = server.get(&format!("{EVALUATORS}?cursor={cursor}")).send().await;
         reply.check(400, "not one of ours");
     }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_judge_needs_a_connection_to_its_model() {
+    let server = TestServer::start().await;
+    let mut body = judge();
+    body["modelConfig"] = json!({"provider": "acme", "model": "large"});
+    let none = send(&server, "POST", EVALUATORS, body.clone()).await;
+    none.check(422, "the project has no LLM connection acme");
+    none.check(422, r#""code":"evaluator_preflight_failed""#);
+    let connection = json!({"provider": "acme", "adapter": "openai", "secretKey": "secret",
+                            "customModels": ["small"], "withDefaultModels": false});
+    let put = server.request("PUT", CONNECTIONS).key(Role::Owner).json(connection.to_string());
+    let connection = put.send().await.check(200, "").json();
+    send(&server, "POST", EVALUATORS, body.clone()).await.check(422, "acme has no model large");
+    body["modelConfig"]["model"] = json!("small");
+    let evaluator = made(&server, EVALUATORS, body).await;
+    assert_eq!(evaluator["modelConfig"]["provider"], "acme");
+
+    let mut rule = json!({"name": "r", "enabled": false,
+                          "evaluatorAssignments": [{"evaluatorId": evaluator["id"]}]});
+    let delete = server.request("DELETE", &at(CONNECTIONS, &connection)).key(Role::Owner);
+    delete.send().await.check(200, "");
+    made(&server, RULES, rule.clone()).await;
+    rule["enabled"] = json!(true);
+    send(&server, "POST", RULES, rule).await.check(422, "no LLM connection acme");
     server.stop().await;
 }
 
