@@ -37,6 +37,8 @@ mod comment;
 mod dataset;
 /// One such case.
 mod dataset_item;
+/// Whether a case fits what its dataset asks of it.
+mod dataset_check;
 /// What models are called and cost.
 pub(crate) mod model;
 /// How models are reached.
@@ -119,4 +121,9 @@ impl Catalog {
             Engine::Embedded(db) => db.transact(work).await,
         }
     }
+}
+
+/// Does long work that needs no database, beside the async runtime.
+async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> StoreResult<T> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| StoreError::Closing)
 }

@@ -1,16 +1,13 @@
-use ratchet_core::json_schema::Schema;
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
-use super::Catalog;
+use super::dataset_check::{Unchecked, Verdicts};
 use super::sql::{Listing, Row, Tx};
+use super::{Catalog, beside};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
-
-/// How many items that do not fit a new schema an error names.
-const MAX_TOLD: usize = 5;
 
 /// Cases to try an agent on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,17 +87,15 @@ impl Catalog {
         new: NewDataset,
         now: Timestamp,
     ) -> StoreResult<Dataset> {
-        self.transact(move |tx| {
-            let known = by_name(tx, &project, &new.name)?;
-            let before = known.as_ref().map(|known| known.schemas.clone()).unwrap_or_default();
-            let dataset = changed(known, new, now);
-            if dataset.schemas != before {
-                check_items(tx, &project, &dataset)?;
+        let mut verdicts = Verdicts::default();
+        loop {
+            let (project, new) = (project.clone(), new.clone());
+            let work = move |tx: &Tx<'_>| write_checked(tx, &project, (new, now), verdicts);
+            match self.transact(work).await? {
+                Saving::Done(dataset) => return Ok(dataset),
+                Saving::Open(unchecked) => verdicts = beside(|| unchecked.check()).await??,
             }
-            write(tx, &project, &dataset)?;
-            Ok(dataset)
-        })
-        .await
+        }
     }
 
     /// Returns datasets, newest first.
@@ -189,6 +184,32 @@ fn changed(known: Option<Dataset>, new: NewDataset, now: Timestamp) -> Dataset {
     }
 }
 
+/// How far saving a dataset came.
+enum Saving {
+    /// It is written.
+    Done(Dataset),
+    /// These of its items must be checked first.
+    Open(Unchecked),
+}
+
+fn write_checked(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    (new, now): (NewDataset, Timestamp),
+    verdicts: Verdicts,
+) -> StoreResult<Saving> {
+    let known = by_name(tx, project, &new.name)?;
+    let before = known.as_ref().map(|known| known.schemas.clone()).unwrap_or_default();
+    let dataset = changed(known, new, now);
+    if dataset.schemas != before
+        && let Some(unchecked) = verdicts.missing(tx, project, &dataset)?
+    {
+        return Ok(Saving::Open(unchecked));
+    }
+    write(tx, project, &dataset)?;
+    Ok(Saving::Done(dataset))
+}
+
 fn write(tx: &Tx<'_>, project: &ProjectId, dataset: &Dataset) -> StoreResult<()> {
     let Dataset { id, name, created_at, updated_at, .. } = dataset;
     let Schemas { input, expected_output } = &dataset.schemas;
@@ -213,68 +234,4 @@ fn write(tx: &Tx<'_>, project: &ProjectId, dataset: &Dataset) -> StoreResult<()>
         ],
     )?;
     Ok(())
-}
-
-/// Refuses schemas that items do not fit.
-fn check_items(tx: &Tx<'_>, project: &ProjectId, dataset: &Dataset) -> StoreResult<()> {
-    let checks = Checks::new(&dataset.schemas)?;
-    let sql = "SELECT id, input, expected_output FROM dataset_item \
-               WHERE project = $1 AND dataset = $2 AND valid_to IS NULL ORDER BY created_at, id";
-    let told = tx.rows(sql, &[project.into(), (&dataset.id).into()], |row| {
-        let (id, input, output): (String, Option<Json>, Option<Json>) =
-            (row.get(0)?, row.get(1)?, row.get(2)?);
-        let problem = checks.problem(input.as_ref(), output.as_ref());
-        Ok(problem.map(|problem| format!("item {id}: {problem}")))
-    })?;
-    let told: Vec<String> = told.into_iter().flatten().collect();
-    if told.is_empty() {
-        return Ok(());
-    }
-    let some: Vec<&str> = told.iter().take(MAX_TOLD).map(String::as_str).collect();
-    Err(StoreError::BadQuery(format!(
-        "{} items of the dataset do not fit the schema: {}",
-        told.len(),
-        some.join("; ")
-    )))
-}
-
-/// The schemas of a dataset, ready to check items.
-pub(super) struct Checks {
-    input: Option<Schema>,
-    expected_output: Option<Schema>,
-}
-
-impl Checks {
-    pub(super) fn new(schemas: &Schemas) -> StoreResult<Self> {
-        let read = |field: &str, json: &Option<Json>| {
-            let schema = json.as_ref().map(Schema::read).transpose();
-            schema.map_err(|why| StoreError::BadQuery(format!("{field}: {why}")))
-        };
-        Ok(Self {
-            input: read("inputSchema", &schemas.input)?,
-            expected_output: read("expectedOutputSchema", &schemas.expected_output)?,
-        })
-    }
-
-    /// What keeps an item from fitting.
-    pub(super) fn problem(
-        &self,
-        input: Option<&Json>,
-        expected_output: Option<&Json>,
-    ) -> Option<String> {
-        let sides = [("input", &self.input, input)].into_iter().chain([(
-            "expectedOutput",
-            &self.expected_output,
-            expected_output,
-        )]);
-        let told: Vec<String> = sides
-            .filter_map(|(field, schema, json)| {
-                let json = json.map_or("null", Json::as_str);
-                let value = serde_json::from_str(json).unwrap_or_default();
-                let why = schema.as_ref()?.check(&value).err()?;
-                Some(format!("{field} does not fit the dataset's schema: {why}"))
-            })
-            .collect();
-        (!told.is_empty()).then(|| told.join("; "))
-    }
 }

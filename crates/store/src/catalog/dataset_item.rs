@@ -3,9 +3,10 @@ use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
-use super::Catalog;
-use super::dataset::{self, Checks, Dataset};
+use super::dataset::{self, Dataset, Schemas};
+use super::dataset_check::{Sides, check};
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
+use super::{Catalog, beside};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -107,29 +108,19 @@ impl Catalog {
         new: NewDatasetItem,
         now: Timestamp,
     ) -> StoreResult<DatasetItem> {
-        self.transact(move |tx| {
-            let dataset = dataset::by_name(tx, &project, &new.dataset_name)?;
-            let dataset = dataset.ok_or_else(|| dataset::missing(&new.dataset_name))?;
-            let known = match &new.id {
-                Some(id) => find(tx, &project, id, None)?,
-                None => None,
-            };
-            if let Some(known) = known.as_ref().filter(|known| known.dataset != dataset.id) {
-                let what = format!("an item with id {} in another dataset", known.id);
-                return Err(StoreError::Exists(what));
+        let new = NewDatasetItem { id: Some(new.id.unwrap_or_else(random_id)), ..new };
+        let mut checked: Option<(Schemas, Sides)> = None;
+        loop {
+            let (project, new) = (project.clone(), new.clone());
+            let work = move |tx: &Tx<'_>| write_checked(tx, &project, (new, now), checked.as_ref());
+            checked = match self.transact(work).await? {
+                Saving::Done(item) => return Ok(item),
+                Saving::Open(schemas, sides) => {
+                    let work = move || check(&schemas, &sides).map(|()| (schemas, sides));
+                    Some(beside(work).await??)
+                }
             }
-            let item = changed(tx, &project, (&dataset, known), (new, now))?;
-            let checks = Checks::new(&dataset.schemas)?;
-            if let Some(problem) =
-                checks.problem(item.input.as_ref(), item.expected_output.as_ref())
-            {
-                return Err(StoreError::BadQuery(problem));
-            }
-            end_version(tx, &project, (&item.id, item.valid_from))?;
-            insert(tx, &project, &item)?;
-            Ok(item)
-        })
-        .await
+        }
     }
 
     /// Returns an item as it is, or as it was.
@@ -194,6 +185,43 @@ impl Catalog {
     }
 }
 
+/// How far saving an item came.
+enum Saving {
+    /// It is written.
+    Done(DatasetItem),
+    /// These must be checked first.
+    Open(Schemas, Sides),
+}
+
+fn write_checked(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    (new, now): (NewDatasetItem, Timestamp),
+    checked: Option<&(Schemas, Sides)>,
+) -> StoreResult<Saving> {
+    let dataset = dataset::by_name(tx, project, &new.dataset_name)?;
+    let dataset = dataset.ok_or_else(|| dataset::missing(&new.dataset_name))?;
+    let known = match &new.id {
+        Some(id) => find(tx, project, id, None)?,
+        None => None,
+    };
+    if let Some(known) = known.as_ref().filter(|known| known.dataset != dataset.id) {
+        let what = format!("an item with id {} in another dataset", known.id);
+        return Err(StoreError::Exists(what));
+    }
+    let item = changed(tx, project, (&dataset, known), (new, now))?;
+    if dataset.schemas != Schemas::default() {
+        let (input, expected_output) = (item.input.clone(), item.expected_output.clone());
+        let open = (dataset.schemas, Sides { input, expected_output });
+        if checked != Some(&open) {
+            return Ok(Saving::Open(open.0, open.1));
+        }
+    }
+    end_version(tx, project, (&item.id, item.valid_from))?;
+    insert(tx, project, &item)?;
+    Ok(Saving::Done(item))
+}
+
 /// The condition that a version holds, now or then.
 fn valid(as_of: Option<Timestamp>, values: &mut Vec<Value>) -> String {
     let Some(as_of) = as_of else { return " AND i.valid_to IS NULL".to_owned() };
@@ -221,7 +249,7 @@ fn changed(
     (dataset, known): (&Dataset, Option<DatasetItem>),
     (new, now): (NewDatasetItem, Timestamp),
 ) -> StoreResult<DatasetItem> {
-    let id = new.id.unwrap_or_else(|| Uuid::new_v4().to_string());
+    let id = new.id.unwrap_or_else(random_id);
     // An item that was deleted may come again; its versions must not overlap.
     let sql = "SELECT MAX(COALESCE(valid_to, valid_from)) FROM dataset_item \
                WHERE project = $1 AND id = $2";
@@ -251,6 +279,10 @@ fn changed(
         valid_from,
         ..item
     })
+}
+
+fn random_id() -> String {
+    Uuid::new_v4().to_string()
 }
 
 /// A moment that SDKs can tell from the last: they know milliseconds.

@@ -124,6 +124,38 @@ async fn every_change_of_an_evaluator_or_a_rule_stays() {
 }
 
 #[tokio::test]
+async fn no_item_slips_past_a_schema_that_comes_with_it() {
+    let server = TestServer::start().await;
+    for round in 1..=ROUNDS {
+        let name = format!("d{round}");
+        let datasets = "/api/public/v2/datasets";
+        made(&server, datasets, &json!({"name": name})).await;
+        let schema = json!({"name": name, "inputSchema": {"type": "number"}}).to_string();
+        let item = json!({"datasetName": name, "input": "no number"}).to_string();
+        let mut sending = JoinSet::new();
+        for place in 0..8 {
+            let items = server.post("/api/public/dataset-items").json(item.clone());
+            sending.spawn(items.send());
+            if place == round % 4 {
+                sending.spawn(server.post(datasets).json(schema.clone()).send());
+            }
+        }
+        while let Some(reply) = sending.join_next().await {
+            let reply = reply.unwrap();
+            if reply.status != 200 {
+                reply.check(400, "fit the");
+            }
+        }
+        let dataset = read(&server, &format!("{datasets}/{name}")).await;
+        let items = read(&server, &format!("/api/public/dataset-items?datasetName={name}")).await;
+        let is_strict = dataset["inputSchema"].is_object();
+        let has_items = items["meta"]["totalItems"] != 0;
+        assert_ne!(is_strict, has_items, "round {round}: one of the two was refused");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn a_refused_change_leaves_everything_as_it_was() {
     let server = TestServer::start().await;
     let dashboards = "/api/public/unstable/dashboards";

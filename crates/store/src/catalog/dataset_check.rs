@@ -1,0 +1,164 @@
+//! Whether items fit what their dataset asks of them.
+//!
+//! A check takes as long as a client's schema and items make it, and everyone waits while a
+//! transaction of the catalog is open. So items are checked between transactions, never inside
+//! one. The transaction that writes looks whether what it is about to write is what was checked;
+//! if somebody changed it meanwhile, it is checked again.
+
+use std::collections::BTreeMap;
+
+use ratchet_core::json_schema::Schema;
+use ratchet_core::payload::Json;
+use ratchet_core::time::Timestamp;
+
+use super::dataset::{Dataset, Schemas};
+use super::sql::Tx;
+use crate::project::ProjectId;
+use crate::{StoreError, StoreResult};
+
+/// How many items that do not fit a new schema an error names.
+const MAX_TOLD: usize = 5;
+/// How many items are read in one transaction to be checked.
+const ITEMS_AT_ONCE: usize = 200;
+
+/// What an item has that schemas speak of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sides {
+    pub(super) input: Option<Json>,
+    pub(super) expected_output: Option<Json>,
+}
+
+/// One version of an item: its id, and since when it is as it is.
+type Version = (String, Timestamp);
+
+/// Which items were checked against which schemas, and what keeps each from fitting.
+#[derive(Debug, Default)]
+pub(super) struct Verdicts {
+    schemas: Schemas,
+    of: BTreeMap<Version, Option<String>>,
+}
+
+/// Items that have no verdict yet.
+#[derive(Debug)]
+pub(super) struct Unchecked {
+    before: Verdicts,
+    items: Vec<(Version, Sides)>,
+}
+
+impl Verdicts {
+    /// Returns items of a dataset that must be checked before its schemas may be written, if any.
+    ///
+    /// # Errors
+    /// Fails if all are checked and some do not fit.
+    pub(super) fn missing(
+        mut self,
+        tx: &Tx<'_>,
+        project: &ProjectId,
+        dataset: &Dataset,
+    ) -> StoreResult<Option<Unchecked>> {
+        if self.schemas != dataset.schemas {
+            self = Self { schemas: dataset.schemas.clone(), of: BTreeMap::new() };
+        }
+        let sql = "SELECT id, valid_from FROM dataset_item \
+                   WHERE project = $1 AND dataset = $2 AND valid_to IS NULL \
+                   ORDER BY created_at, id";
+        let values = [project.into(), (&dataset.id).into()];
+        let current = tx.rows(sql, &values, |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let open = current.iter().filter(|version| !self.of.contains_key(*version));
+        let open: Vec<&Version> = open.take(ITEMS_AT_ONCE).collect();
+        if open.is_empty() {
+            return self.all_fit(&current).map(|()| None);
+        }
+        let items =
+            open.into_iter().map(|version| Ok((version.clone(), sides(tx, project, version)?)));
+        let items = items.collect::<StoreResult<_>>()?;
+        Ok(Some(Unchecked { before: self, items }))
+    }
+
+    fn all_fit(&self, current: &[Version]) -> StoreResult<()> {
+        let told = current.iter().filter_map(|version| {
+            let problem = self.of.get(version)?.as_ref()?;
+            Some(format!("item {}: {problem}", version.0))
+        });
+        let told: Vec<String> = told.collect();
+        if told.is_empty() {
+            return Ok(());
+        }
+        let some: Vec<&str> = told.iter().take(MAX_TOLD).map(String::as_str).collect();
+        Err(StoreError::BadQuery(format!(
+            "{} items of the dataset do not fit the schema: {}",
+            told.len(),
+            some.join("; ")
+        )))
+    }
+}
+
+impl Unchecked {
+    /// Checks the items, which may take long.
+    ///
+    /// # Errors
+    /// Fails if the schemas are none.
+    pub(super) fn check(self) -> StoreResult<Verdicts> {
+        let mut verdicts = self.before;
+        let checks = Checks::new(&verdicts.schemas)?;
+        let checked =
+            self.items.into_iter().map(|(version, sides)| (version, checks.problem(&sides)));
+        verdicts.of.extend(checked);
+        Ok(verdicts)
+    }
+}
+
+fn sides(tx: &Tx<'_>, project: &ProjectId, (id, valid_from): &Version) -> StoreResult<Sides> {
+    let sql = "SELECT input, expected_output FROM dataset_item \
+               WHERE project = $1 AND id = $2 AND valid_from = $3";
+    let values = [project.into(), id.into(), (*valid_from).into()];
+    let read =
+        tx.one(sql, &values, |row| Ok(Sides { input: row.get(0)?, expected_output: row.get(1)? }))?;
+    Ok(read.unwrap_or_default())
+}
+
+/// Checks one item, which may take long.
+///
+/// # Errors
+/// Says why it does not fit.
+pub(super) fn check(schemas: &Schemas, sides: &Sides) -> StoreResult<()> {
+    match Checks::new(schemas)?.problem(sides) {
+        Some(problem) => Err(StoreError::BadQuery(problem)),
+        None => Ok(()),
+    }
+}
+
+/// The schemas of a dataset, ready to check items.
+struct Checks {
+    input: Option<Schema>,
+    expected_output: Option<Schema>,
+}
+
+impl Checks {
+    fn new(schemas: &Schemas) -> StoreResult<Self> {
+        let read = |field: &str, json: &Option<Json>| {
+            let schema = json.as_ref().map(Schema::read).transpose();
+            schema.map_err(|why| StoreError::BadQuery(format!("{field}: {why}")))
+        };
+        Ok(Self {
+            input: read("inputSchema", &schemas.input)?,
+            expected_output: read("expectedOutputSchema", &schemas.expected_output)?,
+        })
+    }
+
+    /// What keeps an item from fitting.
+    fn problem(&self, Sides { input, expected_output }: &Sides) -> Option<String> {
+        let sides = [
+            ("input", &self.input, input),
+            ("expectedOutput", &self.expected_output, expected_output),
+        ];
+        let told = sides.into_iter().filter_map(|(field, schema, json)| {
+            let json = json.as_ref().map_or("null", Json::as_str);
+            let value = serde_json::from_str(json).unwrap_or_default();
+            let why = schema.as_ref()?.check(&value).err()?;
+            Some(format!("{field} does not fit the dataset's schema: {why}"))
+        });
+        let told: Vec<String> = told.collect();
+        (!told.is_empty()).then(|| told.join("; "))
+    }
+}
