@@ -27,6 +27,8 @@ pub mod http;
 pub mod hurry;
 /// A proxy that says no where it is told to.
 pub mod proxy;
+/// TLS before a real server.
+pub mod tls;
 /// Real processes on free ports.
 pub mod process;
 /// Small disks that can be filled.

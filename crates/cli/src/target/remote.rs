@@ -1,7 +1,8 @@
 use anyhow::{Context, anyhow, bail, ensure};
 use ratchet_core::secret::Secret;
 use ratchet_remote::http;
-use reqwest::{Client, Method, RequestBuilder, Response, Url};
+use reqwest::header::{HeaderValue, LOCATION};
+use reqwest::{Client, Method, RequestBuilder, Response, Url, redirect};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -29,17 +30,19 @@ impl Remote {
             format!("--server {url} is no address such as http://127.0.0.1:3000")
         })?;
         ensure!(
-            base.scheme() == "http",
-            "--server {url}: only http:// is spoken here; for another machine use a tunnel such as \
-             `ssh -L 3000:127.0.0.1:3000 HOST` and --server http://127.0.0.1:3000"
+            ["http", "https"].contains(&base.scheme()),
+            "--server {url} begins with neither https:// nor http://"
         );
         let (Some(public_key), Some(secret_key)) =
             (credentials.public_key.clone(), credentials.secret_key.clone())
         else {
             bail!("--server needs an owner's key in RATCHET_PUBLIC_KEY and RATCHET_SECRET_KEY");
         };
-        // Talks to the address that was named, whatever proxy the environment suggests.
-        let client = http::on_this_machine().build().context("cannot start an HTTP client")?;
+        let client = http::toward(&base)
+            // A redirected request would arrive without its key, or as another method.
+            .redirect(redirect::Policy::none())
+            .build()
+            .context("cannot start an HTTP client; are this machine's certificates readable?")?;
         Ok(Self { client, base, public_key, secret_key })
     }
 
@@ -87,18 +90,28 @@ impl Remote {
     }
 
     async fn send(&self, request: RequestBuilder) -> anyhow::Result<Response> {
-        let response = request
-            .send()
-            .await
-            .with_context(|| format!("cannot reach {}; is the server running?", self.base))?;
+        let response = request.send().await.map_err(|error| self.unreached(error))?;
         let status = response.status();
         if status.is_success() {
             return Ok(response);
+        }
+        if let Some(Ok(place)) = response.headers().get(LOCATION).map(HeaderValue::to_str) {
+            bail!("{} moved to {place}; use that address", self.base);
         }
         let refusal = response.json::<Refusal>().await.map(|refusal| refusal.message);
         let why =
             refusal.unwrap_or_else(|_| "it is not a ratchet server, or an old one".to_owned());
         bail!("{} refused ({}): {why}", self.base, status.as_u16())
+    }
+
+    fn unreached(&self, error: reqwest::Error) -> anyhow::Error {
+        match http::distrust(&error) {
+            Some(distrust) => {
+                anyhow!(distrust).context(format!("nothing was sent to {}", self.base))
+            }
+            None => anyhow!(error)
+                .context(format!("cannot reach {}; is the server running?", self.base)),
+        }
     }
 }
 

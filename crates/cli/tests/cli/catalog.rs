@@ -134,7 +134,7 @@ fn a_server_that_is_not_there_is_told() {
         "{message}"
     );
     assert!(fails(launch("nonsense"), 1).contains("is no address"));
-    assert!(fails(launch("https://example.com"), 1).contains("only http:// is spoken here"));
+    assert!(fails(launch("ftp://127.0.0.1"), 1).contains("neither https:// nor http://"));
 }
 
 fn check_settled(at: &At<'_>) {

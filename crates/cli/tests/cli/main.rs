@@ -11,6 +11,8 @@ mod serve;
 mod demo;
 /// Projects and keys, on a folder and on a server.
 mod catalog;
+/// Servers that are asked over TLS.
+mod tls;
 /// What other programs have kept.
 mod import;
 /// Copies of the data, and back.

@@ -57,7 +57,7 @@ use self::retry::{RetryRule, Trouble, asked_wait};
 use self::route::Routes;
 use super::wire::error::{ErrorBody, Issue};
 use super::wire::read::read;
-use crate::http;
+use crate::http::{self, Distrust};
 
 pub use error::ClientError;
 pub use observations::ObservationsAsked;
@@ -119,6 +119,7 @@ struct Inner {
 /// One attempt that came to nothing.
 enum Failure {
     Transport(reqwest::Error),
+    Distrusted(Distrust),
     Status { code: u16, asked: Option<Duration>, message: String },
     TooLong,
 }
@@ -130,12 +131,7 @@ impl LangfuseClient {
     /// Fails on an address that is none, and if this machine's certificates cannot be read.
     pub fn new(access: Access, manners: Manners, pace: Box<dyn Pace>) -> Result<Self, ClientError> {
         let base = address(&access.url)?;
-        let builder = match (base.scheme(), is_loopback(&base)) {
-            ("http", true) => http::on_this_machine(),
-            (_, true) => http::anywhere().no_proxy(),
-            (_, false) => http::anywhere(),
-        };
-        let http = builder
+        let http = http::toward(&base)
             .timeout(manners.timeout)
             // A redirected POST would arrive as a GET.
             .redirect(redirect::Policy::none())
@@ -204,7 +200,7 @@ impl Inner {
         if let Some(body) = &ask.body {
             request = request.header("content-type", "application/json").body(body.clone());
         }
-        let answer = request.send().await.map_err(Failure::Transport)?;
+        let answer = request.send().await.map_err(Failure::of)?;
         let status = answer.status();
         let asked = answer.headers().get(RETRY_AFTER).and_then(|header| header.to_str().ok());
         let asked = asked.and_then(|header| asked_wait(header, self.pace.now()));
@@ -237,6 +233,7 @@ impl Inner {
             Failure::Transport(cause) => {
                 ClientError::Silent { request, attempts, cause: cause.without_url() }
             }
+            Failure::Distrusted(cause) => ClientError::Distrusted { request, cause },
             Failure::Status { code, asked: Some(wait), .. }
                 if wait > self.manners.retry.longest_asked =>
             {
@@ -251,6 +248,13 @@ impl Inner {
 }
 
 impl Failure {
+    fn of(error: reqwest::Error) -> Self {
+        match http::distrust(&error) {
+            Some(cause) => Self::Distrusted(cause),
+            None => Self::Transport(error),
+        }
+    }
+
     /// What the retry rule needs to know; `None` where asking again is no use.
     fn trouble(&self) -> Option<Trouble> {
         match self {
@@ -259,7 +263,7 @@ impl Failure {
             Self::Status { code, asked, .. } => {
                 Some(Trouble::Status { code: *code, asked: *asked })
             }
-            Self::TooLong => None,
+            Self::Distrusted(_) | Self::TooLong => None,
         }
     }
 }
@@ -278,12 +282,6 @@ fn address(text: &str) -> Result<Url, ClientError> {
         return Err(refuse("keys do not belong into an address"));
     }
     Ok(url)
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    let is_loopback = |address: std::net::IpAddr| address.is_loopback();
-    host == "localhost" || host.parse().is_ok_and(is_loopback)
 }
 
 /// How much of an answer that is no error of Langfuse's is repeated.

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use crate::http::Distrust;
 use crate::langfuse::wire::error::Issue;
 
 /// Why a server could not be asked. Each names the request and what to do.
@@ -26,6 +27,15 @@ pub enum ClientError {
         /// What happened the last time.
         #[source]
         cause: reqwest::Error,
+    },
+    /// The server could not show that it is the right one.
+    #[error("{request} was not sent")]
+    Distrusted {
+        /// What was to be asked.
+        request: String,
+        /// What TLS found, and what to do.
+        #[source]
+        cause: Distrust,
     },
     /// The server said no.
     #[error("{request} was refused with {status}: {message}; {advice}")]
