@@ -57,6 +57,8 @@ mod comments;
 mod datasets;
 /// Dataset items.
 mod dataset_items;
+/// Datasets in an older form.
+mod datasets_v1;
 /// Runs over datasets.
 mod dataset_runs;
 /// Experiments.
@@ -116,6 +118,7 @@ pub fn routes() -> OpenApiRouter<App> {
         .merge(feedback::routes())
         .merge(prompts::routes())
         .merge(datasets::routes())
+        .merge(datasets_v1::routes())
         .merge(dataset_items::routes())
         .merge(dataset_runs::routes())
         .merge(experiments::routes())

@@ -74,10 +74,21 @@ pub(super) async fn create(
     Member(caller): Member,
     Sent(sent): Sent<CreateDataset>,
 ) -> ApiResult<Json<DatasetView>> {
+    Ok(Json(save(&app, &caller.project, sent).await?))
+}
+
+/// Makes a dataset, or changes the one of its name.
+///
+/// # Errors
+/// Fails if what was sent makes no sense, or if items that are there do not fit a new schema.
+pub(super) async fn save(
+    app: &App,
+    project: &ProjectId,
+    sent: CreateDataset,
+) -> ApiResult<DatasetView> {
     let new = read_new(sent)?;
-    let project = caller.project.clone();
-    let dataset = app.store.catalog.save_dataset(project, new, app.clock.now()).await?;
-    Ok(Json(view(dataset, &caller.project)))
+    let dataset = app.store.catalog.save_dataset(project.clone(), new, app.clock.now()).await?;
+    Ok(view(dataset, project))
 }
 
 /// The dataset of a name.
@@ -128,7 +139,8 @@ fn refused(field: &str, why: String) -> ApiError {
     ApiError::InvalidFields(vec![Issue::at(field, why)])
 }
 
-fn view(dataset: Dataset, project: &ProjectId) -> DatasetView {
+/// A dataset as clients see it.
+pub(super) fn view(dataset: Dataset, project: &ProjectId) -> DatasetView {
     DatasetView {
         id: dataset.id,
         name: dataset.name,

@@ -165,6 +165,24 @@ impl Catalog {
         .await
     }
 
+    /// Returns the ids of a dataset's items, newest first.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn dataset_item_ids(
+        &self,
+        project: ProjectId,
+        dataset: String,
+    ) -> StoreResult<Vec<String>> {
+        let sql = "SELECT id FROM dataset_item WHERE project = $1 AND dataset = $2 AND \
+                   status = $3 AND valid_to IS NULL ORDER BY created_at DESC, id";
+        self.transact(move |tx| {
+            let values = [(&project).into(), (&dataset).into(), DatasetStatus::Active.into()];
+            tx.rows(sql, &values, |row| row.get(0))
+        })
+        .await
+    }
+
     /// Ends an item. What it was can still be read as of earlier times.
     ///
     /// # Errors

@@ -58,6 +58,26 @@ pub struct DatasetView {
     pub updated_at: Time,
 }
 
+/// A dataset with what is in it by name, as the first version of the API shows it.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct DatasetWithNames {
+    /// The dataset.
+    #[serde(flatten)]
+    pub dataset: DatasetView,
+    /// What is in it.
+    #[serde(flatten)]
+    pub content: DatasetNames,
+}
+
+/// What is in a dataset, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+pub struct DatasetNames {
+    /// The ids of its items, newest first; archived ones are left out.
+    pub items: Vec<String>,
+    /// The names of the runs over it, newest first.
+    pub runs: Vec<String>,
+}
+
 /// A dataset item, as sent. What is left out or null stays as it was.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

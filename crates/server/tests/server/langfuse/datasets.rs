@@ -67,6 +67,38 @@ async fn a_dataset_is_made_once_and_changed_by_name() {
 }
 
 #[tokio::test]
+async fn the_first_version_names_what_is_in_a_dataset() {
+    let server = TestServer::start().await;
+    let v1 = "/api/public/datasets";
+    let made: Value = post(&server, v1, json!({"name": "trips"})).await.check(200, "").json();
+    assert_eq!((&made["items"], &made["runs"]), (&json!([]), &json!([])));
+    for id in ["i1", "i2", "i3"] {
+        item(&server, json!({"datasetName": "trips", "id": id})).await;
+    }
+    item(&server, json!({"datasetName": "trips", "id": "i1", "input": "changed"})).await;
+    item(&server, json!({"datasetName": "trips", "id": "i3", "status": "ARCHIVED"})).await;
+    for run in ["first", "second"] {
+        let tried = json!({"runName": run, "datasetItemId": "i1", "traceId": "t"});
+        post(&server, "/api/public/dataset-run-items", tried).await.check(200, "");
+    }
+    dataset(&server, json!({"name": "empty"})).await;
+    let page = read(&server, v1).await;
+    assert_eq!(page["meta"], json!({"page": 1, "limit": 50, "totalItems": 2, "totalPages": 1}));
+    assert_eq!(
+        (&page["data"][0]["name"], &page["data"][0]["items"]),
+        (&json!("empty"), &json!([]))
+    );
+    let mut trips = read(&server, &format!("{DATASETS}/trips")).await;
+    trips["items"] = json!(["i2", "i1"]);
+    trips["runs"] = json!(["second", "first"]);
+    assert_eq!(page["data"][1], trips);
+    let again: Value = post(&server, v1, json!({"name": "trips"})).await.check(200, "").json();
+    assert_eq!(again["items"], trips["items"]);
+    post(&server, v1, json!({"name": ""})).await.check(400, r#""path":["name"]"#);
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn an_item_is_made_once_and_changed_by_id() {
     let server = TestServer::start().await;
     let set = dataset(&server, json!({"name": "trips"})).await;
