@@ -87,14 +87,32 @@ function bodies(doc, content) {
   ]);
 }
 
+const WAYS = { basic: "both halves of a key (Basic)", publicKey: "the public half of a key (Bearer)" };
+
 function access(operation) {
   const ways = (operation.security ?? []).flatMap((way) => Object.keys(way));
-  return ways.length === 0 ? "no key needed" : `key: ${ways.join(" or ")}`;
+  return ways.length === 0 ? "Needs no key." : `Needs ${ways.map((way) => WAYS[way] ?? way).join(" or ")}.`;
 }
 
-function inside(doc, operation) {
+/** The call as one would type it; variables hold the key. */
+function example(path, method, operation) {
+  const words = ["curl"];
+  if (method !== "get") words.push("-X", method.toUpperCase());
+  if ((operation.security ?? []).some((way) => Object.keys(way).length > 0)) {
+    words.push('-u "$RATCHET_PUBLIC_KEY:$RATCHET_SECRET_KEY"');
+  }
+  if (operation.requestBody?.content?.["application/json"]) {
+    words.push("-H 'Content-Type: application/json' -d @body.json");
+  }
+  words.push(`'${location.origin}${path}'`);
+  return make("code", { class: "call", tabindex: "0" }, words.join(" "));
+}
+
+function inside(doc, path, method, operation) {
   const parts = [make("p", { class: "note" }, access(operation))];
+  if (operation.deprecated) parts.push(make("p", {}, "Old: new programs should use another."));
   if (operation.description) parts.push(make("p", {}, operation.description));
+  parts.push(example(path, method, operation));
   const rows = (operation.parameters ?? []).map((given) => resolve(doc, given)).map((parameter) => [
     make("code", {}, parameter.name),
     `${parameter.in}, ${brief(parameter.schema)}${parameter.required ? ", required" : ""}`,
@@ -103,65 +121,106 @@ function inside(doc, operation) {
   if (rows.length > 0) parts.push(make("h3", {}, "Parameters"), table(["name", "type", ""], rows));
   const body = resolve(doc, operation.requestBody);
   if (body?.content) parts.push(make("h3", {}, "Body"), ...bodies(doc, body.content));
-  const answers = Object.entries(operation.responses ?? {}).map(([status, given]) => {
-    const answer = resolve(doc, given);
-    return make("details", {}, make("summary", {}, make("code", {}, status), " ", answer.description ?? ""), ...bodies(doc, answer.content));
-  });
-  parts.push(make("h3", {}, "Answers"), ...answers);
+  parts.push(make("h3", {}, "Answers"), ...answers(doc, operation));
   return parts;
 }
 
+/** What may come back: successes one by one, refusals, which are much the same everywhere, in one. */
+function answers(doc, operation) {
+  const all = Object.entries(operation.responses ?? {});
+  const one = ([status, given]) => {
+    const { description, content } = resolve(doc, given);
+    return make("details", {}, make("summary", {}, make("code", {}, status), " ", description ?? ""), ...bodies(doc, content));
+  };
+  const refusals = all.filter(([status]) => status >= "400");
+  const title = make("summary", {}, "refusals: ", make("code", {}, refusals.map(([status]) => status).join(" ")));
+  const shown = all.filter(([status]) => status < "400").map(one);
+  return refusals.length === 0 ? shown : [...shown, make("details", {}, title, ...refusals.map(one))];
+}
+
 function entry(doc, path, method, operation) {
-  const details = make(
-    "details",
-    { id: operation.operationId, "data-words": `${method} ${path} ${operation.summary ?? ""}`.toLowerCase() },
-    make(
-      "summary",
-      {},
-      make("code", { class: operation.deprecated ? "method old" : "method" }, method.toUpperCase()),
-      make("code", {}, path),
-      " ",
-      make("span", { class: "note" }, operation.summary ?? ""),
-    ),
+  const summary = make(
+    "summary",
+    { class: operation.deprecated ? "operation old" : "operation" },
+    make("code", { class: `method ${method}` }, method.toUpperCase()),
+    make("code", {}, path),
+    make("span", { class: "note" }, operation.summary ?? ""),
   );
-  details.addEventListener("toggle", () => details.append(...inside(doc, operation)), { once: true });
+  const words = `${method} ${path} ${operation.summary ?? ""}`.toLowerCase();
+  const details = make("details", { id: operation.operationId, "data-words": words }, summary);
+  const fill = () => details.append(...inside(doc, path, method, operation));
+  details.addEventListener("toggle", fill, { once: true });
+  // What is open can be sent to somebody.
+  details.addEventListener("toggle", () => {
+    if (details.open) history.replaceState(null, "", `#${encodeURIComponent(details.id)}`);
+  });
   return details;
 }
 
-function show(doc) {
+/** A group's name as words: `LlmConnections` are LLM connections. */
+function spaced(tag) {
+  if (tag === "OpenTelemetry") return tag;
+  const words = tag.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").split(" ");
+  const [first, ...rest] = words.map((word) => (word === "Llm" ? "LLM" : word));
+  return [first, ...rest.map((word) => word.toLowerCase())].join(" ");
+}
+
+function groupsOf(doc) {
   const groups = new Map();
   for (const [path, item] of Object.entries(doc.paths ?? {})) {
     for (const method of METHODS.filter((name) => item[name])) {
-      const tag = item[method].tags?.[0] ?? "Other";
+      const tag = spaced(item[method].tags?.[0] ?? "Other");
       if (!groups.has(tag)) groups.set(tag, []);
       groups.get(tag).push(entry(doc, path, method, item[method]));
     }
   }
+  return groups;
+}
+
+function show(doc) {
+  const groups = groupsOf(doc);
   const tags = [...groups.keys()].sort();
   const anchor = (tag) => `group-${tag.replaceAll(" ", "-")}`;
+  const link = (tag) => make("a", { href: `#${anchor(tag)}` }, tag, make("span", {}, `${groups.get(tag).length}`));
   document.querySelector("#about").textContent = `${doc.info?.description ?? ""} Version ${doc.info?.version ?? "?"}.`;
-  document.querySelector("#tags").replaceChildren(...tags.map((tag) => make("a", { href: `#${anchor(tag)}` }, tag)));
+  document.querySelector("#tags").replaceChildren(...tags.map(link));
   const sections = tags.map((tag) => make("section", { id: anchor(tag) }, make("h2", {}, tag), ...groups.get(tag)));
   document.querySelector("#operations").replaceChildren(...sections);
 }
 
+/** Hides what lacks one of the words. */
 function find(text) {
-  const wanted = text.trim().toLowerCase();
+  const wanted = text.trim().toLowerCase().split(/\s+/);
+  let shown = 0;
   for (const section of document.querySelectorAll("section")) {
     const entries = [...section.querySelectorAll("details[data-words]")];
-    for (const one of entries) one.hidden = !one.dataset.words.includes(wanted);
+    for (const one of entries) one.hidden = !wanted.every((word) => one.dataset.words.includes(word));
+    shown += entries.filter((one) => !one.hidden).length;
     section.hidden = entries.every((one) => one.hidden);
+    document.querySelector(`#tags a[href="#${CSS.escape(section.id)}"]`).hidden = section.hidden;
   }
+  document.querySelector("#count").textContent = shown === 0 ? "nothing found" : `${shown} operations`;
+}
+
+function open(hash) {
+  const asked = document.getElementById(decodeURIComponent(hash.slice(1)));
+  if (asked?.tagName === "DETAILS") asked.open = true;
+  asked?.scrollIntoView();
 }
 
 async function start() {
   const answer = await fetch("/api/openapi.json");
   if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
   show(await answer.json());
-  document.querySelector("#find").addEventListener("input", (event) => find(event.target.value));
-  const asked = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  if (asked?.tagName === "DETAILS") asked.open = true;
-  asked?.scrollIntoView();
+  const field = document.querySelector("#find");
+  field.addEventListener("input", () => find(field.value));
+  find(field.value);
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || document.activeElement === field) return;
+    event.preventDefault();
+    field.focus();
+  });
+  open(location.hash);
 }
 
 start().catch((why) => {
