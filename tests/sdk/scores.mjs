@@ -37,6 +37,8 @@ async function write() {
   score("graded", "bad", { dataType: "CATEGORICAL", configId: config.id });
   score("session", 0.5, { traceId: undefined, sessionId: `session-${writer}` });
   score("run", 0.75, { traceId: undefined, datasetRunId: `run-${writer}` });
+  score("said", "could be shorter", { traceId: `scores-${writer}-words`, dataType: "TEXT" });
+  score("output", "the right answer", { traceId: `scores-${writer}-words`, dataType: "CORRECTION" });
   score("refused", "great", { dataType: "CATEGORICAL", configId: config.id });
   await langfuse.flush();
 }
@@ -67,7 +69,7 @@ async function snippet() {
   const script = {
     src: `${baseUrl}/feedback.js`,
     dataset: { publicKey, traceId: "scores-page" },
-    before: (...added) => buttons.push(...added),
+    before: (...added) => buttons.push(...added.filter((one) => typeof one === "object")),
   };
   const window = {};
   const document = { currentScript: script, createElement: () => ({}) };
@@ -82,6 +84,12 @@ async function snippet() {
   assert.deepEqual(await thumbs("scores-page"), [up]);
   await buttons[1].onclick();
   assert.deepEqual(await thumbs("scores-page"), [{ ...up, value: false }], "a changed mind is one score");
+  assert.deepEqual(buttons.map((button) => button.textContent), ["Helpful", "Not helpful ✓"]);
+  assert.deepEqual(buttons.map((button) => button.ariaPressed), [false, true]);
+  script.dataset.publicKey = "pk-lf-nobody";
+  await assert.rejects(buttons[0].onclick(), /key/);
+  assert.deepEqual(buttons.map((button) => button.textContent), ["Helpful: not sent", "Not helpful"]);
+  script.dataset.publicKey = publicKey;
   await window.ratchetFeedback("scores-called", false, "wrong city");
   assert.deepEqual(await thumbs("scores-called"), [{ ...up, value: false, comment: "wrong city" }]);
   await assert.rejects(window.ratchetFeedback("", true), /traceId/);

@@ -1,20 +1,24 @@
 (() => {
 const script = document.currentScript, set = script.dataset, name = set.name || "thumbs_feedback"
 const give = window.ratchetFeedback = async (traceId, value, comment) => {
-const answer = await fetch(new URL("/api/public/scores", script.src), {
+const got = await fetch(new URL("/api/public/scores", script.src), {
 method: "POST", keepalive: true,
 headers: { Authorization: "Bearer " + set.publicKey, "Content-Type": "application/json" },
 body: JSON.stringify({ id: traceId + "-" + name, traceId, name, value: +value, dataType: "BOOLEAN", comment }) })
-if (!answer.ok) throw Error(await answer.text())
-return answer.json()
+if (!got.ok) throw Error(await got.text())
+return got.json()
 }
 if (!set.traceId) return
-const buttons = ["Not helpful", "Helpful"].map((text, value) => {
-const button = document.createElement("button")
-button.type = "button"
-button.textContent = text
-button.onclick = async () => { await give(set.traceId, value); buttons.forEach(b => b.disabled = b == button) }
-return button
+const texts = ["Not helpful", "Helpful"], all = texts.map((_, n) => {
+const b = document.createElement("button")
+b.type = "button"
+b.onclick = () => give(set.traceId, n).then(() => show(n, " ✓"), e => { show(n, ": not sent"); throw e })
+return b
 })
-script.before(buttons[1], buttons[0])
+const show = (n, mark) => all.forEach((b, i) => {
+b.textContent = texts[i] + (i == n ? mark : "")
+b.ariaPressed = i == n && mark == " ✓"
+})
+show()
+script.before(all[1], " ", all[0])
 })()
