@@ -112,6 +112,8 @@ assert.equal(scores.quality.comment, "fine");
 assert.equal(scores.thumbs_feedback.dataType, "BOOLEAN");
 assert.equal(scores.thumbs_feedback.observationId, generationId);
 
+const projects = await langfuse.api.projects.get();
+assert.deepEqual(projects.data.map((project) => project.id), ["sdk-checks"]);
 const bySdk = await langfuse.api.trace.get(traceId);
 assert.equal(bySdk.observations.length, 4);
 const listed = await langfuse.api.trace.list({ sessionId: session, tags: ["alpha", "beta"] });

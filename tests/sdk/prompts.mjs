@@ -76,6 +76,20 @@ assert.equal((await langfuse.prompt.get(name, { cacheTtlSeconds: 0 })).prompt, "
 assert.equal((await langfuse.prompt.get(name, { version: 2 })).prompt, "two");
 assert.equal((await langfuse.prompt.get(name, { label: "eu" })).version, 1);
 
+// What is cached is not asked for again.
+const cached = { cacheTtlSeconds: 600 };
+assert.equal((await langfuse.prompt.get(name, cached)).prompt, "one");
+await fetch(`${baseUrl}/api/public/v2/prompts/${encodeURIComponent(name)}/versions/2`, {
+  method: "PATCH",
+  headers: {
+    authorization: `Basic ${Buffer.from(`${publicKey}:${secretKey}`).toString("base64")}`,
+    "content-type": "application/json",
+  },
+  body: JSON.stringify({ newLabels: ["production"] }),
+});
+assert.equal((await langfuse.prompt.get(name, cached)).prompt, "one", "from the cache");
+assert.equal((await langfuse.prompt.get(name, { cacheTtlSeconds: 0 })).prompt, "two", "past it");
+
 const missing = `${folder}/missing`;
 const fallback = await langfuse.prompt.get(missing, { fallback: "Hi {{name}}", maxRetries: 0 });
 assert.equal(fallback.compile({ name: "Ada" }), "Hi Ada");

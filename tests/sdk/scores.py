@@ -11,6 +11,8 @@ from langfuse import Langfuse
 
 from readback import PUBLIC_KEY, SECRET_KEY, URL, equal
 
+# Who can write scores that are texts.
+WORDY = ["python4", "python5", "javascript"]
 ERA = int(version("langfuse").split(".")[0])
 langfuse = Langfuse(public_key=PUBLIC_KEY, secret_key=SECRET_KEY, host=URL)
 api = langfuse.api if ERA > 2 else langfuse.client
@@ -18,6 +20,11 @@ api = langfuse.api if ERA > 2 else langfuse.client
 
 def trace_of(writer):
     return f"scores-{writer}"
+
+
+def words_of(writer):
+    """The trace whose scores are texts, which older versions cannot read."""
+    return f"scores-{writer}-words"
 
 
 def grade_config(name):
@@ -59,6 +66,9 @@ def write():
     if ERA > 2:
         score("session", 0.5, trace_id=None, session_id=f"session-{writer}")
         score("run", 0.75, trace_id=None, dataset_run_id=f"run-{writer}")
+    if ERA > 3:
+        score("said", "could be shorter", data_type="TEXT", trace_id=words_of(writer))
+        score("output", "the right answer", data_type="CORRECTION", trace_id=words_of(writer))
     # Refused: no such category. The others of the batch are recorded all the same.
     score("refused", "great", data_type="CATEGORICAL", config_id=config)
     langfuse.flush()
@@ -126,6 +136,11 @@ def read(writer):
     if ERA == 3:
         one = api.score_v_2.get_by_id(f"{writer}-graded")
         equal("graded", (one.value, one.string_value), (-1, "bad"))
+    if ERA > 3:
+        reader = api.scores_v3.get_many_v3 if ERA == 4 else api.scores.get_many
+        words = {"said": ("TEXT", "could be shorter"), "output": ("CORRECTION", "the right answer")}
+        found = dict(map(plain, reader(trace_id=words_of(writer)).data))
+        equal(f"words of {writer}", found, words if writer in WORDY else {})
     if ERA == 5:
         several = api.scores.get_many(
             id=f"{writer}-session,{writer}-run,{writer}-step", fields="subject,details"
