@@ -11,8 +11,8 @@ use crate::trace_tree::TreeRow;
 /// Nodes that are drawn; what comes after them in the trace is left out.
 const MAX_NODES: usize = 60;
 /// The size of a node and of the gaps between nodes.
-pub(crate) const NODE: (f64, f64) = (168.0, 44.0);
-const GAP: (f64, f64) = (72.0, 16.0);
+pub(crate) const NODE: (f64, f64) = (152.0, 44.0);
+const GAP: (f64, f64) = (44.0, 14.0);
 const MARGIN: f64 = 8.0;
 
 /// A drawing of who called whom.

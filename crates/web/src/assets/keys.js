@@ -8,6 +8,11 @@ const HELP = [
   ["Ctrl K", "find a page or anything by id"], ["?", "this help"], ["g then a letter", "go to a page: h home, t traces, o observations, s sessions, u users, c scores, q queues, d datasets, p prompts, b dashboards, e settings"],
   ["j / k", "next and previous row"], ["Enter", "open the row"], ["x", "select the row"], ["/", "type a filter"], ["Esc", "close"],
 ];
+// What a trace's page adds; see trace.js.
+const TRACE_HELP = [
+  ["j / k or ↓ / ↑", "next and previous step"], ["← / →", "close and open a step"], ["e", "next step that failed"],
+  ["Enter", "to the content"], ["r", "raw, or the conversation"], ["c", "copy the link of the step"],
+];
 
 function move(step) {
   const all = rows();
@@ -39,7 +44,8 @@ function element(name, text, className) {
 function help() {
   const box = dialog("Keyboard");
   const list = element("dl", "", "facts");
-  for (const [keys, what] of HELP) {
+  const help = document.querySelector(".trace-page") ? [...TRACE_HELP, ...HELP.slice(0, 3)] : HELP;
+  for (const [keys, what] of help) {
     const term = document.createElement("dt");
     term.append(element("kbd", keys));
     list.append(term, element("dd", what));

@@ -36,27 +36,47 @@ const line = (number) => tree.querySelector(`[data-row="${number}"]`);
 const belowOf = (node) => Number(node.dataset.below ?? 0);
 const isHidden = (number) => [...closed].some(([from, below]) => number > from && number <= from + below);
 
+const numberOf = new Map(); // id of a step that was loaded -> number of its line
+
 function settle(nodes) {
   for (const node of nodes) {
-    node.tabIndex = -1;
-    node.hidden = isHidden(Number(node.dataset.row));
+    const number = Number(node.dataset.row);
+    if (node.dataset.id) numberOf.set(node.dataset.id, number);
+    node.tabIndex = node.ariaSelected === "true" ? 0 : -1;
+    node.hidden = isHidden(number);
   }
 }
 
+// Lines out of sight are taken out of the page and kept, so that it stays light at any size.
+const away = new Map();
 const loading = new Map();
+function put(chunk, nodes) {
+  settle(nodes);
+  chunk.replaceChildren(...nodes);
+  chunk.style.height = "";
+  away.delete(chunk);
+}
+
 function load(chunk) {
   if (chunk.firstElementChild) return Promise.resolve();
+  if (away.has(chunk)) return Promise.resolve(put(chunk, away.get(chunk)));
   const known = loading.get(chunk);
   if (known) return known;
   const { from, to } = chunk.dataset;
-  const work = fetched(`${base}/rows${query({ from, to, view: "" })}`).then((body) => {
-    const nodes = [...body.children];
-    settle(nodes);
-    chunk.replaceChildren(...nodes);
-    chunk.style.height = "";
-  }).finally(() => loading.delete(chunk));
+  const work = fetched(`${base}/rows${query({ from, to, view: "" })}`)
+    .then((body) => put(chunk, [...body.children]))
+    .finally(() => loading.delete(chunk));
   loading.set(chunk, work);
   return work;
+}
+
+function takeAway(chunk) {
+  const nodes = [...chunk.children];
+  const isNeeded = nodes.some((node) => node.ariaSelected === "true" || node === document.activeElement);
+  if (!nodes.length || isNeeded) return;
+  chunk.style.height = `${nodes.filter((node) => !node.hidden).length * height}px`;
+  away.set(chunk, nodes);
+  chunk.replaceChildren();
 }
 
 const chunkOf = (number) => chunks[Math.floor(number / perChunk)];
@@ -68,8 +88,19 @@ for (const chunk of chunks) {
   if (!chunk.firstElementChild) chunk.style.height = room;
 }
 settle(tree.querySelectorAll(".node"));
+const inSight = new Set();
+let rest;
+function tidy() {
+  for (const chunk of chunks) {
+    if (inSight.has(chunk)) load(chunk).catch(() => {});
+    else takeAway(chunk);
+  }
+}
 const watcher = new IntersectionObserver((seen) => {
-  for (const { isIntersecting, target } of seen) if (isIntersecting) load(target).catch(() => {});
+  for (const { isIntersecting, target } of seen) inSight[isIntersecting ? "add" : "delete"](target);
+  // Lines that only fly by are not fetched.
+  clearTimeout(rest);
+  rest = setTimeout(tidy, 60);
 }, { root: tree.closest(".pane"), rootMargin: "800px" });
 for (const chunk of chunks) watcher.observe(chunk);
 
@@ -97,6 +128,7 @@ async function fold(number, isOpen) {
   await Promise.all(chunks.slice(first, last + 1).map(load));
   for (const chunk of chunks.slice(first, last + 1)) settle(chunk.children);
   mark(number);
+  tidy();
   return true;
 }
 
@@ -110,6 +142,15 @@ function mark(number) {
   return node;
 }
 
+/** Scrolls the tree, and nothing else, until a line is in sight. */
+function reveal(node) {
+  const pane = tree.closest(".pane");
+  const [line, room] = [node.getBoundingClientRect(), pane.getBoundingClientRect()];
+  const top = room.top + pane.querySelector(".tree-tools").offsetHeight;
+  if (line.top < top) pane.scrollTop -= top - line.top;
+  else if (line.bottom > room.bottom) pane.scrollTop += line.bottom - room.bottom;
+}
+
 /** Shows a step: in the tree, in the strip, in the address, and its content. */
 async function choose(number, how) {
   await load(chunkOf(number));
@@ -117,7 +158,7 @@ async function choose(number, how) {
   const node = mark(number);
   if (!node) return;
   if (how.focus) node.focus({ preventScroll: true });
-  node.scrollIntoView({ block: "nearest" });
+  reveal(node);
   const id = node.dataset.id ?? "";
   for (const bar of page.querySelectorAll(".strip a.on")) bar.classList.remove("on");
   if (id) page.querySelector(`.strip a[data-id="${CSS.escape(id)}"]`)?.classList.add("on");
@@ -188,9 +229,9 @@ async function loadAll(link) {
 
 addEventListener("popstate", async () => {
   const id = new URLSearchParams(location.search).get("observation");
-  const node = id ? tree.querySelector(`[data-id="${CSS.escape(id)}"]`) : line(0);
-  if (node) await choose(Number(node.dataset.row), {});
-  else await show(id ?? "");
+  const number = id ? numberOf.get(id) : 0;
+  if (number === undefined) location.reload();
+  else await choose(number, {});
 });
 
 const isPlain = (event) => !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey && event.button === 0;
@@ -205,10 +246,10 @@ page.addEventListener("click", (event) => {
     if (target.matches(".twist") && belowOf(node)) fold(number, closed.has(number));
     else choose(number, { focus: true, remember: true });
   } else if (target.matches(".strip a")) {
-    const found = tree.querySelector(`[data-id="${CSS.escape(target.dataset.id)}"]`);
-    if (!found) return; // not loaded: the link itself leads there
+    const number = numberOf.get(target.dataset.id);
+    if (number === undefined) return; // not loaded: the link itself leads there
     event.preventDefault();
-    choose(Number(found.dataset.row), { remember: true });
+    choose(number, { remember: true });
   } else if ("view" in target.dataset) {
     event.preventDefault();
     showView(target.dataset.view);
@@ -247,8 +288,8 @@ async function close() {
   if (await fold(at, false)) return;
   const level = Number(line(at)?.ariaLevel ?? 1);
   for (let number = at - 1; number >= 0; number -= 1) {
+    await load(chunkOf(number));
     const node = line(number);
-    if (!node) break;
     if (Number(node.ariaLevel) < level) { choose(number, { focus: true, remember: true }); break; }
   }
 }
@@ -321,5 +362,13 @@ for (const split of panes.querySelectorAll(".split")) {
   });
 }
 
+function fit() {
+  const isStacked = getComputedStyle(panes).display !== "grid";
+  const room = innerHeight - panes.getBoundingClientRect().top - scrollY - 16;
+  panes.style.height = isStacked ? "" : `${Math.max(420, room)}px`;
+}
+fit();
+addEventListener("resize", fit);
+
 const first = mark(current());
-first?.scrollIntoView({ block: "nearest" });
+if (first) reveal(first);

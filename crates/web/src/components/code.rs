@@ -148,7 +148,7 @@ mod tests {
              <span class=\"tk\">return</span> <span class=\"ts\">&quot;a\\&quot;b&quot;</span> + \
              <span class=\"tn\">12</span>",
         );
-        check("SQL", "SELECT 1", "<span class=\"tk\">SELECT</span> <span class=\"tn\">1</span>");
+        check("SQL", "LIMIT 1", "<span class=\"tk\">LIMIT</span> <span class=\"tn\">1</span>");
         check(
             "rust",
             "/* a */ fn",

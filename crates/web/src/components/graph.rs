@@ -7,7 +7,7 @@ use super::figure;
 use crate::call_graph::{CallGraph, GraphEdge, GraphNode, NODE};
 
 /// Characters of a name that fit into a node.
-const MAX_NAME: usize = 22;
+const MAX_NAME: usize = 20;
 
 /// Draws a graph; `link` says where the first step of a node is.
 pub(crate) fn graph(graph: &CallGraph, link: impl Fn(usize) -> String) -> Markup {

@@ -14,6 +14,8 @@ pub(crate) struct Share {
     pub(crate) amount: f64,
     /// How much, with its unit.
     pub(crate) text: String,
+    /// Which of the six hues, from 0.
+    pub(crate) hue: usize,
 }
 
 /// Draws the parts as one bar, with each one's number below.
@@ -32,15 +34,15 @@ pub(crate) fn stack(label: &str, shares: &[Share]) -> Markup {
         .collect();
     html! {
         svg.stack viewBox="0 0 1000 12" preserveAspectRatio="none" role="img" aria-label=(label) {
-            @for (place, ((x, width), share)) in places.iter().zip(shares).enumerate() {
-                rect class={ "hue-" (place % HUES) } x=(format!("{x:.1}")) y="0" height="12" width=(format!("{width:.1}")) {
+            @for ((x, width), share) in places.iter().zip(shares) {
+                rect class={ "hue-" (share.hue % HUES) } x=(format!("{x:.1}")) y="0" height="12" width=(format!("{width:.1}")) {
                     title { (share.name) ": " (share.text) }
                 }
             }
         }
         dl.shares {
-            @for (place, share) in shares.iter().enumerate() {
-                dt { svg class={ "swatch hue-" (place % HUES) } viewBox="0 0 8 8" aria-hidden="true" { rect width="8" height="8" rx="2" {} } (share.name) }
+            @for share in shares {
+                dt { svg class={ "swatch hue-" (share.hue % HUES) } viewBox="0 0 8 8" aria-hidden="true" { rect width="8" height="8" rx="2" {} } (share.name) }
                 dd { (share.text) }
             }
         }

@@ -119,7 +119,11 @@ fn summary(run: &TraceRun) -> Markup {
         (figure::moment(run.trace.timestamp)) ", "
         @if let Some(nanos) = lasted { (figure::duration(nanos)) ", " }
         (plural(run.steps.len() as u64, "step")) ", " (plural(models, "model call")) ", "
-        (figure::count(sums.total_tokens)) " tokens, " (figure::cost(sums.cost))
+        (figure::count(sums.total_tokens)) " tokens, "
+        @match sums.cost {
+            Some(_) => { (figure::cost(sums.cost)) },
+            None => { "cost unknown" },
+        }
         @if errors > 0 { ", " span.bad { (plural(errors, "error")) } }
         " " span.badges { @for tag in &run.trace.tags { (badge::tag(tag)) } }
     }

@@ -53,7 +53,7 @@ pub(super) fn parts() -> [(&'static str, Markup); 6] {
             "Parts of a whole",
             stack(
                 "Tokens by kind",
-                &[share("input", 812), share("input cached", 4_096), share("output", 311)],
+                &[share("input", 812, 0), share("input cached", 4_096, 1), share("output", 311, 2)],
             ),
         ),
     ]
@@ -137,6 +137,6 @@ fn calls() -> Markup {
     graph(&drawn, |_| "#".to_owned())
 }
 
-fn share(name: &str, units: u32) -> Share {
-    Share { name: name.to_owned(), amount: f64::from(units), text: units.to_string() }
+fn share(name: &str, units: u32, hue: usize) -> Share {
+    Share { name: name.to_owned(), amount: f64::from(units), text: units.to_string(), hue }
 }

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use maud::{Markup, html};
 use ratchet_core::annotation::CommentedKind;
 use ratchet_core::limit::elide;
@@ -126,17 +128,23 @@ fn model(place: &Place, step: &Observation) -> Markup {
     }
 }
 
+/// The hue of a kind: the same for its tokens and for its cost.
+fn hue(step: &Observation, kind: &str) -> usize {
+    let priced = step.cost.iter().flat_map(|cost| cost.kinds().keys());
+    let kinds: BTreeSet<&String> = step.usage.kinds().keys().chain(priced).collect();
+    let mut kinds = kinds.into_iter().filter(|kind| *kind != TOTAL);
+    kinds.position(|known| known == kind).unwrap_or_default()
+}
+
 #[expect(clippy::cast_precision_loss, reason = "widths in a drawing")]
 fn tokens(step: &Observation) -> Markup {
-    let parts: Vec<Share> = step
-        .usage
-        .kinds()
-        .iter()
-        .filter(|(kind, _)| *kind != TOTAL)
+    let kinds = step.usage.kinds().iter().filter(|(kind, _)| *kind != TOTAL);
+    let parts: Vec<Share> = kinds
         .map(|(kind, units)| Share {
             name: in_words(kind),
             amount: *units as f64,
             text: figure::grouped(*units),
+            hue: hue(step, kind),
         })
         .collect();
     html! {
@@ -152,7 +160,7 @@ fn costs(step: &Observation) -> Markup {
         return html! {
             @if step.model.is_some() {
                 h3 { "Cost " (figure::cost(None)) }
-                p.muted { "No price is known for this model. " }
+                p.muted { "No price is known for this model." }
             }
         };
     };
@@ -163,6 +171,7 @@ fn costs(step: &Observation) -> Markup {
             name: in_words(kind),
             amount: money.dollars(),
             text: figure::money(*money),
+            hue: hue(step, kind),
         })
         .collect();
     html! {

@@ -16,7 +16,7 @@ use crate::timeline::{TimeFrame, WHOLE, lanes};
 use crate::trace_tree::TreeRow;
 
 /// Lines that come at once: the page has those around the chosen step, scripts fetch the rest.
-const CHUNK: usize = 400;
+const CHUNK: usize = 250;
 /// Failed steps that a script can jump to.
 const MAX_ERRORS: usize = 2_000;
 /// Characters of a name.
