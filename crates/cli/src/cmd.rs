@@ -4,6 +4,8 @@ pub(crate) mod serve;
 pub(crate) mod demo;
 /// `ratchet keys`
 pub(crate) mod keys;
+/// `ratchet users`
+pub(crate) mod users;
 /// `ratchet import`
 pub(crate) mod import;
 /// `ratchet projects`
@@ -56,6 +58,8 @@ pub(crate) enum Command {
     Import(import::ImportCommand),
     /// Make, list and revoke API keys
     Keys(keys::KeysCommand),
+    /// Say who may sign in to the web pages
+    Users(users::UsersCommand),
     /// List and make projects, and set how long they keep telemetry and whose pages may call
     Projects(projects::ProjectsCommand),
     /// Say what must not be kept of whatever is recorded

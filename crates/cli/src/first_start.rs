@@ -4,6 +4,7 @@
 //! nothing, so that they can stay in a unit file or a container's environment for good.
 
 use anyhow::{Context, bail, ensure};
+use ratchet_core::account::Email;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{Catalog, KeyPair, NewKey, NewProject, NewUser, Project, Role};
@@ -143,7 +144,10 @@ async fn ensure_owner(
         password: Secret::new(uuid::Uuid::new_v4().simple().to_string()),
     });
     let OwnerLogin { email, password } = owner.clone();
-    let made = catalog.create_user(NewUser { email, password, role: Role::Owner }, now).await;
+    let email = Email::parse(&email).context("the owner has no email address")?;
+    let (name, project) = (None, None);
+    let new = NewUser { email, name, password, role: Role::Owner, project };
+    let made = catalog.create_user(new, now).await;
     made.context("cannot make the owner")?;
     Ok((!is_preset).then_some(owner))
 }

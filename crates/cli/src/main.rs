@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => cmd::demo::run(&args),
         Command::Import(args) => cmd::import::run(&args),
         Command::Keys(args) => cmd::keys::run(&args),
+        Command::Users(args) => cmd::users::run(&args),
         Command::Projects(args) => cmd::projects::run(&args),
         Command::Redaction(args) => cmd::redaction::run(&args),
         Command::Backup(args) => cmd::backup::run(&args),

@@ -4,6 +4,8 @@
 
 /// A server, over HTTP.
 mod remote;
+/// Who may sign in.
+mod people;
 /// What a project has settled.
 mod settled;
 /// A backup that comes as a stream.

@@ -63,6 +63,10 @@ pub mod redact;
 pub mod origin;
 /// Texts that must not be shown.
 pub mod secret;
+/// Who people are to a server: addresses and passwords.
+pub mod account;
+/// How long those who keep failing wait.
+pub mod throttle;
 
 /// Values for property tests.
 #[cfg(test)]

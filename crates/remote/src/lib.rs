@@ -4,3 +4,5 @@
 pub mod http;
 /// Langfuse, whose API Ratchet also serves.
 pub mod langfuse;
+/// Servers that vouch for people.
+pub mod oidc;

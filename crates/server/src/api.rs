@@ -12,6 +12,8 @@ pub mod status;
 pub mod projects;
 /// API keys.
 pub mod keys;
+/// Who may sign in.
+pub mod users;
 /// What must not be kept.
 pub mod redaction;
 /// Whose web pages may call.
@@ -38,6 +40,9 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(projects::set_retention))
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::revoke))
+        .routes(routes!(users::list, users::create))
+        .routes(routes!(users::set_password))
+        .routes(routes!(users::remove))
         // Not described: whoever may follow such a link is given it whole.
         .routes(routes!(media::upload, media::download))
         .routes(routes!(origins::show, origins::set))

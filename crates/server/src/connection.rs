@@ -2,11 +2,13 @@
 
 use std::convert::Infallible;
 use std::future::Future;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use hyper::body::Incoming;
 use hyper::rt::Executor;
 use hyper::service::service_fn;
@@ -31,11 +33,12 @@ const WINDOW_BYTES: u32 = 512 * 1024;
 pub(crate) async fn serve(stream: TcpStream, routes: Router, timeouts: Timeouts, watcher: Watcher) {
     // Small answers should not wait for more; failing to say so costs only latency.
     drop(stream.set_nodelay(true));
+    let peer = stream.peer_addr().ok();
     let first_request = Arc::new(Notify::new());
     let seen = Arc::clone(&first_request);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         seen.notify_one();
-        answer(routes.clone(), request)
+        answer(routes.clone(), peer, request)
     });
     let builder = builder(timeouts.headers);
     let serving =
@@ -55,10 +58,15 @@ pub(crate) async fn serve(stream: TcpStream, routes: Router, timeouts: Timeouts,
     }
 }
 
+/// Has a request answered. Handlers find the client's address as axum's own servers tell it.
 async fn answer(
     routes: Router,
-    request: hyper::Request<Incoming>,
+    peer: Option<SocketAddr>,
+    mut request: hyper::Request<Incoming>,
 ) -> Result<axum::response::Response, Infallible> {
+    if let Some(peer) = peer {
+        request.extensions_mut().insert(ConnectInfo(peer));
+    }
     routes.oneshot(request.map(Body::new)).await
 }
 

@@ -13,8 +13,16 @@ mod credentials;
 mod project;
 /// What opens a project, and what it may do there.
 mod key;
+/// What people sign in with.
+mod password;
 /// Who may sign in.
 mod person;
+/// Who may try.
+mod sign_in;
+/// Who is signed in, and for how long.
+mod web_session;
+/// Who someone is elsewhere.
+mod identity;
 /// What models are told.
 mod prompt;
 /// What scores must look like.
@@ -53,6 +61,7 @@ use crate::prices::ProjectPrices;
 use crate::{StoreError, StoreResult};
 use intake::KnownIntakes;
 use key::KnownKeys;
+use password::Passwords;
 pub(crate) use sql::Tx;
 
 pub use administration::{Membership, ProjectChange, ProjectNote};
@@ -60,6 +69,7 @@ pub use comment::{Comment, CommentFilter, NewComment};
 pub use dataset::{Change, Dataset, NewDataset, Schemas};
 pub use dataset_item::{DatasetItem, DatasetItemQuery, NewDatasetItem};
 pub use document::{Document, DocumentKind, Documents};
+pub use identity::{Admission, Identity};
 pub use intake::Intake;
 pub use key::{ApiKey, KeyPair, NewKey, Role};
 pub use llm_connection::{LlmConnection, LlmCredentials, NewLlmConnection};
@@ -72,6 +82,8 @@ pub use prompt::{NewPrompt, Prompt, PromptQuery, PromptSummary, Wanted};
 pub use queue::{NewQueue, NewQueueItem, Queue, QueueId, QueueItem};
 pub use redaction::KeptRule;
 pub use score_config::KeptScoreConfig;
+pub use sign_in::{Suspect, Turn};
+pub use web_session::{SESSION_IDLE, SESSION_LIFE, SignedIn, WebSession};
 
 /// The catalog interface: one behaviour, whichever database keeps it.
 #[derive(Clone, Debug)]
@@ -80,6 +92,7 @@ pub struct Catalog {
     keys: KnownKeys,
     intakes: KnownIntakes,
     prices: ProjectPrices,
+    passwords: Passwords,
 }
 
 #[derive(Clone, Debug)]
@@ -96,6 +109,7 @@ impl Catalog {
             keys: KnownKeys::default(),
             intakes: KnownIntakes::default(),
             prices,
+            passwords: Passwords::default(),
         }
     }
 

@@ -132,6 +132,14 @@ fn mac(key: &[u8; KEY_BYTES], text: &[u8]) -> [u8; KEY_BYTES] {
     mac.finalize().into_bytes().into()
 }
 
+/// A new token that nobody can guess: 256 bits, to be put into a URL or a cookie.
+///
+/// # Errors
+/// Fails if the system has no randomness to give.
+pub fn random_token() -> StoreResult<Secret> {
+    Ok(Secret::new(URL_SAFE_NO_PAD.encode(random::<KEY_BYTES>()?)))
+}
+
 fn random<const N: usize>() -> StoreResult<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| StoreError::Random(error.to_string()))?;

@@ -71,12 +71,26 @@ impl Remote {
         answer(self.send(request).await?).await
     }
 
+    /// Has something set, named by the parts of its path below `/api/v1`.
+    pub(crate) async fn put_to<T: DeserializeOwned>(
+        &self,
+        parts: &[&str],
+        body: &impl Serialize,
+    ) -> anyhow::Result<T> {
+        let request = self.request(Method::PUT, self.named(parts)?).json(body);
+        answer(self.send(request).await?).await
+    }
+
     /// Has something taken away, named by the parts of its path below `/api/v1`.
     pub(crate) async fn delete<T: DeserializeOwned>(&self, parts: &[&str]) -> anyhow::Result<T> {
+        answer(self.send(self.request(Method::DELETE, self.named(parts)?)).await?).await
+    }
+
+    fn named(&self, parts: &[&str]) -> anyhow::Result<Url> {
         let mut url = self.base.join("/api/v1")?;
         // Parts are escaped on the way in: a key may be called anything.
         url.path_segments_mut().map_err(|()| anyhow!("{} has no paths", self.base))?.extend(parts);
-        answer(self.send(self.request(Method::DELETE, url)).await?).await
+        Ok(url)
     }
 
     /// Has something made that comes as a stream.

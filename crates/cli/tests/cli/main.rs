@@ -13,6 +13,8 @@ mod demo;
 mod catalog;
 /// Servers that are asked over TLS.
 mod tls;
+/// Who may sign in.
+mod people;
 /// What other programs have kept.
 mod import;
 /// Copies of the data, and back.

@@ -1,7 +1,7 @@
 use axum::http::HeaderMap;
 use axum::http::header::{HOST, ORIGIN};
 use ratchet_core::limit::elide;
-use ratchet_core::origin::PageOrigin;
+use ratchet_core::origin::{PageOrigin, is_loopback_host};
 
 use crate::error::{ApiError, ApiResult};
 
@@ -11,7 +11,7 @@ pub(super) fn refuse_others(headers: &HeaderMap) -> ApiResult<()> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     // HTTP/2 has no Host header; no browser speaks it without TLS.
     let host = text(HOST);
-    let is_local = host.is_none_or(|host| LOCAL.contains(&without_port(host)));
+    let is_local = host.is_none_or(is_loopback_host);
     let is_same_site = headers.get(ORIGIN).is_none()
         || text(ORIGIN).and_then(|origin| origin.split_once("://")).map(|(_, site)| site) == host;
     if is_local && is_same_site {
@@ -46,15 +46,6 @@ pub(super) fn refuse_strangers(headers: &HeaderMap, known: &[PageOrigin]) -> Api
 
 /// How much of a strange origin is repeated to the client.
 const SHOWN_ORIGIN_BYTES: usize = 100;
-
-const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
-
-fn without_port(host: &str) -> &str {
-    host.rsplit_once(':').map_or(host, |(name, port)| {
-        let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
-        if is_port { name } else { host }
-    })
-}
 
 #[cfg(test)]
 mod tests {

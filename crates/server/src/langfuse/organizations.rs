@@ -199,5 +199,6 @@ fn view(role: Role, user: User) -> MembershipView {
         Role::Member => MembershipRole::Member,
         Role::Viewer | Role::IngestOnly => MembershipRole::Viewer,
     };
-    MembershipView { user_id: user.id, role, name: user.email.clone(), email: user.email }
+    let name = user.name.unwrap_or_else(|| user.email.clone());
+    MembershipView { user_id: user.id, role, name, email: user.email }
 }

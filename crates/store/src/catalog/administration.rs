@@ -167,14 +167,36 @@ impl Catalog {
         role: Role,
     ) -> StoreResult<Membership> {
         self.transact(move |tx| {
-            project::find(tx, &id)?;
             let user = person::find(tx, &user)?;
-            tx.execute(
-                "INSERT INTO membership (project, person, role) VALUES ($1, $2, $3) \
-                 ON CONFLICT (project, person) DO UPDATE SET role = excluded.role",
-                &[(&id).into(), (&user.id).into(), role.into()],
-            )?;
+            join(tx, &id, &user.id, role)?;
             Ok(Membership { user, role })
+        })
+        .await
+    }
+
+    /// Returns the projects that a person may look into, oldest first, and what they may do in
+    /// each: an owner of the server everything everywhere, anyone else what their membership says.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn projects_of(&self, user: &User) -> StoreResult<Vec<(Project, Role)>> {
+        if user.role == Role::Owner {
+            let projects = self.projects().await?;
+            return Ok(projects.into_iter().map(|project| (project, Role::Owner)).collect());
+        }
+        let person = user.id.clone();
+        self.transact(move |tx| {
+            let sql = "SELECT project, role FROM membership WHERE person = $1 AND role <> $2";
+            let read = |row: &Row<'_>| Ok((row.get::<ProjectId>(0)?, row.get::<Role>(1)?));
+            let found = tx.rows(sql, &[person.into(), Role::IngestOnly.into()], read)?;
+            let mut projects = found
+                .into_iter()
+                .map(|(id, role)| Ok((project::find(tx, &id)?, role)))
+                .collect::<StoreResult<Vec<_>>>()?;
+            projects.sort_by(|(one, _), (other, _)| {
+                (one.created_at, &one.id).cmp(&(other.created_at, &other.id))
+            });
+            Ok(projects)
         })
         .await
     }
@@ -216,7 +238,7 @@ impl Catalog {
     pub async fn delete_user(&self, user: String) -> StoreResult<()> {
         self.transact(move |tx| {
             person::find(tx, &user)?;
-            for table in ["annotation_assignment", "membership"] {
+            for table in ["annotation_assignment", "membership", "web_session", "identity"] {
                 tx.execute(&format!("DELETE FROM {table} WHERE person = $1"), &[(&user).into()])?;
             }
             tx.execute("DELETE FROM person WHERE id = $1", &[(&user).into()])?;
@@ -224,6 +246,20 @@ impl Catalog {
         })
         .await
     }
+}
+
+/// Sets what a person may do in a project.
+///
+/// # Errors
+/// Fails if there is no such project.
+pub(super) fn join(tx: &Tx<'_>, id: &ProjectId, person: &str, role: Role) -> StoreResult<()> {
+    project::find(tx, id)?;
+    tx.execute(
+        "INSERT INTO membership (project, person, role) VALUES ($1, $2, $3) \
+         ON CONFLICT (project, person) DO UPDATE SET role = excluded.role",
+        &[id.into(), person.into(), role.into()],
+    )?;
+    Ok(())
 }
 
 /// Refuses to leave a server that has people without an owner among them.

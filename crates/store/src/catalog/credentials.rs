@@ -1,14 +1,11 @@
 //! Secrets on their way into the catalog: only hashes get there.
 
-use argon2::Argon2;
-use argon2::password_hash::PasswordHasher;
 use ratchet_core::secret::Secret;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use uuid::Uuid;
 
 use super::KeyPair;
-use crate::{StoreError, StoreResult};
 
 /// A new pair of keys, in the form that SDKs expect.
 pub(super) fn random_pair() -> KeyPair {
@@ -29,13 +26,9 @@ pub(super) fn matches(salt: &str, secret: &str, expected: &str) -> bool {
     hash_secret(salt, secret).as_bytes().ct_eq(expected.as_bytes()).into()
 }
 
-/// People's passwords are short, so the hash is slow.
-pub(super) fn hash_password(password: &Secret) -> StoreResult<String> {
-    let hash = Argon2::default().hash_password(password.expose().as_bytes());
-    // It fails only if the system has no randomness to give, or on gigabytes of password.
-    let hash =
-        hash.map_err(|why| StoreError::BadQuery(format!("cannot hash a password: {why}")))?;
-    Ok(hash.to_string())
+/// The hash of a token. Tokens are never equal, so it needs no salt, and can be looked up.
+pub(super) fn hash_token(token: &Secret) -> String {
+    hash_secret("", token.expose())
 }
 
 /// The last four characters of a secret that has plenty more.

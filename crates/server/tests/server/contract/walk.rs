@@ -1,5 +1,6 @@
 //! Every operation with every kind of wrong key.
 
+use ratchet_core::account::Email;
 use ratchet_core::media::{MediaHash, MediaType};
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
@@ -79,8 +80,9 @@ async fn make_strangers(server: &TestServer) {
 async fn make_what_no_call_makes(server: &TestServer) {
     let store = &server.app.store;
     for (second, role) in [(1, Role::Member), (2, Role::Owner)] {
-        let email = format!("{}@example.com", role.as_str());
-        let new = NewUser { email, password: Secret::new("hunter2"), role };
+        let email = Email::parse(&format!("{}@example.com", role.as_str())).unwrap();
+        let new =
+            NewUser { email, name: None, password: Secret::new("hunter2"), role, project: None };
         store.catalog.create_user(new, Timestamp::from_millis(1_000 * second)).await.unwrap();
     }
     let hash = MediaHash::parse("LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=").unwrap();

@@ -1,3 +1,4 @@
+use ratchet_core::account::Email;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{NewUser, Role};
@@ -15,7 +16,8 @@ async fn ask(server: &TestServer, method: &str, path: &str, body: Value) -> Repl
 }
 
 async fn person(server: &TestServer, email: &str, role: Role) -> String {
-    let new = NewUser { email: email.to_owned(), password: Secret::new("hunter2"), role };
+    let email = Email::parse(email).unwrap();
+    let new = NewUser { email, name: None, password: Secret::new("hunter2"), role, project: None };
     server.app.store.catalog.create_user(new, Timestamp::default()).await.unwrap().id
 }
 

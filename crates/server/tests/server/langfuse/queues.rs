@@ -1,3 +1,4 @@
+use ratchet_core::account::Email;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{NewUser, Role};
@@ -59,9 +60,11 @@ async fn a_queue_is_filled_worked_off_and_emptied() {
 async fn people_look_after_queues() {
     let server = TestServer::start().await;
     let new = NewUser {
-        email: "ada@example.com".to_owned(),
+        email: Email::parse("ada@example.com").unwrap(),
+        name: None,
         password: Secret::new("hunter2"),
         role: Role::Member,
+        project: None,
     };
     let ada = server.app.store.catalog.create_user(new, Timestamp::default()).await.unwrap();
     let path = format!("{}/assignments", queue(&server, "weekly").await);

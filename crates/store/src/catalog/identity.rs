@@ -1,0 +1,85 @@
+use ratchet_core::account::Email;
+use ratchet_core::time::Timestamp;
+
+use super::sql::Tx;
+use super::{Catalog, Role, User, administration, person};
+use crate::StoreResult;
+use crate::project::ProjectId;
+
+/// Someone as another server knows them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The server that vouches for them.
+    pub issuer: String,
+    /// What they are called there, for good.
+    pub subject: String,
+    /// Their address, if that server has made sure that it is theirs.
+    pub email: Option<Email>,
+    /// What they are called by people.
+    pub name: Option<String>,
+}
+
+/// What people may do who come for the first time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Admission {
+    /// What they may do.
+    pub role: Role,
+    /// Where; everywhere for owners.
+    pub project: Option<ProjectId>,
+}
+
+impl Catalog {
+    /// Returns the person behind an identity: the one it was linked to before, or the one with
+    /// the same address, or a new one if newcomers are admitted. They are linked from then on.
+    ///
+    /// # Errors
+    /// Fails if newcomers are admitted to a project that is not there.
+    pub async fn recognise(
+        &self,
+        identity: Identity,
+        admission: Option<Admission>,
+        now: Timestamp,
+    ) -> StoreResult<Option<User>> {
+        self.transact(move |tx| {
+            if let Some(known) = linked(tx, &identity)? {
+                return person::find(tx, &known).map(Some);
+            }
+            let Some(email) = &identity.email else { return Ok(None) };
+            let user = match (person::find_by_email(tx, email)?, admission) {
+                (Some(user), _) => user,
+                (None, Some(admission)) => admit(tx, &identity, email, &admission, now)?,
+                (None, None) => return Ok(None),
+            };
+            link(tx, &identity, &user, now)?;
+            Ok(Some(user))
+        })
+        .await
+    }
+}
+
+fn linked(tx: &Tx<'_>, identity: &Identity) -> StoreResult<Option<String>> {
+    let sql = "SELECT person FROM identity WHERE issuer = $1 AND subject = $2";
+    tx.one(sql, &[(&identity.issuer).into(), (&identity.subject).into()], |row| row.get(0))
+}
+
+fn link(tx: &Tx<'_>, identity: &Identity, user: &User, now: Timestamp) -> StoreResult<()> {
+    let sql = "INSERT INTO identity (issuer, subject, person, created_at) VALUES ($1, $2, $3, $4)";
+    let (issuer, subject) = (&identity.issuer, &identity.subject);
+    tx.execute(sql, &[issuer.into(), subject.into(), (&user.id).into(), now.into()])?;
+    Ok(())
+}
+
+fn admit(
+    tx: &Tx<'_>,
+    identity: &Identity,
+    email: &Email,
+    admission: &Admission,
+    now: Timestamp,
+) -> StoreResult<User> {
+    let user = User::new(email, identity.name.clone(), admission.role, now);
+    let user = person::insert(tx, user, person::NO_PASSWORD)?;
+    if let Some(project) = &admission.project {
+        administration::join(tx, project, &user.id, admission.role)?;
+    }
+    Ok(user)
+}

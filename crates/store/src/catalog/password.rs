@@ -1,0 +1,94 @@
+use std::sync::{Arc, LazyLock};
+use std::thread::available_parallelism;
+
+use argon2::Argon2;
+use argon2::password_hash::{PasswordHasher, PasswordVerifier};
+use ratchet_core::secret::Secret;
+use tokio::sync::Semaphore;
+
+use crate::{StoreError, StoreResult};
+
+/// Hashes passwords and compares them, slowly: people's passwords are short. The work is done
+/// beside the async runtime and outside any transaction, and only so much of it at a time: each
+/// takes 19 MB and a core.
+#[derive(Clone, Debug)]
+pub(super) struct Passwords(Arc<Semaphore>);
+
+/// Stands in for the hash of someone who is not there, so that time does not tell.
+static NOBODYS: LazyLock<Option<String>> = LazyLock::new(|| {
+    let nobodys = uuid::Uuid::new_v4().to_string();
+    hash(&Secret::new(nobodys)).ok()
+});
+
+impl Default for Passwords {
+    fn default() -> Self {
+        let cores = available_parallelism().map_or(1, usize::from);
+        Self(Arc::new(Semaphore::new(cores)))
+    }
+}
+
+impl Passwords {
+    /// The hash to keep.
+    pub(super) async fn hash(&self, password: Secret) -> StoreResult<String> {
+        self.slowly(move || hash(&password)).await?
+    }
+
+    /// Whether a password is the one that was hashed. Takes the same time if there is no hash.
+    pub(super) async fn verify(
+        &self,
+        password: Secret,
+        known: Option<String>,
+    ) -> StoreResult<bool> {
+        self.slowly(move || {
+            let is_known = known.is_some();
+            let hash = known.as_ref().or(NOBODYS.as_ref());
+            let is_right = hash.is_some_and(|hash| {
+                let bytes = password.expose().as_bytes();
+                Argon2::default().verify_password(bytes, hash.as_str()).is_ok()
+            });
+            is_known && is_right
+        })
+        .await
+    }
+
+    async fn slowly<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> StoreResult<T> {
+        let slot = Arc::clone(&self.0).acquire_owned().await;
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work();
+            drop(slot);
+            done
+        });
+        done.await.map_err(|_| StoreError::Closing)
+    }
+}
+
+fn hash(password: &Secret) -> StoreResult<String> {
+    let hash = Argon2::default().hash_password(password.expose().as_bytes());
+    // It fails only if the system has no randomness to give, or on gigabytes of password.
+    let hash =
+        hash.map_err(|why| StoreError::BadQuery(format!("cannot hash a password: {why}")))?;
+    Ok(hash.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_the_password_that_was_hashed_is_right() {
+        let passwords = Passwords::default();
+        let hash = passwords.hash(Secret::new("correct horse")).await.unwrap();
+        assert!(hash.starts_with("$argon2id$") && !hash.contains("horse"));
+        let check = async |typed: &str, known: Option<&str>| {
+            let known = known.map(str::to_owned);
+            passwords.verify(Secret::new(typed), known).await.unwrap()
+        };
+        assert!(check("correct horse", Some(&hash)).await);
+        assert!(!check("correct hors", Some(&hash)).await);
+        assert!(!check("correct horse", None).await);
+        assert!(!check("", Some("")).await);
+    }
+}

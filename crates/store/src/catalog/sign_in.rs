@@ -1,0 +1,152 @@
+//! Who may try to sign in now, and what was used up on the way.
+
+use std::time::Duration;
+
+use ratchet_core::secret::Secret;
+use ratchet_core::throttle::{Failures, Pace};
+use ratchet_core::time::Timestamp;
+
+use super::sql::Tx;
+use super::{Catalog, credentials};
+use crate::StoreResult;
+
+/// An account is guessed at by many, and its person must still get in.
+const ACCOUNT_PACE: Pace = Pace { free: 5, longest: Duration::from_secs(5 * 60) };
+/// Behind one address there may be a whole office.
+const ADDRESS_PACE: Pace = Pace { free: 20, longest: Duration::from_secs(15 * 60) };
+/// How many accounts and addresses are watched; beyond that the oldest failures are forgotten.
+const WATCHED: i64 = 20_000;
+
+/// Someone or somewhere that failures are counted for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Suspect {
+    /// What was given as the email address, whether there is such an account or not.
+    Account(String),
+    /// Where the attempt comes from.
+    Address(String),
+}
+
+/// Whether an attempt may be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// It may, and counts as failed until it is said to have succeeded.
+    Now,
+    /// Not before so much time has passed.
+    Wait(Duration),
+}
+
+impl Suspect {
+    /// People type passwords into the wrong field, so what they typed is not kept.
+    fn key(&self) -> String {
+        match self {
+            Self::Account(typed) => {
+                let typed = Secret::new(typed.trim().to_lowercase());
+                format!("account {}", credentials::hash_token(&typed))
+            }
+            Self::Address(address) => format!("address {address}"),
+        }
+    }
+
+    fn pace(&self) -> Pace {
+        match self {
+            Self::Account(_) => ACCOUNT_PACE,
+            Self::Address(_) => ADDRESS_PACE,
+        }
+    }
+}
+
+impl Catalog {
+    /// Asks for leave to try, and counts the attempt as failed for each suspect: many attempts at
+    /// the same moment get no more tries than one after the other.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn begin_attempt(&self, suspects: Vec<Suspect>, now: Timestamp) -> StoreResult<Turn> {
+        self.transact(move |tx| {
+            let known: Vec<Failures> =
+                suspects.iter().map(|suspect| failures(tx, suspect)).collect::<StoreResult<_>>()?;
+            let waits = suspects.iter().zip(&known);
+            let longest = waits.filter_map(|(who, known)| known.wait(who.pace(), now)).max();
+            if let Some(wait) = longest {
+                return Ok(Turn::Wait(wait));
+            }
+            for (suspect, known) in suspects.iter().zip(known) {
+                set(tx, suspect, known.and_one(now))?;
+            }
+            forget_old(tx, now)?;
+            Ok(Turn::Now)
+        })
+        .await
+    }
+
+    /// Takes back that an attempt failed: the account is cleared of everything, an address only
+    /// of this one, or whoever has an account could guess at others in between.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn attempt_succeeded(&self, suspects: Vec<Suspect>) -> StoreResult<()> {
+        self.transact(move |tx| {
+            for suspect in &suspects {
+                let known = failures(tx, suspect)?;
+                match suspect {
+                    Suspect::Address(_) if known.count > 1 => {
+                        set(tx, suspect, Failures { count: known.count - 1, ..known })?;
+                    }
+                    Suspect::Account(_) | Suspect::Address(_) => {
+                        let sql = "DELETE FROM sign_in_failure WHERE subject = $1";
+                        tx.execute(sql, &[suspect.key().into()])?;
+                    }
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Uses something up that may be used once, and returns whether this was the first time.
+    ///
+    /// It is remembered until the given moment, when it would not be taken anyway.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn spend(
+        &self,
+        token: &Secret,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> StoreResult<bool> {
+        let hash = credentials::hash_token(token);
+        self.transact(move |tx| {
+            tx.execute("DELETE FROM spent WHERE until <= $1", &[now.into()])?;
+            let sql = "INSERT INTO spent (token_hash, until) VALUES ($1, $2) \
+                       ON CONFLICT (token_hash) DO NOTHING";
+            Ok(tx.execute(sql, &[hash.into(), until.into()])? == 1)
+        })
+        .await
+    }
+}
+
+fn failures(tx: &Tx<'_>, suspect: &Suspect) -> StoreResult<Failures> {
+    let sql = "SELECT failures, last_at FROM sign_in_failure WHERE subject = $1";
+    let found = tx.one(sql, &[suspect.key().into()], |row| {
+        Ok(Failures { count: row.get(0)?, last: row.get(1)? })
+    })?;
+    Ok(found.unwrap_or_default())
+}
+
+fn set(tx: &Tx<'_>, suspect: &Suspect, failures: Failures) -> StoreResult<()> {
+    let sql = "INSERT INTO sign_in_failure (subject, failures, last_at) VALUES ($1, $2, $3) \
+               ON CONFLICT (subject) DO UPDATE \
+               SET failures = excluded.failures, last_at = excluded.last_at";
+    tx.execute(sql, &[suspect.key().into(), failures.count.into(), failures.last.into()])?;
+    Ok(())
+}
+
+fn forget_old(tx: &Tx<'_>, now: Timestamp) -> StoreResult<()> {
+    let sql = "DELETE FROM sign_in_failure WHERE last_at <= $1";
+    tx.execute(sql, &[Failures::forgotten_until(now).into()])?;
+    let sql = "DELETE FROM sign_in_failure WHERE subject IN (SELECT subject FROM sign_in_failure \
+               ORDER BY last_at DESC, subject LIMIT 1000 OFFSET $1)";
+    tx.execute(sql, &[WATCHED.into()])?;
+    Ok(())
+}
