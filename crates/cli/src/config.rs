@@ -21,7 +21,7 @@ use ratchet_core::secret::Secret;
 use ratchet_server::app::{Limits, Timeouts};
 use ratchet_server::rate::Rate;
 
-use layers::{Flag, Layers};
+use layers::{Flag, Layers, Source};
 use lookup::{Effective, Lookup};
 use value::{Address, ByteSize, Count, Lasting, Listen, Place, Switch};
 
@@ -56,6 +56,8 @@ pub(crate) struct Config {
     pub(crate) timeouts: Timeouts,
     /// How the store works.
     pub(crate) store: StoreConfig,
+    /// A server that vouches for people.
+    pub(crate) oidc: Oidc,
     /// What the first start creates.
     pub(crate) init: Init,
     /// The key for `--server`.
@@ -97,6 +99,25 @@ pub(crate) struct StoreConfig {
     pub(crate) queue: usize,
     /// Connections for reading.
     pub(crate) readers: usize,
+}
+
+/// A server that vouches for people, as far as it was said.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Oidc {
+    /// Its address.
+    pub(crate) issuer: Option<String>,
+    /// What it calls us.
+    pub(crate) client_id: Option<String>,
+    /// What proves that we are that one.
+    pub(crate) client_secret: Option<Secret>,
+    /// What the button calls it.
+    pub(crate) label: Option<String>,
+    /// Domains of the addresses that are let in.
+    pub(crate) domains: Option<String>,
+    /// What people may do who come for the first time.
+    pub(crate) role: Option<String>,
+    /// Where.
+    pub(crate) project: Option<String>,
 }
 
 /// What the first start creates, as far as it was said.
@@ -142,6 +163,16 @@ impl Config {
         Self::from_layers(&layers)
     }
 
+    /// Asks nobody to sign in if only this machine can connect, unless someone said otherwise.
+    pub(crate) fn open_on_loopback(&mut self) {
+        let is_said =
+            |setting: &Effective| setting.key == "auth" && setting.source != Source::Default;
+        let is_private = self.addresses.doors().all(|(_, address)| address.ip().is_loopback());
+        if is_private && !self.effective.iter().any(is_said) {
+            self.auth = Switch::Off;
+        }
+    }
+
     /// Tells on stderr of variables that look like settings but are none: mostly misspelt ones.
     pub(crate) fn warn_of_unknown_variables(&self) {
         for name in &self.unknown_variables {
@@ -154,7 +185,11 @@ impl Config {
         let mut config = Self {
             data: of.value("data", default_data(), "data folder")?.0,
             addresses: Addresses::read(&mut of)?,
-            auth: of.value("auth", Switch::On, "requests need a key; off on loopback only")?,
+            auth: of.value(
+                "auth",
+                Switch::On,
+                "keys and sign-in are asked for; off on loopback only",
+            )?,
             log: LogConfig {
                 filter: of.value(
                     "log.filter",
@@ -174,6 +209,7 @@ impl Config {
                 queue: of.value("store.queue", Count(256), "batches waiting to be written")?.0,
                 readers: of.value("store.readers", Count(4), "connections for reading")?.0,
             },
+            oidc: Oidc::read(&mut of)?,
             init: Init::read(&mut of)?,
             credentials: Credentials {
                 public_key: of.optional("public_key", "public key for --server")?,
@@ -191,6 +227,16 @@ impl Config {
 }
 
 impl Addresses {
+    /// Every address to listen on, with the flag that sets it.
+    pub(crate) fn doors(self) -> impl Iterator<Item = (&'static str, SocketAddr)> {
+        let others = [("--otlp-grpc", self.otlp_grpc), ("--otlp-http", self.otlp_http)];
+        let others = others.into_iter().filter_map(|(flag, address)| match address {
+            Address::At(address) => Some((flag, address)),
+            Address::Off => None,
+        });
+        others.chain([("--listen", self.web.0)])
+    }
+
     fn read(of: &mut Lookup<'_>) -> anyhow::Result<Self> {
         let (grpc, http) = (Address::At(loopback(4317)), Address::At(loopback(4318)));
         Ok(Self {
@@ -234,6 +280,20 @@ fn read_timeouts(of: &mut Lookup<'_>) -> anyhow::Result<Timeouts> {
         body: of.value("timeouts.body", Lasting(usual.body), "for a whole request body")?.0,
         drain: of.value("timeouts.drain", Lasting(usual.drain), "for requests when stopping")?.0,
     })
+}
+
+impl Oidc {
+    fn read(of: &mut Lookup<'_>) -> anyhow::Result<Self> {
+        Ok(Self {
+            issuer: of.optional("oidc.issuer", "OpenID provider that people sign in with")?,
+            client_id: of.optional("oidc.client_id", "what it calls this server")?,
+            client_secret: of.secret("oidc.client_secret", "what proves that to it"),
+            label: of.optional("oidc.label", "what the button calls it")?,
+            domains: of.optional("oidc.domains", "of email addresses let in, with commas")?,
+            role: of.optional("oidc.role", "of people who come so for the first time")?,
+            project: of.optional("oidc.project", "which they then work in, by id")?,
+        })
+    }
 }
 
 impl Init {

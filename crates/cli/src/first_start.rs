@@ -1,36 +1,28 @@
 //! What a new data folder needs before it is of use: a project, a key for it, and an owner.
 //!
-//! Presets (`RATCHET_INIT_…`) may name any of them beforehand. Applying presets again changes
+//! Presets (`RATCHET_INIT_…`) may name any of them beforehand. An owner who is not named is set up
+//! in the browser, by whoever sees the token that the server prints. Applying presets again changes
 //! nothing, so that they can stay in a unit file or a container's environment for good.
 
 use anyhow::{Context, bail, ensure};
-use ratchet_core::account::Email;
+use ratchet_core::account::{Email, PASSWORD_CHARS, is_password};
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
+use ratchet_store::StoreError;
 use ratchet_store::catalog::{Catalog, KeyPair, NewKey, NewProject, NewUser, Project, Role};
 use ratchet_store::project::ProjectId;
+use ratchet_store::secrets::random_token;
 
 use crate::config::Init;
 
 const DEFAULT_PROJECT: &str = "default";
-const DEFAULT_OWNER: &str = "owner@localhost";
-const MIN_PASSWORD_CHARS: usize = 8;
 
 /// What the first start should create, checked.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Presets {
     project: Option<NewProject>,
     pair: Option<KeyPair>,
-    owner: Option<OwnerLogin>,
-}
-
-/// Who may sign in and do everything.
-#[derive(Clone, Debug)]
-pub(crate) struct OwnerLogin {
-    /// What they sign in as.
-    pub(crate) email: String,
-    /// What they sign in with.
-    pub(crate) password: Secret,
+    owner: Option<NewUser>,
 }
 
 /// What there is after a start, and which secrets were made for it.
@@ -40,8 +32,8 @@ pub(crate) struct Opening {
     pub(crate) project: Project,
     /// A key made just now; nobody will see its secret again.
     pub(crate) new_key: Option<KeyPair>,
-    /// An owner made just now with a password of our choice.
-    pub(crate) new_owner: Option<OwnerLogin>,
+    /// What the first owner must know, if nobody can sign in yet.
+    pub(crate) set_up_token: Option<Secret>,
 }
 
 impl Presets {
@@ -83,22 +75,22 @@ fn pair_of(init: &Init) -> anyhow::Result<Option<KeyPair>> {
     Ok(Some(KeyPair { public_key, secret_key }))
 }
 
-fn owner_of(init: &Init) -> anyhow::Result<Option<OwnerLogin>> {
+fn owner_of(init: &Init) -> anyhow::Result<Option<NewUser>> {
     let (email, password) = match (&init.owner_email, &init.owner_password) {
-        (Some(email), Some(password)) => (email.clone(), password.clone()),
+        (Some(email), Some(password)) => (email, password.clone()),
         (None, None) => return Ok(None),
         (Some(_), None) => bail!("RATCHET_INIT_OWNER_PASSWORD is missing beside the email"),
         (None, Some(_)) => bail!("RATCHET_INIT_OWNER_EMAIL is missing beside the password"),
     };
+    let email = Email::parse(email).with_context(|| {
+        format!("RATCHET_INIT_OWNER_EMAIL is \"{email}\", which is no email address")
+    })?;
+    let (least, most) = (PASSWORD_CHARS.start(), PASSWORD_CHARS.end());
     ensure!(
-        email.split_once('@').is_some_and(|(name, host)| is_graphic(name) && is_graphic(host)),
-        "RATCHET_INIT_OWNER_EMAIL is \"{email}\", which is no email address"
+        is_password(password.expose()),
+        "RATCHET_INIT_OWNER_PASSWORD must have {least} to {most} characters"
     );
-    ensure!(
-        password.expose().chars().count() >= MIN_PASSWORD_CHARS,
-        "RATCHET_INIT_OWNER_PASSWORD must have at least {MIN_PASSWORD_CHARS} characters"
-    );
-    Ok(Some(OwnerLogin { email, password }))
+    Ok(Some(NewUser { email, name: None, password, role: Role::Owner, project: None }))
 }
 
 fn is_graphic(text: &str) -> bool {
@@ -108,7 +100,9 @@ fn is_graphic(text: &str) -> bool {
 impl Presets {
     /// Makes whatever is missing.
     pub(crate) async fn apply(self, catalog: &Catalog, now: Timestamp) -> anyhow::Result<Opening> {
-        let new_owner = ensure_owner(catalog, self.owner, now).await?;
+        if let Some(owner) = self.owner {
+            ensure_owner(catalog, owner, now).await?;
+        }
         let existing = find_project(catalog, self.project.as_ref()).await?;
         let is_new_project = existing.is_none();
         let project = match existing {
@@ -120,36 +114,17 @@ impl Presets {
             None if is_new_project => Some(create_key(catalog, &project, now).await?),
             None => None,
         };
-        Ok(Opening { project, new_key, new_owner })
+        let set_up_token = if catalog.has_people().await? { None } else { Some(random_token()?) };
+        Ok(Opening { project, new_key, set_up_token })
     }
 }
 
-/// Makes the owner unless there is one; returns it if the password is ours to tell.
-async fn ensure_owner(
-    catalog: &Catalog,
-    preset: Option<OwnerLogin>,
-    now: Timestamp,
-) -> anyhow::Result<Option<OwnerLogin>> {
-    let users = catalog.users().await?;
-    let is_there = match &preset {
-        Some(owner) => users.iter().any(|user| user.email == owner.email),
-        None => !users.is_empty(),
-    };
-    if is_there {
-        return Ok(None);
+/// Makes the owner unless there is someone with that address. Their password stays what it is.
+async fn ensure_owner(catalog: &Catalog, owner: NewUser, now: Timestamp) -> anyhow::Result<()> {
+    match catalog.create_user(owner, now).await {
+        Ok(_) | Err(StoreError::Exists(_)) => Ok(()),
+        Err(error) => Err(error).context("cannot make the owner"),
     }
-    let is_preset = preset.is_some();
-    let owner = preset.unwrap_or_else(|| OwnerLogin {
-        email: DEFAULT_OWNER.to_owned(),
-        password: Secret::new(uuid::Uuid::new_v4().simple().to_string()),
-    });
-    let OwnerLogin { email, password } = owner.clone();
-    let email = Email::parse(&email).context("the owner has no email address")?;
-    let (name, project) = (None, None);
-    let new = NewUser { email, name, password, role: Role::Owner, project };
-    let made = catalog.create_user(new, now).await;
-    made.context("cannot make the owner")?;
-    Ok((!is_preset).then_some(owner))
 }
 
 async fn find_project(
@@ -295,7 +270,7 @@ mod tests {
         );
         check_refused(
             &owner("a@b", "short"),
-            "RATCHET_INIT_OWNER_PASSWORD must have at least 8 characters",
+            "RATCHET_INIT_OWNER_PASSWORD must have 8 to 256 characters",
         );
         check_refused(
             &Init { project_id: text("a/b"), ..Init::default() },

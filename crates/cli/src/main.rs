@@ -14,6 +14,8 @@ mod target;
 mod demo;
 /// A server, from its configuration to its end.
 mod serving;
+/// The provider that people sign in with.
+mod vouching;
 /// What a server says once it listens.
 mod welcome;
 /// Requests to stop.

@@ -11,14 +11,15 @@ use ratchet_server::stop::Stop;
 use ratchet_store::catalog::{KeyPair, NewKey, Role};
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
+use ratchet_web::sign_in::{SignIn, Vouching};
 use ratchet_web::{Web, web};
 use tokio::net::TcpListener;
 
 use crate::config::Config;
 use crate::config::value::{Address, Switch};
 use crate::first_start::{Opening, Presets};
-use crate::folder;
 use crate::target::Target;
+use crate::{folder, vouching, welcome};
 
 /// A server with its folder open and its ports bound; clients may connect and wait.
 #[derive(Debug)]
@@ -26,6 +27,7 @@ pub(crate) struct Server {
     folder: Folder,
     app: App,
     listeners: Listeners,
+    vouching: Option<Vouching>,
     /// What there is to talk to, and secrets made just now.
     pub(crate) opening: Opening,
     /// Where it listens.
@@ -51,11 +53,12 @@ impl Server {
         let folder = folder::open(config, command)?;
         let listeners = bind(config).await?;
         let opening = presets.apply(&folder.catalog, Clock::System.now()).await?;
+        let vouching = vouching::check(&config.oidc, &opening.project.id)?;
         let settings = settings(config, &opening.project.id)?;
         let prices = folder::prices(&config.data)?;
         let app = App::new(folder.clone(), settings, Clock::System, prices);
         let bound = Bound::of(&listeners)?;
-        Ok(Self { folder, app, listeners, opening, bound })
+        Ok(Self { folder, app, listeners, vouching, opening, bound })
     }
 
     /// Makes one more key for the project, for a client of our own.
@@ -67,6 +70,17 @@ impl Server {
         Ok(made.context("cannot make a key")?.1)
     }
 
+    /// Whether nobody is asked to sign in.
+    pub(crate) fn is_open(&self) -> bool {
+        self.app.settings.access != Access::Keys
+    }
+
+    /// Where the first owner is set up, if nobody can sign in yet.
+    pub(crate) fn set_up_url(&self) -> Option<String> {
+        let token = self.opening.set_up_token.as_ref().filter(|_| !self.is_open())?;
+        Some(format!("{}/set-up?token={}", welcome::url(self.bound.web), token.expose()))
+    }
+
     /// The same folder, for what commands do with it.
     pub(crate) fn target(&self) -> Target {
         Target::Folder(self.folder.clone())
@@ -74,7 +88,8 @@ impl Server {
 
     /// Serves until told to stop, then finishes what is under way and closes the folder.
     pub(crate) async fn run(self, stop: Stop) -> anyhow::Result<()> {
-        let pages = ratchet_web::pages(pages_of(&self.app));
+        let sign_in = SignIn { set_up_token: self.opening.set_up_token, vouching: self.vouching };
+        let pages = ratchet_web::pages(pages_of(&self.app, sign_in));
         ratchet_server::run::run(self.app, self.listeners, pages, stop).await?;
         self.folder.close().await.context("cannot close the data folder")?;
         tracing::info!("stopped");
@@ -83,9 +98,9 @@ impl Server {
 }
 
 /// What the pages reach: the same folder and clock as the APIs.
-fn pages_of(app: &App) -> Web {
+fn pages_of(app: &App, sign_in: SignIn) -> Web {
     let access = match &app.settings.access {
-        Access::Keys => web::Access::People,
+        Access::Keys => web::Access::People(sign_in),
         Access::Open(project) => web::Access::Open(project.clone()),
     };
     let clock = app.clock.clone();
@@ -129,13 +144,7 @@ fn refuse_open_door(config: &Config) -> anyhow::Result<()> {
     if config.auth == Switch::On {
         return Ok(());
     }
-    let addresses = config.addresses;
-    let others = [("--otlp-grpc", addresses.otlp_grpc), ("--otlp-http", addresses.otlp_http)];
-    let doors = others.into_iter().filter_map(|(flag, address)| match address {
-        Address::At(address) => Some((flag, address)),
-        Address::Off => None,
-    });
-    for (flag, address) in doors.chain([("--listen", addresses.web.0)]) {
+    for (flag, address) in config.addresses.doors() {
         if !address.ip().is_loopback() {
             bail!(
                 "{flag} {address} can be reached by others, and --no-auth would let them in; \

@@ -20,6 +20,8 @@ struct ReadyView<'a> {
     otlp_http: Option<String>,
     otlp_grpc: Option<String>,
     project: ProjectEntry,
+    /// Where the first owner is set up, if nobody can sign in yet.
+    set_up: Option<String>,
     created: CreatedView<'a>,
 }
 
@@ -29,18 +31,14 @@ struct ReadyView<'a> {
 struct CreatedView<'a> {
     public_key: Option<&'a str>,
     secret_key: Option<&'a str>,
-    owner_email: Option<&'a str>,
-    owner_password: Option<&'a str>,
 }
 
 impl<'a> From<&'a Opening> for CreatedView<'a> {
     fn from(opening: &'a Opening) -> Self {
-        let (key, owner) = (opening.new_key.as_ref(), opening.new_owner.as_ref());
+        let key = opening.new_key.as_ref();
         Self {
             public_key: key.map(|key| key.public_key.as_str()),
             secret_key: key.map(|key| key.secret_key.expose()),
-            owner_email: owner.map(|owner| owner.email.as_str()),
-            owner_password: owner.map(|owner| owner.password.expose()),
         }
     }
 }
@@ -53,6 +51,7 @@ pub(crate) fn line(server: &Server) -> anyhow::Result<String> {
         otlp_http: server.bound.otlp_http.map(url),
         otlp_grpc: server.bound.otlp_grpc.map(url),
         project: server.opening.project.clone().into(),
+        set_up: server.set_up_url(),
         created: CreatedView::from(&server.opening),
     };
     Ok(serde_json::to_string(&view)? + "\n")
@@ -62,7 +61,14 @@ pub(crate) fn line(server: &Server) -> anyhow::Result<String> {
 pub(crate) fn text(server: &Server) -> String {
     let web = url(server.bound.web);
     let mut text = first_start(&server.opening, &web);
+    if let Some(url) = server.set_up_url() {
+        text +=
+            &format!("Nobody can sign in yet. Become the owner of this server at\n\n  {url}\n\n");
+    }
     text += &format!("ratchet {} is listening on {web}\n", env!("CARGO_PKG_VERSION"));
+    if server.is_open() {
+        text += "  without sign-in: whoever sits at this machine is the owner\n";
+    }
     if let Some(address) = server.bound.otlp_grpc {
         text += &format!("  OTLP over gRPC on {address}\n");
     }
@@ -74,13 +80,6 @@ pub(crate) fn text(server: &Server) -> String {
 
 fn first_start(opening: &Opening, web: &str) -> String {
     let mut text = String::new();
-    if let Some(owner) = &opening.new_owner {
-        text += &format!(
-            "The owner of this server is {} with the password {}\n\n",
-            owner.email,
-            owner.password.expose()
-        );
-    }
     if let Some(pair) = &opening.new_key {
         text += &format!(
             "A new project, \"{}\" ({}). Its key is shown this once; keep it:\n\n{}\n",

@@ -18,6 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Request {
     method: String,
     target: String,
+    host: String,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
     is_chunked: bool,
@@ -38,6 +39,7 @@ pub fn request(method: &str, target: &str) -> Request {
     Request {
         method: method.to_owned(),
         target: target.to_owned(),
+        host: "test".to_owned(),
         headers: Vec::new(),
         body: Vec::new(),
         is_chunked: false,
@@ -60,6 +62,12 @@ impl Request {
     /// Adds a header.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Calls the server by another name.
+    pub fn host(mut self, host: &str) -> Self {
+        host.clone_into(&mut self.host);
         self
     }
 
@@ -98,7 +106,8 @@ impl Request {
 
     /// The request as it goes over the wire.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = format!("{} {} HTTP/1.1\r\nHost: test\r\n", self.method, self.target);
+        let Self { method, target, host, .. } = self;
+        let mut bytes = format!("{method} {target} HTTP/1.1\r\nHost: {host}\r\n");
         for (name, value) in &self.headers {
             bytes += &format!("{name}: {value}\r\n");
         }

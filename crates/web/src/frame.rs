@@ -231,8 +231,15 @@ fn bar(place: &Place) -> Markup {
                 button.quiet type="button" data-theme-switch title="Light or dark" {
                     (icon(Icon::Theme)) span.sr { "Light or dark" }
                 }
-                (menu("You", &place.visitor.name, &html! {
+                (menu("You", place.visitor.name(), &html! {
                     a href=(Section::Settings.link(place)) { "Settings" }
+                    @if place.visitor.person().is_some() {
+                        a href="/account" { "Your account" }
+                        form method="post" action="/sign-out" {
+                            (place.visitor.form_token.field())
+                            button type="submit" { "Sign out" }
+                        }
+                    }
                     a href="/api/docs" { "API" }
                     a href="/ui/gallery" { "Gallery" }
                 }))

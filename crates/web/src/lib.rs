@@ -7,6 +7,12 @@
 pub mod web;
 /// Who is looking.
 pub mod visitor;
+/// How they get in.
+pub mod sign_in;
+/// What their browsers carry.
+mod cookie;
+/// Changes that nobody meant.
+pub mod forgery;
 /// Which part of a project they look at; lives in the URL.
 pub mod scope;
 /// Where they are: the project, the part of it, and the way to other pages.

@@ -16,7 +16,7 @@ mod trace;
 use axum::Router;
 use axum::extract::State;
 use axum::http::Uri;
-use axum::middleware::from_fn;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
 use axum::routing::get;
 
@@ -24,7 +24,7 @@ use crate::place::Link;
 use crate::refusal::{PageResult, Refusal};
 use crate::visitor::Visitor;
 use crate::web::{Access, Web};
-use crate::{assets, docs, policy};
+use crate::{assets, docs, forgery, policy, sign_in};
 
 /// Addresses that people type without a project; they lead to the first one.
 const SHORT: [&str; 10] = [
@@ -54,21 +54,29 @@ pub fn pages(web: Web) -> Router {
         .merge(trace::routes())
         .merge(lists::routes())
         .merge(find::routes())
+        .merge(sign_in::routes())
         .fallback(not_found)
-        .with_state(web)
+        .with_state(web.clone())
         .merge(docs::pages())
+        .layer(from_fn_with_state(web, forgery::refuse))
         .layer(from_fn(policy::apply))
 }
 
 /// Leads to the same page of the project that the visitor sees first.
-async fn to_first_project(State(web): State<Web>, uri: Uri) -> PageResult<Redirect> {
-    let visitor = Visitor::identify(&web)?;
+async fn to_first_project(
+    State(web): State<Web>,
+    visitor: Visitor,
+    uri: Uri,
+) -> PageResult<Redirect> {
     let projects = visitor.projects(&web).await?;
     let preferred = match &web.access {
-        Access::Open(project) => projects.iter().find(|known| known.id == *project),
-        Access::People => None,
+        Access::Open(project) => projects.iter().find(|(known, _)| known.id == *project),
+        Access::People(_) => None,
     };
-    let project = preferred.or(projects.first()).ok_or_else(|| Refusal::not_there("project"))?;
+    let first = preferred.or(projects.first());
+    let (project, _) = first.ok_or_else(|| {
+        Refusal::Forbidden("you work in no project yet; ask an owner to add you".to_owned())
+    })?;
     let segments: Vec<&str> = uri.path().split('/').filter(|part| !part.is_empty()).collect();
     Ok(Redirect::to(&Link::to_project(&project.id, &segments).to_string()))
 }

@@ -71,14 +71,16 @@ impl FromRequestParts<Web> for Place {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, web: &Web) -> Result<Self, Refusal> {
-        let visitor = Visitor::identify(web)?;
+        let mut visitor = Visitor::identify(web, parts).await?;
         let projects = visitor.projects(web).await?;
         let named = RawPathParams::from_request_parts(parts, web)
             .await
             .map_err(|_| Refusal::NotFound("no page".to_owned()))?;
         let named = named.iter().find(|(name, _)| *name == "project").map(|(_, value)| value);
-        let project = projects.iter().find(|project| Some(project.id.as_str()) == named);
-        let project = project.cloned().ok_or_else(|| Refusal::not_there("project"))?;
+        let found = projects.iter().find(|(project, _)| Some(project.id.as_str()) == named);
+        let (project, role) = found.cloned().ok_or_else(|| Refusal::not_there("project"))?;
+        visitor.role = role;
+        let projects = projects.into_iter().map(|(project, _)| project).collect();
         let params = Params::read(parts.uri.query().unwrap_or_default());
         let scope = Scope::read(params.pairs());
         let environments = environments(web, &project.id, &scope).await?;

@@ -1,12 +1,13 @@
 //! What went wrong, as a page: what happened, what was kept, what to do.
 
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
 use ratchet_store::StoreError;
 use uuid::Uuid;
 
 use crate::frame;
+use crate::place::Link;
 
 /// What a page handler returns.
 pub type PageResult<T> = Result<T, Refusal>;
@@ -20,6 +21,13 @@ pub enum Refusal {
     Forbidden(String),
     /// What the visitor sent makes no sense.
     Bad(String),
+    /// Nobody is signed in; afterwards they go where they wanted to.
+    SignIn {
+        /// Where that is.
+        next: String,
+    },
+    /// Nobody is signed in, and it is a script that asks.
+    SignedOut,
     /// The store failed.
     Store(StoreError),
 }
@@ -34,6 +42,7 @@ impl Refusal {
         match self {
             Self::NotFound(_) | Self::Store(StoreError::NotFound(_)) => StatusCode::NOT_FOUND,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
+            Self::SignIn { .. } | Self::SignedOut => StatusCode::UNAUTHORIZED,
             Self::Bad(_) | Self::Store(StoreError::BadQuery(_) | StoreError::Exists(_)) => {
                 StatusCode::BAD_REQUEST
             }
@@ -53,10 +62,12 @@ impl Refusal {
             Self::Store(
                 error @ (StoreError::NotFound(_) | StoreError::BadQuery(_) | StoreError::Exists(_)),
             ) => error.to_string(),
+            Self::SignIn { .. } | Self::SignedOut => "you are not signed in".to_owned(),
             Self::Store(_) => "the store could not answer; nothing was changed".to_owned(),
         };
         let advice = match self.status() {
             StatusCode::NOT_FOUND => "It may have been deleted, or belong to another project.",
+            StatusCode::UNAUTHORIZED => "Sign in and try again.",
             StatusCode::FORBIDDEN => "Ask an owner of the project if you think you should see it.",
             StatusCode::BAD_REQUEST => "Change what is named above and try again.",
             _ => "Try again; if it stays so, run ratchet doctor on the server.",
@@ -73,6 +84,10 @@ impl From<StoreError> for Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
+        if let Self::SignIn { next } = &self {
+            let link = Link::new("/sign-in").with("next", next);
+            return Redirect::to(&link.to_string()).into_response();
+        }
         let status = self.status();
         let (message, advice) = self.words();
         let id = Uuid::new_v4();

@@ -1,38 +1,134 @@
-use ratchet_store::catalog::{Project, Role};
+use axum::extract::FromRequestParts;
+use axum::http::Method;
+use axum::http::request::Parts;
+use ratchet_store::catalog::{Project, Role, SignedIn};
 
+use crate::cookie::Cookie;
+use crate::forgery::FormToken;
 use crate::refusal::{PageResult, Refusal};
 use crate::web::{Access, Web};
 
 /// Someone who may look at a page, and what they may do there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// A page takes it as an argument, by itself or inside a `Place`; whoever is not signed in is sent
+/// to do so first.
+#[derive(Clone, Debug)]
 pub struct Visitor {
-    /// What the page calls them.
-    pub name: String,
-    /// What they may do.
+    /// Who it is.
+    pub who: Who,
+    /// What they may do: in the project they look at, or on the whole server outside of any.
     pub role: Role,
+    /// What their forms must carry.
+    pub form_token: FormToken,
+}
+
+/// Who a visitor is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// A person who signed in.
+    Person(SignedIn),
+    /// Whoever sits at this machine: the server asks nobody.
+    Anyone,
 }
 
 impl Visitor {
     /// Works out who is looking.
     ///
     /// # Errors
-    /// Refuses whoever is not signed in.
-    pub fn identify(web: &Web) -> PageResult<Self> {
-        match web.access {
-            Access::Open(_) => Ok(Self { name: "owner".to_owned(), role: Role::Owner }),
-            Access::People => Err(Refusal::Forbidden(
-                "pages need a sign-in, which this server does not offer yet; on your own machine \
-                 start it with --no-auth"
-                    .to_owned(),
-            )),
+    /// Sends whoever is not signed in to do so.
+    pub async fn identify(web: &Web, parts: &Parts) -> PageResult<Self> {
+        if let Access::Open(_) = web.access {
+            let form_token = FormToken::open(web)?;
+            return Ok(Self { who: Who::Anyone, role: Role::Owner, form_token });
+        }
+        let Some(token) = Cookie::Session.read(&parts.headers) else {
+            return Err(sign_in_first(parts));
+        };
+        let Some(signed_in) = web.store.catalog.signed_in(&token, web.now()).await? else {
+            return Err(sign_in_first(parts));
+        };
+        let form_token = FormToken::of(web, &token)?;
+        Ok(Self { role: signed_in.user.role, who: Who::Person(signed_in), form_token })
+    }
+
+    /// What the page calls them.
+    pub fn name(&self) -> &str {
+        match &self.who {
+            Who::Person(SignedIn { user, .. }) => user.name.as_deref().unwrap_or(&user.email),
+            Who::Anyone => "this machine",
         }
     }
 
-    /// The projects they may look at, oldest first.
+    /// Names the person in the database, for what they make.
+    pub fn person(&self) -> Option<&str> {
+        match &self.who {
+            Who::Person(signed_in) => Some(&signed_in.user.id),
+            Who::Anyone => None,
+        }
+    }
+
+    /// The projects they may look into, oldest first, and what they may do in each.
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn projects(&self, web: &Web) -> PageResult<Vec<Project>> {
-        Ok(web.store.catalog.projects().await?)
+    pub async fn projects(&self, web: &Web) -> PageResult<Vec<(Project, Role)>> {
+        match &self.who {
+            Who::Person(signed_in) => Ok(web.store.catalog.projects_of(&signed_in.user).await?),
+            Who::Anyone => {
+                let projects = web.store.catalog.projects().await?;
+                Ok(projects.into_iter().map(|project| (project, Role::Owner)).collect())
+            }
+        }
     }
+
+    /// Whether to show them what changes the project.
+    pub fn can_change(&self) -> bool {
+        matches!(self.role, Role::Member | Role::Owner)
+    }
+
+    /// Whether to show them what only owners do.
+    pub fn can_own(&self) -> bool {
+        self.role == Role::Owner
+    }
+
+    /// Makes sure that they may change what the project holds.
+    ///
+    /// # Errors
+    /// Refuses viewers.
+    pub fn may_change(&self) -> PageResult<()> {
+        if self.can_change() { Ok(()) } else { Err(self.refused("change this", "member or owner")) }
+    }
+
+    /// Makes sure that they may do everything, keys and members included.
+    ///
+    /// # Errors
+    /// Refuses all but owners.
+    pub fn may_own(&self) -> PageResult<()> {
+        if self.can_own() { Ok(()) } else { Err(self.refused("do this", "owner")) }
+    }
+
+    fn refused(&self, what: &str, needed: &str) -> Refusal {
+        let role = self.role.as_str();
+        Refusal::Forbidden(format!("a {role} may not {what}; it takes the role {needed}"))
+    }
+}
+
+impl FromRequestParts<Web> for Visitor {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, web: &Web) -> PageResult<Self> {
+        Self::identify(web, parts).await
+    }
+}
+
+/// Sends someone to sign in, and back to where they were if they only wanted to look.
+fn sign_in_first(parts: &Parts) -> Refusal {
+    // A script's request must fail aloud, not get a page that it did not ask for.
+    let is_script = parts.headers.get("sec-fetch-dest").is_some_and(|dest| dest == "empty");
+    if is_script {
+        return Refusal::SignedOut;
+    }
+    let is_look = [Method::GET, Method::HEAD].contains(&parts.method);
+    let here = parts.uri.path_and_query().filter(|_| is_look);
+    Refusal::SignIn { next: here.map_or("/", |here| here.as_str()).to_owned() }
 }

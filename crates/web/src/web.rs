@@ -6,6 +6,8 @@ use ratchet_core::time::Timestamp;
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
 
+use crate::sign_in::SignIn;
+
 /// What every page can reach. A clone is one more pointer to the same parts.
 #[derive(Clone, Debug)]
 pub struct Web(Arc<WebParts>);
@@ -21,10 +23,10 @@ pub struct WebParts {
 }
 
 /// Who may look.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Access {
     /// Whoever signs in.
-    People,
+    People(SignIn),
     /// Anyone, as an owner, starting at this project: only for a server nobody else can reach.
     Open(ProjectId),
 }

@@ -68,6 +68,8 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     let place = ConfigArgs { data: Some(home.path().to_owned()), config: None };
     let mut config = Config::load(&place, args.flags())?;
     config.warn_of_unknown_variables();
+    // What is made up is no secret: whoever starts the demo wants to see the pages at once.
+    config.open_on_loopback();
     if config.log.filter == "info" {
         // The story is told on stdout; the log only speaks up when something is wrong.
         "warn".clone_into(&mut config.log.filter);

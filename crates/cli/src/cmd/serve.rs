@@ -26,7 +26,7 @@ pub(crate) struct ServeArgs {
     /// Time for requests under way to finish when stopping [default: 10 s]
     #[arg(long, value_name = "TIME")]
     drain: Option<String>,
-    /// Let anyone who can connect in as owner; on loopback addresses only
+    /// Let whoever sits at this machine in as owner, without keys or sign-in; on loopback only
     #[arg(long)]
     no_auth: bool,
     #[command(flatten)]

@@ -21,14 +21,18 @@ fn the_first_start_shows_its_keys_once() {
     let data = tempfile::tempdir().unwrap();
     let first = bare_server(data.path()).start();
     let created = &first.ready["created"];
-    for name in ["publicKey", "secretKey", "ownerEmail", "ownerPassword"] {
+    for name in ["publicKey", "secretKey"] {
         assert!(created[name].is_string(), "{name}: {created}");
     }
+    let set_up = first.ready["setUp"].as_str().unwrap().to_owned();
+    assert!(set_up.starts_with(&format!("{}/set-up?token=", first.web())), "{set_up}");
     let (public, secret) = (created["publicKey"].clone(), created["secretKey"].clone());
     first.signal(Signal::TERM);
     let ended = first.wait();
     assert_eq!(ended.status.code(), Some(0), "{}", ended.log);
     assert!(!ended.log.contains(secret.as_str().unwrap()), "the log must not hold the secret");
+    let (_, token) = set_up.split_once('=').unwrap();
+    assert!(!ended.log.contains(token), "nor the set-up token");
 
     let second = bare_server(data.path()).start();
     assert!(second.ready["created"].as_object().unwrap().values().all(serde_json::Value::is_null));
@@ -63,7 +67,7 @@ fn people_get_lines_to_paste() {
         "export LANGFUSE_BASE_URL=http://127.0.0.1:",
         "export OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:",
         "export OTEL_EXPORTER_OTLP_HEADERS=Authorization=Basic%20",
-        "owner@localhost",
+        "/set-up?token=",
     ] {
         assert!(text.contains(expected), "no {expected} in:\n{text}");
     }
@@ -264,10 +268,10 @@ fn a_wrong_price_file_is_named() {
 fn the_front_page_leads_to_the_first_project() {
     let data = tempfile::tempdir().unwrap();
     let running = server(data.path()).arg("--no-auth").start();
-    let front = running.send(http::get("/"));
+    let front = running.send(http::get("/").host("localhost"));
     assert_eq!(front.status, 303);
     let home = front.header("location").unwrap().to_owned();
-    let page = running.send(http::get(&home));
+    let page = running.send(http::get(&home).host("localhost"));
     assert_eq!(page.status, 200);
     assert!(page.text().contains("Waiting for the first span"), "{}", page.text());
     let policy = page.header("content-security-policy").unwrap();

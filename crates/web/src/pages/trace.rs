@@ -172,10 +172,13 @@ async fn fragment(web: &Web, place: &Place, subject: &Subject) -> PageResult<Mar
 }
 
 /// Older SDKs print addresses without a project: the trace says which.
-async fn find(State(web): State<Web>, Path(trace): Path<String>) -> PageResult<Redirect> {
+async fn find(
+    State(web): State<Web>,
+    visitor: Visitor,
+    Path(trace): Path<String>,
+) -> PageResult<Redirect> {
     let id = trace_id(&trace)?;
-    let visitor = Visitor::identify(&web)?;
-    for project in visitor.projects(&web).await? {
+    for (project, _) in visitor.projects(&web).await? {
         let found = web.store.telemetry.find_traces(project.id.clone(), vec![id.clone()]).await?;
         if !found.is_empty() {
             let link = Link::to_project(&project.id, &["traces", &trace]);

@@ -5,3 +5,15 @@
 mod site;
 /// One trace.
 mod trace;
+/// Pages, a clock and browsers.
+mod browser;
+/// Signing in and out.
+mod sign_in;
+/// The first owner.
+mod set_up;
+/// One's own account.
+mod account;
+/// Changes that nobody meant.
+mod forgery;
+/// Servers that vouch for people.
+mod provider;

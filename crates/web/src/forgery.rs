@@ -1,0 +1,207 @@
+//! Changes that nobody meant: another site makes a browser send them, with the visitor's cookies.
+//!
+//! One layer around all pages stops them, so that no page can forget to. A request that changes
+//! anything must come from a page of ours, as far as the browser tells, and must carry a token that
+//! only such a page knows: in the field `form_token` of a form, or in the header `X-Form-Token`.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::{HeaderMap, Method};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use maud::{Markup, html};
+use ratchet_core::origin::is_loopback_host;
+use ratchet_core::secret::Secret;
+use ratchet_store::secrets::random_token;
+
+use crate::cookie::Cookie;
+use crate::refusal::{PageResult, Refusal};
+use crate::web::{Access, Web};
+
+/// The field of a form that holds its token.
+const FIELD: &str = "form_token";
+/// The header that holds it when a script sends the request.
+const HEADER: &str = "x-form-token";
+
+/// Bytes of a form that a visitor may send.
+const FORM_BYTES: usize = 4_000_000;
+/// Bytes of a form that anyone may send.
+const STRANGERS_FORM_BYTES: usize = 32_000;
+/// How long a form may take to come.
+const FORM_TIME: Duration = Duration::from_secs(60);
+
+/// What proves that a form is of ours.
+#[derive(Clone, Debug)]
+pub struct FormToken(Secret);
+
+impl FormToken {
+    /// The field to be put into every form that changes something.
+    pub fn field(&self) -> Markup {
+        html! { input type="hidden" name=(FIELD) value=(self.0.expose()); }
+    }
+
+    /// The text, for scripts.
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
+
+    /// The token that goes with what a browser carries.
+    pub(crate) fn of(web: &Web, carried: &Secret) -> PageResult<Self> {
+        Ok(Self(Secret::new(web.store.secrets.sign(&signed(carried))?)))
+    }
+
+    /// The token for a server without sign-in. Nothing is carried: pages of other sites cannot
+    /// read ours, and that is all it takes.
+    pub(crate) fn open(web: &Web) -> PageResult<Self> {
+        Self::of(web, &Secret::new(""))
+    }
+}
+
+/// The text whose signature is the token.
+fn signed(carried: &Secret) -> String {
+    format!("form {}", carried.expose())
+}
+
+/// What the browser of someone who is not signed in carries, or is to carry from now on.
+pub(crate) fn carried_by_stranger(headers: &HeaderMap) -> PageResult<Secret> {
+    Cookie::Form.read(headers).map_or_else(|| Ok(random_token()?), Ok)
+}
+
+/// Lets a request through to its page unless it may be forged.
+pub(crate) async fn refuse(State(web): State<Web>, request: Request, next: Next) -> Response {
+    match examine(&web, request).await {
+        Ok(request) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+async fn examine(web: &Web, request: Request) -> PageResult<Request> {
+    let headers = request.headers();
+    if matches!(web.access, Access::Open(_)) {
+        refuse_other_names(headers)?;
+    }
+    if is_harmless(request.method()) {
+        return Ok(request);
+    }
+    refuse_other_sites(headers)?;
+    let (carried, limit) = match (&web.access, Cookie::Session.read(headers)) {
+        (Access::Open(_), _) => (Some(Secret::new("")), FORM_BYTES),
+        (Access::People(_), Some(session)) => (Some(session), FORM_BYTES),
+        (Access::People(_), None) => (Cookie::Form.read(headers), STRANGERS_FORM_BYTES),
+    };
+    let (request, given) = given_token(request, limit).await?;
+    let (Some(carried), Some(given)) = (carried, given) else { return Err(stale()) };
+    let is_ours = web.store.secrets.is_signed(&signed(&carried), given.expose())?;
+    if is_ours { Ok(request) } else { Err(stale()) }
+}
+
+fn is_harmless(method: &Method) -> bool {
+    [Method::GET, Method::HEAD, Method::OPTIONS].contains(method)
+}
+
+fn stale() -> Refusal {
+    Refusal::Forbidden(
+        "this form is not one that we gave you just now; go back, reload the page and try again \
+         (cookies must be allowed)"
+            .to_owned(),
+    )
+}
+
+/// Without sign-in, a name that was made to point here would open everything.
+fn refuse_other_names(headers: &HeaderMap) -> PageResult<()> {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    if host.is_none_or(is_loopback_host) {
+        return Ok(());
+    }
+    Err(Refusal::Forbidden(
+        "without sign-in this server shows its pages only at localhost; start it without \
+         --no-auth to reach it by another name"
+            .to_owned(),
+    ))
+}
+
+/// A browser says where a request comes from, in one of two headers, and pages cannot change it.
+fn refuse_other_sites(headers: &HeaderMap) -> PageResult<()> {
+    let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let is_ours = match (text("sec-fetch-site"), text(ORIGIN.as_str())) {
+        // None: the visitor did it themselves, by reloading.
+        (Some(site), _) => ["same-origin", "none"].contains(&site),
+        (None, Some(origin)) => {
+            let host = text("x-forwarded-host").or_else(|| text(HOST.as_str()));
+            let named = origin.split_once("://").map(|(_, host)| host);
+            named.is_some() && named == host.map(str::trim)
+        }
+        // An old browser, or none at all: the token must do.
+        (None, None) => true,
+    };
+    if is_ours {
+        return Ok(());
+    }
+    Err(Refusal::Forbidden("another site sent this; nothing was changed".to_owned()))
+}
+
+/// Finds the token in a request, and puts what was read of it back.
+async fn given_token(request: Request, limit: usize) -> PageResult<(Request, Option<Secret>)> {
+    if let Some(given) = request.headers().get(HEADER) {
+        let given = given.to_str().ok().map(Secret::new);
+        return Ok((request, given));
+    }
+    let content = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let is_form = content.is_some_and(|content| {
+        let kind = content.split(';').next().unwrap_or_default().trim();
+        kind.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+    });
+    if !is_form {
+        return Ok((request, None));
+    }
+    let (parts, body) = request.into_parts();
+    let form = tokio::time::timeout(FORM_TIME, to_bytes(body, limit)).await;
+    let form: Bytes = match form {
+        Ok(Ok(form)) => form,
+        Ok(Err(_)) => {
+            let what = format!("the form is cut off, or longer than {limit} bytes");
+            return Err(Refusal::Bad(what));
+        }
+        Err(_) => return Err(Refusal::Bad("the form took too long to come".to_owned())),
+    };
+    let mut fields = form_urlencoded::parse(&form);
+    let given = fields.find(|(name, _)| name == FIELD).map(|(_, value)| Secret::new(value));
+    Ok((Request::from_parts(parts, Body::from(form)), given))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    #[track_caller]
+    fn check(named: &[(&'static str, &'static str)], is_let_in: bool) {
+        let headers = named
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        assert_eq!(refuse_other_sites(&headers.collect()).is_ok(), is_let_in, "{named:?}");
+    }
+
+    #[test]
+    fn only_our_own_pages_may_change_things() {
+        let host = ("host", "ratchet.example");
+        check(&[host], true);
+        check(&[host, ("sec-fetch-site", "same-origin")], true);
+        check(&[host, ("sec-fetch-site", "none")], true);
+        check(&[host, ("sec-fetch-site", "same-origin"), ("origin", "null")], true);
+        for site in ["same-site", "cross-site", ""] {
+            check(&[host, ("sec-fetch-site", site), ("origin", "https://ratchet.example")], false);
+        }
+        check(&[host, ("origin", "https://ratchet.example")], true);
+        check(&[host, ("origin", "https://evil.example")], false);
+        check(&[host, ("origin", "null")], false);
+        check(&[host, ("origin", "ratchet.example")], false);
+        let outer = ("x-forwarded-host", "outer.example");
+        check(&[host, outer, ("origin", "https://outer.example")], true);
+        check(&[host, outer, ("origin", "https://ratchet.example")], false);
+    }
+}

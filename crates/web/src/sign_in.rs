@@ -1,0 +1,130 @@
+//! Signing in and out, the first owner, and what people do with their own account.
+
+/// Where to go afterwards.
+mod next;
+/// Where an attempt comes from.
+mod whence;
+/// The forms.
+mod form;
+/// Another server that vouches for people.
+mod provider;
+/// The first owner.
+mod set_up;
+/// One's own password and sessions.
+mod account;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::http::header::USER_AGENT;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use ratchet_core::secret::Secret;
+use ratchet_store::catalog::{Role, SESSION_LIFE, SignedIn, Suspect, Turn, User};
+
+use crate::cookie::{Channel, Cookie};
+use crate::place::Params;
+use crate::refusal::PageResult;
+use crate::visitor::Visitor;
+use crate::web::{Access, Web};
+use form::{Problem, SignInForm};
+use next::Next;
+pub use provider::Vouching;
+
+/// What a server that asks people to sign in needs for it.
+#[derive(Debug, Default)]
+pub struct SignIn {
+    /// What the first owner must know, while there is nobody yet: only who started the server
+    /// has seen it.
+    pub set_up_token: Option<Secret>,
+    /// Another server that vouches for people, if there is one.
+    pub vouching: Option<Vouching>,
+}
+
+/// The pages.
+pub(crate) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/sign-in", get(show).post(enter))
+        .route("/sign-out", post(leave))
+        .merge(provider::routes())
+        .merge(set_up::routes())
+        .merge(account::routes())
+}
+
+async fn show(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
+    let params = Params::read(parts.uri.query().unwrap_or_default());
+    let next = Next::parse(params.get("next").unwrap_or("/"));
+    if Visitor::identify(&web, &parts).await.is_ok() {
+        return Ok(Redirect::to(next.as_str()).into_response());
+    }
+    if !web.store.catalog.has_people().await? {
+        return Ok(Redirect::to("/set-up").into_response());
+    }
+    SignInForm { email: "", next: &next, problem: None }.show(&web, &parts.headers)
+}
+
+async fn enter(State(web): State<Web>, parts: Parts, body: Bytes) -> PageResult<Response> {
+    let fields = read_form(&body);
+    let next = Next::parse(fields.get("next").unwrap_or("/"));
+    if let Access::Open(_) = web.access {
+        return Ok(Redirect::to(next.as_str()).into_response());
+    }
+    let (email, password) = (fields.get("email"), fields.get("password"));
+    let (email, password) = (email.unwrap_or_default(), password.unwrap_or_default());
+    let form = SignInForm { email, next: &next, problem: None };
+    let suspects =
+        vec![Suspect::Account(email.to_owned()), Suspect::Address(whence::address(&parts))];
+    if let Turn::Wait(wait) = web.store.catalog.begin_attempt(suspects.clone(), web.now()).await? {
+        tracing::warn!(address = whence::address(&parts), "refused an attempt to sign in");
+        return form.with(Problem::TooMany(wait)).show(&web, &parts.headers);
+    }
+    let found = web.store.catalog.check_password(email, Secret::new(password)).await?;
+    // Whoever may only record has nothing to look at.
+    let Some(user) = found.filter(|user| user.role != Role::IngestOnly) else {
+        return form.with(Problem::Wrong).show(&web, &parts.headers);
+    };
+    web.store.catalog.attempt_succeeded(suspects).await?;
+    let welcome = welcome(&web, &parts.headers, &user).await?;
+    Ok((welcome, Redirect::to(next.as_str())).into_response())
+}
+
+async fn leave(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
+    end_present_session(&web, &parts.headers).await?;
+    let forget = [Cookie::Session.clear(Channel::of(&parts.headers))];
+    Ok((forget, Redirect::to("/sign-in")).into_response())
+}
+
+/// Begins a session with a token of its own, whatever the browser carried before, and returns the
+/// headers that hand it over.
+async fn welcome(web: &Web, headers: &HeaderMap, user: &User) -> PageResult<HeaderMap> {
+    end_present_session(web, headers).await?;
+    let client = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let begun = web.store.catalog.begin_session(user.id.clone(), client.to_owned(), web.now());
+    let (session, token) = begun.await?;
+    tracing::info!(user.id, session = session.id, "signed in");
+    let channel = Channel::of(headers);
+    let cookies =
+        [Cookie::Session.set(&token, Some(SESSION_LIFE), channel), Cookie::Form.clear(channel)];
+    let mut answer = HeaderMap::new();
+    for (name, value) in cookies {
+        answer.append(name, value);
+    }
+    Ok(answer)
+}
+
+/// Ends the session that a browser carries on the server, too: a copy of its cookie is worthless
+/// from then on.
+async fn end_present_session(web: &Web, headers: &HeaderMap) -> PageResult<()> {
+    let Some(token) = Cookie::Session.read(headers) else { return Ok(()) };
+    if let Some(SignedIn { session, user }) = web.store.catalog.signed_in(&token, web.now()).await?
+    {
+        web.store.catalog.end_session(user.id, session.id).await?;
+    }
+    Ok(())
+}
+
+fn read_form(body: &Bytes) -> Params {
+    Params::read(&String::from_utf8_lossy(body))
+}

@@ -1,0 +1,136 @@
+//! One's own account: the password, and where one is signed in.
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use maud::{Markup, html};
+use ratchet_core::account::is_password;
+use ratchet_core::secret::Secret;
+use ratchet_store::catalog::{SignedIn, Suspect, Turn, WebSession};
+
+use super::form::{Field, PASSWORD_RULE, Problem, field, told};
+use super::{read_form, whence};
+use crate::components::figure;
+use crate::frame;
+use crate::refusal::{PageResult, Refusal};
+use crate::visitor::{Visitor, Who};
+use crate::web::Web;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/account", get(show))
+        .route("/account/password", post(change_password))
+        .route("/account/sessions", post(end_sessions))
+}
+
+async fn show(State(web): State<Web>, visitor: Visitor) -> PageResult<Response> {
+    page(&web, &visitor, None).await
+}
+
+async fn change_password(
+    State(web): State<Web>,
+    visitor: Visitor,
+    parts: Parts,
+    body: Bytes,
+) -> PageResult<Response> {
+    let SignedIn { session, user } = person(&visitor)?;
+    let fields = read_form(&body);
+    let secret = |name| Secret::new(fields.get(name).unwrap_or_default());
+    let (current, new) = (secret("current"), secret("new"));
+    if !is_password(new.expose()) {
+        return page(&web, &visitor, Some(&Problem::Choice(PASSWORD_RULE.to_owned()))).await;
+    }
+    // Someone at an unlocked screen must not get to guess at leisure.
+    let suspects =
+        vec![Suspect::Account(user.email.clone()), Suspect::Address(whence::address(&parts))];
+    if let Turn::Wait(wait) = web.store.catalog.begin_attempt(suspects.clone(), web.now()).await? {
+        return page(&web, &visitor, Some(&Problem::TooMany(wait))).await;
+    }
+    if web.store.catalog.check_password(&user.email, current).await?.is_none() {
+        return page(&web, &visitor, Some(&Problem::Wrong)).await;
+    }
+    web.store.catalog.attempt_succeeded(suspects).await?;
+    web.store.catalog.set_password(user.id.clone(), new, Some(session.id.clone())).await?;
+    tracing::info!(user.id, "a password was changed");
+    Ok(Redirect::to("/account").into_response())
+}
+
+async fn end_sessions(
+    State(web): State<Web>,
+    visitor: Visitor,
+    body: Bytes,
+) -> PageResult<Redirect> {
+    let SignedIn { session, user } = person(&visitor)?;
+    let catalog = &web.store.catalog;
+    match read_form(&body).get("session") {
+        Some("others") => {
+            catalog.end_other_sessions(user.id.clone(), session.id.clone()).await?;
+        }
+        Some(one) => catalog.end_session(user.id.clone(), one.to_owned()).await?,
+        None => return Err(Refusal::Bad("session: which one to end".to_owned())),
+    }
+    Ok(Redirect::to("/account"))
+}
+
+fn person(visitor: &Visitor) -> PageResult<&SignedIn> {
+    match &visitor.who {
+        Who::Person(signed_in) => Ok(signed_in),
+        Who::Anyone => Err(Refusal::NotFound("nobody signs in here".to_owned())),
+    }
+}
+
+async fn page(web: &Web, visitor: &Visitor, problem: Option<&Problem>) -> PageResult<Response> {
+    let SignedIn { session, user } = person(visitor)?;
+    let sessions = web.store.catalog.sessions_of(user.id.clone(), web.now()).await?;
+    let body = html! {
+        p { (user.email) " · " (user.role.as_str()) }
+        (told(problem))
+        h2 { "Password" }
+        form.sign-in method="post" action="/account/password" {
+            (visitor.form_token.field())
+            input type="hidden" name="username" value=(user.email) autocomplete="username";
+            (field(&Field { label: "Current password", name: "current", kind: "password",
+                value: "", autocomplete: "current-password" }))
+            (field(&Field { label: "New password", name: "new", kind: "password",
+                value: "", autocomplete: "new-password" }))
+            button.button type="submit" { "Change the password" }
+        }
+        p.muted { "Changing it signs you out everywhere else." }
+        h2 { "Where you are signed in" }
+        ul.sessions { @for one in &sessions { li { (row(visitor, one, session)) } } }
+        @if sessions.len() > 1 {
+            form method="post" action="/account/sessions" {
+                (visitor.form_token.field())
+                button.button type="submit" name="session" value="others" {
+                    "Sign out everywhere else"
+                }
+            }
+        }
+        form method="post" action="/sign-out" {
+            (visitor.form_token.field())
+            button.button type="submit" { "Sign out" }
+        }
+        p { a href="/" { "Back to the pages" } }
+    };
+    let status = problem.map_or(StatusCode::OK, Problem::status);
+    Ok((status, frame::bare("Your account", &body)).into_response())
+}
+
+fn row(visitor: &Visitor, one: &WebSession, present: &WebSession) -> Markup {
+    let client = if one.client.is_empty() { "an unnamed browser" } else { &one.client };
+    html! {
+        p { (client) }
+        p.muted { "since " (figure::moment(one.created_at)) ", last seen " (figure::moment(one.seen_at)) }
+        @if one.id == present.id { p { "this one" } }
+        @else {
+            form method="post" action="/account/sessions" {
+                (visitor.form_token.field())
+                button.quiet type="submit" name="session" value=(one.id) { "Sign out there" }
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+use std::time::Duration;
+
+use axum::http::header::RETRY_AFTER;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use maud::{Markup, html};
+
+use super::SignIn;
+use super::next::Next;
+use crate::cookie::{Channel, Cookie};
+use crate::forgery::{FormToken, carried_by_stranger};
+use crate::frame;
+use crate::place::Link;
+use crate::refusal::PageResult;
+use crate::web::{Access, Web};
+
+/// What a password must be like.
+pub(super) const PASSWORD_RULE: &str = "A password has 8 to 256 characters.";
+
+/// Why someone did not get in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Problem {
+    /// The address or the password: nobody is told which.
+    Wrong,
+    /// They must wait so long.
+    TooMany(Duration),
+    /// What they chose cannot be.
+    Choice(String),
+    /// The set-up token is not the one that was printed.
+    Token,
+    /// The browser comes back from a sign-in that it did not leave for, or comes twice.
+    Journey,
+    /// The provider let them go without a word for them, or they changed their mind.
+    Declined,
+    /// The provider could not be asked, or not be believed.
+    Provider,
+    /// The provider knows them, and we do not.
+    Unknown,
+}
+
+impl Problem {
+    pub(super) fn status(&self) -> StatusCode {
+        match self {
+            Self::Wrong | Self::Token | Self::Journey | Self::Declined | Self::Unknown => {
+                StatusCode::FORBIDDEN
+            }
+            Self::Provider => StatusCode::BAD_GATEWAY,
+            Self::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::Choice(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::Wrong => "Wrong email or password.".to_owned(),
+            Self::TooMany(wait) => {
+                format!("Too many attempts. Try again in {}.", in_words(*wait))
+            }
+            Self::Choice(why) => why.clone(),
+            Self::Token => {
+                "This is not the set-up token that the server printed when it started.".to_owned()
+            }
+            Self::Journey => {
+                "This sign-in was not begun here, or is over already. Try again.".to_owned()
+            }
+            Self::Declined => "The provider did not sign you in.".to_owned(),
+            Self::Provider => {
+                "The provider could not be asked. The server's log says why.".to_owned()
+            }
+            Self::Unknown => {
+                "The provider knows you, but you have no account here. Ask an owner.".to_owned()
+            }
+        }
+    }
+}
+
+fn in_words(wait: Duration) -> String {
+    match seconds(wait) {
+        1 => "1 second".to_owned(),
+        seconds @ 2..=90 => format!("{seconds} seconds"),
+        seconds => format!("{} minutes", seconds.div_ceil(60)),
+    }
+}
+
+/// Whole seconds, rounded up: whoever comes back then is let in.
+fn seconds(wait: Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+}
+
+/// The form to sign in with.
+#[derive(Clone, Debug)]
+pub(super) struct SignInForm<'a> {
+    /// What was typed before.
+    pub(super) email: &'a str,
+    /// Where to go afterwards.
+    pub(super) next: &'a Next,
+    /// Why it is shown again.
+    pub(super) problem: Option<Problem>,
+}
+
+impl SignInForm<'_> {
+    pub(super) fn with(mut self, problem: Problem) -> Self {
+        self.problem = Some(problem);
+        self
+    }
+
+    pub(super) fn show(&self, web: &Web, headers: &HeaderMap) -> PageResult<Response> {
+        let (email, problem) = (self.email, self.problem.as_ref());
+        strangers_page(web, headers, "Sign in", problem, |token| {
+            html! {
+                form.sign-in method="post" action="/sign-in" {
+                    (token.field())
+                    input type="hidden" name="next" value=(self.next);
+                    (field(&Field { label: "Email", name: "email", kind: "email", value: email,
+                        autocomplete: "username" }))
+                    (field(&Field { label: "Password", name: "password", kind: "password",
+                        value: "", autocomplete: "current-password" }))
+                    button.button.primary type="submit" { "Sign in" }
+                }
+                (self.provider(web))
+            }
+        })
+    }
+
+    /// The way to the server that vouches for people, if there is one.
+    fn provider(&self, web: &Web) -> Markup {
+        let Access::People(SignIn { vouching: Some(vouching), .. }) = &web.access else {
+            return Markup::default();
+        };
+        let link = Link::new("/sign-in/provider").with("next", self.next.as_str());
+        html! { p { a.button href=(link) { "Sign in with " (vouching.label) } } }
+    }
+}
+
+/// A page with a form for someone who is not signed in: it is bound to their browser.
+pub(super) fn strangers_page(
+    web: &Web,
+    headers: &HeaderMap,
+    title: &str,
+    problem: Option<&Problem>,
+    form: impl FnOnce(&FormToken) -> Markup,
+) -> PageResult<Response> {
+    let (carried, channel) = (carried_by_stranger(headers)?, Channel::of(headers));
+    let token = FormToken::of(web, &carried)?;
+    let body = html! { (told(problem)) (form(&token)) };
+    let mut response = frame::bare(title, &body).into_response();
+    *response.status_mut() = problem.map_or(StatusCode::OK, Problem::status);
+    // A session that is over must not stand in for the form's own cookie.
+    for (name, value) in [Cookie::Form.set(&carried, None, channel), Cookie::Session.clear(channel)]
+    {
+        response.headers_mut().append(name, value);
+    }
+    if let Some(Problem::TooMany(wait)) = problem {
+        response.headers_mut().insert(RETRY_AFTER, seconds(*wait).into());
+    }
+    Ok(response)
+}
+
+/// What went wrong, where a screen reader says it at once.
+pub(super) fn told(problem: Option<&Problem>) -> Markup {
+    html! { @if let Some(problem) = problem { p.problem role="alert" { (problem.words()) } } }
+}
+
+/// One line of a form.
+pub(super) struct Field<'a> {
+    pub(super) label: &'a str,
+    pub(super) name: &'a str,
+    pub(super) kind: &'a str,
+    pub(super) value: &'a str,
+    pub(super) autocomplete: &'a str,
+}
+
+pub(super) fn field(field: &Field<'_>) -> Markup {
+    let Field { label, name, kind, value, autocomplete } = field;
+    html! {
+        label.form-row {
+            span { (label) }
+            input type=(kind) name=(name) value=(value) autocomplete=(autocomplete) required;
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Signing in with another server that vouches for people.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::header::HOST;
+use axum::http::request::Parts;
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use ratchet_core::account::Email;
+use ratchet_core::secret::Secret;
+use ratchet_core::time::Timestamp;
+use ratchet_remote::oidc::{Claims, Journey, OidcError, Provider};
+use ratchet_store::catalog::{Admission, Identity, Role, Suspect, Turn, User};
+use ratchet_store::secrets::random_token;
+
+use super::form::{Problem, SignInForm};
+use super::next::Next;
+use super::{SignIn, welcome, whence};
+use crate::cookie::{Channel, Cookie};
+use crate::place::Params;
+use crate::refusal::{PageResult, Refusal};
+use crate::web::{Access, Web};
+
+/// How long someone may take at the other server.
+const JOURNEY_TIME: Duration = Duration::from_secs(10 * 60);
+/// What the kept half of a sign-in is sealed for.
+const SEALED_FOR: &str = "sign-in with a provider";
+
+/// A server that vouches for people, and whom of them we let in.
+#[derive(Debug)]
+pub struct Vouching {
+    /// The server.
+    pub provider: Provider,
+    /// What the button calls it.
+    pub label: String,
+    /// Domains of the addresses that are let in; any when empty.
+    pub domains: Vec<String>,
+    /// What people may do who come for the first time; nobody comes so when `None`.
+    pub admission: Option<Admission>,
+}
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/sign-in/provider", get(depart))
+        .route("/sign-in/provider/callback", get(arrive))
+}
+
+async fn depart(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
+    let vouching = vouching(&web)?;
+    let params = Params::read(parts.uri.query().unwrap_or_default());
+    let here = here(&parts.headers)
+        .ok_or_else(|| Refusal::Bad("the Host header is missing or wrong".to_owned()))?;
+    let journey = Journey {
+        redirect_uri: format!("{here}/sign-in/provider/callback"),
+        state: random_token()?,
+        nonce: random_token()?,
+        verifier: random_token()?,
+    };
+    let url = match vouching.provider.departure(&journey, web.now()).await {
+        Ok(url) => url,
+        Err(error) => return failed(&web, &parts.headers, &error),
+    };
+    let until = web.now().plus_nanos(nanos(JOURNEY_TIME));
+    let next = Next::parse(params.get("next").unwrap_or("/"));
+    let kept = Kept { journey, until, next }.sealed(&web)?;
+    let channel = Channel::of(&parts.headers);
+    let cookie = [Cookie::Departure.set(&kept, Some(JOURNEY_TIME), channel)];
+    Ok((cookie, Redirect::to(url.as_str())).into_response())
+}
+
+async fn arrive(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
+    let vouching = vouching(&web)?;
+    let params = Params::read(parts.uri.query().unwrap_or_default());
+    let suspects = vec![Suspect::Address(whence::address(&parts))];
+    let turn = web.store.catalog.begin_attempt(suspects.clone(), web.now()).await?;
+    if let Turn::Wait(wait) = turn {
+        return refused(&web, &parts.headers, Problem::TooMany(wait));
+    }
+    let Some(kept) = departed(&web, &parts.headers, &params).await? else {
+        return refused(&web, &parts.headers, Problem::Journey);
+    };
+    let is_by_them = params.get("iss").is_none_or(|issuer| issuer == vouching.provider.issuer());
+    let Some(code) = params.get("code").filter(|_| is_by_them) else {
+        return refused(&web, &parts.headers, Problem::Declined);
+    };
+    let claims = match vouching.provider.arrival(code, &kept.journey, web.now()).await {
+        Ok(claims) => claims,
+        Err(error) => return failed(&web, &parts.headers, &error),
+    };
+    let Some(user) = recognise(&web, vouching, claims).await? else {
+        return refused(&web, &parts.headers, Problem::Unknown);
+    };
+    web.store.catalog.attempt_succeeded(suspects).await?;
+    let mut headers = welcome(&web, &parts.headers, &user).await?;
+    let (name, value) = Cookie::Departure.clear(Channel::of(&parts.headers));
+    headers.append(name, value);
+    Ok((headers, Redirect::to(kept.next.as_str())).into_response())
+}
+
+fn vouching(web: &Web) -> PageResult<&Vouching> {
+    match &web.access {
+        Access::People(SignIn { vouching: Some(vouching), .. }) => Ok(vouching),
+        Access::People(_) | Access::Open(_) => {
+            Err(Refusal::NotFound("no other server vouches for people here".to_owned()))
+        }
+    }
+}
+
+/// The other half of the sign-in that a browser comes back from, if it is this browser's and was
+/// not used before.
+async fn departed(web: &Web, headers: &HeaderMap, params: &Params) -> PageResult<Option<Kept>> {
+    let sealed = Cookie::Departure.read(headers);
+    let kept = sealed.and_then(|sealed| Kept::open(web, &sealed));
+    let state = params.get("state").map(Secret::new);
+    let is_same = |kept: &Kept| state.as_ref() == Some(&kept.journey.state);
+    let Some(kept) = kept.filter(|kept| web.now() < kept.until).filter(is_same) else {
+        return Ok(None);
+    };
+    let spent = web.store.catalog.spend(&kept.journey.state, kept.until, web.now());
+    Ok(spent.await?.then_some(kept))
+}
+
+/// The person whom the provider vouches for, if we let them in.
+async fn recognise(web: &Web, vouching: &Vouching, claims: Claims) -> PageResult<Option<User>> {
+    let email = claims.verified_email.as_deref().and_then(Email::parse);
+    let is_of = |email: &Email| vouching.domains.iter().any(|domain| domain == email.domain());
+    if !vouching.domains.is_empty() && !email.as_ref().is_some_and(is_of) {
+        return Ok(None);
+    }
+    let issuer = vouching.provider.issuer().to_owned();
+    let identity = Identity { issuer, subject: claims.subject, email, name: claims.name };
+    let admission = vouching.admission.clone();
+    let found = web.store.catalog.recognise(identity, admission, web.now()).await?;
+    Ok(found.filter(|user| user.role != Role::IngestOnly))
+}
+
+fn refused(web: &Web, headers: &HeaderMap, problem: Problem) -> PageResult<Response> {
+    let next = Next::default();
+    let form = SignInForm { email: "", next: &next, problem: Some(problem) };
+    let mut response = form.show(web, headers)?;
+    let (name, value) = Cookie::Departure.clear(Channel::of(headers));
+    response.headers_mut().append(name, value);
+    Ok(response)
+}
+
+fn failed(web: &Web, headers: &HeaderMap, error: &OidcError) -> PageResult<Response> {
+    tracing::warn!(error = error as &dyn std::error::Error, "a sign-in with the provider failed");
+    refused(web, headers, Problem::Provider)
+}
+
+/// Where the browser reached us: a provider knows which places are ours and sends it nowhere else.
+fn here(headers: &HeaderMap) -> Option<String> {
+    let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);
+    let named = headers.get("x-forwarded-host").or_else(|| headers.get(HOST)).and_then(text)?;
+    let host: Authority = named.trim().parse().ok()?;
+    let scheme = match Channel::of(headers) {
+        Channel::Secure => "https",
+        Channel::Clear => "http",
+    };
+    Some(format!("{scheme}://{host}"))
+}
+
+/// What is kept of a sign-in while the browser is away: by the browser itself, sealed.
+#[derive(Debug)]
+struct Kept {
+    journey: Journey,
+    until: Timestamp,
+    next: Next,
+}
+
+impl Kept {
+    fn sealed(&self, web: &Web) -> PageResult<Secret> {
+        let Journey { redirect_uri, state, nonce, verifier } = &self.journey;
+        let (state, nonce, verifier) = (state.expose(), nonce.expose(), verifier.expose());
+        let (until, next) = (self.until.nanos(), &self.next);
+        let text = format!("{state} {nonce} {verifier} {until} {redirect_uri} {next}");
+        Ok(Secret::new(web.store.secrets.seal(&Secret::new(text), SEALED_FOR)?))
+    }
+
+    fn open(web: &Web, sealed: &Secret) -> Option<Self> {
+        let text = web.store.secrets.open(sealed.expose(), SEALED_FOR).ok()?;
+        let parts: Vec<&str> = text.expose().split(' ').collect();
+        let [state, nonce, verifier, until, redirect_uri, next] = parts.as_slice() else {
+            return None;
+        };
+        let journey = Journey {
+            redirect_uri: (*redirect_uri).to_owned(),
+            state: Secret::new(*state),
+            nonce: Secret::new(*nonce),
+            verifier: Secret::new(*verifier),
+        };
+        let until = Timestamp::from_nanos(until.parse().ok()?);
+        Some(Self { journey, until, next: Next::parse(next) })
+    }
+}
+
+fn nanos(span: Duration) -> i64 {
+    i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
+}

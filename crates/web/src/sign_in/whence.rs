@@ -1,0 +1,71 @@
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use axum::extract::ConnectInfo;
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+
+/// Where a request comes from, as far as one person can be told from another by it.
+///
+/// A proxy in front of us is near, on this machine or in the same network, and adds whom it speaks
+/// for to the end of `X-Forwarded-For`. From anyone further away that header means nothing.
+pub(crate) fn address(parts: &Parts) -> String {
+    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
+    let Some(peer) = peer.map(|peer| peer.to_canonical()) else { return "unknown".to_owned() };
+    let spoken_for = forwarded(&parts.headers).filter(|_| is_near(peer));
+    let ip = spoken_for.unwrap_or(peer);
+    match ip {
+        IpAddr::V4(ip) => ip.to_string(),
+        // One customer has a whole /64 to call from.
+        IpAddr::V6(ip) => {
+            let network = ip.to_bits() >> 64 << 64;
+            format!("{}/64", Ipv6Addr::from_bits(network))
+        }
+    }
+}
+
+fn forwarded(headers: &HeaderMap) -> Option<IpAddr> {
+    let last = headers.get_all("x-forwarded-for").into_iter().next_back()?;
+    let last = last.to_str().ok()?.rsplit(',').next()?.trim();
+    last.parse().ok().map(|ip: IpAddr| ip.to_canonical())
+}
+
+fn is_near(peer: IpAddr) -> bool {
+    match peer {
+        IpAddr::V4(ip) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
+        IpAddr::V6(ip) => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Request;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(peer: &str, forwarded: Option<&str>, expected: &str) {
+        let mut request = Request::new(());
+        let peer: IpAddr = peer.parse().unwrap();
+        request.extensions_mut().insert(ConnectInfo(SocketAddr::from((peer, 1))));
+        if let Some(forwarded) = forwarded {
+            request.headers_mut().insert("x-forwarded-for", forwarded.parse().unwrap());
+        }
+        assert_eq!(address(&request.into_parts().0), expected);
+    }
+
+    #[test]
+    fn only_a_near_proxy_speaks_for_others() {
+        check("203.0.113.9", None, "203.0.113.9");
+        check("203.0.113.9", Some("198.51.100.7"), "203.0.113.9");
+        check("127.0.0.1", Some("10.9.9.9, 198.51.100.7"), "198.51.100.7");
+        check("10.0.0.2", Some("198.51.100.7"), "198.51.100.7");
+        check("::1", Some("nonsense"), "::/64");
+        check("::ffff:203.0.113.9", None, "203.0.113.9");
+    }
+
+    #[test]
+    fn one_network_is_one_caller() {
+        check("2001:db8:1:2:3:4:5:6", None, "2001:db8:1:2::/64");
+        check("2001:db8:1:2:ffff::1", None, "2001:db8:1:2::/64");
+    }
+}

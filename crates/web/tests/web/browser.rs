@@ -1,0 +1,202 @@
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::ConnectInfo;
+use axum::http::{HeaderMap, Request};
+use ratchet_core::account::Email;
+use ratchet_core::secret::Secret;
+use ratchet_core::time::Timestamp;
+use ratchet_store::catalog::{NewProject, NewUser, Role, User};
+use ratchet_store::project::ProjectId;
+use ratchet_testkit::folder::DataFolder;
+use ratchet_web::Web;
+use ratchet_web::sign_in::SignIn;
+use ratchet_web::web::Access;
+use tower::ServiceExt;
+
+pub(crate) const PASSWORD: &str = "correct horse";
+pub(crate) const HOST: &str = "ratchet.example";
+
+/// A server's pages with two projects, `shop` and `lab`, and a clock that stands still.
+pub(crate) struct Site {
+    pub(crate) data: DataFolder,
+    router: Router,
+    nanos: Arc<AtomicI64>,
+}
+
+impl Site {
+    pub(crate) async fn new() -> Self {
+        Self::with(Access::People(SignIn::default())).await
+    }
+
+    /// Pages that nobody signs in to.
+    pub(crate) async fn open() -> Self {
+        Self::with(Access::Open(id("shop"))).await
+    }
+
+    pub(crate) async fn with(access: Access) -> Self {
+        let data = DataFolder::new();
+        let start = Timestamp::parse("2026-11-15T12:00:00Z").unwrap();
+        for name in ["shop", "lab"] {
+            let new = NewProject { id: id(name), name: name.to_owned(), retention_days: None };
+            data.catalog().create_project(new, start).await.unwrap();
+        }
+        let nanos = Arc::new(AtomicI64::new(start.nanos()));
+        let clock = Arc::clone(&nanos);
+        let now = move || Timestamp::from_nanos(clock.load(Ordering::SeqCst));
+        let router = ratchet_web::pages(Web::new(data.folder().clone(), access, now));
+        Self { data, router, nanos }
+    }
+
+    /// Moves the clock.
+    pub(crate) fn advance(&self, by: Duration) {
+        self.nanos.fetch_add(i64::try_from(by.as_nanos()).unwrap(), Ordering::SeqCst);
+    }
+
+    /// Makes a person with the usual password, who works in `shop` unless they own everything.
+    pub(crate) async fn person(&self, email: &str, role: Role) -> User {
+        let new = NewUser {
+            email: Email::parse(email).unwrap(),
+            name: None,
+            password: Secret::new(PASSWORD),
+            role,
+            project: (role != Role::Owner).then(|| id("shop")),
+        };
+        self.data.catalog().create_user(new, Timestamp::default()).await.unwrap()
+    }
+
+    /// A browser that was never here.
+    pub(crate) fn browser(&self) -> Browser {
+        Browser {
+            router: self.router.clone(),
+            address: "203.0.113.1:5000".parse().unwrap(),
+            jar: BTreeMap::new(),
+            headers: vec![("host".into(), HOST.into()), ("user-agent".into(), "Test/1".into())],
+            form_token: String::new(),
+        }
+    }
+
+    /// A browser that someone signed in with.
+    pub(crate) async fn signed_in(&self, email: &str) -> Browser {
+        let mut browser = self.browser();
+        assert_eq!(browser.sign_in(email, PASSWORD).await.status, 303);
+        browser
+    }
+}
+
+pub(crate) fn id(name: &str) -> ProjectId {
+    ProjectId::parse(name).unwrap()
+}
+
+/// A browser: it keeps cookies, and fills the token of the last page into the next form.
+#[derive(Clone)]
+pub(crate) struct Browser {
+    router: Router,
+    pub(crate) address: SocketAddr,
+    pub(crate) jar: BTreeMap<String, String>,
+    /// Sent with every request.
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) form_token: String,
+}
+
+impl Browser {
+    pub(crate) async fn get(&mut self, path: &str) -> Answer {
+        self.send("GET", path, &[], String::new()).await
+    }
+
+    pub(crate) async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let fields = fields.iter().copied().chain([("form_token", self.form_token.as_str())]);
+        let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        let kind = [("content-type", "application/x-www-form-urlencoded")];
+        self.send("POST", path, &kind, form).await
+    }
+
+    /// Opens the form and sends it.
+    pub(crate) async fn sign_in(&mut self, email: &str, password: &str) -> Answer {
+        self.get("/sign-in").await;
+        self.post("/sign-in", &[("email", email), ("password", password)]).await
+    }
+
+    pub(crate) async fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: String,
+    ) -> Answer {
+        let mut request = Request::builder().method(method).uri(path);
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let cookies: Vec<_> =
+            self.jar.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        if !cookies.is_empty() {
+            request = request.header("cookie", cookies.join("; "));
+        }
+        let mut request = request.body(Body::from(body)).unwrap();
+        request.extensions_mut().insert(ConnectInfo(self.address));
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let body = to_bytes(body, 10_000_000).await.unwrap();
+        let text = String::from_utf8(body.to_vec()).unwrap();
+        let answer = Answer { status: parts.status.as_u16(), headers: parts.headers, text };
+        self.keep(&answer);
+        answer
+    }
+
+    fn keep(&mut self, answer: &Answer) {
+        for line in answer.cookies() {
+            let (name, rest) = line.split_once('=').unwrap();
+            let value = rest.split(';').next().unwrap();
+            if line.contains("Max-Age=0") {
+                self.jar.remove(name);
+            } else {
+                self.jar.insert(name.to_owned(), value.to_owned());
+            }
+        }
+        if let Some((_, rest)) = answer.text.split_once("name=\"form_token\" value=\"") {
+            self.form_token = rest.split('"').next().unwrap().to_owned();
+        }
+    }
+}
+
+/// What a page answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    pub(crate) fn cookies(&self) -> Vec<&str> {
+        self.headers.get_all("set-cookie").iter().map(|value| value.to_str().unwrap()).collect()
+    }
+
+    /// Checks the status and what the page must say.
+    #[track_caller]
+    pub(crate) fn check(&self, status: u16, words: &str) -> &Self {
+        assert_eq!(self.status, status, "{}", self.text);
+        assert!(self.text.contains(words), "{} does not say {words}", self.text);
+        self
+    }
+
+    /// Checks that it leads somewhere.
+    #[track_caller]
+    pub(crate) fn leads_to(&self, path: &str) -> &Self {
+        assert_eq!((self.status, self.header("location")), (303, path), "{}", self.text);
+        self
+    }
+}

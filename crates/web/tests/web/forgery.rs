@@ -1,0 +1,151 @@
+use std::fs;
+use std::path::Path;
+
+use ratchet_store::catalog::Role;
+
+use crate::browser::{Browser, HOST, PASSWORD, Site};
+
+const CHANGES: [&str; 4] = ["POST", "PUT", "PATCH", "DELETE"];
+
+/// Every address that the sources name a route for, with something in place of its parameters.
+fn routes() -> Vec<String> {
+    let mut sources = String::new();
+    read_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut sources);
+    let named =
+        sources.split(".route(").skip(1).filter_map(|rest| rest.trim_start().strip_prefix('"'));
+    let mut routes: Vec<String> =
+        named.map(|rest| filled(rest.split('"').next().unwrap())).collect();
+    routes.push("/traces".to_owned());
+    routes.push("/nowhere".to_owned());
+    routes
+}
+
+fn read_all(folder: &Path, into: &mut String) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            read_all(&path, into);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            into.push_str(&fs::read_to_string(path).unwrap());
+        }
+    }
+}
+
+fn filled(route: &str) -> String {
+    let part = |part: &str| match part {
+        "{project}" => "shop".to_owned(),
+        part if part.starts_with('{') => "x".to_owned(),
+        part => part.to_owned(),
+    };
+    route.split('/').map(part).collect::<Vec<_>>().join("/")
+}
+
+async fn check_all_refused(browser: &mut Browser) {
+    let routes = routes();
+    assert!(routes.iter().any(|route| route == "/account/password"), "{routes:?}");
+    for route in routes {
+        for method in CHANGES {
+            let kind = [("content-type", "application/x-www-form-urlencoded")];
+            for body in ["", "form_token=", "form_token=guess"] {
+                let answer = browser.send(method, &route, &kind, body.to_owned()).await;
+                assert_eq!(answer.status, 403, "{method} {route} {body}");
+                assert!(answer.text.contains("not one that we gave you"), "{method} {route}");
+            }
+            let json = [("content-type", "application/json")];
+            let answer = browser.send(method, &route, &json, "{}".to_owned()).await;
+            assert_eq!(answer.status, 403, "{method} {route} as JSON");
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_page_changes_anything_without_its_token() {
+    let site = Site::new().await;
+    site.person("ada@example.com", Role::Owner).await;
+    check_all_refused(&mut site.browser()).await;
+    let mut browser = site.signed_in("ada@example.com").await;
+    check_all_refused(&mut browser).await;
+    browser.get("/account").await.check(200, "ada@example.com");
+}
+
+#[tokio::test]
+async fn nor_on_a_server_without_sign_in() {
+    let site = Site::open().await;
+    let mut browser = site.browser();
+    browser.headers[0].1 = "127.0.0.1:3000".into();
+    check_all_refused(&mut browser).await;
+}
+
+#[tokio::test]
+async fn no_other_site_changes_anything_even_with_the_token() {
+    let site = Site::new().await;
+    site.person("ada@example.com", Role::Owner).await;
+    let browser = site.signed_in("ada@example.com").await;
+    for header in [
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-site", "same-site"),
+        ("origin", "https://evil.example"),
+        ("origin", "null"),
+    ] {
+        let mut forged = browser.clone();
+        forged.get("/account").await;
+        forged.headers.push((header.0.to_owned(), header.1.to_owned()));
+        forged.post("/sign-out", &[]).await.check(403, "another site sent this");
+        forged.headers.pop();
+        forged.get("/account").await.check(200, "");
+    }
+    for header in
+        [("sec-fetch-site", "same-origin".to_owned()), ("origin", format!("http://{HOST}"))]
+    {
+        let mut ours = site.signed_in("ada@example.com").await;
+        ours.get("/account").await;
+        ours.headers.push((header.0.to_owned(), header.1));
+        ours.post("/sign-out", &[]).await.leads_to("/sign-in");
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_good_for_its_own_session_only() {
+    let site = Site::new().await;
+    site.person("ada@example.com", Role::Owner).await;
+    let mut stranger = site.browser();
+    stranger.get("/sign-in").await;
+    let mut ada = site.signed_in("ada@example.com").await;
+    ada.get("/account").await;
+    let own = ada.form_token.clone();
+    let mut other = site.signed_in("ada@example.com").await;
+    other.get("/account").await;
+    for token in [&stranger.form_token, &other.form_token] {
+        assert_ne!(*token, own);
+        ada.form_token.clone_from(token);
+        ada.post("/sign-out", &[]).await.check(403, "not one that we gave you");
+    }
+    // A form for signing in belongs to the browser that got it.
+    let mut elsewhere = site.browser();
+    elsewhere.form_token.clone_from(&stranger.form_token);
+    let fields = [("email", "ada@example.com"), ("password", PASSWORD)];
+    elsewhere.post("/sign-in", &fields).await.check(403, "not one that we gave you");
+    ada.form_token = own;
+    ada.post("/sign-out", &[]).await.leads_to("/sign-in");
+}
+
+#[tokio::test]
+async fn scripts_carry_the_token_in_a_header() {
+    let site = Site::new().await;
+    site.person("ada@example.com", Role::Owner).await;
+    let mut browser = site.signed_in("ada@example.com").await;
+    browser.get("/account").await;
+    let token = browser.form_token.clone();
+    let headers = [("x-form-token", token.as_str()), ("content-type", "application/json")];
+    browser.send("POST", "/sign-out", &headers, "{}".to_owned()).await.leads_to("/sign-in");
+}
+
+#[tokio::test]
+async fn a_form_has_an_end() {
+    let site = Site::new().await;
+    site.person("ada@example.com", Role::Owner).await;
+    let mut browser = site.browser();
+    browser.get("/sign-in").await;
+    let long = "x".repeat(40_000);
+    browser.post("/sign-in", &[("email", &long)]).await.check(400, "longer than 32000 bytes");
+}
