@@ -41,6 +41,8 @@ pub mod claude_code;
 pub mod price;
 /// What models are told: texts and chats that refer to one another.
 pub mod prompt;
+/// What agents are taught: folders of text files.
+pub mod skill;
 /// Images, sounds and files beside the text.
 pub mod media;
 /// How scores are made by machines.

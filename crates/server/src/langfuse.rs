@@ -45,6 +45,8 @@ mod metrics;
 mod sessions;
 /// Prompts.
 mod prompts;
+/// Skills.
+mod skills;
 /// Which prompt versions observations used.
 mod prompt_ids;
 /// Images, sounds and files.
@@ -117,6 +119,7 @@ pub fn routes() -> OpenApiRouter<App> {
         .merge(score_configs::routes())
         .merge(feedback::routes())
         .merge(prompts::routes())
+        .merge(skills::routes())
         .merge(datasets::routes())
         .merge(datasets_v1::routes())
         .merge(dataset_items::routes())

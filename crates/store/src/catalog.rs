@@ -23,8 +23,12 @@ mod sign_in;
 mod web_session;
 /// Who someone is elsewhere.
 mod identity;
+/// Names with versions, labels and tags.
+mod versioned;
 /// What models are told.
 mod prompt;
+/// What agents are taught.
+mod skill;
 /// What scores must look like.
 mod score_config;
 /// What must not be kept.
@@ -84,6 +88,7 @@ pub use redaction::KeptRule;
 pub use score_config::KeptScoreConfig;
 pub use sign_in::{Suspect, Turn};
 pub use web_session::{SESSION_IDLE, SESSION_LIFE, SignedIn, WebSession};
+pub use skill::{NewSkill, NewSkillFile, Skill, SkillContent, SkillFile, SkillQuery, SkillSummary};
 
 /// The catalog interface: one behaviour, whichever database keeps it.
 #[derive(Clone, Debug)]

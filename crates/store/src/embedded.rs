@@ -95,6 +95,7 @@ const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("embedded/migrations/catalog/0010_llm_connections.sql"),
     include_str!("embedded/migrations/catalog/0011_memberships.sql"),
     include_str!("embedded/migrations/catalog/0012_documents.sql"),
+    include_str!("embedded/migrations/catalog/0013_skills.sql"),
     include_str!("embedded/migrations/catalog/0014_sign_in.sql"),
 ];
 

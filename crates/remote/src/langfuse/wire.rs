@@ -34,6 +34,8 @@ pub mod session;
 pub mod score;
 /// Prompts.
 pub mod prompt;
+/// Skills.
+pub mod skill;
 /// Images, sounds and files.
 pub mod media;
 /// Annotation queues.

@@ -181,7 +181,7 @@ pub(super) async fn remove(
 }
 
 /// The version or the label that is asked for, if any.
-fn pick(params: &mut Params) -> Option<Pick> {
+pub(super) fn pick(params: &mut Params) -> Option<Pick> {
     let version = params.parsed("version", |text| {
         let number = text.parse().ok().filter(|number| *number > 0);
         number.ok_or_else(|| format!("must be a whole number from 1, not {text}"))
@@ -247,7 +247,8 @@ fn read_body(kind: PromptKind, sent: &Raw) -> Result<PromptBody, Issue> {
     PromptBody::read(kind, json).map_err(at)
 }
 
-fn word_issues(
+/// What is wrong with the words of a list.
+pub(super) fn word_issues(
     field: &str,
     words: &[String],
     check: fn(&str) -> Result<(), WordError>,
@@ -260,7 +261,8 @@ fn word_issues(
     words.iter().enumerate().filter_map(issue).collect()
 }
 
-fn refuse(issues: Vec<Issue>) -> ApiResult<()> {
+/// Goes on if nothing is wrong.
+pub(super) fn refuse(issues: Vec<Issue>) -> ApiResult<()> {
     if issues.is_empty() { Ok(()) } else { Err(ApiError::InvalidFields(issues)) }
 }
 

@@ -46,6 +46,8 @@ mod eras;
 mod isolation;
 /// Prompts.
 mod prompts;
+/// Skills.
+mod skills;
 /// Datasets and their items.
 mod datasets;
 /// Runs over datasets, and experiments.

@@ -32,6 +32,11 @@ pub(crate) const TABLES: &[&str] = &[
     "prompt",
     "redaction_rule",
     "score_config",
+    "skill_file",
+    "skill_content",
+    "skill_tag",
+    "skill_label",
+    "skill",
 ];
 
 /// What an owner notes about a project.

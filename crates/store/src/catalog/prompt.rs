@@ -9,13 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ratchet_core::payload::Json;
 use ratchet_core::prompt::{
-    ComposeError, Composed, Graph, LATEST, MAX_DEPTH, MAX_PARTS, Node, Part, Parts, Pick,
-    PromptBody, PromptKind, Reference, compose,
+    ComposeError, Composed, Graph, MAX_DEPTH, MAX_PARTS, Node, Part, Parts, Pick, PromptBody,
+    PromptKind, Reference, compose,
 };
 use ratchet_core::time::Timestamp;
 
 use super::Catalog;
 use super::sql::{FromColumn, Row, Tx, Value};
+use super::versioned::PROMPTS;
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -125,7 +126,7 @@ impl Catalog {
             let missing = || StoreError::NotFound(format!("Prompt {reference}"));
             find(tx, &project, &reference)?.ok_or_else(missing)?;
             for label in &labels {
-                put_label(tx, (&project, &reference.name), (label, version), now)?;
+                PROMPTS.put_label(tx, (&project, &reference.name), (label, version), now)?;
             }
             find(tx, &project, &reference)?.ok_or_else(missing)
         })
@@ -162,35 +163,14 @@ impl Catalog {
 
 /// Finds the version that a reference means.
 fn find(tx: &Tx<'_>, project: &ProjectId, reference: &Reference) -> StoreResult<Option<Prompt>> {
-    let (which, pick) = match &reference.pick {
-        Pick::Version(version) => ("version = $3", Value::from(*version)),
-        Pick::Label(label) => {
-            let labelled = "version = (SELECT version FROM prompt_label \
-                            WHERE project = $1 AND name = $2 AND label = $3)";
-            (labelled, Value::from(label))
-        }
-    };
-    let sql = format!("SELECT {COLUMNS} FROM prompt WHERE project = $1 AND name = $2 AND {which}");
+    let (picked, pick) = PROMPTS.picked(&reference.pick);
+    let sql = format!("SELECT {COLUMNS} FROM prompt WHERE project = $1 AND name = $2 AND {picked}");
     let found = tx.one(&sql, &[project.into(), (&reference.name).into(), pick], read)?;
     let Some(mut prompt) = found else { return Ok(None) };
-    let sql = "SELECT label FROM prompt_label WHERE project = $1 AND name = $2 AND version = $3";
-    prompt.labels =
-        tx.rows(sql, &[project.into(), (&prompt.name).into(), prompt.version.into()], |row| {
-            row.get(0)
-        })?;
-    sort_labels(&mut prompt.labels);
-    prompt.tags = tags(tx, project, &prompt.name)?;
+    let which = (project, prompt.name.as_str());
+    (prompt.labels, prompt.tags) =
+        (PROMPTS.labels(tx, which, prompt.version)?, PROMPTS.tags(tx, which)?);
     Ok(Some(prompt))
-}
-
-fn tags(tx: &Tx<'_>, project: &ProjectId, name: &str) -> StoreResult<Vec<String>> {
-    let sql = "SELECT tag FROM prompt_tag WHERE project = $1 AND name = $2 ORDER BY tag";
-    tx.rows(sql, &[project.into(), name.into()], |row| row.get(0))
-}
-
-/// By name, with `latest` last: it says the least.
-fn sort_labels(labels: &mut [String]) {
-    labels.sort_by(|one, other| (one == LATEST, one).cmp(&(other == LATEST, other)));
 }
 
 /// Reads a version without its labels and tags.
@@ -208,23 +188,6 @@ fn read(row: &Row<'_>) -> StoreResult<Prompt> {
         created_at: row.get(7)?,
         updated_at: row.get(8)?,
     })
-}
-
-/// Puts a label at a version, and notes the change at both versions it concerns.
-fn put_label(
-    tx: &Tx<'_>,
-    (project, name): (&ProjectId, &str),
-    (label, version): (&str, u32),
-    now: Timestamp,
-) -> StoreResult<()> {
-    let sql = "UPDATE prompt SET updated_at = $5 WHERE project = $1 AND name = $2 AND \
-               (version = $4 OR version = (SELECT version FROM prompt_label \
-               WHERE project = $1 AND name = $2 AND label = $3))";
-    tx.execute(sql, &[project.into(), name.into(), label.into(), version.into(), now.into()])?;
-    let sql = "INSERT INTO prompt_label (project, name, label, version) VALUES ($1, $2, $3, $4) \
-               ON CONFLICT (project, name, label) DO UPDATE SET version = excluded.version";
-    tx.execute(sql, &[project.into(), name.into(), label.into(), version.into()])?;
-    Ok(())
 }
 
 fn part(prompt: &Prompt) -> Part {

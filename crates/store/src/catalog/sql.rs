@@ -6,6 +6,8 @@
 
 /// What goes into a column and comes out of one.
 mod value;
+/// What must hold of rows.
+mod conditions;
 
 use std::path::Path;
 
@@ -16,6 +18,7 @@ use crate::embedded::sqlite_error;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
 
+pub(crate) use conditions::Conditions;
 pub(crate) use value::{FromColumn, Value};
 
 /// What is listed: the parts of a SELECT without its page.

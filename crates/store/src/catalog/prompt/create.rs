@@ -1,13 +1,12 @@
-use std::collections::BTreeSet;
-
 use ratchet_core::payload::Json;
 use ratchet_core::prompt::{LATEST, Node, Part, Pick, PromptBody, PromptKind, Reference};
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
-use super::{Prompt, find, put_label, put_together, tags};
+use super::{Prompt, find, put_together};
 use crate::catalog::Catalog;
 use crate::catalog::sql::{Tx, Value};
+use crate::catalog::versioned::PROMPTS;
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -48,9 +47,11 @@ impl Catalog {
             let part = Part { node, body: new.body.clone() };
             put_together(tx, &project, &part)?;
             insert(tx, &project, (&part.node, &new), now)?;
-            set_tags(tx, &project, &new, now)?;
+            if let Some(tags) = &new.tags {
+                PROMPTS.set_tags(tx, (&project, &new.name), tags, now)?;
+            }
             for label in new.labels.iter().map(String::as_str).chain([LATEST]) {
-                put_label(tx, (&project, &new.name), (label, version), now)?;
+                PROMPTS.put_label(tx, (&project, &new.name), (label, version), now)?;
             }
             let reference = Reference { name: new.name, pick: Pick::Version(version) };
             find(tx, &project, &reference)?
@@ -124,24 +125,5 @@ fn insert(
             ],
         )?;
     }
-    Ok(())
-}
-
-/// Gives all versions of the name new tags, if there are other ones.
-fn set_tags(tx: &Tx<'_>, project: &ProjectId, new: &NewPrompt, now: Timestamp) -> StoreResult<()> {
-    let Some(wanted) = &new.tags else { return Ok(()) };
-    let wanted: BTreeSet<&String> = wanted.iter().collect();
-    let had = tags(tx, project, &new.name)?;
-    if wanted.iter().copied().eq(&had) {
-        return Ok(());
-    }
-    let sql = "DELETE FROM prompt_tag WHERE project = $1 AND name = $2";
-    tx.execute(sql, &[project.into(), (&new.name).into()])?;
-    for tag in wanted {
-        let sql = "INSERT INTO prompt_tag (project, name, tag) VALUES ($1, $2, $3)";
-        tx.execute(sql, &[project.into(), (&new.name).into(), tag.into()])?;
-    }
-    let sql = "UPDATE prompt SET updated_at = $3 WHERE project = $1 AND name = $2";
-    tx.execute(sql, &[project.into(), (&new.name).into(), now.into()])?;
     Ok(())
 }

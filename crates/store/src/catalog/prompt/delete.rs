@@ -3,9 +3,9 @@ use std::collections::BTreeSet;
 use ratchet_core::prompt::{LATEST, Pick};
 use ratchet_core::time::Timestamp;
 
-use super::put_label;
 use crate::catalog::Catalog;
 use crate::catalog::sql::Tx;
+use crate::catalog::versioned::{PROMPTS, Which};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -24,7 +24,7 @@ impl Catalog {
     ) -> StoreResult<()> {
         self.transact(move |tx| {
             let which = (&project, name.as_str());
-            let all = versions(tx, which)?;
+            let all = PROMPTS.versions(tx, which)?;
             let going = going(tx, which, pick.as_ref(), &all)?;
             if going.is_empty() {
                 return Err(StoreError::NotFound(format!("Prompt {name}")));
@@ -38,20 +38,10 @@ impl Catalog {
                     tx.execute(&sql, &[(&project).into(), (&name).into(), (*version).into()])?;
                 }
             }
-            match all.difference(&going).max() {
-                Some(newest) => put_label(tx, which, (LATEST, *newest), now),
-                None => forget_tags(tx, which),
-            }
+            PROMPTS.settle(tx, which, now)
         })
         .await
     }
-}
-
-type Which<'a> = (&'a ProjectId, &'a str);
-
-fn versions(tx: &Tx<'_>, (project, name): Which<'_>) -> StoreResult<BTreeSet<u32>> {
-    let sql = "SELECT version FROM prompt WHERE project = $1 AND name = $2";
-    Ok(tx.rows(sql, &[project.into(), name.into()], |row| row.get(0))?.into_iter().collect())
 }
 
 fn going(
@@ -89,7 +79,7 @@ fn refuse_if_needed(
         let child: (Option<u32>, Option<String>) = (row.get(2)?, row.get(3)?);
         Ok((parent, child))
     })?;
-    let leaves_some = !versions(tx, (project, name))?.is_subset(going);
+    let leaves_some = !PROMPTS.versions(tx, (project, name))?.is_subset(going);
     let breaks = needed.into_iter().filter_map(|((parent, version), (child, label))| {
         let moves = label.as_deref() == Some(LATEST) && leaves_some;
         let is_going = child.is_some_and(|child| going.contains(&child)) && !moves;
@@ -104,10 +94,4 @@ fn refuse_if_needed(
         "other prompts depend on what you are about to delete; delete them first: {}",
         breaks.join("; ")
     )))
-}
-
-fn forget_tags(tx: &Tx<'_>, (project, name): Which<'_>) -> StoreResult<()> {
-    let sql = "DELETE FROM prompt_tag WHERE project = $1 AND name = $2";
-    tx.execute(sql, &[project.into(), name.into()])?;
-    Ok(())
 }

@@ -4,10 +4,10 @@ use ratchet_core::payload::Json;
 use ratchet_core::prompt::PromptKind;
 use ratchet_core::time::Timestamp;
 
-use super::sort_labels;
 use crate::StoreResult;
 use crate::catalog::Catalog;
-use crate::catalog::sql::{Tx, Value};
+use crate::catalog::sql::{Conditions, Tx, Value};
+use crate::catalog::versioned::sort_labels;
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber, TimeRange};
 
@@ -69,17 +69,11 @@ impl Catalog {
 }
 
 /// The conditions of a query, as SQL on `prompt p`.
-struct Matching {
-    conditions: String,
-    values: Vec<Value>,
-}
+struct Matching(Conditions);
 
 impl Matching {
     fn new(query: &PromptQuery) -> Self {
-        let mut matching = Self {
-            conditions: "p.project = $1".to_owned(),
-            values: vec![Value::from(&query.project)],
-        };
+        let mut matching = Conditions::new("p.project = $1", &query.project);
         let standing = "EXISTS (SELECT 1 FROM prompt_label l WHERE l.project = p.project \
                         AND l.name = p.name AND l.version = p.version AND l.label = $)";
         let tagged = "EXISTS (SELECT 1 FROM prompt_tag t WHERE t.project = p.project \
@@ -89,31 +83,22 @@ impl Matching {
         matching.add(tagged, query.tag.as_ref());
         matching.add("p.updated_at >= $", query.updated.from);
         matching.add("p.updated_at < $", query.updated.to);
-        matching
-    }
-
-    /// Adds a condition; `$` in it stands for the value.
-    fn add<T: Into<Value>>(&mut self, condition: &str, value: Option<T>) {
-        let Some(value) = value else { return };
-        self.values.push(value.into());
-        let place = format!("${}", self.values.len());
-        self.conditions.push_str(" AND ");
-        self.conditions.push_str(&condition.replace('$', &place));
+        Self(matching)
     }
 
     fn count(&self, tx: &Tx<'_>) -> StoreResult<u64> {
-        let sql = format!("SELECT COUNT(DISTINCT p.name) FROM prompt p WHERE {}", self.conditions);
-        Ok(tx.one(&sql, &self.values, |row| row.get(0))?.unwrap_or(0))
+        let sql = format!("SELECT COUNT(DISTINCT p.name) FROM prompt p WHERE {}", self.0.sql);
+        Ok(tx.one(&sql, &self.0.values, |row| row.get(0))?.unwrap_or(0))
     }
 
     fn names(&self, tx: &Tx<'_>, page: PageNumber) -> StoreResult<Vec<String>> {
-        let (limit, offset) = (self.values.len() + 1, self.values.len() + 2);
+        let (limit, offset) = (self.0.values.len() + 1, self.0.values.len() + 2);
         let sql = format!(
             "SELECT DISTINCT p.name FROM prompt p WHERE {} ORDER BY p.name \
              LIMIT ${limit} OFFSET ${offset}",
-            self.conditions
+            self.0.sql
         );
-        let mut values = self.values.clone();
+        let mut values = self.0.values.clone();
         values.extend([Value::from(page.limit), Value::from(page.offset())]);
         tx.rows(&sql, &values, |row| row.get(0))
     }
@@ -123,12 +108,10 @@ impl Matching {
         tx: &Tx<'_>,
         (first, last): (&String, &String),
     ) -> StoreResult<Vec<PromptSummary>> {
-        let ends = (self.values.len() + 1, self.values.len() + 2);
-        let from = format!(
-            "WHERE {} AND p.name >= ${} AND p.name <= ${}",
-            self.conditions, ends.0, ends.1
-        );
-        let mut values = self.values.clone();
+        let ends = (self.0.values.len() + 1, self.0.values.len() + 2);
+        let from =
+            format!("WHERE {} AND p.name >= ${} AND p.name <= ${}", self.0.sql, ends.0, ends.1);
+        let mut values = self.0.values.clone();
         values.extend([Value::from(first), Value::from(last)]);
         let sql = format!(
             "SELECT p.name, p.version, p.kind, p.updated_at, p.config FROM prompt p {from} \

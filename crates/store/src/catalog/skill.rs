@@ -1,0 +1,245 @@
+/// Making versions.
+mod create;
+/// Lists of names.
+mod list;
+
+use ratchet_core::media::MediaHash;
+use ratchet_core::payload::Json;
+use ratchet_core::prompt::{LATEST, Pick};
+use ratchet_core::time::Timestamp;
+
+use super::Catalog;
+use super::sql::{Row, Tx};
+use super::versioned::{SKILLS, Which};
+use crate::project::ProjectId;
+use crate::{StoreError, StoreResult};
+
+pub use create::{NewSkill, NewSkillFile, SkillContent};
+pub use list::{SkillQuery, SkillSummary};
+
+/// One version of a skill.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Skill {
+    /// Names this version alone.
+    pub id: String,
+    /// What it is called.
+    pub name: String,
+    /// Which version, from 1.
+    pub version: u32,
+    /// What it does and when it is of use.
+    pub description: String,
+    /// All that its main file says about itself.
+    pub frontmatter: Json,
+    /// The labels that stand at this version, `latest` last.
+    pub labels: Vec<String>,
+    /// The tags of the name.
+    pub tags: Vec<String>,
+    /// Why this version was made.
+    pub commit_message: Option<String>,
+    /// Who made it.
+    pub created_by: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When its labels or tags last changed.
+    pub updated_at: Timestamp,
+    /// Its files by path, without what they hold.
+    pub files: Vec<SkillFile>,
+}
+
+/// A file of a skill.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkillFile {
+    /// Names the file in this version alone.
+    pub id: String,
+    /// Where it stands in the folder.
+    pub path: String,
+    /// What it holds, by hash.
+    pub hash: MediaHash,
+    /// How many bytes that is.
+    pub content_length: u64,
+}
+
+/// What [`read`] reads, in order.
+const COLUMNS: &str = "id, name, version, description, frontmatter, commit_message, created_by, \
+                       created_at, updated_at";
+
+impl Catalog {
+    /// Returns one version of a skill.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn skill(
+        &self,
+        project: ProjectId,
+        name: String,
+        pick: Pick,
+    ) -> StoreResult<Option<Skill>> {
+        self.transact(move |tx| find(tx, (&project, &name), &pick)).await
+    }
+
+    /// Returns what files hold, in the order of their hashes in the question.
+    ///
+    /// # Errors
+    /// Fails if no skill of the project holds one of them.
+    pub async fn skill_contents(
+        &self,
+        project: ProjectId,
+        hashes: Vec<MediaHash>,
+    ) -> StoreResult<Vec<(MediaHash, String)>> {
+        self.transact(move |tx| {
+            let sql = "SELECT content FROM skill_content WHERE project = $1 AND sha256 = $2";
+            let one = |hash: MediaHash| {
+                let values = [(&project).into(), hash.to_base64().into()];
+                let content = tx.one(sql, &values, |row| row.get(0))?;
+                content.map(|content| (hash, content)).ok_or_else(|| no_content(hash))
+            };
+            hashes.into_iter().map(one).collect()
+        })
+        .await
+    }
+
+    /// Gives all versions of a skill these tags and no others, and returns the newest version.
+    ///
+    /// # Errors
+    /// Fails if there is no such skill.
+    pub async fn tag_skill(
+        &self,
+        project: ProjectId,
+        name: String,
+        tags: Vec<String>,
+        now: Timestamp,
+    ) -> StoreResult<Skill> {
+        self.transact(move |tx| {
+            let which = (&project, name.as_str());
+            let newest = Pick::Label(LATEST.to_owned());
+            must_find(tx, which, &newest)?;
+            SKILLS.set_tags(tx, which, &tags, now)?;
+            must_find(tx, which, &newest)
+        })
+        .await
+    }
+
+    /// Gives a version these labels and no others but `latest`; they leave the versions where
+    /// they stood.
+    ///
+    /// # Errors
+    /// Fails if there is no such version, or if `latest` would leave the newest one.
+    pub async fn label_skill(
+        &self,
+        project: ProjectId,
+        (name, version): (String, u32),
+        labels: Vec<String>,
+        now: Timestamp,
+    ) -> StoreResult<Skill> {
+        self.transact(move |tx| {
+            let (which, pick) = ((&project, name.as_str()), Pick::Version(version));
+            let skill = must_find(tx, which, &pick)?;
+            let is_newest = skill.labels.iter().any(|label| label == LATEST);
+            if !is_newest && labels.iter().any(|label| label == LATEST) {
+                let why = "labels: latest always stands at the newest version and cannot be moved";
+                return Err(StoreError::BadQuery(why.to_owned()));
+            }
+            for label in skill.labels.iter().filter(|label| *label != LATEST) {
+                let sql = "DELETE FROM skill_label \
+                           WHERE project = $1 AND name = $2 AND label = $3";
+                tx.execute(sql, &[(&project).into(), (&name).into(), label.into()])?;
+            }
+            for label in labels.iter().filter(|label| *label != LATEST) {
+                SKILLS.put_label(tx, which, (label, version), now)?;
+            }
+            let sql = "UPDATE skill SET updated_at = $4 \
+                       WHERE project = $1 AND name = $2 AND version = $3";
+            let values = [(&project).into(), (&name).into(), version.into(), now.into()];
+            tx.execute(sql, &values)?;
+            must_find(tx, which, &pick)
+        })
+        .await
+    }
+
+    /// Removes a version, and what only its files held. If it is the newest, `latest` moves to
+    /// the newest that stays.
+    ///
+    /// # Errors
+    /// Fails if there is no such version.
+    pub async fn delete_skill(
+        &self,
+        project: ProjectId,
+        (name, version): (String, u32),
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| {
+            let which = (&project, name.as_str());
+            let skill = must_find(tx, which, &Pick::Version(version))?;
+            let sql = "DELETE FROM skill_file WHERE project = $1 AND skill = $2";
+            tx.execute(sql, &[(&project).into(), (&skill.id).into()])?;
+            for file in &skill.files {
+                let sql = "DELETE FROM skill_content WHERE project = $1 AND sha256 = $2 \
+                           AND NOT EXISTS (SELECT 1 FROM skill_file f \
+                           WHERE f.project = $1 AND f.sha256 = $2)";
+                tx.execute(sql, &[(&project).into(), file.hash.to_base64().into()])?;
+            }
+            for table in ["skill_label", "skill"] {
+                let sql = format!(
+                    "DELETE FROM {table} WHERE project = $1 AND name = $2 AND version = $3"
+                );
+                tx.execute(&sql, &[(&project).into(), (&name).into(), version.into()])?;
+            }
+            SKILLS.settle(tx, which, now)
+        })
+        .await
+    }
+}
+
+fn find(tx: &Tx<'_>, which: Which<'_>, pick: &Pick) -> StoreResult<Option<Skill>> {
+    let (project, name) = which;
+    let (picked, pick) = SKILLS.picked(pick);
+    let sql = format!("SELECT {COLUMNS} FROM skill WHERE project = $1 AND name = $2 AND {picked}");
+    let found = tx.one(&sql, &[project.into(), name.into(), pick], read)?;
+    let Some(mut skill) = found else { return Ok(None) };
+    skill.labels = SKILLS.labels(tx, which, skill.version)?;
+    skill.tags = SKILLS.tags(tx, which)?;
+    let sql = "SELECT f.id, f.path, f.sha256, c.content_length FROM skill_file f \
+               JOIN skill_content c ON c.project = f.project AND c.sha256 = f.sha256 \
+               WHERE f.project = $1 AND f.skill = $2 ORDER BY f.path";
+    skill.files = tx.rows(sql, &[project.into(), (&skill.id).into()], |row| {
+        Ok(SkillFile {
+            id: row.get(0)?,
+            path: row.get(1)?,
+            hash: row.get(2)?,
+            content_length: row.get(3)?,
+        })
+    })?;
+    Ok(Some(skill))
+}
+
+fn must_find(tx: &Tx<'_>, which: Which<'_>, pick: &Pick) -> StoreResult<Skill> {
+    let (_, name) = which;
+    find(tx, which, pick)?.ok_or_else(|| {
+        StoreError::NotFound(match pick {
+            Pick::Version(version) => format!("Skill {name} with version {version}"),
+            Pick::Label(_) => format!("Skill {name}"),
+        })
+    })
+}
+
+fn no_content(hash: MediaHash) -> StoreError {
+    StoreError::NotFound(format!("Skill file with the SHA-256 {}", hash.to_base64()))
+}
+
+/// Reads a version without its labels, tags and files.
+fn read(row: &Row<'_>) -> StoreResult<Skill> {
+    Ok(Skill {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        version: row.get(2)?,
+        description: row.get(3)?,
+        frontmatter: row.get(4)?,
+        labels: Vec::new(),
+        tags: Vec::new(),
+        commit_message: row.get(5)?,
+        created_by: row.get(6)?,
+        created_at: row.get(7)?,
+        updated_at: row.get(8)?,
+        files: Vec::new(),
+    })
+}

@@ -1,0 +1,147 @@
+use ratchet_core::media::MediaHash;
+use ratchet_core::payload::Json;
+use ratchet_core::prompt::{LATEST, Pick};
+use ratchet_core::time::Timestamp;
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::{Skill, must_find};
+use crate::catalog::Catalog;
+use crate::catalog::sql::Tx;
+use crate::catalog::versioned::SKILLS;
+use crate::project::ProjectId;
+use crate::{StoreError, StoreResult};
+
+/// A version to be made.
+#[derive(Clone, Debug)]
+pub struct NewSkill {
+    /// What it is called.
+    pub name: String,
+    /// What it does and when it is of use.
+    pub description: String,
+    /// All that its main file says about itself.
+    pub frontmatter: Json,
+    /// Its files.
+    pub files: Vec<NewSkillFile>,
+    /// Why it is made.
+    pub commit_message: Option<String>,
+    /// Who makes it.
+    pub created_by: String,
+}
+
+/// A file of a version to be made.
+#[derive(Clone, Debug)]
+pub struct NewSkillFile {
+    /// Where it stands in the folder.
+    pub path: String,
+    /// What it holds.
+    pub content: SkillContent,
+}
+
+/// What a file is to hold.
+#[derive(Clone, Debug)]
+pub enum SkillContent {
+    /// This text.
+    Text(String),
+    /// What a file of a skill of the project holds already.
+    Known(MediaHash),
+}
+
+impl Catalog {
+    /// Makes the next version of a skill.
+    ///
+    /// # Errors
+    /// Fails if a file is to hold what no file of the project holds.
+    pub async fn create_skill(
+        &self,
+        project: ProjectId,
+        new: NewSkill,
+        now: Timestamp,
+    ) -> StoreResult<Skill> {
+        self.transact(move |tx| {
+            let which = (&project, new.name.as_str());
+            let newest = SKILLS.versions(tx, which)?.last().copied().unwrap_or(0);
+            let version = newest.saturating_add(1);
+            let id = Uuid::new_v4().to_string();
+            insert(tx, &project, (&id, version, &new), now)?;
+            for file in &new.files {
+                insert_file(tx, &project, &id, file)?;
+            }
+            SKILLS.put_label(tx, which, (LATEST, version), now)?;
+            must_find(tx, which, &Pick::Version(version))
+        })
+        .await
+    }
+}
+
+fn insert(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    (id, version, new): (&str, u32, &NewSkill),
+    now: Timestamp,
+) -> StoreResult<()> {
+    let searched = format!("{}\n{}", new.name, new.description).to_lowercase();
+    tx.insert(
+        "INSERT INTO skill (project, name, version, id, description, frontmatter, searched, \
+         commit_message, created_by, created_at, updated_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)",
+        &[
+            project.into(),
+            (&new.name).into(),
+            version.into(),
+            id.into(),
+            (&new.description).into(),
+            (&new.frontmatter).into(),
+            searched.into(),
+            new.commit_message.as_deref().into(),
+            (&new.created_by).into(),
+            now.into(),
+        ],
+        || format!("version {version} of skill {}", new.name),
+    )
+}
+
+fn insert_file(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    skill: &str,
+    file: &NewSkillFile,
+) -> StoreResult<()> {
+    let hash = match &file.content {
+        SkillContent::Text(text) => keep(tx, project, text)?,
+        SkillContent::Known(hash) => {
+            let sql = "SELECT 1 FROM skill_content WHERE project = $1 AND sha256 = $2";
+            if !tx.exists(sql, &[project.into(), hash.to_base64().into()])? {
+                return Err(StoreError::BadQuery(format!(
+                    "files: {} refers to the SHA-256 {}, which no skill of this project holds; \
+                     send its content",
+                    file.path,
+                    hash.to_base64()
+                )));
+            }
+            *hash
+        }
+    };
+    tx.execute(
+        "INSERT INTO skill_file (project, skill, path, id, sha256) VALUES ($1, $2, $3, $4, $5)",
+        &[
+            project.into(),
+            skill.into(),
+            (&file.path).into(),
+            Uuid::new_v4().to_string().into(),
+            hash.to_base64().into(),
+        ],
+    )?;
+    Ok(())
+}
+
+/// Keeps a text under its hash.
+fn keep(tx: &Tx<'_>, project: &ProjectId, text: &str) -> StoreResult<MediaHash> {
+    let hash = MediaHash::new(Sha256::digest(text).into());
+    tx.execute(
+        "INSERT INTO skill_content (project, sha256, content_length, content) \
+         VALUES ($1, $2, $3, $4) ON CONFLICT (project, sha256) DO NOTHING",
+        &[project.into(), hash.to_base64().into(), (text.len() as u64).into(), text.into()],
+    )?;
+    Ok(hash)
+}

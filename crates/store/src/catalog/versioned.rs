@@ -1,0 +1,146 @@
+use std::collections::BTreeSet;
+
+use ratchet_core::prompt::{LATEST, Pick};
+use ratchet_core::time::Timestamp;
+
+use super::sql::{Tx, Value};
+use crate::StoreResult;
+use crate::project::ProjectId;
+
+/// A name and the project it belongs to.
+pub(super) type Which<'a> = (&'a ProjectId, &'a str);
+
+/// What has numbered versions under a name. Labels stand at one version each, `latest` at the
+/// newest; tags belong to the name. Tables: `x`, `x_label` and `x_tag`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Versioned {
+    table: &'static str,
+}
+
+/// What models are told.
+pub(super) const PROMPTS: Versioned = Versioned { table: "prompt" };
+
+/// What agents are taught.
+pub(super) const SKILLS: Versioned = Versioned { table: "skill" };
+
+impl Versioned {
+    /// The condition that finds the version that is meant, with the project as `$1`, the name as
+    /// `$2` and the value as `$3`.
+    pub(super) fn picked(self, pick: &Pick) -> (String, Value) {
+        match pick {
+            Pick::Version(version) => ("version = $3".to_owned(), Value::from(*version)),
+            Pick::Label(label) => {
+                let labelled = format!(
+                    "version = (SELECT version FROM {}_label \
+                     WHERE project = $1 AND name = $2 AND label = $3)",
+                    self.table
+                );
+                (labelled, Value::from(label))
+            }
+        }
+    }
+
+    /// The versions there are.
+    pub(super) fn versions(
+        self,
+        tx: &Tx<'_>,
+        (project, name): Which<'_>,
+    ) -> StoreResult<BTreeSet<u32>> {
+        let sql = format!("SELECT version FROM {} WHERE project = $1 AND name = $2", self.table);
+        Ok(tx.rows(&sql, &[project.into(), name.into()], |row| row.get(0))?.into_iter().collect())
+    }
+
+    /// The labels that stand at a version, `latest` last.
+    pub(super) fn labels(
+        self,
+        tx: &Tx<'_>,
+        (project, name): Which<'_>,
+        version: u32,
+    ) -> StoreResult<Vec<String>> {
+        let sql = format!(
+            "SELECT label FROM {}_label WHERE project = $1 AND name = $2 AND version = $3",
+            self.table
+        );
+        let values = [project.into(), name.into(), version.into()];
+        let mut labels = tx.rows(&sql, &values, |row| row.get(0))?;
+        sort_labels(&mut labels);
+        Ok(labels)
+    }
+
+    /// The tags of a name.
+    pub(super) fn tags(self, tx: &Tx<'_>, (project, name): Which<'_>) -> StoreResult<Vec<String>> {
+        let sql = format!(
+            "SELECT tag FROM {}_tag WHERE project = $1 AND name = $2 ORDER BY tag",
+            self.table
+        );
+        tx.rows(&sql, &[project.into(), name.into()], |row| row.get(0))
+    }
+
+    /// Puts a label at a version, and notes the change at both versions it concerns.
+    pub(super) fn put_label(
+        self,
+        tx: &Tx<'_>,
+        (project, name): Which<'_>,
+        (label, version): (&str, u32),
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        let table = self.table;
+        let sql = format!(
+            "UPDATE {table} SET updated_at = $5 WHERE project = $1 AND name = $2 AND \
+             (version = $4 OR version = (SELECT version FROM {table}_label \
+             WHERE project = $1 AND name = $2 AND label = $3))"
+        );
+        let values = [project.into(), name.into(), label.into(), version.into(), now.into()];
+        tx.execute(&sql, &values)?;
+        let sql = format!(
+            "INSERT INTO {table}_label (project, name, label, version) VALUES ($1, $2, $3, $4) \
+             ON CONFLICT (project, name, label) DO UPDATE SET version = excluded.version"
+        );
+        tx.execute(&sql, &[project.into(), name.into(), label.into(), version.into()])?;
+        Ok(())
+    }
+
+    /// Gives all versions of the name these tags and no others.
+    pub(super) fn set_tags(
+        self,
+        tx: &Tx<'_>,
+        (project, name): Which<'_>,
+        tags: &[String],
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        let wanted: BTreeSet<&String> = tags.iter().collect();
+        let had = self.tags(tx, (project, name))?;
+        if wanted.iter().copied().eq(&had) {
+            return Ok(());
+        }
+        self.forget_tags(tx, (project, name))?;
+        let table = self.table;
+        for tag in wanted {
+            let sql = format!("INSERT INTO {table}_tag (project, name, tag) VALUES ($1, $2, $3)");
+            tx.execute(&sql, &[project.into(), name.into(), tag.into()])?;
+        }
+        let sql = format!("UPDATE {table} SET updated_at = $3 WHERE project = $1 AND name = $2");
+        tx.execute(&sql, &[project.into(), name.into(), now.into()])?;
+        Ok(())
+    }
+
+    /// Puts things right after versions have gone: `latest` moves to the newest that stays, and
+    /// tags go with the last.
+    pub(super) fn settle(self, tx: &Tx<'_>, which: Which<'_>, now: Timestamp) -> StoreResult<()> {
+        match self.versions(tx, which)?.last() {
+            Some(newest) => self.put_label(tx, which, (LATEST, *newest), now),
+            None => self.forget_tags(tx, which),
+        }
+    }
+
+    fn forget_tags(self, tx: &Tx<'_>, (project, name): Which<'_>) -> StoreResult<()> {
+        let sql = format!("DELETE FROM {}_tag WHERE project = $1 AND name = $2", self.table);
+        tx.execute(&sql, &[project.into(), name.into()])?;
+        Ok(())
+    }
+}
+
+/// By name, with `latest` last: it says the least.
+pub(super) fn sort_labels(labels: &mut [String]) {
+    labels.sort_by(|one, other| (one == LATEST, one).cmp(&(other == LATEST, other)));
+}
