@@ -261,6 +261,8 @@ pub struct Observation {
     pub usage: Usage,
     /// What it cost, or `None` when nobody knows. Unknown is not free.
     pub cost: Option<Cost>,
+    /// The tier of prices that its cost was worked out with; `None` if the client said the cost.
+    pub pricing_tier: Option<String>,
     /// The prompt version it used.
     pub prompt: Option<PromptLink>,
     /// When the record was first written.

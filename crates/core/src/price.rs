@@ -7,7 +7,7 @@ use crate::merge::Metadata;
 use crate::money::Money;
 use crate::payload::Json;
 use crate::price::file::PriceFile;
-use crate::price::kind::Kind;
+use crate::price::kind::{Kind, Prices};
 use crate::price::model::PricedModel;
 use crate::price::name::ModelName;
 use crate::time::Timestamp;
@@ -53,6 +53,15 @@ pub struct ModelCall<'a> {
     pub metadata: Option<&'a Metadata>,
     /// When it began.
     pub at: Timestamp,
+}
+
+/// What a call cost, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Priced<'a> {
+    /// What it cost.
+    pub cost: Cost,
+    /// The name of the tier of prices that was applied.
+    pub tier: &'a str,
 }
 
 /// What a model costs when nothing special applies, per unit.
@@ -132,26 +141,16 @@ impl PriceTable {
     /// A missing price is not zero: the dashboard must say "unknown", not "free". The same holds
     /// when one kind of unit has no price. Counters that no provider bills are passed over.
     pub fn cost(&self, call: ModelCall<'_>) -> Option<Cost> {
+        self.priced(call).map(|priced| priced.cost)
+    }
+
+    /// The same, with the tier of prices that was applied.
+    pub fn priced(&self, call: ModelCall<'_>) -> Option<Priced<'_>> {
         if let Some(own) = self.find_own(call.model, call.at) {
-            return own.cost(call);
+            return own.priced(call);
         }
-        let prices = self.find(call.model)?.prices(call);
-        let units = call.usage.kinds();
-        if let Some(price) = prices.get(Kind::Total) {
-            let total = price.times(*units.get(TOTAL)?);
-            return Some(Cost::new(BTreeMap::from([(TOTAL.to_owned(), total)])));
-        }
-        let mut costs = BTreeMap::new();
-        for (name, units) in units {
-            let kind = Kind::of_usage(name).filter(|kind| *kind != Kind::Total);
-            let Some(kind) = kind else { continue };
-            match prices.get(kind) {
-                Some(price) => costs.insert(name.clone(), price.times(*units)),
-                None if *units == 0 => None,
-                None => return None,
-            };
-        }
-        (!costs.is_empty()).then(|| Cost::new(costs))
+        let (tier, prices) = self.find(call.model)?.prices(call);
+        Some(Priced { cost: cost_at(prices, call)?, tier })
     }
 
     /// Returns the entry a model's name leads to at a time, with its list price.
@@ -202,6 +201,26 @@ impl PriceTable {
         let place = |(file, found): (usize, &PriceFile)| Some(Place { file, model: look(found)? });
         self.files.iter().enumerate().find_map(place)
     }
+}
+
+/// What a call costs at some prices, or `None` when one kind of unit has none.
+fn cost_at(prices: &Prices, call: ModelCall<'_>) -> Option<Cost> {
+    let units = call.usage.kinds();
+    if let Some(price) = prices.get(Kind::Total) {
+        let total = price.times(*units.get(TOTAL)?);
+        return Some(Cost::new(BTreeMap::from([(TOTAL.to_owned(), total)])));
+    }
+    let mut costs = BTreeMap::new();
+    for (name, units) in units {
+        let kind = Kind::of_usage(name).filter(|kind| *kind != Kind::Total);
+        let Some(kind) = kind else { continue };
+        match prices.get(kind) {
+            Some(price) => costs.insert(name.clone(), price.times(*units)),
+            None if *units == 0 => None,
+            None => return None,
+        };
+    }
+    (!costs.is_empty()).then(|| Cost::new(costs))
 }
 
 /// Where an entry stands.

@@ -81,6 +81,7 @@ const TELEMETRY_MIGRATIONS: &[Migration] = &[
     include_str!("embedded/migrations/telemetry/0002_scores.sql"),
     include_str!("embedded/migrations/telemetry/0003_metrics.sql"),
     include_str!("embedded/migrations/telemetry/0004_experiments.sql"),
+    include_str!("embedded/migrations/telemetry/0005_pricing_tiers.sql"),
 ];
 const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("embedded/migrations/catalog/0001_ground.sql"),

@@ -7,6 +7,9 @@ use crate::price::own::{
 };
 use crate::usage::Usage;
 
+/// What the tier is called that holds where no other does.
+const STANDARD: &str = "Standard";
+
 /// A model and what its units cost.
 #[derive(Clone, Debug)]
 pub(super) struct PricedModel {
@@ -32,7 +35,7 @@ impl PricedModel {
     pub(super) fn definition(&self) -> ModelDefinition {
         let standard = PricingTier {
             id: format!("{}:standard", self.name),
-            name: "Standard".to_owned(),
+            name: STANDARD.to_owned(),
             is_default: true,
             priority: 0,
             conditions: Vec::new(),
@@ -57,15 +60,16 @@ impl PricedModel {
         }
     }
 
-    /// The prices that hold for a call.
-    pub(super) fn prices(&self, call: ModelCall<'_>) -> &Prices {
+    /// The tier that holds for a call, and its prices.
+    pub(super) fn prices(&self, call: ModelCall<'_>) -> (&str, &Prices) {
         if self.tiers.is_empty() {
-            return &self.standard;
+            return (STANDARD, &self.standard);
         }
         let input = input_units(call.usage);
         let parameters = self.parameters(call);
         let applies = |tier: &&Tier| tier.applies(input, &parameters);
-        self.tiers.iter().find(applies).map_or(&self.standard, |tier| &tier.prices)
+        let found = self.tiers.iter().find(applies);
+        found.map_or((STANDARD, &self.standard), |tier| (&tier.name, &tier.prices))
     }
 
     /// The call's parameters, parsed only if a tier may depend on them.

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::merge::Metadata;
 use crate::money::Money;
 use crate::payload::Json;
-use crate::price::ModelCall;
 use crate::price::kind::{Kind, Prices};
+use crate::price::{ModelCall, Priced};
 use crate::time::Timestamp;
 use crate::usage::{Cost, TOTAL, Usage};
 
@@ -176,6 +176,7 @@ pub struct OwnModel {
 
 #[derive(Clone, Debug)]
 struct OwnTier {
+    name: String,
     conditions: Vec<OwnCondition>,
     exact: BTreeMap<String, Money>,
     by_kind: Prices,
@@ -214,8 +215,9 @@ impl OwnModel {
         models.sort_by_key(|model| std::cmp::Reverse(model.start));
     }
 
-    pub(super) fn cost(&self, call: ModelCall<'_>) -> Option<Cost> {
-        self.tiers.iter().find(|tier| tier.applies(call))?.cost(call.usage)
+    pub(super) fn priced(&self, call: ModelCall<'_>) -> Option<Priced<'_>> {
+        let tier = self.tiers.iter().find(|tier| tier.applies(call))?;
+        Some(Priced { cost: tier.cost(call.usage)?, tier: &tier.name })
     }
 
     /// What a unit costs where no condition is met.
@@ -239,7 +241,7 @@ impl OwnTier {
             }
         }
         by_kind.fill();
-        Ok(Self { conditions, exact, by_kind })
+        Ok(Self { name: tier.name.clone(), conditions, exact, by_kind })
     }
 
     fn applies(&self, call: ModelCall<'_>) -> bool {

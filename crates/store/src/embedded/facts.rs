@@ -17,6 +17,8 @@ pub(super) struct Facts {
     pub(super) output_tokens: u64,
     pub(super) total_tokens: u64,
     pub(super) cost: Option<Cost>,
+    /// The tier of prices that the cost was worked out with.
+    pub(super) pricing_tier: Option<String>,
 }
 
 impl Facts {
@@ -24,7 +26,8 @@ impl Facts {
     pub(super) fn of(patch: &ObservationPatch, prices: &PriceTable, received: Timestamp) -> Self {
         let start = patch.start.0.or(patch.end.0).unwrap_or(received);
         let usage = patch.usage.value();
-        let cost = patch.cost.value().cloned().or_else(|| {
+        let said = patch.cost.value().cloned();
+        let priced = || {
             let call = ModelCall {
                 model: patch.model.value()?,
                 usage: usage.filter(|usage| !usage.is_empty())?,
@@ -32,8 +35,10 @@ impl Facts {
                 metadata: Some(&patch.metadata),
                 at: start,
             };
-            prices.cost(call)
-        });
+            prices.priced(call)
+        };
+        let priced = if said.is_some() { None } else { priced() };
+        let pricing_tier = priced.as_ref().map(|priced| priced.tier.to_owned());
         Self {
             start,
             end: patch.end.0.map(|end| end.max(start)),
@@ -42,7 +47,8 @@ impl Facts {
             input_tokens: usage.map_or(0, Usage::input),
             output_tokens: usage.map_or(0, Usage::output),
             total_tokens: usage.map_or(0, Usage::total),
-            cost,
+            cost: said.or(priced.map(|priced| priced.cost)),
+            pricing_tier,
         }
     }
 

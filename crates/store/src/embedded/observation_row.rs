@@ -41,12 +41,15 @@ pub(super) const COLUMNS: &str = "o.trace, o.id, o.project, o.start, o.end, o.ki
     o.name, o.parent, o.completion_start, o.status_message, o.version, o.environment, o.agent, \
     o.model, o.model_parameters, o.usage, o.costs, o.input_tokens, o.output_tokens, \
     o.total_tokens, o.cost, o.prompt_name, o.prompt_version, o.stamps, o.payload, o.entry, \
-    o.created_at, o.updated_at, o.app_root";
+    o.created_at, o.updated_at, o.app_root, o.pricing_tier";
+
+/// How many those are: what a query selects besides comes behind them.
+pub(super) const WIDTH: usize = 31;
 
 const INSERT_COLUMNS: &str = "trace, id, project, start, end, kind, level, name, parent, \
     completion_start, status_message, version, environment, agent, model, model_parameters, \
     usage, costs, input_tokens, output_tokens, total_tokens, cost, prompt_name, prompt_version, \
-    stamps, payload, entry, created_at, updated_at, app_root";
+    stamps, payload, entry, created_at, updated_at, app_root, pricing_tier";
 
 /// Whether a row may be there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +64,7 @@ static INSERT: LazyLock<String> = LazyLock::new(|| write_sql("INSERT"));
 static REPLACE: LazyLock<String> = LazyLock::new(|| write_sql("REPLACE"));
 
 fn write_sql(verb: &str) -> String {
-    let marks = ["?"; 30].join(", ");
+    let marks = ["?"; WIDTH].join(", ");
     format!("{verb} INTO observation ({INSERT_COLUMNS}) VALUES ({marks})")
 }
 
@@ -135,6 +138,7 @@ pub(super) fn write(
         Column(place.created_at),
         place.updated_at.map(Column),
         patch.app_root,
+        facts.pricing_tier,
     ])?;
     Ok(())
 }
@@ -210,6 +214,7 @@ pub(super) fn read(row: &Row<'_>, trace: TraceId) -> rusqlite::Result<Observatio
         model_parameters: json(row, 15)?,
         usage: decode_usage(row.get_ref(16)?.as_blob_or_null()?),
         cost: cost.map(|total| decode_cost(costs, Money::from_pico(total))),
+        pricing_tier: row.get(30)?,
         prompt: prompt(row.get(22)?, row.get(23)?),
         created_at: created_at.0,
         updated_at: updated_at.map_or(created_at.0, |at| at.0),
@@ -237,6 +242,7 @@ impl ObservationRow {
             output_tokens: seen.usage.output(),
             total_tokens: seen.usage.total(),
             cost: seen.cost.clone(),
+            pricing_tier: seen.pricing_tier.clone(),
         }
     }
 

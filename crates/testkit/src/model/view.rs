@@ -34,6 +34,8 @@ pub(super) fn observation(told: &Told<ObservationPatch>) -> Observation {
         model_parameters: patch.model_parameters.into_value(),
         usage: patch.usage.into_value().unwrap_or_default(),
         cost: patch.cost.into_value(),
+        // The model knows no prices.
+        pricing_tier: None,
         prompt: patch.prompt.into_value(),
         created_at: told.first_at,
         updated_at: told.last_at,

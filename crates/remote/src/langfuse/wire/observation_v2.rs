@@ -188,7 +188,7 @@ pub struct ObservationV2View {
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<f64>, default = json!(null))]
     pub total_cost: Maybe<f64>,
-    /// The tier of prices that was applied; never known here.
+    /// The tier of prices that was applied; null if the client said what it cost.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub usage_pricing_tier_name: Maybe<String>,
@@ -333,7 +333,7 @@ impl ObservationV2View {
                 self.usage_details = Maybe::Value(seen.usage.kinds().clone());
                 self.cost_details = Maybe::Value(cost.map(cost_details).unwrap_or_default());
                 self.total_cost = cost.map(|cost| cost.total().dollars()).into();
-                self.usage_pricing_tier_name = Maybe::Null;
+                self.usage_pricing_tier_name = seen.pricing_tier.clone().into();
             }
             FieldGroup::Prompt => {
                 let prompt = seen.prompt.as_ref();

@@ -89,6 +89,11 @@ async fn tiers_hold_under_their_conditions_and_survive_a_restart() {
     .await;
     assert_eq!(observed(&server, "a").await["calculatedTotalCost"], 50.0);
     assert_eq!(observed(&server, "b").await["calculatedTotalCost"], 5.0);
+    let newer = read(&server, "/api/public/v2/observations?fields=core,usage").await;
+    for row in newer["data"].as_array().unwrap() {
+        let tier = if row["id"] == "a" { "Fast" } else { "Standard" };
+        assert_eq!(row["usagePricingTierName"], tier, "{row}");
+    }
     let again = send(&server, "PUT", &path, &house()).await.check(200, "").json();
     assert_eq!((&again["createdAt"], &again["inputPrice"]), (&made["createdAt"], &json!(0.5)));
     let data = server.stop().await.reopened().await;

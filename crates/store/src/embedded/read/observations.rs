@@ -25,7 +25,7 @@ fn columns() -> String {
 
 /// Reads a row of [`select`].
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<ObservationRow> {
-    let trace: Column<TraceId> = row.get(30)?;
+    let trace: Column<TraceId> = row.get(observation_row::WIDTH)?;
     observation_row::read(row, trace.0)
 }
 

@@ -10,6 +10,7 @@ use crate::embedded::column::Column;
 use crate::embedded::content;
 use crate::embedded::filter::Where;
 use crate::embedded::load::project_number;
+use crate::embedded::observation_row::WIDTH;
 use crate::embedded::payload::Blocks;
 use crate::embedded::rollup::{
     HOUR, NONE, OTHER, OTHER_WORD, SUMS, add_facts, add_sums, read_sums,
@@ -165,8 +166,8 @@ fn dimension_of(row: &Row<'_>, dimension: Dimension) -> rusqlite::Result<Option<
         Dimension::Version => text(11),
         Dimension::Agent => text(13),
         Dimension::Model => text(14),
-        Dimension::TraceName => text(31),
-        Dimension::User => text(32),
+        Dimension::TraceName => text(WIDTH + 1),
+        Dimension::User => text(WIDTH + 2),
     }
 }
 
