@@ -1,3 +1,6 @@
+/// What stands in records in place of bytes.
+pub mod reference;
+
 use std::fmt;
 
 use base64::Engine;
@@ -38,6 +41,18 @@ impl MediaHash {
     /// The hash in hexadecimal, as a file name.
     pub fn to_hex(self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Reads a hash in hexadecimal; `None` if it is none.
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let mut bytes = [0; 32];
+        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        for (byte, place) in bytes.iter_mut().zip((0..64).step_by(2)) {
+            *byte = u8::from_str_radix(text.get(place..place + 2)?, 16).ok()?;
+        }
+        Some(Self(bytes))
     }
 
     /// The id that SDKs work out from the hash by themselves: any other they refuse.
@@ -169,6 +184,8 @@ mod tests {
         assert_eq!(hash.media_id(), "47DEQpj8HBSa-_TImW-5JC");
         assert!(hash.to_hex().starts_with("e3b0c44298fc1c14"));
         assert_eq!(MediaHash::parse(&hash.to_base64()), Ok(hash));
+        assert_eq!(MediaHash::from_hex(&hash.to_hex()), Some(hash));
+        assert_eq!(MediaHash::from_hex(&"+1".repeat(32)), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ratchet_core::price::PriceTable;
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
+use tokio::sync::Notify;
 
 use crate::clock::Clock;
 use crate::inflight::InFlight;
@@ -38,6 +39,7 @@ pub struct Parts {
     /// The memory that bodies take.
     pub(crate) bodies: InFlight,
     is_closing: AtomicBool,
+    sweep: Notify,
 }
 
 impl App {
@@ -57,12 +59,23 @@ impl App {
             workers,
             bodies,
             is_closing: AtomicBool::new(false),
+            sweep: Notify::new(),
         }))
     }
 
     /// Bytes of request bodies in memory now.
     pub fn bodies_in_flight(&self) -> usize {
         self.bodies.bytes()
+    }
+
+    /// Has what is to go taken away soon, and not only with the next hour.
+    pub(crate) fn sweep_soon(&self) {
+        self.sweep.notify_one();
+    }
+
+    /// Waits until that is wanted.
+    pub(crate) async fn sweep_wanted(&self) {
+        self.sweep.notified().await;
     }
 
     /// Lets the readiness check say that the server is on its way out.

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use axum::Router;
 use hyper_util::server::graceful::GracefulShutdown;
-use ratchet_stages::record::retention;
+use ratchet_stages::record::sweep::{self, Swept};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet};
@@ -16,7 +16,7 @@ use crate::stop::Stop;
 /// How long to wait after the system refused a connection: out of files, most likely.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How often to look for what is too old.
+/// How often to look for what is to go.
 const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
 
 /// Where the server listens. The caller has bound the addresses and dealt with busy ones.
@@ -83,16 +83,19 @@ async fn sweep_hourly(app: App, stop: Stop) {
         tokio::select! {
             () = stop.requested() => return,
             _tick = hours.tick() => {}
+            () = app.sweep_wanted() => {}
         }
-        let sweeping = retention::sweep(&app.store, app.clock.now());
+        let sweeping = sweep::sweep(&app.store, app.clock.now());
         let swept = tokio::select! {
             () = stop.requested() => return,
             swept = sweeping => swept,
         };
         match swept {
-            Ok(0) => {}
-            Ok(traces) => tracing::info!(traces, "deleted what was too old"),
-            Err(error) => tracing::warn!(error.cause = %error, "cannot delete what is too old"),
+            Ok(swept) if swept == Swept::default() => {}
+            Ok(Swept { traces, abandoned, media }) => {
+                tracing::info!(traces, abandoned, media, "deleted what was to go");
+            }
+            Err(error) => tracing::warn!(error.cause = %error, "cannot delete what is to go"),
         }
     }
 }

@@ -18,8 +18,12 @@ pub mod copy;
 pub mod logs;
 /// Rows of files.
 pub mod rows;
-/// What is too old goes.
+/// What is too old.
 pub mod retention;
+/// Media that nothing refers to any more.
+pub mod media;
+/// What is to go goes.
+pub mod sweep;
 
 /// Where a request came from and when.
 #[derive(Clone, Debug)]

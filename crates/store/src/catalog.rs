@@ -77,7 +77,7 @@ pub use identity::{Admission, Identity};
 pub use intake::Intake;
 pub use key::{ApiKey, KeyPair, NewKey, Role};
 pub use llm_connection::{LlmConnection, LlmCredentials, NewLlmConnection};
-pub use media::{Media, MediaOwner, MediaUse, NewMedia, UploadReport};
+pub use media::{Media, MediaOwner, MediaUse, Mention, NewMedia, TraceUse, UploadReport};
 pub use model::KeptModel;
 pub use person::{NewUser, User};
 pub use product_feedback::ProductFeedback;
@@ -87,8 +87,8 @@ pub use queue::{NewQueue, NewQueueItem, Queue, QueueId, QueueItem};
 pub use redaction::KeptRule;
 pub use score_config::KeptScoreConfig;
 pub use sign_in::{Suspect, Turn};
-pub use web_session::{SESSION_IDLE, SESSION_LIFE, SignedIn, WebSession};
 pub use skill::{NewSkill, NewSkillFile, Skill, SkillContent, SkillFile, SkillQuery, SkillSummary};
+pub use web_session::{SESSION_IDLE, SESSION_LIFE, SignedIn, WebSession};
 
 /// The catalog interface: one behaviour, whichever database keeps it.
 #[derive(Clone, Debug)]

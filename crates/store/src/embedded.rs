@@ -1,5 +1,6 @@
 //! SQLite in one folder: `telemetry.db`, `catalog.db`, and a lock so that one process owns them.
 
+mod abandon;
 mod apply;
 mod backup;
 mod block;
@@ -17,6 +18,7 @@ mod filter;
 mod function;
 mod load;
 mod lock;
+mod mention;
 mod observation_row;
 mod payload;
 mod pool;
@@ -98,6 +100,8 @@ const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("embedded/migrations/catalog/0012_documents.sql"),
     include_str!("embedded/migrations/catalog/0013_skills.sql"),
     include_str!("embedded/migrations/catalog/0014_sign_in.sql"),
+    include_str!("embedded/migrations/catalog/0015_media_uses.sql"),
+    include_str!("embedded/migrations/catalog/0016_deleted_projects.sql"),
 ];
 
 /// How to open a data folder.
@@ -157,8 +161,10 @@ impl Folder {
         let lock = Arc::new(Lock::take(path, &options.holder)?);
         let prices = ProjectPrices::new(options.prices);
         let sizes = Sizes { queue_len: options.queue_len, readers: options.readers };
-        let engine = Engine::open(path, sizes, prices.clone(), lock.clone())?;
-        let catalog_db = CatalogDb::open(path.join(CATALOG_FILE), lock)?;
+        let catalog_db = CatalogDb::open(path.join(CATALOG_FILE), lock.clone())?;
+        // Before anyone can make a project of the same name.
+        let deleted = catalog_db.transact_here(catalog::administration::deleted)?;
+        let engine = Engine::open(path, sizes, prices.clone(), lock, &deleted)?;
         for (project, models) in catalog_db.transact_here(catalog::model::of_all_projects)? {
             prices.set(&project, models);
         }
@@ -195,11 +201,13 @@ impl Folder {
     /// Fails if the target is not empty or cannot be written.
     pub async fn backup(&self, to: PathBuf) -> StoreResult<BackupReport> {
         let (databases, media) = (self.databases(), self.media.clone());
+        let _staying = media.stay().await;
         let copy = move || backup::backup(&databases, &to)?.with_media(&media.list()?, &to);
         tokio::task::spawn_blocking(copy).await.map_err(|_| StoreError::Closing)?
     }
 
-    /// The same without the media: they do not change, and can be taken from where they are.
+    /// The same without the media: they do not change, and can be taken from where they are, if
+    /// the caller has them stay.
     ///
     /// # Errors
     /// Fails if the target is not empty or cannot be written.
@@ -266,10 +274,14 @@ impl Engine {
         sizes: Sizes,
         prices: ProjectPrices,
         lock: Arc<Lock>,
+        deleted: &[(ProjectId, Timestamp)],
     ) -> StoreResult<Self> {
         let file = folder.join(TELEMETRY_FILE);
         let mut db = connection::open(&file, Purpose::Write)?;
         connection::migrate(&mut db, &file, TELEMETRY_MIGRATIONS)?;
+        for (project, _) in deleted {
+            abandon::rename(&db, project).map_err(|error| sqlite_error(&file, error))?;
+        }
         let base = prices.base().clone();
         let writer = WriterHandle::start(db, file.clone(), base, sizes.queue_len)?;
         let readers = Arc::new(Pool::new(file.clone(), sizes.readers));

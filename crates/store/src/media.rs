@@ -9,7 +9,13 @@ use ratchet_core::media::MediaHash;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use tokio::sync::{OwnedRwLockReadGuard, RwLock};
+
+use crate::catalog::Catalog;
 use crate::{StoreError, StoreResult};
+
+/// How many files are looked at while nobody else uses the catalog.
+const FILES_AT_ONCE: usize = 100;
 
 /// What files that are still coming in are called.
 const INCOMING: &str = "incoming-";
@@ -20,6 +26,14 @@ const INCOMING: &str = "incoming-";
 #[derive(Clone, Debug)]
 pub struct MediaFiles {
     folder: Arc<Path>,
+    /// Read while someone needs all files to stay, written while some are removed.
+    staying: Arc<RwLock<()>>,
+}
+
+/// As long as this is held, no file is removed.
+#[derive(Debug)]
+pub struct Staying {
+    _held: OwnedRwLockReadGuard<()>,
 }
 
 /// A file that is coming in. Dropped before it is whole, it leaves nothing behind.
@@ -34,7 +48,43 @@ pub struct Incoming {
 impl MediaFiles {
     /// Looks after a folder, which need not be there yet.
     pub(crate) fn new(folder: PathBuf) -> Self {
-        Self { folder: folder.into() }
+        Self { folder: folder.into(), staying: Arc::default() }
+    }
+
+    /// Keeps all files where they are until what is returned goes.
+    pub async fn stay(&self) -> Staying {
+        Staying { _held: Arc::clone(&self.staying).read_owned().await }
+    }
+
+    /// Removes the files that no project of a catalog speaks of, and says how many went. While
+    /// someone needs them to stay, none does.
+    ///
+    /// # Errors
+    /// Fails if the folder cannot be read or a file not removed.
+    pub(crate) async fn remove_unknown(&self, catalog: &Catalog) -> StoreResult<u64> {
+        let Ok(_removing) = self.staying.try_write() else { return Ok(0) };
+        let here = self.clone();
+        let listed = tokio::task::spawn_blocking(move || here.list()).await;
+        let files = listed.unwrap_or(Err(StoreError::Closing))?;
+        let names = files.iter().filter_map(|path| hash_named(path));
+        let hashes: Vec<_> = names.filter_map(|name| MediaHash::from_hex(&name)).collect();
+        let mut removed = 0;
+        for some in hashes.chunks(FILES_AT_ONCE) {
+            let here = self.clone();
+            let remove = move |hash| here.remove(hash);
+            removed += catalog.each_unknown_media(some.to_vec(), remove).await?;
+        }
+        Ok(removed)
+    }
+
+    fn remove(&self, hash: MediaHash) -> StoreResult<()> {
+        let path = self.path(hash);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(failed("remove", &path)(error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Begins a file.

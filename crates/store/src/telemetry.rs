@@ -358,4 +358,26 @@ impl Telemetry {
             Self::Embedded(engine) => engine.delete_before(project, before).await,
         }
     }
+
+    /// Puts all that was recorded for a project out of reach, at once and for good. What is
+    /// recorded for it afterwards is another project's.
+    ///
+    /// # Errors
+    /// On any error nothing has changed.
+    pub async fn abandon(&self, project: ProjectId) -> StoreResult<()> {
+        match self {
+            Self::Embedded(engine) => engine.abandon(project).await,
+        }
+    }
+
+    /// Deletes one slice of what was abandoned. Returns how many records went; zero means there
+    /// are none left.
+    ///
+    /// # Errors
+    /// On any error the slice is untouched.
+    pub async fn delete_abandoned(&self) -> StoreResult<u64> {
+        match self {
+            Self::Embedded(engine) => engine.delete_abandoned().await,
+        }
+    }
 }

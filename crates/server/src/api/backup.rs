@@ -3,7 +3,7 @@
 //! The copy of the databases is made in the scratch folder first, because a database cannot be
 //! streamed while it changes. Its files are unlinked as soon as they are open, so that an
 //! interrupted download or a crash leaves nothing behind. Media never change once they are there:
-//! they are sent from where they are.
+//! they are sent from where they are, and none is removed until all are sent.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -14,6 +14,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use ratchet_store::media::Staying;
 
 use super::tar::{ArchivedFile, BLOCK, MEDIA_FOLDER};
 use crate::app::App;
@@ -32,12 +33,14 @@ use crate::pieces::{PIECE, Pieces, read_exactly};
 pub(super) async fn create(State(app): State<App>, _: Owner) -> ApiResult<Response> {
     let scratch = app.settings.scratch.clone().unwrap_or_else(std::env::temp_dir);
     let folder = scratch.join(format!("backup-{}", uuid::Uuid::new_v4()));
-    let made = app.store.backup_databases(folder.clone()).await;
     let media = app.store.media.clone();
+    let staying = media.stay().await;
+    let made = app.store.backup_databases(folder.clone()).await;
     let archive = tokio::task::spawn_blocking(move || {
         let opened = made.and_then(|report| Ok((report.files, media.list()?)));
         let opened = opened.map_err(ApiError::from).and_then(|(files, media)| {
-            Archive::open(&files, media).map_err(|error| ApiError::Internal(Box::new(error)))
+            Archive::open(&files, media, Some(staying))
+                .map_err(|error| ApiError::Internal(Box::new(error)))
         });
         remove(&folder);
         opened
@@ -61,6 +64,8 @@ struct Archive {
     waiting: VecDeque<(ArchivedFile, File)>,
     /// Too many to hold open at one time.
     media: VecDeque<PathBuf>,
+    /// Has the media stay until they are sent.
+    _staying: Option<Staying>,
     open: Option<Content>,
     end: Option<Bytes>,
 }
@@ -73,13 +78,13 @@ struct Content {
 }
 
 impl Archive {
-    fn open(files: &[PathBuf], media: Vec<PathBuf>) -> io::Result<Self> {
+    fn open(files: &[PathBuf], media: Vec<PathBuf>, staying: Option<Staying>) -> io::Result<Self> {
         let mut waiting = VecDeque::new();
         for path in files {
             waiting.push_back(opened(path, "")?);
         }
         let end = Some(Bytes::from_static(&[0; 2 * BLOCK]));
-        Ok(Self { waiting, media: media.into(), open: None, end })
+        Ok(Self { waiting, media: media.into(), _staying: staying, open: None, end })
     }
 
     fn next_file(&mut self) -> io::Result<Option<(ArchivedFile, File)>> {
@@ -146,7 +151,7 @@ mod tests {
         let media = folder.path().join(&hash);
         std::fs::write(&media, "hello").unwrap();
 
-        let body = Archive::open(&paths, vec![media]).unwrap().into_body();
+        let body = Archive::open(&paths, vec![media], None).unwrap().into_body();
         let bytes = body.collect().await.unwrap().to_bytes();
 
         let header: &[u8; BLOCK] = bytes.first_chunk().unwrap();
@@ -167,7 +172,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
         std::fs::write(&path, [1; 100]).unwrap();
-        let archive = Archive::open(std::slice::from_ref(&path), Vec::new()).unwrap();
+        let archive = Archive::open(std::slice::from_ref(&path), Vec::new(), None).unwrap();
         std::fs::write(&path, [1; 10]).unwrap();
         let body = archive.into_body();
         assert!(body.collect().await.is_err());

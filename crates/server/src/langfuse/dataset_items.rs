@@ -1,8 +1,14 @@
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::extract::State;
 use ratchet_core::dataset::check_item_id;
 use ratchet_core::id::Id;
-use ratchet_remote::langfuse::wire::dataset::{CreateDatasetItem, DatasetItemView};
+use ratchet_core::media::reference::{FoundReference, references};
+use ratchet_core::payload::Json as JsonText;
+use ratchet_remote::langfuse::wire::dataset::{
+    CreateDatasetItem, DatasetItemView, MediaReference, ReferencedMedia,
+};
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::json::raw;
 use ratchet_remote::langfuse::wire::page::Paged;
@@ -10,6 +16,7 @@ use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::trace::Deleted;
 use ratchet_remote::langfuse::wire::word::Word;
 use ratchet_store::catalog::{DatasetItem, DatasetItemQuery, NewDatasetItem};
+use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -17,9 +24,11 @@ use super::datasets;
 use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
 use super::sent::{Sent, kept};
+use crate::api::media::{Grant, Link};
 use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::{ApiError, ApiResult};
+use crate::origin::Origin;
 
 /// The routes of this resource.
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -44,9 +53,10 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 pub(super) async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
+    origin: Origin,
     mut params: Params,
 ) -> ApiResult<Json<Paged<DatasetItemView>>> {
-    let page = params.page();
+    let (page, project) = (params.page(), caller.project.clone());
     let mut query = DatasetItemQuery {
         project: caller.project,
         dataset_name: params.text("datasetName"),
@@ -63,7 +73,7 @@ pub(super) async fn list(
         query.dataset_name = Some(datasets::find(&app, &query.project, name).await?.name);
     }
     let found = app.store.catalog.dataset_items(query).await?;
-    let data = found.rows.into_iter().map(view).collect();
+    let data = views(&app, &origin, project, found.rows).await?;
     Ok(Json(Paged { data, meta: meta(page, found.total) }))
 }
 
@@ -78,10 +88,12 @@ pub(super) async fn list(
 pub(super) async fn show(
     State(app): State<App>,
     Reader(caller): Reader,
+    origin: Origin,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<DatasetItemView>> {
+    let project = caller.project.clone();
     let found = app.store.catalog.dataset_item(caller.project, id.clone(), None).await?;
-    found.map(|item| Json(view(item))).ok_or_else(|| missing(&id))
+    one_view(&app, &origin, project, found.ok_or_else(|| missing(&id))?).await
 }
 
 /// `POST /api/public/dataset-items`: makes an item, or a new version of the one with its id.
@@ -95,11 +107,13 @@ pub(super) async fn show(
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
+    origin: Origin,
     Sent(sent): Sent<CreateDatasetItem>,
 ) -> ApiResult<Json<DatasetItemView>> {
     let new = read_new(sent)?;
+    let project = caller.project.clone();
     let item = app.store.catalog.save_dataset_item(caller.project, new, app.clock.now()).await?;
-    Ok(Json(view(item)))
+    one_view(&app, &origin, project, item).await
 }
 
 /// `DELETE /api/public/dataset-items/{id}`: ends an item, and forgets where it was tried.
@@ -152,7 +166,63 @@ fn read_new(sent: CreateDatasetItem) -> ApiResult<NewDatasetItem> {
     })
 }
 
-fn view(item: DatasetItem) -> DatasetItemView {
+async fn one_view(
+    app: &App,
+    origin: &Origin,
+    project: ProjectId,
+    item: DatasetItem,
+) -> ApiResult<Json<DatasetItemView>> {
+    let mut views = views(app, origin, project, vec![item]).await?;
+    views.pop().map(Json).ok_or_else(|| ApiError::internal("an item without a view"))
+}
+
+/// Items with links to the media that they refer to.
+async fn views(
+    app: &App,
+    origin: &Origin,
+    project: ProjectId,
+    items: Vec<DatasetItem>,
+) -> ApiResult<Vec<DatasetItemView>> {
+    let found: Vec<_> = items.iter().map(references_of).collect();
+    let ids = found.iter().flatten().map(|(_, reference)| reference.media.clone()).collect();
+    let media = app.store.catalog.stored_media(project.clone(), ids).await?;
+    let mut links = BTreeMap::new();
+    for (id, media) in media {
+        let link = Link::new(project.clone(), id.clone(), Grant::Download, app.clock.now());
+        let linked = ReferencedMedia {
+            media_id: id.clone(),
+            content_type: media.content_type.name().to_owned(),
+            content_length: media.content_length,
+            url: link.url(app, origin)?,
+            url_expiry: link.until().into(),
+        };
+        links.insert(id, linked);
+    }
+    let resolved = |(field, reference): (&str, FoundReference)| {
+        let media = links.get(&reference.media)?.clone();
+        let (reference_string, json_path) = (reference.text, reference.path);
+        Some(MediaReference { field: field.to_owned(), reference_string, json_path, media })
+    };
+    let pairs = items.into_iter().zip(found);
+    Ok(pairs
+        .map(|(item, found)| view(item, found.into_iter().filter_map(resolved).collect()))
+        .collect())
+}
+
+fn references_of(item: &DatasetItem) -> Vec<(&'static str, FoundReference)> {
+    let fields = [
+        ("input", &item.input),
+        ("expectedOutput", &item.expected_output),
+        ("metadata", &item.metadata),
+    ];
+    let of_field = |(field, json): (&'static str, &Option<JsonText>)| {
+        let found = json.as_ref().map(references).unwrap_or_default();
+        found.into_iter().map(move |reference| (field, reference))
+    };
+    fields.into_iter().flat_map(of_field).collect()
+}
+
+fn view(item: DatasetItem, media_references: Vec<MediaReference>) -> DatasetItemView {
     DatasetItemView {
         id: item.id,
         status: Word(item.status),
@@ -165,6 +235,6 @@ fn view(item: DatasetItem) -> DatasetItemView {
         dataset_name: item.dataset_name,
         created_at: item.created_at.into(),
         updated_at: item.valid_from.into(),
-        media_references: Vec::new(),
+        media_references,
     }
 }

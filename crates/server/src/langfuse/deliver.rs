@@ -80,7 +80,7 @@ pub(super) async fn deliver<T: Send + 'static>(
         .await?;
     if let Some(prepared) = prepared {
         let began = app.clock.monotonic();
-        app.store.telemetry.commit(prepared).await?;
+        app.store.commit(prepared).await?;
         app.metrics.observe_commit(app.clock.monotonic().saturating_duration_since(began));
     }
     Ok((outcomes, rest))

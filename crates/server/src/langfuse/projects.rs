@@ -7,7 +7,6 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use ratchet_core::payload::Json as JsonText;
-use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::administration::{
     NewProjectRequest, ProjectChangeRequest, ProjectDeleted,
 };
@@ -119,12 +118,12 @@ pub(super) async fn delete(
         let message = "a key cannot delete the project it opens; use an owner's key of another one";
         return Err(ApiError::Conflict(message.to_owned()));
     }
-    app.store.catalog.delete_project(id.clone()).await?;
-    // Nobody can reach the telemetry any more; it goes a slice at a time, others write between.
-    while app.store.telemetry.delete_before(id.clone(), Timestamp::from_nanos(i64::MAX)).await? > 0
-    {
-    }
-    let message = format!("project {id} and all it held are deleted");
+    app.store.catalog.delete_project(id.clone(), app.clock.now()).await?;
+    // Nobody can reach what it recorded any more. That goes a slice at a time, others write
+    // between, and a server that stops before it is done goes on when it is back.
+    app.store.telemetry.abandon(id.clone()).await?;
+    app.sweep_soon();
+    let message = format!("project {id} is deleted; what it recorded is being removed");
     Ok((StatusCode::ACCEPTED, Json(ProjectDeleted { success: true, message })))
 }
 

@@ -52,7 +52,7 @@ pub(crate) async fn deliver(app: &App, delivery: Delivery) -> ApiResult<Rejected
     };
     if let Some(prepared) = prepared {
         let began = app.clock.monotonic();
-        app.store.telemetry.commit(prepared).await?;
+        app.store.commit(prepared).await?;
         app.metrics.observe_commit(app.clock.monotonic().saturating_duration_since(began));
     }
     match signal {

@@ -34,6 +34,8 @@ mod llm_connections;
 mod models;
 /// Images, sounds and files.
 mod media;
+/// What refers to them, and how long they stay.
+mod media_uses;
 /// Observations, a group of fields at a time.
 mod observations_v2;
 /// Deleting traces.

@@ -1,7 +1,7 @@
 use ratchet_core::secret::Secret;
 use ratchet_server::app::{Access, Settings};
 use ratchet_server::own_traces::OwnTraces;
-use ratchet_stages::record::retention;
+use ratchet_stages::record::sweep::sweep;
 use ratchet_store::query::{Detail, PageNumber, Paging, TimeRange, TraceOrder, TraceQuery};
 use ratchet_testkit::build::at;
 use ratchet_testkit::otlp::{request, span};
@@ -106,9 +106,9 @@ async fn what_is_too_old_goes_and_the_rest_stays() {
     let batch = request("shop").with(old).with(new);
     server.post("/v1/traces").protobuf(batch.to_protobuf()).send().await.check(200, "");
     let store = &server.app.store;
-    assert_eq!(retention::sweep(store, at(40 * DAY)).await.unwrap(), 0, "kept forever");
+    assert_eq!(sweep(store, at(40 * DAY)).await.unwrap().traces, 0, "kept forever");
     store.catalog.set_retention(project(), Some(30)).await.unwrap();
-    assert_eq!(retention::sweep(store, at(40 * DAY)).await.unwrap(), 1);
+    assert_eq!(sweep(store, at(40 * DAY)).await.unwrap().traces, 1);
     assert!(server.trace(1).await.is_none() && server.trace(2).await.is_some());
     server.stop().await;
 }

@@ -1,37 +1,25 @@
 use ratchet_core::time::Timestamp;
+use ratchet_store::StoreResult;
 use ratchet_store::catalog::Project;
 use ratchet_store::embedded::Folder;
-use ratchet_store::{StoreError, StoreResult};
+use ratchet_store::project::ProjectId;
 
 const NANOS_PER_DAY: i64 = 86_400_000_000_000;
 
-/// Deletes what is older than its project keeps, slice by slice. Returns how many traces went.
-///
-/// Recording goes on between the slices. Stopping half-way is harmless: the next sweep goes on.
+/// From when on each project keeps what it recorded, of those that do not keep everything.
 ///
 /// # Errors
-/// Stops at the first slice that fails.
-pub async fn sweep(store: &Folder, now: Timestamp) -> StoreResult<u64> {
-    let mut deleted = 0u64;
-    for project in store.catalog.projects().await? {
-        let Some(oldest) = oldest_kept(&project, now) else {
-            continue;
-        };
-        loop {
-            let slice = store.telemetry.delete_before(project.id.clone(), oldest).await;
-            match slice {
-                Ok(0) => break,
-                Ok(traces) => deleted = deleted.saturating_add(traces),
-                // Recording comes first: leave the rest to the next sweep.
-                Err(StoreError::QueueFull) => return Ok(deleted),
-                Err(error) => return Err(error),
-            }
-        }
-    }
-    Ok(deleted)
+/// Fails only when the database does.
+pub async fn oldest_kept(
+    store: &Folder,
+    now: Timestamp,
+) -> StoreResult<Vec<(ProjectId, Timestamp)>> {
+    let projects = store.catalog.projects().await?;
+    let kept = |project: Project| Some((project.id.clone(), oldest(&project, now)?));
+    Ok(projects.into_iter().filter_map(kept).collect())
 }
 
-fn oldest_kept(project: &Project, now: Timestamp) -> Option<Timestamp> {
+fn oldest(project: &Project, now: Timestamp) -> Option<Timestamp> {
     let days = i64::from(project.retention_days?);
     Some(now.plus_nanos(-days.saturating_mul(NANOS_PER_DAY)))
 }
@@ -39,7 +27,6 @@ fn oldest_kept(project: &Project, now: Timestamp) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ratchet_store::project::ProjectId;
 
     #[track_caller]
     fn check(retention_days: Option<u32>, expected: Option<&str>) {
@@ -52,7 +39,7 @@ mod tests {
         };
         let now = Timestamp::parse("2026-11-15T00:00:00Z").unwrap();
         let expected = expected.map(|text| Timestamp::parse(text).unwrap());
-        assert_eq!(oldest_kept(&project, now), expected);
+        assert_eq!(oldest(&project, now), expected);
     }
 
     #[test]

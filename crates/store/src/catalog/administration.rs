@@ -119,11 +119,12 @@ impl Catalog {
         .await
     }
 
-    /// Deletes a project and all that belongs to it, but for its telemetry.
+    /// Deletes a project and all that belongs to it, but for its telemetry, which is to be
+    /// abandoned next.
     ///
     /// # Errors
     /// Fails if there is no such project.
-    pub async fn delete_project(&self, id: ProjectId) -> StoreResult<()> {
+    pub async fn delete_project(&self, id: ProjectId, now: Timestamp) -> StoreResult<()> {
         let prices = self.prices.clone();
         let gone = id.clone();
         self.transact(move |tx| {
@@ -132,6 +133,11 @@ impl Catalog {
                 tx.execute(&format!("DELETE FROM {table} WHERE project = $1"), &[(&id).into()])?;
             }
             tx.execute("DELETE FROM project WHERE id = $1", &[(&id).into()])?;
+            tx.execute(
+                "INSERT INTO deleted_project (id, deleted_at) VALUES ($1, $2) \
+                 ON CONFLICT (id) DO UPDATE SET deleted_at = excluded.deleted_at",
+                &[(&id).into(), now.into()],
+            )?;
             prices.set(&id, Vec::new());
             Ok(())
         })
@@ -139,6 +145,26 @@ impl Catalog {
         self.keys.forget_all(&gone);
         self.intakes.forget(&gone);
         Ok(())
+    }
+
+    /// Returns the projects that were deleted lately, and when.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn deleted_projects(&self) -> StoreResult<Vec<(ProjectId, Timestamp)>> {
+        self.transact(deleted).await
+    }
+
+    /// Forgets that projects were deleted before a moment.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn forget_deleted_projects(&self, before: Timestamp) -> StoreResult<()> {
+        self.transact(move |tx| {
+            let sql = "DELETE FROM deleted_project WHERE deleted_at < $1";
+            tx.execute(sql, &[before.into()]).map(drop)
+        })
+        .await
     }
 
     /// Returns who works in a project, in the order they came to the server.
@@ -265,6 +291,12 @@ pub(super) fn join(tx: &Tx<'_>, id: &ProjectId, person: &str, role: Role) -> Sto
         &[id.into(), person.into(), role.into()],
     )?;
     Ok(())
+}
+
+/// The projects that were deleted lately, and when.
+pub(crate) fn deleted(tx: &Tx<'_>) -> StoreResult<Vec<(ProjectId, Timestamp)>> {
+    let sql = "SELECT id, deleted_at FROM deleted_project ORDER BY id";
+    tx.rows(sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// Refuses to leave a server that has people without an owner among them.

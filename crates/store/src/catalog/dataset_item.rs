@@ -1,4 +1,5 @@
 use ratchet_core::dataset::DatasetStatus;
+use ratchet_core::media::reference::mentioned;
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
@@ -6,7 +7,7 @@ use uuid::Uuid;
 use super::dataset::{self, Dataset, Schemas};
 use super::dataset_check::{Sides, check};
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
-use super::{Catalog, beside};
+use super::{Catalog, MediaOwner, MediaUse, Mention, beside, media};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -237,7 +238,25 @@ fn write_checked(
     }
     end_version(tx, project, (&item.id, item.valid_from))?;
     insert(tx, project, &item)?;
+    media::sweep::note(tx, project, &mentions(&item), now)?;
     Ok(Saving::Done(item))
+}
+
+/// The media that an item mentions.
+fn mentions(item: &DatasetItem) -> Vec<Mention> {
+    let fields = [
+        ("input", &item.input),
+        ("expectedOutput", &item.expected_output),
+        ("metadata", &item.metadata),
+    ];
+    let of_field = |(field, json): (&str, &Option<Json>)| {
+        let media = json.as_ref().map(|json| mentioned(json.as_str())).unwrap_or_default();
+        let (dataset, item, field) = (item.dataset.clone(), item.id.clone(), field.to_owned());
+        let used_in = MediaUse { owner: MediaOwner::DatasetItem { dataset, item }, field };
+        let mention = |media: &str| Mention { media: media.to_owned(), used_in: used_in.clone() };
+        media.into_iter().map(mention).collect::<Vec<_>>()
+    };
+    fields.into_iter().flat_map(of_field).collect()
 }
 
 /// The condition that a version holds, now or then.

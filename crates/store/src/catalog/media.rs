@@ -1,3 +1,8 @@
+/// What nothing refers to any more.
+pub(super) mod sweep;
+
+use std::collections::{BTreeMap, BTreeSet};
+
 use ratchet_core::media::{MediaHash, MediaType};
 use ratchet_core::time::Timestamp;
 
@@ -5,6 +10,8 @@ use super::Catalog;
 use super::sql::{FromColumn, Row, Tx, Value};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
+
+pub use sweep::{Mention, TraceUse};
 
 /// A piece of media as a project knows it. The bytes are elsewhere, under their hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +121,7 @@ impl Catalog {
             if !is_same {
                 return Err(StoreError::Exists(format!("media {id} with other content")));
             }
-            note_use(tx, &project, &id, &new.used_in)?;
+            note_use(tx, &project, (&id, &new.used_in), now)?;
             Ok(media)
         })
         .await
@@ -126,6 +133,29 @@ impl Catalog {
     /// Fails only when the database does.
     pub async fn media(&self, project: ProjectId, id: String) -> StoreResult<Option<Media>> {
         self.transact(move |tx| find(tx, &project, &id)).await
+    }
+
+    /// Returns those of some pieces of media whose bytes are there, by id.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn stored_media(
+        &self,
+        project: ProjectId,
+        ids: BTreeSet<String>,
+    ) -> StoreResult<BTreeMap<String, Media>> {
+        if ids.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        self.transact(move |tx| {
+            let mut found = BTreeMap::new();
+            for id in ids {
+                let media = find(tx, &project, &id)?.filter(|media| media.stored_at.is_some());
+                found.extend(media.map(|media| (id, media)));
+            }
+            Ok(found)
+        })
+        .await
     }
 
     /// Notes that the bytes of a piece of media are on disk.
@@ -182,16 +212,28 @@ fn find(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<Option<Media>
     tx.one(&sql, &[project.into(), id.into()], read)
 }
 
-fn note_use(tx: &Tx<'_>, project: &ProjectId, id: &str, used: &MediaUse) -> StoreResult<()> {
-    let (owner, whole, part) = match &used.owner {
-        MediaOwner::Trace(trace) => ("trace", trace.as_str(), ""),
-        MediaOwner::Observation { trace, observation } => ("trace", trace.as_str(), &**observation),
-        MediaOwner::DatasetItem { dataset, item } => ("dataset", dataset.as_str(), &**item),
-    };
+/// Notes a use, or that it was heard of again.
+fn note_use(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    (id, used): (&str, &MediaUse),
+    now: Timestamp,
+) -> StoreResult<()> {
+    let (owner, whole, part) = used.owner.columns();
     tx.execute(
-        "INSERT INTO media_use (project, media, owner, whole, part, field) \
-         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
-        &[project.into(), id.into(), owner.into(), whole.into(), part.into(), (&used.field).into()],
+        "INSERT INTO media_use (project, media, owner, whole, part, field, noted_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7) \
+         ON CONFLICT (project, owner, whole, part, field, media) DO UPDATE \
+         SET noted_at = excluded.noted_at",
+        &[
+            project.into(),
+            id.into(),
+            owner.into(),
+            whole.into(),
+            part.into(),
+            (&used.field).into(),
+            now.into(),
+        ],
     )?;
     Ok(())
 }

@@ -46,6 +46,9 @@ impl Catalog {
                 &[(&project.id).into(), (&project.name).into(), retention_days.into(), now.into()],
                 || format!("a project with id {} or name {}", project.id, project.name),
             )?;
+            // What another one of this id recorded was abandoned; what comes now is its own.
+            let sql = "DELETE FROM deleted_project WHERE id = $1";
+            tx.execute(sql, &[(&project.id).into()])?;
             Ok(project)
         })
         .await

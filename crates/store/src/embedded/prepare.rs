@@ -14,7 +14,9 @@ use rustc_hash::FxHashMap;
 
 use super::block::Packer;
 use super::facts::Facts;
+use super::mention;
 use super::observation_row::entry_of;
+use crate::catalog::Mention;
 use crate::project::ProjectId;
 use crate::telemetry::Batch;
 
@@ -30,6 +32,8 @@ pub struct Prepared {
     pub(super) strays: Vec<ObservationPatch>,
     pub(super) scores: Vec<ScorePatch>,
     pub(super) experiment_items: Vec<ExperimentItem>,
+    /// Which media it mentions, and where.
+    pub(super) mentions: Vec<Mention>,
     /// Roughly how many bytes it holds while it waits.
     pub(super) weight: usize,
 }
@@ -66,6 +70,7 @@ pub(super) struct PreparedObservation {
 /// Merges what repeats, prices model calls and compresses payloads.
 pub(super) fn prepare(batch: Batch, prices: Arc<PriceTable>) -> Prepared {
     let Batch { project, traces, observations, scores, experiment_items, received_at } = batch;
+    let mentions = mention::of(&traces, &observations);
     let mut grouped = Grouped::default();
     for patch in traces {
         grouped.add_trace(patch);
@@ -88,7 +93,17 @@ pub(super) fn prepare(batch: Batch, prices: Arc<PriceTable>) -> Prepared {
         prepared
     };
     let traces = grouped.traces.into_iter().map(finish).collect();
-    Prepared { project, prices, received_at, traces, strays, scores, experiment_items, weight }
+    Prepared {
+        project,
+        prices,
+        received_at,
+        traces,
+        strays,
+        scores,
+        experiment_items,
+        mentions,
+        weight,
+    }
 }
 
 /// Patches by trace, each observation once.

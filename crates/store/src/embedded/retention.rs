@@ -29,6 +29,18 @@ pub(super) fn delete_slice(
     })
 }
 
+/// Deletes one slice of the traces of a project, whenever they began.
+pub(super) fn delete_any(applier: &mut Applier<'_>, project: i64) -> rusqlite::Result<u64> {
+    let sql = "SELECT id FROM trace WHERE project = ? LIMIT ?";
+    let mut statement = applier.db.prepare_cached(sql)?;
+    let ids = statement.query_map(params![project, SLICE_TRACES], |row| {
+        row.get::<_, Column<TraceId>>(0).map(|id| id.0)
+    })?;
+    let slice = ids.collect::<rusqlite::Result<_>>()?;
+    drop(statement);
+    delete(applier, project, slice).map(|(gone, _)| gone)
+}
+
 /// Deletes one slice of some traces; says how many went and which are left to do.
 pub(super) fn delete_some(
     writer: &mut Writer,

@@ -203,6 +203,11 @@ impl Writer {
         Ok(())
     }
 
+    /// Forgets which numbers projects and words have, because some are others' now.
+    pub(super) fn forget_numbers(&mut self) {
+        self.memory = Memory::default();
+    }
+
     /// Runs changes in one transaction; nothing is kept if they fail.
     pub(super) fn transact<T>(
         &mut self,

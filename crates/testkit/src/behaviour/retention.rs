@@ -16,6 +16,7 @@ pub const ALL: &[Behaviour] = &[
     ("other projects keep what they have", |s| Box::pin(others_keep(s))),
     ("a deleted record can begin anew", |s| Box::pin(a_new_beginning(s))),
     ("traces go by name, with all that hangs on them", |s| Box::pin(named_traces_go(s))),
+    ("an abandoned project is out of reach at once, then gone", |s| Box::pin(abandoned_goes(s))),
     ("many large traces go in slices", |s| Box::pin(many_traces_go(s))),
 ];
 
@@ -116,6 +117,29 @@ async fn named_traces_go(store: Telemetry) {
     }
     assert!(ask::session(&store, &shop, "s1").await.is_none(), "both its traces are gone");
     Reading::of_store(&store, &other).await.assert_equals(&before, "deleting in another project");
+}
+
+async fn abandoned_goes(store: Telemetry) {
+    let (shop, other) = (project("shop"), project("other"));
+    for told in [ten_days(&shop), ten_days(&other)] {
+        store.record(told).await.unwrap();
+    }
+    let before = Reading::of_store(&store, &other).await;
+    assert_eq!(store.delete_abandoned().await.unwrap(), 0, "nothing is abandoned yet");
+    store.abandon(shop.clone()).await.unwrap();
+    let empty = Reading::of_model(&Model::default());
+    Reading::of_store(&store, &shop).await.assert_equals(&empty, "just abandoned");
+
+    // Whoever takes the name afterwards begins anew, and keeps what they record.
+    let mut model = Model::default();
+    model.record(ten_days(&shop));
+    store.record(ten_days(&shop)).await.unwrap();
+    while store.delete_abandoned().await.unwrap() > 0 {}
+    let read = Reading::of_store(&store, &shop).await;
+    read.assert_equals(&Reading::of_model(&model), "the new one of the name");
+    aggregates::check(&store, &model, ask::all_sums(&shop, &[Dimension::Name], Step::Day)).await;
+    Reading::of_store(&store, &other).await.assert_equals(&before, "another project");
+    store.abandon(project("nobody")).await.unwrap();
 }
 
 async fn many_traces_go(store: Telemetry) {

@@ -52,7 +52,8 @@ impl<'a> Sink<'a> {
                     received_at: Clock::System.now(),
                 };
                 let intake = folder.catalog.intake(project).await?;
-                Ok(folder.telemetry.record(redacted(batch, &intake)).await?)
+                let prepared = folder.telemetry.prepare(redacted(batch, &intake));
+                Ok(folder.commit(prepared).await?)
             }
             _ => self.send(&patches).await,
         }

@@ -1,7 +1,10 @@
 use ratchet_core::account::Email;
+use ratchet_core::id::TraceId;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
+use ratchet_stages::record::sweep::{Swept, sweep};
 use ratchet_store::catalog::{NewUser, Role};
+use ratchet_store::project::ProjectId;
 use serde_json::{Value, json};
 
 use super::isolation::{OTHER, with_another_project};
@@ -50,6 +53,25 @@ async fn a_project_is_made_used_and_deleted() {
     ask(&server, "GET", &keys, json!({})).await.check(404, "LangfuseNotFoundError");
     ask(&server, "DELETE", &format!("{PROJECTS}/shop"), json!({})).await.check(409, "it opens");
     server.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_deleted_project_recorded_goes_even_if_the_server_stops_first() {
+    let server = with_another_project().await;
+    let batch = json!({ "batch": a_bit_of_everything() }).to_string();
+    let post = server.post("/api/public/ingestion").header("authorization", OTHER);
+    post.json(batch).send().await.check(207, "");
+    // As far as a server comes that is killed between the two steps.
+    let (store, other) = (server.app.store.clone(), ProjectId::parse("other").unwrap());
+    store.catalog.delete_project(other.clone(), server.app.clock.now()).await.unwrap();
+    drop(store);
+    let data = server.stop().await.reopened().await;
+    let trace = TraceId::parse("t1").unwrap();
+    let found = data.telemetry().trace(other.clone(), trace).await.unwrap();
+    assert!(found.is_none(), "out of reach as soon as the folder is open");
+    let swept = sweep(data.folder(), Timestamp::default()).await.unwrap();
+    assert!(swept.abandoned > 0);
+    assert_eq!(sweep(data.folder(), Timestamp::default()).await.unwrap(), Swept::default());
 }
 
 fn basic(key: &Value) -> String {

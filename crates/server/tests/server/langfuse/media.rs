@@ -10,18 +10,18 @@ use crate::harness::{Reply, TestServer};
 const HELLO: &str = "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=";
 const HELLO_ID: &str = "LPJNul-wow4m6DsqxbninhsW";
 
-fn id() -> String {
+pub(super) fn id() -> String {
     HELLO_ID.chars().take(22).collect()
 }
 
-fn hello(content_type: &str) -> Value {
+pub(super) fn hello(content_type: &str) -> Value {
     json!({
         "traceId": "t", "observationId": null, "contentType": content_type, "contentLength": 5,
         "sha256Hash": HELLO, "field": "input",
     })
 }
 
-async fn announce(server: &TestServer, body: &Value) -> Reply {
+pub(super) async fn announce(server: &TestServer, body: &Value) -> Reply {
     server.post("/api/public/media").json(body.to_string()).send().await
 }
 
@@ -32,7 +32,7 @@ async fn upload_url(server: &TestServer, content_type: &str) -> String {
     answer["uploadUrl"].as_str().unwrap().to_owned()
 }
 
-async fn stored(server: &TestServer, content_type: &str) -> Value {
+pub(super) async fn stored(server: &TestServer, content_type: &str) -> Value {
     let url = upload_url(server, content_type).await;
     server.request("PUT", &url).bytes(b"hello").send().await.check(200, "");
     let path = format!("/api/public/media/{}", id());

@@ -1,0 +1,60 @@
+//! Media that nothing refers to any more go.
+
+use std::collections::BTreeSet;
+
+use ratchet_core::id::{ObservationId, TraceId};
+use ratchet_core::time::Timestamp;
+use ratchet_store::StoreResult;
+use ratchet_store::catalog::TraceUse;
+use ratchet_store::embedded::Folder;
+use ratchet_store::project::ProjectId;
+
+/// How long media stay after a use of them was last heard of: they come in before, beside and
+/// after what refers to them, and clients hold what they could not send.
+pub const GRACE_NANOS: i64 = 24 * 3_600 * 1_000_000_000;
+
+/// Removes media whose traces, steps and dataset items are gone, and says how many files went.
+///
+/// Stopping half-way is harmless: the next sweep goes on.
+///
+/// # Errors
+/// Stops at the first step that fails.
+pub async fn sweep(store: &Folder, now: Timestamp) -> StoreResult<u64> {
+    let before = now.plus_nanos(-GRACE_NANOS);
+    let mut seen = None;
+    loop {
+        let uses = store.catalog.trace_uses(seen.take(), before).await?;
+        let Some(last) = uses.last().cloned() else { break };
+        let gone = without_owner(store, uses).await?;
+        store.catalog.forget_trace_uses(gone, before).await?;
+        seen = Some(last);
+    }
+    store.catalog.forget_item_uses(before).await?;
+    while store.catalog.forget_unused_media().await? > 0 {}
+    store.remove_unknown_media().await
+}
+
+/// Those of some uses whose trace is gone, and whose step is nowhere else.
+async fn without_owner(store: &Folder, uses: Vec<TraceUse>) -> StoreResult<Vec<TraceUse>> {
+    let mut gone = Vec::new();
+    // They stand in the order of their projects.
+    for of_project in uses.chunk_by(|one, next| one.project == next.project) {
+        let Some(project) = of_project.first().map(|one| one.project.clone()) else { continue };
+        let ids = of_project.iter().filter_map(|one| TraceId::parse(&one.trace).ok()).collect();
+        let there = store.telemetry.find_traces(project.clone(), ids).await?;
+        let there: BTreeSet<String> = there.iter().map(|trace| trace.id.to_string()).collect();
+        for one in of_project.iter().filter(|one| !there.contains(&one.trace)) {
+            if !is_elsewhere(store, &project, &one.observation).await? {
+                gone.push(one.clone());
+            }
+        }
+    }
+    Ok(gone)
+}
+
+/// Whether a step is there under another trace: it may have come before it was known where it
+/// belongs.
+async fn is_elsewhere(store: &Folder, project: &ProjectId, step: &str) -> StoreResult<bool> {
+    let Ok(id) = ObservationId::parse(step) else { return Ok(false) };
+    Ok(store.telemetry.observation(project.clone(), id).await?.is_some())
+}

@@ -1,0 +1,65 @@
+//! What is to go goes, a bit at a time, while recording goes on.
+
+use ratchet_core::time::Timestamp;
+use ratchet_store::embedded::Folder;
+use ratchet_store::{StoreError, StoreResult};
+
+use super::{media, retention};
+
+/// How long a deleted project is remembered: longer than any request takes.
+const REMEMBERED_NANOS: i64 = 24 * 3_600 * 1_000_000_000;
+
+/// What a sweep took away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Traces that were older than their projects keep.
+    pub traces: u64,
+    /// Records of projects that were deleted.
+    pub abandoned: u64,
+    /// Files of media that nothing refers to.
+    pub media: u64,
+}
+
+/// Takes away what is to go: records of deleted projects, what is too old, unused media.
+///
+/// Stopping half-way is harmless: the next sweep goes on.
+///
+/// # Errors
+/// Stops at the first step that fails. When too much waits to be written, it only ends early:
+/// recording comes first.
+pub async fn sweep(store: &Folder, now: Timestamp) -> StoreResult<Swept> {
+    let mut swept = Swept::default();
+    match sweep_into(&mut swept, store, now).await {
+        Ok(()) | Err(StoreError::QueueFull) => Ok(swept),
+        Err(error) => Err(error),
+    }
+}
+
+async fn sweep_into(swept: &mut Swept, store: &Folder, now: Timestamp) -> StoreResult<()> {
+    abandon_deleted(store, now).await?;
+    loop {
+        match store.telemetry.delete_abandoned().await? {
+            0 => break,
+            records => swept.abandoned = swept.abandoned.saturating_add(records),
+        }
+    }
+    for (project, oldest) in retention::oldest_kept(store, now).await? {
+        loop {
+            match store.telemetry.delete_before(project.clone(), oldest).await? {
+                0 => break,
+                traces => swept.traces = swept.traces.saturating_add(traces),
+            }
+        }
+    }
+    swept.media = media::sweep(store, now).await?;
+    Ok(())
+}
+
+/// Abandons what was recorded for projects after they were deleted: a crash may have come between
+/// the two steps, or a request that was under way finished afterwards.
+async fn abandon_deleted(store: &Folder, now: Timestamp) -> StoreResult<()> {
+    for (project, _) in store.catalog.deleted_projects().await? {
+        store.telemetry.abandon(project).await?;
+    }
+    store.catalog.forget_deleted_projects(now.plus_nanos(-REMEMBERED_NANOS)).await
+}

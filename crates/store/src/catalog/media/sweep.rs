@@ -1,0 +1,185 @@
+//! Media that nothing refers to any more go.
+//!
+//! A use counts as long as what it speaks of is there, and for a while after it was last heard of:
+//! media come in before, beside and after what refers to them. Every step is one transaction that
+//! looks again, so a use that arrives meanwhile is never overlooked.
+
+use ratchet_core::media::MediaHash;
+use ratchet_core::time::Timestamp;
+
+use super::{MediaOwner, note_use};
+use crate::StoreResult;
+use crate::catalog::sql::{Row, Tx};
+use crate::catalog::{Catalog, MediaUse};
+use crate::project::ProjectId;
+
+/// How many uses or pieces of media one transaction looks at.
+const SLICE: u64 = 500;
+
+/// A piece of media that is mentioned somewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mention {
+    /// Its id, which may be that of no media at all.
+    pub media: String,
+    /// Where.
+    pub used_in: MediaUse,
+}
+
+/// Where a trace, or a step of one, uses media.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TraceUse {
+    /// In which project.
+    pub project: ProjectId,
+    /// The trace.
+    pub trace: String,
+    /// The step; empty if it is the trace itself.
+    pub observation: String,
+}
+
+impl Catalog {
+    /// Notes where media of a project are mentioned. Of media that are not there, nothing is noted.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn note_mentions(
+        &self,
+        project: ProjectId,
+        mentions: Vec<Mention>,
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| note(tx, &project, &mentions, now)).await
+    }
+
+    /// Returns the next traces and steps that used media before a moment, behind a given one.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn trace_uses(
+        &self,
+        after: Option<TraceUse>,
+        before: Timestamp,
+    ) -> StoreResult<Vec<TraceUse>> {
+        self.transact(move |tx| {
+            let after = after.map(|use_| (use_.project.to_string(), use_.trace, use_.observation));
+            let (project, trace, observation) = after.unwrap_or_default();
+            let sql = "SELECT DISTINCT project, whole, part FROM media_use \
+                       WHERE owner = 'trace' AND noted_at < $1 AND (project > $2 OR (project = $2 \
+                       AND (whole > $3 OR (whole = $3 AND part > $4)))) \
+                       ORDER BY project, whole, part LIMIT $5";
+            let values =
+                [before.into(), project.into(), trace.into(), observation.into(), SLICE.into()];
+            tx.rows(sql, &values, |row| {
+                Ok(TraceUse { project: row.get(0)?, trace: row.get(1)?, observation: row.get(2)? })
+            })
+        })
+        .await
+    }
+
+    /// Forgets that traces and steps used media, but for what was noted since a moment.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn forget_trace_uses(
+        &self,
+        uses: Vec<TraceUse>,
+        before: Timestamp,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| {
+            let sql = "DELETE FROM media_use WHERE owner = 'trace' AND project = $1 \
+                       AND whole = $2 AND part = $3 AND noted_at < $4";
+            for gone in &uses {
+                let (trace, step) = (&gone.trace, &gone.observation);
+                let values = [(&gone.project).into(), trace.into(), step.into(), before.into()];
+                tx.execute(sql, &values)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Forgets uses in dataset items that ended, or never came, before a moment.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn forget_item_uses(&self, before: Timestamp) -> StoreResult<()> {
+        self.transact(move |tx| {
+            let sql = "DELETE FROM media_use WHERE owner = 'dataset' AND noted_at < $1 \
+                       AND NOT EXISTS (SELECT 1 FROM dataset_item i \
+                       WHERE i.project = media_use.project AND i.id = media_use.part \
+                       AND (i.valid_to IS NULL OR i.valid_to >= $1))";
+            tx.execute(sql, &[before.into()]).map(drop)
+        })
+        .await
+    }
+
+    /// Forgets one slice of the media that nothing uses, and returns how many there were. Their
+    /// bytes stay.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn forget_unused_media(&self) -> StoreResult<u64> {
+        self.transact(move |tx| {
+            let sql = "SELECT m.project, m.id FROM media m WHERE NOT EXISTS (SELECT 1 \
+                       FROM media_use u WHERE u.project = m.project AND u.media = m.id) LIMIT $1";
+            let unused: Vec<(ProjectId, String)> =
+                tx.rows(sql, &[SLICE.into()], |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?)))?;
+            for (project, id) in &unused {
+                let sql = "DELETE FROM media WHERE project = $1 AND id = $2";
+                tx.execute(sql, &[project.into(), id.into()])?;
+            }
+            Ok(unused.len() as u64)
+        })
+        .await
+    }
+
+    /// Calls back for each of some hashes that no project speaks of. Nobody can announce one of
+    /// them meanwhile.
+    ///
+    /// # Errors
+    /// Fails when the database or the call does.
+    pub(crate) async fn each_unknown_media(
+        &self,
+        hashes: Vec<MediaHash>,
+        call: impl Fn(MediaHash) -> StoreResult<()> + Send + 'static,
+    ) -> StoreResult<u64> {
+        self.transact(move |tx| {
+            let mut unknown = 0;
+            for hash in hashes {
+                let sql = "SELECT 1 FROM media WHERE sha256 = $1";
+                if !tx.exists(sql, &[hash.to_base64().into()])? {
+                    call(hash)?;
+                    unknown += 1;
+                }
+            }
+            Ok(unknown)
+        })
+        .await
+    }
+}
+
+/// The same within a transaction.
+pub(in crate::catalog) fn note(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    mentions: &[Mention],
+    now: Timestamp,
+) -> StoreResult<()> {
+    for Mention { media, used_in } in mentions {
+        let sql = "SELECT 1 FROM media WHERE project = $1 AND id = $2";
+        if tx.exists(sql, &[project.into(), media.into()])? {
+            note_use(tx, project, (media, used_in), now)?;
+        }
+    }
+    Ok(())
+}
+
+impl MediaOwner {
+    /// The word for what it is, and the ids of the whole and of the part.
+    pub(super) fn columns(&self) -> (&'static str, &str, &str) {
+        match self {
+            Self::Trace(trace) => ("trace", trace, ""),
+            Self::Observation { trace, observation } => ("trace", trace, observation),
+            Self::DatasetItem { dataset, item } => ("dataset", dataset, item),
+        }
+    }
+}
