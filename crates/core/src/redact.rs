@@ -14,12 +14,16 @@ pub mod preset;
 mod json;
 /// Patches: what is said about a record.
 mod patch;
+/// Rules at work on what comes in.
+mod cleaner;
 
 use std::borrow::Cow;
 
 use regex::{NoExpand, Regex, RegexBuilder};
 
 use path::FieldPath;
+
+pub use cleaner::Cleaner;
 
 /// What stands in place of what was redacted, if a rule does not say.
 pub const DEFAULT_REPLACEMENT: &str = "[redacted]";

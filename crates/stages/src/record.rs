@@ -36,6 +36,14 @@ pub struct Arrival {
     pub received_at: Timestamp,
     /// What the project has settled about whatever it records.
     pub intake: Arc<Intake>,
+    /// Bytes of one text; the middle of a longer one is elided, and its length kept.
+    pub text_bytes: usize,
+}
+
+/// How many bytes of a text to read before the rules of a project have run: all, if it has any,
+/// because a cut could go through what they would find. [`redacted`] cuts afterwards.
+pub fn text_bytes_before_rules(intake: &Intake, text_bytes: usize) -> usize {
+    if intake.redactor.is_empty() { text_bytes } else { usize::MAX }
 }
 
 /// Spans or log records that share an origin.
@@ -71,16 +79,16 @@ pub fn spans(telemetry: &Telemetry, arrival: Arrival, groups: Vec<Parcel<Span>>)
         experiment_items,
         received_at: arrival.received_at,
     };
-    telemetry.prepare(redacted(batch, &arrival.intake))
+    telemetry.prepare(redacted(batch, &arrival.intake, arrival.text_bytes))
 }
 
 /// Takes out of a batch what its project must not keep. Whatever is recorded passes here, or its
-/// rules would not be kept; where there are none it costs nothing.
-pub fn redacted(batch: Batch, intake: &Intake) -> Batch {
-    let rules = &intake.redactor;
-    if rules.is_empty() {
+/// rules would not be kept; where there are none it costs nothing. What is too long is cut.
+pub fn redacted(batch: Batch, intake: &Intake, text_bytes: usize) -> Batch {
+    if intake.redactor.is_empty() {
         return batch;
     }
+    let rules = intake.redactor.cleaner(text_bytes);
     // Every field by name, so that a new one cannot slip by.
     let Batch { project, traces, observations, scores, experiment_items, received_at } = batch;
     Batch {

@@ -24,7 +24,7 @@ use ratchet_store::telemetry::Telemetry;
 use serde_json::value::to_raw_value;
 
 use crate::record::Arrival;
-use crate::record::events::{Rules, Statements};
+use crate::record::events::{Rules, Statements, TEXT_BYTES};
 
 /// Where to write.
 #[derive(Clone, Debug)]
@@ -203,6 +203,7 @@ impl LocalSink {
             sender: Sender::default(),
             received_at: now,
             intake,
+            text_bytes: TEXT_BYTES,
         };
         let (prepared, _) = statements.prepare(&self.telemetry, arrival);
         Ok(self.telemetry.commit(prepared).await?)

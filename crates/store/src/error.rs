@@ -50,6 +50,9 @@ pub enum StoreError {
     /// The system gives no random bytes.
     #[error("the system gives no random bytes: {0}")]
     Random(String),
+    /// What a project has settled cannot be followed; nothing may be recorded until it can.
+    #[error("{0}")]
+    Unsettled(String),
     /// The question makes no sense: an unknown cursor, a filter on the wrong type.
     #[error("{0}")]
     BadQuery(String),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::path::{Root, Trail};
-use super::{DEFAULT_REPLACEMENT, Redactor, RuleError};
+use super::{Cleaner, DEFAULT_REPLACEMENT, Redactor, RuleError};
 use crate::payload::{Json, Payload};
 
 /// How deep a document is followed; what nests deeper goes as a whole.
@@ -16,39 +16,34 @@ impl Redactor {
     /// If there is no such field.
     pub fn trial(&self, text: &str, field: &str) -> Result<String, RuleError> {
         let root = Root::parse(field).map_err(RuleError::Path)?;
-        Ok(self.payload(Payload::Text(text.into()), root).as_str().to_owned())
+        Ok(self.uncut().payload(Payload::Text(text.into()), root).as_str().to_owned())
     }
+}
 
+impl Cleaner<'_> {
     /// An input or an output without what the rules find. A text that is a JSON document is
     /// treated as one.
     pub(super) fn payload(&self, payload: Payload, root: Root) -> Payload {
         match payload {
             Payload::Json(json) => Payload::Json(self.json(json, root)),
             Payload::Text(text) => match Json::parse(&text).filter(|_| is_document(&text)) {
-                Some(json) => Payload::Text(self.json(json, root).as_str().into()),
+                Some(json) => {
+                    let clean = self.json(json, root);
+                    // Cut, it is a document no more.
+                    let is_too_long = clean.as_str().len() > self.text_bytes;
+                    let short = is_too_long.then(|| self.text(clean.as_str()));
+                    Payload::Text(short.as_deref().unwrap_or(clean.as_str()).into())
+                }
                 None => Payload::Text(self.plain(&text, root).as_ref().into()),
             },
         }
-    }
-
-    /// A text field of a record without what the rules find.
-    pub(super) fn plain<'a>(&self, text: &'a str, root: Root) -> Cow<'a, str> {
-        match Trail::new(&self.fields, root).end() {
-            Some(replacement) => Cow::Owned(replacement.to_owned()),
-            None => self.text(text),
-        }
-    }
-
-    /// A JSON document without what the rules find.
-    pub(super) fn json(&self, json: Json, root: Root) -> Json {
-        self.value(json, &Trail::new(&self.fields, root))
     }
 
     /// The value of a key without what the rules find.
     pub(super) fn value(&self, json: Json, trail: &Trail<'_>) -> Json {
         let text = json.as_str();
         let mut rewriter = Rewriter {
-            redactor: self,
+            cleaner: *self,
             rest: text,
             clean: String::with_capacity(text.len()),
             has_changed: false,
@@ -76,7 +71,7 @@ fn quoted_json(text: &str) -> Json {
 }
 
 struct Rewriter<'a> {
-    redactor: &'a Redactor,
+    cleaner: Cleaner<'a>,
     rest: &'a str,
     clean: String,
     has_changed: bool,
@@ -141,7 +136,7 @@ impl<'a> Rewriter<'a> {
     fn string(&mut self) -> String {
         let literal = self.take(literal_len(self.rest));
         let text: String = serde_json::from_str(literal).unwrap_or_default();
-        match self.redactor.text(&text) {
+        match self.cleaner.text(&text) {
             Cow::Borrowed(_) => self.clean.push_str(literal),
             Cow::Owned(clean) => {
                 self.has_changed = true;
@@ -155,7 +150,7 @@ impl<'a> Rewriter<'a> {
     fn scalar(&mut self) {
         let is_end = |c: char| c.is_ascii_whitespace() || matches!(c, ',' | ']' | '}');
         let scalar = self.take(self.rest.find(is_end).unwrap_or(self.rest.len()).max(1));
-        match self.redactor.text(scalar) {
+        match self.cleaner.text(scalar) {
             Cow::Borrowed(_) => self.clean.push_str(scalar),
             Cow::Owned(clean) => {
                 self.has_changed = true;

@@ -1,4 +1,4 @@
-use super::Redactor;
+use super::Cleaner;
 use super::path::{Root, Trail};
 use crate::experiment::{ExperimentItem, ExperimentWords};
 use crate::field::{Field, Said};
@@ -8,7 +8,7 @@ use crate::payload::{Json, Payload};
 use crate::score::{ScorePatch, ScoreValue};
 use crate::trace::TracePatch;
 
-impl Redactor {
+impl Cleaner<'_> {
     /// What is said about a trace, without what the rules find.
     #[must_use]
     pub fn trace(&self, patch: TracePatch) -> TracePatch {
@@ -101,7 +101,7 @@ impl Redactor {
     }
 
     fn metadata(&self, metadata: Metadata) -> Metadata {
-        let trail = Trail::new(&self.fields, Root::Metadata);
+        let trail = Trail::new(&self.rules.fields, Root::Metadata);
         let clean = |(key, said): (String, Said<_>)| {
             // A path that ends at the metadata itself means every value in it.
             let inner = if trail.end().is_some() { trail.clone() } else { trail.at_key(&key) };

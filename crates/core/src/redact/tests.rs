@@ -24,7 +24,7 @@ fn preset(name: &str) -> Redactor {
 #[track_caller]
 fn check_json(rules: &[Rule], json: &str, expected: &str) {
     let redactor = Redactor::new(rules).unwrap();
-    let clean = redactor.json(Json::parse(json).unwrap(), Root::Input);
+    let clean = redactor.uncut().json(Json::parse(json).unwrap(), Root::Input);
     assert_eq!(clean.as_str(), expected);
 }
 
@@ -84,7 +84,7 @@ fn a_key_with_dots_is_one_step_and_several() {
 #[test]
 fn a_text_that_is_a_document_is_treated_as_one() {
     let redactor = Redactor::new(&[field("input.key"), pattern("x@y")]).unwrap();
-    let clean = |text: &str| redactor.payload(Payload::Text(text.into()), Root::Input);
+    let clean = |text: &str| redactor.uncut().payload(Payload::Text(text.into()), Root::Input);
     assert_eq!(
         clean(r#"{"key": 1, "b": "x@y"}"#).as_str(),
         r#"{"key": "[redacted]", "b": "[redacted]"}"#
@@ -174,7 +174,7 @@ fn items_of_experiments_are_redacted_too() {
         metadata: json(r#"{"to": "x@y"}"#),
         ..ExperimentWords::default()
     };
-    let clean = redactor.experiment_item(ExperimentItem {
+    let clean = redactor.uncut().experiment_item(ExperimentItem {
         experiment,
         item: "i".to_owned(),
         version: None,
@@ -251,14 +251,14 @@ proptest! {
     fn no_match_survives_in_a_document(value in document()) {
         let rules = rules();
         let json = Json::from_value(&value);
-        let clean = rules.json(json, Root::Input);
+        let clean = rules.uncut().json(json, Root::Input);
         let read: serde_json::Value = serde_json::from_str(clean.as_str()).unwrap();
         for text in texts(&read) {
             let survives = rules.patterns.iter().any(|pattern| pattern.regex.is_match(&text));
             prop_assert!(!survives, "{text} in {}", clean.as_str());
         }
         prop_assert!(read.get("a").is_none_or(|value| value == DEFAULT_REPLACEMENT));
-        prop_assert_eq!(rules.json(clean.clone(), Root::Input), clean);
+        prop_assert_eq!(rules.uncut().json(clean.clone(), Root::Input), clean);
     }
 
     #[test]
@@ -266,18 +266,65 @@ proptest! {
         trace in trace_patch(), observation in observation_patch(), score in score_patch()
     ) {
         let rules = rules();
-        let (trace, observation) = (rules.trace(trace), rules.observation(observation));
-        let score = rules.score(score);
-        prop_assert_eq!(rules.trace(trace.clone()), trace);
-        prop_assert_eq!(rules.observation(observation.clone()), observation);
-        prop_assert_eq!(rules.score(score.clone()), score);
+        let (trace, observation) = (rules.uncut().trace(trace), rules.uncut().observation(observation));
+        let score = rules.uncut().score(score);
+        prop_assert_eq!(rules.uncut().trace(trace.clone()), trace);
+        prop_assert_eq!(rules.uncut().observation(observation.clone()), observation);
+        prop_assert_eq!(rules.uncut().score(score.clone()), score);
     }
 
     #[test]
     fn without_rules_nothing_changes(trace in trace_patch(), score in score_patch()) {
         let none = Redactor::default();
         prop_assert!(none.is_empty());
-        prop_assert_eq!(none.trace(trace.clone()), trace);
-        prop_assert_eq!(none.score(score.clone()), score);
+        prop_assert_eq!(none.uncut().trace(trace.clone()), trace);
+        prop_assert_eq!(none.uncut().score(score.clone()), score);
     }
+}
+
+#[test]
+fn what_is_too_long_is_cut_after_the_rules_have_run() {
+    let what = What::Pattern(r"\bsk-[a-z]+\b".to_owned());
+    let rule = |what| Rule { what, replacement: "[key]".to_owned() };
+    let rules = Redactor::new(&[rule(what), rule(What::Field("input.pin".to_owned()))]).unwrap();
+    // Wherever the cut goes, no part of the key is left.
+    for before in 0..120 {
+        let text = format!("{}sk-abcdefghij{}", "x ".repeat(before), " y".repeat(120 - before));
+        let short = rules.cleaner(100).text(&text);
+        assert!(!short.contains("sk-") && !short.contains("hij"), "{short}");
+        assert!(short.len() <= 100, "{short}");
+        let json = Json::from_value(&serde_json::json!([text]));
+        let short = rules.cleaner(100).json(json, Root::Input);
+        assert!(!short.as_str().contains("hij"), "{}", short.as_str());
+    }
+    // A document that is cut was one before.
+    let document =
+        format!(r#"{{"pin": "1234", "mail": "s\u006b-abc", "rest": "{}"}}"#, "z".repeat(200));
+    let short = rules.cleaner(100).payload(Payload::Text(document.into()), Root::Input);
+    assert!(
+        short.as_str().starts_with(r#"{"pin": "[key]", "mail": "[key]""#),
+        "{}",
+        short.as_str()
+    );
+    assert!(short.as_str().contains("bytes left out"));
+}
+
+#[test]
+fn a_mark_that_a_pattern_finds_goes_too() {
+    let what = What::Pattern(r"\d{3}".to_owned());
+    let rules = Redactor::new(&[Rule { what, replacement: "#".to_owned() }]).unwrap();
+    let short = rules.cleaner(60).text(&"x".repeat(1_000)).into_owned();
+    assert!(short.contains("[# of #0 bytes left out]"), "{short}");
+    assert_eq!(rules.cleaner(60).text(&short), short);
+}
+
+#[test]
+fn documents_pass_if_no_pattern_finds_anything() {
+    let what = What::Pattern("secret".to_owned());
+    let field = What::Field("input".to_owned());
+    let rule = |what| Rule { what, replacement: "-".to_owned() };
+    let rules = Redactor::new(&[rule(what), rule(field)]).unwrap();
+    let passes = |json: &str| rules.passes(&Json::parse(json).unwrap());
+    assert!(passes(r#"{"input": "fine"}"#));
+    assert!(!passes(r#"{"a": ["s\u0065cret"]}"#) && !passes(r#"{"secret": 1}"#));
 }

@@ -187,7 +187,7 @@ pub(super) async fn create(
         received_at: now,
     };
     let intake = app.store.catalog.intake(&caller.project).await?;
-    app.store.telemetry.record(redacted(batch, &intake)).await?;
+    app.store.telemetry.record(redacted(batch, &intake, app.settings.limits.text_bytes)).await?;
     let first = PageNumber { page: 1, limit: SLICE };
     let mut query = items_of(&caller.project, &experiment, Paging::Numbered(first));
     query.items = vec![told.item.clone()];

@@ -4,8 +4,8 @@ use std::str;
 
 use ratchet_core::convention::Sender;
 use ratchet_core::time::Timestamp;
-use ratchet_stages::record::Arrival;
 use ratchet_stages::record::events::{Outcome, Rules, Statements};
+use ratchet_stages::record::{Arrival, text_bytes_before_rules};
 
 use crate::app::App;
 use crate::auth::Scorer;
@@ -48,12 +48,13 @@ pub(super) async fn deliver<T: Send + 'static>(
     interpret: fn(&str, &Reading) -> ApiResult<(Statements, T)>,
 ) -> ApiResult<(Vec<Outcome>, T)> {
     let limits = &app.settings.limits;
+    let intake = app.store.catalog.intake(&scorer.caller.project).await?;
     let reading = Reading {
         rules: Rules {
             reach: scorer.reach,
-            text_bytes: limits.text_bytes,
+            text_bytes: text_bytes_before_rules(&intake, limits.text_bytes),
             depth: limits.depth,
-            intake: app.store.catalog.intake(&scorer.caller.project).await?,
+            intake,
         },
         batch_len: limits.batch_len,
         received_at: app.clock.now(),
@@ -63,6 +64,7 @@ pub(super) async fn deliver<T: Send + 'static>(
         sender: Sender::default(),
         received_at: reading.received_at,
         intake: reading.rules.intake.clone(),
+        text_bytes: limits.text_bytes,
     };
     let effort = received.effort();
     let worker = app.clone();

@@ -3,12 +3,12 @@ use std::sync::Arc;
 use ratchet_core::convention::Sender;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::record::logs::Events;
-use ratchet_stages::record::{self, Arrival};
+use ratchet_stages::record::{self, Arrival, text_bytes_before_rules};
 use ratchet_store::catalog::Intake;
 use ratchet_store::embedded::Prepared;
 
 use super::{Decoded, Format, Rejected, decode_logs, decode_metrics, decode_traces};
-use crate::app::App;
+use crate::app::{App, Limits};
 use crate::auth::Caller;
 use crate::body::Received;
 use crate::error::ApiResult;
@@ -95,17 +95,27 @@ fn read(app: &App, delivery: Delivery, intake: Arc<Intake>) -> ApiResult<Ready> 
     let received_at = app.clock.now();
     let body = delivery.received.unpack(&app.settings.limits)?;
     let Delivery { caller, sender, .. } = delivery;
-    let arrival = Arrival { project: caller.project, sender, received_at, intake };
+    let text_bytes = app.settings.limits.text_bytes;
+    let limits = Limits {
+        text_bytes: text_bytes_before_rules(&intake, text_bytes),
+        ..app.settings.limits.clone()
+    };
+    let arrival = Arrival { project: caller.project, sender, received_at, intake, text_bytes };
     match delivery.signal {
-        Signal::Traces => spans(app, delivery.format, &body, arrival),
-        Signal::Logs => logs(app, delivery.format, &body, arrival),
+        Signal::Traces => spans(app, &limits, (delivery.format, &body), arrival),
+        Signal::Logs => logs(&limits, (delivery.format, &body), arrival),
         Signal::Metrics => metrics(app, delivery.format, &body, received_at),
     }
 }
 
-fn spans(app: &App, format: Format, body: &[u8], arrival: Arrival) -> ApiResult<Ready> {
+fn spans(
+    app: &App,
+    limits: &Limits,
+    (format, body): (Format, &[u8]),
+    arrival: Arrival,
+) -> ApiResult<Ready> {
     let Decoded { groups, accepted, rejected } =
-        decode_traces(format, body, &app.settings.limits, arrival.received_at)?;
+        decode_traces(format, body, limits, arrival.received_at)?;
     if groups.is_empty() {
         return Ok(Ready { work: Work::Nothing, accepted, rejected });
     }
@@ -113,9 +123,9 @@ fn spans(app: &App, format: Format, body: &[u8], arrival: Arrival) -> ApiResult<
     Ok(Ready { work: Work::Prepared(prepared), accepted, rejected })
 }
 
-fn logs(app: &App, format: Format, body: &[u8], arrival: Arrival) -> ApiResult<Ready> {
+fn logs(limits: &Limits, (format, body): (Format, &[u8]), arrival: Arrival) -> ApiResult<Ready> {
     let Decoded { groups, accepted, mut rejected } =
-        decode_logs(format, body, &app.settings.limits, arrival.received_at)?;
+        decode_logs(format, body, limits, arrival.received_at)?;
     let events = Events::read(groups);
     if events.foreign > 0 {
         let why = "only the events of Claude Code (claude_code.*) are recorded; set \

@@ -83,7 +83,13 @@ fn read_spans(format: Format, body: &[u8]) -> String {
     };
     let said = format!("{} spans, {}", decoded.accepted, decoded.rejected.message());
     let (project, sender) = (project("fuzz"), Sender::default());
-    let arrival = Arrival { project, sender, received_at: START, intake: Default::default() };
+    let arrival = Arrival {
+        project,
+        sender,
+        received_at: START,
+        intake: Default::default(),
+        text_bytes: 8_000_000,
+    };
     record::spans(KITCHEN.folder.telemetry(), arrival, decoded.groups);
     said
 }
@@ -170,7 +176,13 @@ fn read_logs(format: Format, body: &[u8]) -> String {
     let (project, sender) = (project("fuzz"), Sender::default());
     events.prepare(
         KITCHEN.folder.telemetry(),
-        Arrival { project, sender, received_at: START, intake: Default::default() },
+        Arrival {
+            project,
+            sender,
+            received_at: START,
+            intake: Default::default(),
+            text_bytes: 8_000_000,
+        },
     );
     said
 }
@@ -286,7 +298,13 @@ fn batches_of_events() {
         };
         let statements = Statements::from_batch(&batch.batch, &rules);
         let (project, sender) = (project("fuzz"), Sender::default());
-        let arrival = Arrival { project, sender, received_at: START, intake: Default::default() };
+        let arrival = Arrival {
+            project,
+            sender,
+            received_at: START,
+            intake: Default::default(),
+            text_bytes: 8_000_000,
+        };
         let (_, outcomes) = statements.prepare(KITCHEN.folder.telemetry(), arrival);
         let refused = outcomes.into_iter().filter_map(|outcome| outcome.result.err());
         refused.map(|refusal| refusal.to_string()).collect::<Vec<_>>().join("; ")

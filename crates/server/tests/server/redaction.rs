@@ -1,3 +1,4 @@
+use ratchet_server::app::{Limits, Settings};
 use ratchet_store::catalog::Role;
 use ratchet_testkit::otlp::{request, span, trace_id};
 use serde_json::{Value, json};
@@ -131,5 +132,113 @@ async fn rules_are_listed_tried_and_removed() {
     }
     let member = server.post(RULES).json(json!({"preset": "email"}).to_string());
     member.send().await.check(403, "");
+    server.stop().await;
+}
+
+async fn post(server: &TestServer, path: &str, body: &Value) -> Reply {
+    server.post(path).json(body.to_string()).send().await
+}
+
+#[tokio::test]
+async fn comments_dataset_items_and_feedback_are_redacted() {
+    let server = strict().await;
+    let at = "2026-11-15T10:00:00Z";
+    let trace = json!({"id": "e", "type": "trace-create", "timestamp": at, "body": {"id": "t"}});
+    post(&server, "/api/public/ingestion", &json!({ "batch": [trace] })).await.check(207, "201");
+    let comment = json!({
+        "projectId": "shop", "objectType": "TRACE", "objectId": "t", "content": "ask ann@mail.example",
+    });
+    let made = post(&server, "/api/public/comments", &comment).await.check(200, "").json();
+    let path = format!("/api/public/comments/{}", made["id"].as_str().unwrap());
+    assert_eq!(read(&server, &path).await["content"], "ask [email]");
+
+    let dataset = json!({
+        "name": "d", "description": "of ann@mail.example", "metadata": {"x": {"token": "hunter2"}},
+    });
+    post(&server, "/api/public/v2/datasets", &dataset).await.check(200, "");
+    let shown = read(&server, "/api/public/v2/datasets/d").await;
+    assert_eq!(shown["description"], "of [email]");
+    let item = json!({
+        "datasetName": "d", "id": "i", "input": {"login": {"password": "hunter2"}, "n": 1},
+        "expectedOutput": ["4111111111111111"], "metadata": {"password": "hunter2"},
+    });
+    let made = post(&server, "/api/public/dataset-items", &item).await.check(200, "").json();
+    let shown = read(&server, "/api/public/dataset-items/i").await;
+    assert_eq!(shown, made);
+    assert_eq!(shown["input"], json!({"login": {"password": "[redacted]"}, "n": 1}));
+    assert_eq!(shown["expectedOutput"], json!(["[card]"]));
+    assert_eq!(shown["metadata"], json!({"password": "***"}));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_used_as_it_is_written_is_refused_with_the_field() {
+    let server = strict().await;
+    let mail = "ann@mail.example";
+    let prompts = "/api/public/v2/prompts";
+    for (body, field) in [
+        (json!({"name": "p", "prompt": format!("Write to {mail}.")}), "prompt: holds"),
+        (
+            json!({"name": "p", "type": "chat", "prompt": [{"role": "user", "content": mail}]}),
+            "prompt: holds",
+        ),
+        (json!({"name": "p", "prompt": "x", "config": {"to": [mail]}}), "config: holds"),
+        (json!({"name": "p", "prompt": "x", "commitMessage": mail}), "commitMessage: holds"),
+        (json!({"name": "p", "prompt": "x", "tags": [mail]}), "tags: holds"),
+    ] {
+        post(&server, prompts, &body).await.check(400, field);
+    }
+    assert_eq!(read(&server, prompts).await["data"], json!([]));
+    let fine = json!({"name": "p", "prompt": "Write to {{user}}.", "config": {"input": 1}});
+    post(&server, prompts, &fine).await.check(200, "");
+
+    let skill = |more: &str| {
+        let main = "---\nname: a\ndescription: d\n---\n";
+        json!({"files": [
+            {"path": "SKILL.md", "content": main}, {"path": "notes.md", "content": more},
+        ]})
+    };
+    let skills = "/api/public/unstable/skills";
+    post(&server, skills, &skill(mail)).await.check(400, "files: holds");
+    post(&server, skills, &skill("fine")).await.check(200, "");
+    let schema = json!({"name": "d", "inputSchema": {"const": mail}});
+    post(&server, "/api/public/v2/datasets", &schema).await.check(400, "inputSchema: holds");
+    let config = json!({"name": "q", "dataType": "NUMERIC", "description": mail});
+    post(&server, "/api/public/score-configs", &config).await.check(400, "description: holds");
+    let queue = json!({"name": mail, "scoreConfigIds": []});
+    post(&server, "/api/public/annotation-queues", &queue).await.check(400, "name: holds");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn no_cut_goes_through_a_secret() {
+    let limits = Limits { text_bytes: 100, ..Limits::default() };
+    let server = TestServer::start_with(Settings { limits, ..Settings::default() }).await;
+    add(&server, json!({"preset": "email"})).await.check(201, "");
+    add(&server, json!({"field": "input.pin"})).await.check(201, "");
+    let at = "2026-11-15T10:00:00Z";
+    for before in (0..100).step_by(3) {
+        let text = format!("{} ann@mail.example {}", "x".repeat(before), "y".repeat(150 - before));
+        let document = format!(r#"{{"pin": "hunter2", "rest": "{text}"}}"#);
+        let id = format!("t{before}");
+        let body = json!({"id": id, "name": text, "input": {"text": text}, "output": text});
+        let event = json!({"id": id, "type": "trace-create", "timestamp": at, "body": body});
+        post(&server, "/api/public/ingestion", &json!({"batch": [event]})).await.check(207, "201");
+        let trace = read(&server, &format!("/api/public/traces/{id}")).await;
+        let is_clean = |trace: &Value| {
+            let text = trace.to_string();
+            [" ann", "@", "example"].iter().all(|part| !text.contains(part))
+        };
+        assert!(is_clean(&trace), "{trace}");
+        assert!(trace["output"].as_str().unwrap().contains("bytes left out"), "{trace}");
+        let number = before as u128 + 1;
+        let step = span(number, 1)
+            .saying("input.value", document.as_str())
+            .saying("user.id", text.as_str());
+        let spans = request("shop").with(step).to_protobuf();
+        server.post("/v1/traces").protobuf(spans).send().await.check(200, "");
+        let trace = read(&server, &format!("/api/public/traces/{}", trace_id(number))).await;
+        assert!(is_clean(&trace), "{trace}");
+    }
     server.stop().await;
 }

@@ -24,7 +24,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::{Arrival, redacted};
+use super::{Arrival, redacted, text_bytes_before_rules};
 
 mod content;
 mod observation;
@@ -35,12 +35,15 @@ mod usage;
 #[cfg(test)]
 mod tests;
 
+/// Bytes of one text in records of our own making, as servers take them by default.
+pub const TEXT_BYTES: usize = 8_000_000;
+
 /// What a sender may send, and how much.
 #[derive(Clone, Debug)]
 pub struct Rules {
     /// About what.
     pub reach: Reach,
-    /// Bytes of one text; the middle of a longer one is elided, and its length kept.
+    /// Bytes of one text that are read; the middle of a longer one is elided, and its length kept.
     pub text_bytes: usize,
     /// How deep a payload may nest.
     pub depth: usize,
@@ -51,7 +54,8 @@ pub struct Rules {
 impl Rules {
     /// The rules for records of our own making: about everything, bounded as servers do by default.
     pub fn for_ourselves(intake: Arc<Intake>) -> Self {
-        Self { reach: Reach::All, text_bytes: 8_000_000, depth: 64, intake }
+        let text_bytes = text_bytes_before_rules(&intake, TEXT_BYTES);
+        Self { reach: Reach::All, text_bytes, depth: 64, intake }
     }
 }
 
@@ -171,7 +175,7 @@ impl Statements {
             experiment_items: Vec::new(),
             received_at: arrival.received_at,
         };
-        (telemetry.prepare(redacted(batch, &arrival.intake)), self.outcomes)
+        (telemetry.prepare(redacted(batch, &arrival.intake, arrival.text_bytes)), self.outcomes)
     }
 
     fn take_event(&mut self, event: &RawValue, rules: &Rules) -> Result<String, Refusal> {

@@ -89,6 +89,6 @@ impl Events {
             experiment_items: Vec::new(),
             received_at: arrival.received_at,
         };
-        telemetry.prepare(redacted(batch, &arrival.intake))
+        telemetry.prepare(redacted(batch, &arrival.intake, arrival.text_bytes))
     }
 }

@@ -1,4 +1,5 @@
 use ratchet_core::annotation::CommentedKind;
+use ratchet_core::redact::path::Root;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
@@ -55,7 +56,7 @@ pub struct CommentFilter {
 const COLUMNS: &str = "id, object_kind, object, content, author, created_at, updated_at";
 
 impl Catalog {
-    /// Makes a comment.
+    /// Makes a comment, without what its project must not keep.
     ///
     /// # Errors
     /// Fails if there is no such author, or no such prompt.
@@ -65,6 +66,9 @@ impl Catalog {
         new: NewComment,
         now: Timestamp,
     ) -> StoreResult<Comment> {
+        let intake = self.intake(&project).await?;
+        let content = intake.redactor.uncut().plain(&new.content, Root::Comment).into_owned();
+        let new = NewComment { content, ..new };
         self.transact(move |tx| {
             if new.kind == CommentedKind::Prompt {
                 must_have_prompt(tx, &project, &new.object)?;

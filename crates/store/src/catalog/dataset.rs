@@ -1,10 +1,11 @@
 use ratchet_core::payload::Json;
+use ratchet_core::redact::path::Root;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::dataset_check::{Unchecked, Verdicts};
 use super::sql::{Listing, Row, Tx};
-use super::{Catalog, beside};
+use super::{Catalog, beside, redaction};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -49,6 +50,11 @@ pub enum Change<T> {
 }
 
 impl<T> Change<T> {
+    /// What it is set to, if it is.
+    fn set(&self) -> Option<&T> {
+        if let Self::Set(value) = self { Some(value) } else { None }
+    }
+
     fn apply(self, to: Option<T>) -> Option<T> {
         match self {
             Self::Keep => to,
@@ -77,7 +83,8 @@ const COLUMNS: &str = "id, name, description, metadata, input_schema, expected_o
                        created_at, updated_at";
 
 impl Catalog {
-    /// Makes a dataset, or changes the one of this name.
+    /// Makes a dataset, or changes the one of this name. What its project must not keep is left
+    /// out; a schema that holds such is refused.
     ///
     /// # Errors
     /// Fails if items that are there do not fit a new schema.
@@ -87,6 +94,13 @@ impl Catalog {
         new: NewDataset,
         now: Timestamp,
     ) -> StoreResult<Dataset> {
+        let intake = self.intake(&project).await?;
+        let rules = intake.redactor.uncut();
+        let new = NewDataset {
+            description: new.description.map(|text| rules.text(&text).into_owned()),
+            metadata: new.metadata.map(|json| rules.json(json, Root::Metadata)),
+            ..new
+        };
         let mut verdicts = Verdicts::default();
         loop {
             let (project, new) = (project.clone(), new.clone());
@@ -192,12 +206,23 @@ enum Saving {
     Open(Unchecked),
 }
 
+/// Refuses a name or a schema that holds what the project must not keep.
+fn check_rules(tx: &Tx<'_>, project: &ProjectId, new: &NewDataset) -> StoreResult<()> {
+    let name = redaction::said(&new.name);
+    let mut fields = vec![("name", &name)];
+    fields.extend(new.input_schema.set().map(|schema| ("inputSchema", schema)));
+    let expected = new.expected_output_schema.set();
+    fields.extend(expected.map(|schema| ("expectedOutputSchema", schema)));
+    redaction::must_pass(tx, project, &fields)
+}
+
 fn write_checked(
     tx: &Tx<'_>,
     project: &ProjectId,
     (new, now): (NewDataset, Timestamp),
     verdicts: Verdicts,
 ) -> StoreResult<Saving> {
+    check_rules(tx, project, &new)?;
     let known = by_name(tx, project, &new.name)?;
     let before = known.as_ref().map(|known| known.schemas.clone()).unwrap_or_default();
     let dataset = changed(known, new, now);

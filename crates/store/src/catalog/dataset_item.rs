@@ -1,6 +1,8 @@
 use ratchet_core::dataset::DatasetStatus;
 use ratchet_core::media::reference::mentioned;
 use ratchet_core::payload::Json;
+use ratchet_core::redact::Cleaner;
+use ratchet_core::redact::path::Root;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
@@ -98,7 +100,8 @@ const FROM: &str = "FROM dataset_item i JOIN dataset d ON d.project = i.project 
                     AND d.id = i.dataset";
 
 impl Catalog {
-    /// Makes an item, or a new version of the one with its id.
+    /// Makes an item, or a new version of the one with its id, without what its project must not
+    /// keep.
     ///
     /// # Errors
     /// Fails if there is no such dataset, if the id is that of an item of another, or if the item
@@ -109,6 +112,8 @@ impl Catalog {
         new: NewDatasetItem,
         now: Timestamp,
     ) -> StoreResult<DatasetItem> {
+        let intake = self.intake(&project).await?;
+        let new = redacted(new, intake.redactor.uncut());
         let new = NewDatasetItem { id: Some(new.id.unwrap_or_else(random_id)), ..new };
         let mut checked: Option<(Schemas, Sides)> = None;
         loop {
@@ -201,6 +206,17 @@ impl Catalog {
             Ok(item)
         })
         .await
+    }
+}
+
+/// An item without what the rules find. What should come out is as good as an output.
+fn redacted(new: NewDatasetItem, rules: Cleaner<'_>) -> NewDatasetItem {
+    let clean = |json: Option<Json>, root| json.map(|json| rules.json(json, root));
+    NewDatasetItem {
+        input: clean(new.input, Root::Input),
+        expected_output: clean(new.expected_output, Root::Output),
+        metadata: clean(new.metadata, Root::Metadata),
+        ..new
     }
 }
 

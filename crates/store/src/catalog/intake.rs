@@ -2,14 +2,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ratchet_core::origin::PageOrigin;
-use ratchet_core::redact::{Redactor, Rule};
+use ratchet_core::redact::Redactor;
 use ratchet_core::score::config::ScoreConfig;
 
 use super::remembered::Remembered;
 use super::sql::Tx;
 use super::{Catalog, page_origin, redaction, score_config};
+use crate::StoreResult;
 use crate::project::ProjectId;
-use crate::{StoreError, StoreResult};
 
 /// What a project has settled about whatever it records.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +29,7 @@ impl Catalog {
     /// Returns what a project has settled about whatever it records. From memory, nearly always.
     ///
     /// # Errors
-    /// Fails only when the database does.
+    /// Fails if a rule that was once taken cannot be used any more.
     pub async fn intake(&self, project: &ProjectId) -> StoreResult<Arc<Intake>> {
         let (known, look) = self.intakes.get(project);
         if let Some(known) = known {
@@ -44,13 +44,48 @@ impl Catalog {
 
 fn load(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Intake> {
     let configs = score_config::all(tx, project)?.into_iter();
-    let rules: Vec<Rule> = redaction::all(tx, project)?.into_iter().map(|kept| kept.rule).collect();
-    // Rather than keep what must not be kept, record nothing until the rules make sense again.
-    let redactor = Redactor::new(&rules)
-        .map_err(|why| StoreError::BadQuery(format!("a redaction rule of this project: {why}")))?;
     Ok(Intake {
         score_configs: configs.map(|kept| (kept.config.id.clone(), kept.config)).collect(),
-        redactor,
+        redactor: redaction::redactor(tx, project)?,
         page_origins: page_origin::all(tx, project)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use ratchet_core::time::Timestamp;
+
+    use super::*;
+    use crate::StoreError;
+    use crate::catalog::NewProject;
+
+    #[tokio::test]
+    async fn a_rule_that_cannot_be_used_stops_recording_until_it_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = crate::embedded::Folder::open(
+            folder.path(),
+            crate::embedded::Options {
+                prices: Arc::default(),
+                queue_len: 1,
+                readers: 1,
+                holder: "a test".to_owned(),
+            },
+        )
+        .unwrap();
+        let (catalog, shop) = (&store.catalog, ProjectId::parse("shop").unwrap());
+        let new = NewProject { id: shop.clone(), name: "shop".to_owned(), retention_days: None };
+        catalog.create_project(new, Timestamp::default()).await.unwrap();
+        assert!(catalog.intake(&shop).await.unwrap().redactor.is_empty());
+        // As an older binary may have taken it.
+        let sql = "INSERT INTO redaction_rule (id, kind, what, replacement, created_at, project) \
+                   VALUES ('r', 'preset', 'no longer there', '-', 0, 'shop')";
+        catalog.transact(move |tx| tx.execute(sql, &[])).await.unwrap();
+        catalog.intakes.forget(&shop);
+        let refused = catalog.intake(&shop).await.unwrap_err();
+        assert!(matches!(refused, StoreError::Unsettled(_)), "{refused}");
+        assert!(refused.to_string().contains("no longer there"), "{refused}");
+        assert_eq!(catalog.redaction_rules(shop.clone()).await.unwrap().len(), 1);
+        catalog.remove_redaction_rule(shop.clone(), "r".to_owned()).await.unwrap();
+        assert!(catalog.intake(&shop).await.is_ok());
+    }
 }

@@ -21,7 +21,8 @@ pub struct ProductFeedback {
 }
 
 impl Catalog {
-    /// Keeps what a user says about the product and returns its id.
+    /// Keeps what a user says about the product, without what their project must not keep, and
+    /// returns its id.
     ///
     /// # Errors
     /// Fails if the project does not exist.
@@ -31,6 +32,15 @@ impl Catalog {
         said: ProductFeedback,
         now: Timestamp,
     ) -> StoreResult<String> {
+        let intake = self.intake(&project).await?;
+        let clean = |text: String| intake.redactor.text(&text).into_owned();
+        let said = ProductFeedback {
+            target_type: said.target_type,
+            target: clean(said.target),
+            feedback: clean(said.feedback),
+            goal: said.goal.map(clean),
+            reference_url: said.reference_url.map(clean),
+        };
         self.transact(move |tx| {
             if !tx.exists("SELECT 1 FROM project WHERE id = $1", &[(&project).into()])? {
                 return Err(project::missing(&project));

@@ -4,7 +4,7 @@ use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
-use super::{Catalog, person};
+use super::{Catalog, person, redaction};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -86,7 +86,8 @@ impl Catalog {
     /// Makes a queue.
     ///
     /// # Errors
-    /// Fails if its name is taken or a score config is not there.
+    /// Fails if its name is taken, if a score config is not there, or if it holds what the project
+    /// must not keep.
     pub async fn create_queue(
         &self,
         project: ProjectId,
@@ -95,6 +96,9 @@ impl Catalog {
     ) -> StoreResult<Queue> {
         self.transact(move |tx| {
             check_score_configs(tx, &project, &new.score_configs)?;
+            let name = redaction::said(&new.name);
+            let about = redaction::said(new.description.as_deref().unwrap_or_default());
+            redaction::must_pass(tx, &project, &[("name", &name), ("description", &about)])?;
             let configs = Json::from_value(&new.score_configs.clone().into());
             let id = Uuid::new_v4().to_string();
             tx.insert(

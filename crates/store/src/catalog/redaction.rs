@@ -1,3 +1,4 @@
+use ratchet_core::payload::Json;
 use ratchet_core::redact::{Redactor, Rule, RuleError, What};
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
@@ -104,10 +105,49 @@ pub(super) fn all(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Vec<KeptRule>
     tx.rows(&sql, &[project.into()], read)
 }
 
+/// The rules of a project, ready to be applied.
+///
+/// # Errors
+/// Fails if a rule that was once taken cannot be used any more. Rather than keep what must not be
+/// kept, nothing is recorded then.
+pub(super) fn redactor(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Redactor> {
+    let rules: Vec<Rule> = all(tx, project)?.into_iter().map(|kept| kept.rule).collect();
+    Redactor::new(&rules).map_err(|why| {
+        StoreError::Unsettled(format!(
+            "a redaction rule of this project cannot be used ({why}); an owner must remove it with \
+             `ratchet redaction remove`"
+        ))
+    })
+}
+
+/// Refuses fields in which a pattern of the project's rules finds something.
+///
+/// For what people write to be used as it is, such as a prompt: with something else in a place of
+/// it, it would not do what they meant, and nobody would know.
+pub(super) fn must_pass(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    fields: &[(&str, &Json)],
+) -> StoreResult<()> {
+    let rules = redactor(tx, project)?;
+    match fields.iter().find(|(_, json)| !rules.passes(json)) {
+        None => Ok(()),
+        Some((field, _)) => Err(StoreError::BadQuery(format!(
+            "{field}: holds what a redaction rule of this project looks for; take it out, or have \
+             an owner change the rule"
+        ))),
+    }
+}
+
+/// A text as a field for [`must_pass`].
+pub(super) fn said(text: &str) -> Json {
+    Json::from_value(&text.into())
+}
+
 fn read(row: &Row<'_>) -> StoreResult<KeptRule> {
     let (kind, text): (String, String) = (row.get(1)?, row.get(2)?);
     let what = What::parse(&kind, text).ok_or_else(|| {
-        StoreError::BadQuery(format!("a redaction rule of the kind {kind}, which is none"))
+        StoreError::Unsettled(format!("a redaction rule of the kind {kind}, which is none"))
     })?;
     let rule = Rule { what, replacement: row.get(3)? };
     Ok(KeptRule { id: row.get(0)?, rule, created_at: row.get(4)? })

@@ -5,7 +5,7 @@ use ratchet_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::sql::{Listing, Row, Tx};
-use super::{Catalog, project};
+use super::{Catalog, project, redaction};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -125,7 +125,7 @@ fn find(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<Option<KeptSc
     tx.one(&sql, &[project.into(), id.into()], read)
 }
 
-/// Writes a config, new or again.
+/// Writes a config, new or again, unless it holds what the project must not keep.
 fn write(tx: &Tx<'_>, project: &ProjectId, kept: &KeptScoreConfig) -> StoreResult<()> {
     let KeptScoreConfig { config, description, created_at, updated_at } = kept;
     let (min, max, categories) = match &config.values {
@@ -135,6 +135,11 @@ fn write(tx: &Tx<'_>, project: &ProjectId, kept: &KeptScoreConfig) -> StoreResul
     };
     let data_type = config.values.data_type().as_str();
     let description = description.as_deref();
+    let texts = [Some(config.name.as_str()), categories.as_deref(), description];
+    let texts = texts.map(|text| redaction::said(text.unwrap_or_default()));
+    let fields = ["name", "categories", "description"];
+    let fields: Vec<_> = fields.into_iter().zip(&texts).collect();
+    redaction::must_pass(tx, project, &fields)?;
     let sql = format!(
         "INSERT INTO score_config ({COLUMNS}, project) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \

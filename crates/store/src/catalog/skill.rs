@@ -8,9 +8,9 @@ use ratchet_core::payload::Json;
 use ratchet_core::prompt::{LATEST, Pick};
 use ratchet_core::time::Timestamp;
 
-use super::Catalog;
 use super::sql::{Row, Tx};
 use super::versioned::{SKILLS, Which};
+use super::{Catalog, redaction};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -101,7 +101,7 @@ impl Catalog {
     /// Gives all versions of a skill these tags and no others, and returns the newest version.
     ///
     /// # Errors
-    /// Fails if there is no such skill.
+    /// Fails if there is no such skill, or if a tag holds what the project must not keep.
     pub async fn tag_skill(
         &self,
         project: ProjectId,
@@ -113,6 +113,8 @@ impl Catalog {
             let which = (&project, name.as_str());
             let newest = Pick::Label(LATEST.to_owned());
             must_find(tx, which, &newest)?;
+            let said = Json::from_value(&tags.clone().into());
+            redaction::must_pass(tx, &project, &[("tags", &said)])?;
             SKILLS.set_tags(tx, which, &tags, now)?;
             must_find(tx, which, &newest)
         })

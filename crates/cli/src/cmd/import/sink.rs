@@ -4,6 +4,7 @@ use ratchet_remote::langfuse::statement;
 use ratchet_remote::langfuse::wire::ingestion::{IngestionBatch, IngestionResult};
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_server::clock::Clock;
+use ratchet_stages::record::events::TEXT_BYTES;
 use ratchet_stages::record::redacted;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Batch;
@@ -52,7 +53,7 @@ impl<'a> Sink<'a> {
                     received_at: Clock::System.now(),
                 };
                 let intake = folder.catalog.intake(project).await?;
-                let prepared = folder.telemetry.prepare(redacted(batch, &intake));
+                let prepared = folder.telemetry.prepare(redacted(batch, &intake, TEXT_BYTES));
                 Ok(folder.commit(prepared).await?)
             }
             _ => self.send(&patches).await,

@@ -4,9 +4,9 @@ use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::{Prompt, find, put_together};
-use crate::catalog::Catalog;
 use crate::catalog::sql::{Tx, Value};
 use crate::catalog::versioned::PROMPTS;
+use crate::catalog::{Catalog, redaction};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -33,8 +33,8 @@ impl Catalog {
     /// Makes the next version of a prompt.
     ///
     /// # Errors
-    /// Fails if earlier versions are of the other kind, or if what it refers to is not there, is
-    /// no text, or leads back to it.
+    /// Fails if earlier versions are of the other kind, if it holds what the project must not
+    /// keep, or if what it refers to is not there, is no text, or leads back to it.
     pub async fn create_prompt(
         &self,
         project: ProjectId,
@@ -42,6 +42,7 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<Prompt> {
         self.transact(move |tx| {
+            check_rules(tx, &project, &new)?;
             let version = next_version(tx, &project, &new)?;
             let node = Node { id: Uuid::new_v4().to_string(), name: new.name.clone(), version };
             let part = Part { node, body: new.body.clone() };
@@ -59,6 +60,21 @@ impl Catalog {
         })
         .await
     }
+}
+
+fn check_rules(tx: &Tx<'_>, project: &ProjectId, new: &NewPrompt) -> StoreResult<()> {
+    let body = Json::from_value(&new.body.to_json());
+    let (name, tags) = (redaction::said(&new.name), new.tags.clone().unwrap_or_default());
+    let tags = Json::from_value(&tags.into());
+    let message = redaction::said(new.commit_message.as_deref().unwrap_or_default());
+    let fields = [
+        ("name", &name),
+        ("prompt", &body),
+        ("config", &new.config),
+        ("tags", &tags),
+        ("commitMessage", &message),
+    ];
+    redaction::must_pass(tx, project, &fields)
 }
 
 fn next_version(tx: &Tx<'_>, project: &ProjectId, new: &NewPrompt) -> StoreResult<u32> {

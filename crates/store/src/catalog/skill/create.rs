@@ -6,9 +6,9 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{Skill, must_find};
-use crate::catalog::Catalog;
 use crate::catalog::sql::Tx;
 use crate::catalog::versioned::SKILLS;
+use crate::catalog::{Catalog, redaction};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -51,7 +51,8 @@ impl Catalog {
     /// Makes the next version of a skill.
     ///
     /// # Errors
-    /// Fails if a file is to hold what no file of the project holds.
+    /// Fails if a file is to hold what no file of the project holds, or what the project must not
+    /// keep.
     pub async fn create_skill(
         &self,
         project: ProjectId,
@@ -59,6 +60,7 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<Skill> {
         self.transact(move |tx| {
+            check_rules(tx, &project, &new)?;
             let which = (&project, new.name.as_str());
             let newest = SKILLS.versions(tx, which)?.last().copied().unwrap_or(0);
             let version = newest.saturating_add(1);
@@ -72,6 +74,22 @@ impl Catalog {
         })
         .await
     }
+}
+
+fn check_rules(tx: &Tx<'_>, project: &ProjectId, new: &NewSkill) -> StoreResult<()> {
+    let texts = new.files.iter().flat_map(|file| {
+        let content = match &file.content {
+            SkillContent::Text(text) => text.as_str(),
+            // It passed when it came in.
+            SkillContent::Known(_) => "",
+        };
+        [redaction::said(&file.path), redaction::said(content)]
+    });
+    let texts: Vec<Json> = texts.collect();
+    let message = redaction::said(new.commit_message.as_deref().unwrap_or_default());
+    let mut fields = vec![("commitMessage", &message)];
+    fields.extend(texts.iter().map(|text| ("files", text)));
+    redaction::must_pass(tx, project, &fields)
 }
 
 fn insert(
