@@ -313,3 +313,106 @@ fn a_wrong_key_is_told() {
     assert!(message.contains("401") && message.contains("check the public"), "{message}");
     from.signal(Signal::TERM);
 }
+
+/// SHA-256 of `hello`, in base64, and the id that follows from it.
+const HELLO: (&str, &str) =
+    ("LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=", "LPJNul-wow4m6DsqxbninhsW");
+
+/// A server with a picture in a trace, a queue, comments, and an item that was tried and archived.
+fn told_of_rooms() -> (Ratchet, tempfile::TempDir) {
+    let data = tempfile::tempdir().unwrap();
+    let running = server(data.path()).start();
+    let picture = json!({"traceId": "t1", "contentType": "image/png", "contentLength": 5,
+        "sha256Hash": HELLO.0, "field": "input"});
+    let told = post(&running, "/api/public/media", &picture);
+    let put = running.send(http::request("PUT", path_of(&told["uploadUrl"])).body("hello"));
+    assert_eq!(put.status, 200, "{}", put.text());
+    let gone = format!("@@@langfuseMedia:type=image/png|id={}|source=bytes@@@", "x".repeat(22));
+    let traces = ["t1", "t2"].map(|id| {
+        event("trace-create", id, 1, json!({"input": {"image": reference()}, "output": gone}))
+    });
+    post(&running, "/api/public/ingestion", &json!({ "batch": traces }));
+    let config = json!({"name": "ok", "dataType": "BOOLEAN"});
+    let config = post(&running, "/api/public/score-configs", &config);
+    let queue = json!({"name": "to check", "description": "d", "scoreConfigIds": [config["id"]]});
+    let queue = post(&running, "/api/public/annotation-queues", &queue);
+    let items = format!("/api/public/annotation-queues/{}/items", queue["id"].as_str().unwrap());
+    for (id, status) in [("t1", "COMPLETED"), ("t2", "PENDING")] {
+        let item = json!({"objectId": id, "objectType": "TRACE", "status": status});
+        post(&running, &items, &item);
+    }
+    let project = running.send(http::get("/api/public/projects")).json()["data"][0]["id"].clone();
+    for content in ["good", "so so", "good"] {
+        let comment = json!({"projectId": project, "objectType": "TRACE", "objectId": "t1",
+            "content": content});
+        post(&running, "/api/public/comments", &comment);
+    }
+    post(&running, "/api/public/v2/datasets", &json!({"name": "d"}));
+    for (id, input) in [("i1", json!(1)), ("i2", json!(reference()))] {
+        post(
+            &running,
+            "/api/public/dataset-items",
+            &json!({"datasetName": "d", "id": id, "input": input}),
+        );
+    }
+    let tried = json!({"runName": "r", "datasetItemId": "i1", "traceId": "t1"});
+    post(&running, "/api/public/dataset-run-items", &tried);
+    let archived = json!({"datasetName": "d", "id": "i1", "status": "ARCHIVED"});
+    post(&running, "/api/public/dataset-items", &archived);
+    (running, data)
+}
+
+/// The path of a link, whatever the server was called by.
+fn path_of(url: &Value) -> &str {
+    let url = url.as_str().unwrap();
+    &url[url.find("/api/").unwrap()..]
+}
+
+fn reference() -> String {
+    let id = HELLO.1.chars().take(22).collect::<String>();
+    format!("@@@langfuseMedia:type=image/png|id={id}|source=bytes@@@")
+}
+
+/// What a server shows of all that.
+fn rooms(running: &Ratchet) -> Value {
+    let get = |path: &str| running.send(http::get(&format!("/api/public/{path}"))).json();
+    let id = HELLO.1.chars().take(22).collect::<String>();
+    let media = get(&format!("media/{id}"));
+    let bytes = running.send(http::get(path_of(&media["url"]))).text();
+    let queue = get("annotation-queues")["data"][0].clone();
+    let items = get(&format!("annotation-queues/{}/items", queue["id"].as_str().unwrap()));
+    let fields = |rows: &Value, names: &[&str]| {
+        let row = |row: &Value| names.iter().map(|name| row[*name].clone()).collect::<Vec<_>>();
+        rows["data"].as_array().unwrap().iter().map(row).collect::<Vec<_>>()
+    };
+    json!({
+        "media": [media["contentType"], bytes],
+        "queue": [queue["name"], queue["description"], queue["scoreConfigIds"].as_array().unwrap().len()],
+        "items": fields(&items, &["objectId", "objectType", "status"]),
+        "comments": fields(&get("comments"), &["objectType", "objectId", "content"]),
+        "item": [get("dataset-items/i1")["status"], get("dataset-items/i1")["input"]],
+        "references": get("dataset-items/i2")["mediaReferences"][0]["jsonPath"],
+        "run": fields(&json!({"data": get("datasets/d/runs/r")["datasetRunItems"]}), &["datasetItemId", "traceId", "observationId"]),
+    })
+}
+
+#[test]
+fn what_stands_beside_the_traces_is_copied_from_either_era() {
+    let (from, _data) = told_of_rooms();
+    let expected = rooms(&from);
+    assert_eq!(expected["media"], json!(["image/png", "hello"]));
+    assert_eq!(expected["comments"].as_array().unwrap().len(), 3);
+    for hide in [Proxy::without_v4_era, Proxy::without_v3_era] {
+        let proxy = hide(from.address());
+        let into = folder();
+        for more in [&[][..], &["--from-start"]] {
+            let finished = copy(&proxy.web(), into.path()).arg("--json").args(more).run();
+            let report: Value = serde_json::from_str(&finished.stdout).unwrap();
+            // One picture is nowhere; all else is there, and once.
+            assert_eq!(finished.code, Some(3), "{report}");
+            assert_eq!(report["problems"].as_array().unwrap().len(), 1, "{report}");
+            assert!(report["problems"][0]["record"].as_str().unwrap().starts_with("media xxx"));
+            assert_eq!(rooms(&served(into.path())), expected);
+        }
+    }
+}

@@ -121,3 +121,21 @@ fn what_makes_no_sense_is_told() {
     assert_eq!(shown["preview"][0]["records"][0]["body"]["metadata"], json!({"b": 2}));
     ok(ratchet(&["import", "csv", &path, "--preview"]));
 }
+
+#[test]
+fn a_quote_that_is_left_open_is_told_by_its_line() {
+    let mut table = String::from("input,output\nfine,yes\n\"open,no\n");
+    while table.len() < 21_000_000 {
+        table.push_str("another row,of the same table\n");
+    }
+    let (_home, path) = file("open.csv", &table);
+    let data = folder();
+    let into = data.path().to_str().unwrap();
+    let finished = ratchet(&["import", "csv", &path, "--data", into, "--json"]).run();
+    assert_eq!(finished.code, Some(3), "{}", finished.stderr);
+    let report: Value = serde_json::from_str(&finished.stdout).unwrap();
+    assert_eq!((&report["rows"], &report["bad"]), (&json!(2), &json!(1)));
+    assert_eq!((&report["traces"], &report["problems"][0]["line"]), (&json!(1), &json!(3)));
+    assert!(finished.stderr.contains("open.csv:3: "), "{}", finished.stderr);
+    assert!(finished.stderr.contains("a quote may be left open"), "{}", finished.stderr);
+}

@@ -36,6 +36,8 @@ mod scores;
 mod verdict;
 /// Prompts, score configs and the like.
 mod catalog;
+/// Media, queues and comments.
+mod rooms;
 /// What a server is told.
 mod write;
 /// What a server holds, as events.
@@ -184,7 +186,7 @@ impl Inner {
             let retry = &self.manners.retry;
             let wait = trouble.and_then(|trouble| retry.wait(trouble, ask.repeat, attempt, chance));
             let Some(wait) = wait else {
-                return Err(self.give_up(ask, failure, attempt));
+                return Err(self.give_up(ask.label(), failure, attempt));
             };
             tracing::debug!(request = ask.label(), attempt, ?wait, "asking again");
             self.pace.pause(wait).await;
@@ -215,7 +217,14 @@ impl Inner {
     }
 
     /// The body of an answer, bounded.
-    async fn text(&self, mut answer: Response) -> Result<String, Failure> {
+    async fn text(&self, answer: Response) -> Result<String, Failure> {
+        let bytes = self.bytes(answer).await?;
+        Ok(String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    }
+
+    /// The bytes of an answer, bounded.
+    async fn bytes(&self, mut answer: Response) -> Result<Vec<u8>, Failure> {
         let mut bytes = Vec::new();
         while let Some(chunk) = answer.chunk().await.map_err(Failure::Transport)? {
             if bytes.len() + chunk.len() > self.manners.answer_bytes {
@@ -223,12 +232,10 @@ impl Inner {
             }
             bytes.extend_from_slice(&chunk);
         }
-        Ok(String::from_utf8(bytes)
-            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+        Ok(bytes)
     }
 
-    fn give_up(&self, ask: &Ask, failure: Failure, attempts: u32) -> ClientError {
-        let request = ask.label();
+    fn give_up(&self, request: String, failure: Failure, attempts: u32) -> ClientError {
         match failure {
             Failure::Transport(cause) => {
                 ClientError::Silent { request, attempts, cause: cause.without_url() }

@@ -4,7 +4,7 @@
 //! checkpoint can stop at any moment and lose a slice of work at most. Records keep their ids, so
 //! that a slice that is copied twice changes nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::{Between, ClientError, LangfuseClient, Position, Slice};
@@ -15,8 +15,14 @@ use serde::{Deserialize, Serialize};
 mod keepsakes;
 /// Datasets, their items and their runs.
 mod datasets;
+/// The media that records refer to.
+mod media;
+/// Queues and comments.
+mod rooms;
 /// Events in requests of a bearable size.
 mod deliver;
+
+use media::MediaCopy;
 
 pub use deliver::Refused;
 
@@ -40,11 +46,15 @@ pub enum Part {
     DatasetRuns,
     /// Scores.
     Scores,
+    /// Annotation queues with what is in them.
+    Queues,
+    /// Comments.
+    Comments,
 }
 
 impl Part {
     /// Every part, in the order of the copy.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::ScoreConfigs,
         Self::Models,
         Self::Prompts,
@@ -53,6 +63,8 @@ impl Part {
         Self::Observations,
         Self::DatasetRuns,
         Self::Scores,
+        Self::Queues,
+        Self::Comments,
     ];
 
     /// What people call it.
@@ -66,6 +78,8 @@ impl Part {
             Self::Traces => "traces",
             Self::Observations => "observations",
             Self::Scores => "scores",
+            Self::Queues => "queues",
+            Self::Comments => "comments",
         }
     }
 }
@@ -174,36 +188,69 @@ pub async fn copy(
     checkpoint: &mut Checkpoint,
     witness: &mut dyn Witness,
 ) -> Result<(), CopyError> {
+    let mut media = BTreeSet::new();
     for part in Part::ALL {
         let begun = Progress { next: Some(Position::Start), ..Progress::default() };
         let mut progress = checkpoint.parts.get(&part).cloned().unwrap_or(begun);
         while let Some(at) = progress.next.take() {
-            match part {
-                Part::ScoreConfigs => {
-                    keepsakes::score_configs(route, checkpoint, &mut progress, &at).await?;
-                }
-                Part::Models => keepsakes::models(route, &mut progress, &at).await?,
-                Part::Datasets => datasets::datasets(route, &mut progress, &at).await?,
-                Part::DatasetRuns => {
-                    let left_out = datasets::runs(route, checkpoint, &mut progress, &at).await?;
-                    left_out.iter().for_each(|refused| witness.refused(part, refused));
-                }
-                Part::Prompts => {
-                    let left_out = keepsakes::prompts(route, &mut progress).await?;
-                    left_out.iter().for_each(|refused| witness.refused(part, refused));
-                }
-                Part::Traces | Part::Observations | Part::Scores => {
-                    let between = checkpoint.between()?;
-                    let slice = read(route.from, part, &between, &at).await?;
-                    let left_out = record(route, slice, checkpoint, &mut progress).await?;
-                    left_out.iter().for_each(|refused| witness.refused(part, refused));
-                }
-            }
+            let work = Work { route, part, at: &at };
+            let left_out = work.copy(checkpoint, &mut progress, &mut media).await?;
+            left_out.iter().for_each(|refused| witness.refused(part, refused));
             checkpoint.parts.insert(part, progress.clone());
             witness.advanced(part, checkpoint).map_err(CopyError::Keep)?;
         }
     }
     Ok(())
+}
+
+/// One slice of one part.
+struct Work<'a> {
+    route: &'a Route<'a>,
+    part: Part,
+    at: &'a Position,
+}
+
+impl Work<'_> {
+    /// Copies the slice and returns what was left out.
+    async fn copy(
+        &self,
+        checkpoint: &mut Checkpoint,
+        progress: &mut Progress,
+        media: &mut BTreeSet<String>,
+    ) -> Result<Vec<Refused>, CopyError> {
+        let Self { route, part, at } = *self;
+        match part {
+            Part::ScoreConfigs => {
+                keepsakes::score_configs(route, checkpoint, progress, at).await?;
+                Ok(Vec::new())
+            }
+            Part::Models => {
+                keepsakes::models(route, progress, at).await?;
+                Ok(Vec::new())
+            }
+            Part::Prompts => keepsakes::prompts(route, progress).await,
+            Part::Datasets => datasets::datasets(route, progress, at, media).await,
+            Part::DatasetRuns => datasets::runs(route, checkpoint, progress, at).await,
+            Part::Queues => rooms::queues(route, checkpoint, progress).await,
+            Part::Comments => rooms::comments(route, progress).await,
+            Part::Traces | Part::Observations | Part::Scores => {
+                let between = checkpoint.between()?;
+                let slice = read(route.from, part, &between, at).await?;
+                // First, so that whatever records them knows that they are there.
+                let unsent = match route.into {
+                    None => Vec::new(),
+                    Some(into) => {
+                        let events = slice.rows.iter().flatten();
+                        MediaCopy::new(route.from, into, media).of_events(events).await?
+                    }
+                };
+                let mut left_out = record(route, slice, checkpoint, progress).await?;
+                progress.refused += unsent.len() as u64;
+                left_out.extend(unsent);
+                Ok(left_out)
+            }
+        }
+    }
 }
 
 async fn read(
@@ -220,7 +267,9 @@ async fn read(
         | Part::Models
         | Part::Prompts
         | Part::Datasets
-        | Part::DatasetRuns => from.observation_events(between, at).await,
+        | Part::DatasetRuns
+        | Part::Queues
+        | Part::Comments => from.observation_events(between, at).await,
     }
 }
 
@@ -242,6 +291,7 @@ async fn record(
     progress.total = slice.total;
     progress.read += records + slice.unreadable.len() as u64;
     progress.refused += left_out.len() as u64;
-    progress.recorded = progress.read.saturating_sub(progress.refused);
+    let taken = (records + slice.unreadable.len() as u64).saturating_sub(left_out.len() as u64);
+    progress.recorded += taken;
     Ok(left_out)
 }

@@ -1,4 +1,7 @@
+use std::cell::Cell;
+use std::io::{self, Read};
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use anyhow::{Context, ensure};
 use clap::Args;
@@ -10,6 +13,12 @@ use ratchet_stages::record::rows::Columns;
 use super::receiver;
 use super::rows::{Intake, RowArgs, RowPlace, RowReport, open};
 use crate::exit::Outcome;
+
+/// The longest row that is taken: a longer one would not fit into a request either.
+const MAX_RECORD_BYTES: usize = 20_000_000;
+/// What is wrong with a longer one.
+const TOO_LONG: &str = "the row that begins here has more than 20 MB; a quote may be left open. \
+                        What follows is not read";
 
 /// `ratchet import csv`
 #[derive(Args, Debug)]
@@ -43,7 +52,9 @@ async fn import(args: &CsvArgs, into: Option<&LangfuseClient>) -> anyhow::Result
     let delimiter = u8::try_from(args.delimiter).ok().filter(u8::is_ascii);
     let delimiter = delimiter.context("--delimiter must be an ASCII character")?;
     let file = args.file.display().to_string();
-    let mut reader = ReaderBuilder::new().delimiter(delimiter).from_reader(open(&args.file)?);
+    let left = Rc::new(Cell::new(MAX_RECORD_BYTES));
+    let bounded = Bounded { inner: open(&args.file)?, left: Rc::clone(&left) };
+    let mut reader = ReaderBuilder::new().delimiter(delimiter).from_reader(bounded);
     let names = reader.headers().with_context(|| format!("cannot read the columns of {file}"))?;
     let first = |name: &str| name.trim_start_matches('\u{feff}').trim().to_owned();
     let names: Vec<String> = names.iter().map(first).collect();
@@ -54,16 +65,42 @@ async fn import(args: &CsvArgs, into: Option<&LangfuseClient>) -> anyhow::Result
     while !intake.is_full() {
         let line = reader.position().line();
         let place = RowPlace { file: file.clone(), line };
+        left.set(MAX_RECORD_BYTES);
         match reader.read_record(&mut record) {
             Ok(true) => {
                 let line = record.position().map_or(line, csv::Position::line);
                 intake.take(RowPlace { line, ..place }, &columns.row(record.iter())).await?;
             }
             Ok(false) => break,
+            Err(_) if left.get() == 0 => {
+                // Where the next row would begin, nobody can tell.
+                intake.refuse(place, TOO_LONG);
+                break;
+            }
             Err(error) => refuse(&mut intake, place, &names, error)?,
         }
     }
     intake.finish().await
+}
+
+/// A file that is read as long as a row is not too long.
+struct Bounded {
+    inner: Box<dyn Read>,
+    /// How many bytes the row may still have.
+    left: Rc<Cell<usize>>,
+}
+
+impl Read for Bounded {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = self.left.get();
+        if left == 0 {
+            return Err(io::Error::other(TOO_LONG));
+        }
+        let len = into.len().min(left);
+        let read = self.inner.read(into.get_mut(..len).unwrap_or_default())?;
+        self.left.set(left - read);
+        Ok(read)
+    }
 }
 
 /// Notes a row that is none. Fails if the file itself cannot be read.

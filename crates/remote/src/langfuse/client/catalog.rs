@@ -14,6 +14,7 @@ use crate::langfuse::wire::dataset::{
 use crate::langfuse::wire::dataset_run::{
     CreateDatasetRunItem, DatasetRunItemView, DatasetRunView, DatasetRunWithItems,
 };
+use crate::langfuse::wire::experiment::{ExperimentItemView, ExperimentView};
 use crate::langfuse::wire::model::{ModelRequest, ModelView};
 use crate::langfuse::wire::prompt::{CreatePrompt, PromptMetaView, PromptView, UpdatePrompt};
 use crate::langfuse::wire::read::read;
@@ -21,6 +22,8 @@ use crate::langfuse::wire::score_config::{CreateScoreConfig, ScoreConfigView, Up
 
 /// Rows in a slice.
 const SLICE: u64 = 50;
+/// A time before anything that was recorded; some lists want one.
+const BEGINNING: &str = "1970-01-01T00:00:00Z";
 
 impl LangfuseClient {
     /// Returns the project's score configs.
@@ -138,6 +141,14 @@ impl LangfuseClient {
         self.list(Ask::get(&["dataset-items"]).with("datasetName", dataset), at).await
     }
 
+    /// Returns one dataset item, archived or not; `None` if it is not there.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked.
+    pub async fn dataset_item(&self, id: &str) -> Result<Option<DatasetItemView>, ClientError> {
+        self.find(&Ask::get(&["dataset-items", id])).await
+    }
+
     /// Makes a dataset item, or changes the one of its id.
     ///
     /// # Errors
@@ -199,6 +210,41 @@ impl LangfuseClient {
         self.find(&Ask::get(&["datasets", dataset, "runs", run])).await
     }
 
+    /// Returns the experiments over a dataset, as newer servers show runs; `None` if the server
+    /// does not.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked.
+    pub async fn experiments(
+        &self,
+        dataset_id: &str,
+        at: &Position,
+    ) -> Result<Option<Slice<ExperimentView>>, ClientError> {
+        let ask = Ask::get(&["experiments"])
+            .with("fromStartTime", BEGINNING)
+            .with("datasetId", dataset_id)
+            .with("fields", "core,metadata")
+            .with("limit", &SLICE)
+            .at(at);
+        Ok(self.find::<RawList>(&ask).await?.map(RawList::rows))
+    }
+
+    /// Returns the items of an experiment.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked.
+    pub async fn experiment_items(
+        &self,
+        experiment_id: &str,
+        at: &Position,
+    ) -> Result<Slice<ExperimentItemView>, ClientError> {
+        let ask = Ask::get(&["experiment-items"])
+            .with("fromStartTime", BEGINNING)
+            .with("experimentId", experiment_id)
+            .with("fields", "core,dataset");
+        self.list(ask, at).await
+    }
+
     /// Puts an item into a run of its dataset, which is made if need be.
     ///
     /// # Errors
@@ -210,7 +256,7 @@ impl LangfuseClient {
         self.get(&Ask::post(&["dataset-run-items"], new, Repeat::Doubles)).await
     }
 
-    async fn list<T: DeserializeOwned>(
+    pub(super) async fn list<T: DeserializeOwned>(
         &self,
         ask: Ask,
         at: &Position,
@@ -219,7 +265,10 @@ impl LangfuseClient {
         Ok(list.rows())
     }
 
-    async fn find<T: DeserializeOwned>(&self, ask: &Ask) -> Result<Option<T>, ClientError> {
+    pub(super) async fn find<T: DeserializeOwned>(
+        &self,
+        ask: &Ask,
+    ) -> Result<Option<T>, ClientError> {
         match self.get(ask).await {
             Ok(found) => Ok(Some(found)),
             Err(error) if error.status() == Some(404) => Ok(None),

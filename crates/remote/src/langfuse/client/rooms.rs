@@ -1,0 +1,165 @@
+//! What stands beside the traces: media, queues and comments. The same in both eras.
+
+use reqwest::{Method, Url};
+
+use super::ask::Ask;
+use super::retry::Repeat;
+use super::slice::{Position, Slice};
+use super::{ClientError, Failure, LangfuseClient};
+use crate::langfuse::wire::comment::{CommentCreated, CommentRequest, CommentView};
+use crate::langfuse::wire::error::Issue;
+use crate::langfuse::wire::media::{MediaRequest, MediaUpload, MediaView};
+use crate::langfuse::wire::project::Projects;
+use crate::langfuse::wire::queue::{QueueItemRequest, QueueItemView, QueueRequest, QueueView};
+
+impl LangfuseClient {
+    /// Returns the id of the project that the key opens.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked.
+    pub async fn project_id(&self) -> Result<String, ClientError> {
+        let ask = Ask::get(&["projects"]);
+        let projects: Projects = self.get(&ask).await?;
+        let first = projects.data.into_iter().next().map(|project| project.id);
+        first.ok_or_else(|| self.unreadable(&ask, Issue::at("data", "holds no project")))
+    }
+
+    /// Returns the annotation queues.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked.
+    pub async fn queues(&self, at: &Position) -> Result<Slice<QueueView>, ClientError> {
+        self.list(Ask::get(&["annotation-queues"]), at).await
+    }
+
+    /// Makes an annotation queue.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked or refuses.
+    pub async fn create_queue(&self, new: &QueueRequest) -> Result<QueueView, ClientError> {
+        self.get(&Ask::post(&["annotation-queues"], new, Repeat::Doubles)).await
+    }
+
+    /// Returns what is in a queue, newest first.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked.
+    pub async fn queue_items(
+        &self,
+        queue: &str,
+        at: &Position,
+    ) -> Result<Slice<QueueItemView>, ClientError> {
+        self.list(Ask::get(&["annotation-queues", queue, "items"]), at).await
+    }
+
+    /// Puts something into a queue.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked or refuses.
+    pub async fn create_queue_item(
+        &self,
+        queue: &str,
+        new: &QueueItemRequest,
+    ) -> Result<QueueItemView, ClientError> {
+        let path = ["annotation-queues", queue, "items"];
+        self.get(&Ask::post(&path, new, Repeat::Doubles)).await
+    }
+
+    /// Returns comments, newest first.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked.
+    pub async fn comments(&self, at: &Position) -> Result<Slice<CommentView>, ClientError> {
+        self.list(Ask::get(&["comments"]), at).await
+    }
+
+    /// Makes a comment.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked or refuses.
+    pub async fn create_comment(
+        &self,
+        new: &CommentRequest,
+    ) -> Result<CommentCreated, ClientError> {
+        self.get(&Ask::post(&["comments"], new, Repeat::Doubles)).await
+    }
+
+    /// Returns where the bytes of a piece of media are; `None` if it is not there.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked.
+    pub async fn media(&self, id: &str) -> Result<Option<MediaView>, ClientError> {
+        self.find(&Ask::get(&["media", id])).await
+    }
+
+    /// Says that a piece of media is to come, and returns where to send it.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked or refuses.
+    pub async fn announce_media(&self, new: &MediaRequest) -> Result<MediaUpload, ClientError> {
+        self.get(&Ask::post(&["media"], new, Repeat::Harmless)).await
+    }
+
+    /// Gets bytes from where a server said they are.
+    ///
+    /// # Errors
+    /// Fails if they cannot be got, or are too many.
+    pub async fn download(&self, url: &str) -> Result<Vec<u8>, ClientError> {
+        let request = "GET of a piece of media".to_owned();
+        let url = self.linked(&request, url)?;
+        let got = async {
+            let answer = self.0.http.get(url).send().await.map_err(Failure::Transport)?;
+            let status = answer.status();
+            let bytes = self.0.bytes(answer).await?;
+            if status.is_success() {
+                return Ok(bytes);
+            }
+            let message = "the link does not lead to the bytes".to_owned();
+            Err(Failure::Status { code: status.as_u16(), asked: None, message })
+        };
+        got.await.map_err(|failure| self.0.give_up(request, failure, 1))
+    }
+
+    /// Sends bytes to where a server said they should go.
+    ///
+    /// # Errors
+    /// Fails if they are not taken.
+    pub async fn upload(
+        &self,
+        url: &str,
+        announced: &MediaRequest,
+        bytes: Vec<u8>,
+    ) -> Result<(), ClientError> {
+        let request = "PUT of a piece of media".to_owned();
+        let url = self.linked(&request, url)?;
+        let put = self
+            .0
+            .http
+            .request(Method::PUT, url)
+            .header("content-type", &announced.content_type)
+            .header("x-amz-checksum-sha256", &announced.sha256_hash)
+            .body(bytes);
+        let sent = async {
+            let answer = put.send().await.map_err(Failure::Transport)?;
+            let status = answer.status();
+            let text = self.0.text(answer).await?;
+            if status.is_success() {
+                return Ok(());
+            }
+            Err(Failure::Status {
+                code: status.as_u16(),
+                asked: None,
+                message: super::refusal(&text),
+            })
+        };
+        sent.await.map_err(|failure| self.0.give_up(request, failure, 1))
+    }
+
+    /// Reads a link that a server gave. Keys are never sent along with it.
+    fn linked(&self, request: &str, url: &str) -> Result<Url, ClientError> {
+        Url::parse(url).map_err(|why| ClientError::Unreadable {
+            request: request.to_owned(),
+            issue: Issue::at("url", why.to_string()),
+        })
+    }
+}
