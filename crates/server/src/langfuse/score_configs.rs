@@ -108,10 +108,10 @@ pub(super) async fn update(
     Sent(sent): Sent<UpdateScoreConfig>,
 ) -> ApiResult<Json<ScoreConfigView>> {
     let now = app.clock.now();
-    let change = move |kept| changed(kept, sent, now);
+    let change = move |kept| changed(kept, sent, now).map_err(refuse);
     let project = caller.project.clone();
     let kept = app.store.catalog.change_score_config(project, id, change).await?;
-    Ok(Json(view(kept.map_err(refuse)?, caller.project.as_str())))
+    Ok(Json(view(kept, caller.project.as_str())))
 }
 
 fn new_config(

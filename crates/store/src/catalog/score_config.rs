@@ -87,28 +87,23 @@ impl Catalog {
 
     /// Changes a score config and returns it as it is now.
     ///
-    /// The change is refused as a whole if it gives an error of its own.
-    ///
     /// # Errors
-    /// Fails if there is no such config; otherwise with what the change says.
-    pub async fn change_score_config<E: Send + 'static>(
+    /// Fails if there is no such config, or with what the change says.
+    pub async fn change_score_config<E: From<StoreError> + Send + 'static>(
         &self,
         project: ProjectId,
         id: String,
         change: impl FnOnce(KeptScoreConfig) -> Result<KeptScoreConfig, E> + Send + 'static,
-    ) -> StoreResult<Result<KeptScoreConfig, E>> {
+    ) -> Result<KeptScoreConfig, E> {
         let owner = project.clone();
-        let changed = self.transact(move |tx| {
+        let work = move |tx: &Tx<'_>| -> Result<_, E> {
             let found = find(tx, &project, &id)?;
             let found = found.ok_or_else(|| StoreError::NotFound(format!("Score config {id}")))?;
-            let kept = match change(found) {
-                Ok(kept) => kept,
-                Err(refused) => return Ok(Err(refused)),
-            };
+            let kept = change(found)?;
             write(tx, &project, &kept)?;
-            Ok(Ok(kept))
-        });
-        let changed = changed.await?;
+            Ok(kept)
+        };
+        let changed = self.transact_or_refuse(work).await?;
         self.intakes.forget(&owner);
         Ok(changed)
     }
