@@ -70,6 +70,7 @@ pub(super) async fn create(
     let named = references(request.evaluators, request.evaluator, request.mapping)?;
     let named = named.ok_or_else(|| ApiError::Invalid("evaluators: required".to_owned()))?;
     let make = move |documents: &Documents<'_>, now: Timestamp| {
+        check_name(documents, &request.name)?;
         Ok(EvaluationRuleView {
             id: Uuid::new_v4().to_string(),
             name: request.name,
@@ -131,7 +132,10 @@ pub(super) async fn change(
             }
             (None, None) => {}
         }
-        set(&mut kept.name, change.name);
+        if let Some(name) = change.name.filter(|name| *name != kept.name) {
+            check_name(documents, &name)?;
+            kept.name = name;
+        }
         set(&mut kept.enabled, change.enabled);
         set(&mut kept.sampling, change.sampling);
         set(&mut kept.filter, change.filter);
@@ -157,6 +161,16 @@ pub(super) async fn delete(
 ) -> ApiResult<Json<Deleted>> {
     documents::delete::<EvaluationRuleView>(&app, caller.project, id).await?;
     Ok(Json(Deleted { message: "Evaluation rule successfully deleted".to_owned() }))
+}
+
+/// Refuses a name that is taken: this family's clients look for the conflict to find out that they
+/// made the rule before. In the newer family rules may share a name.
+fn check_name(documents: &Documents<'_>, name: &str) -> ApiResult<()> {
+    let rules: Vec<EvaluationRuleView> = documents::all(documents)?;
+    if rules.iter().any(|rule| rule.name == name) {
+        return Err(StoreError::Exists(format!("an evaluation rule {name}")).into());
+    }
+    Ok(())
 }
 
 /// The evaluators that a request names, in either of its two ways; `None` if it names none.

@@ -158,7 +158,10 @@ async fn rules_apply_evaluators_and_both_families_show_them() {
         "evaluator": {"name": "helpful", "type": "llm_as_judge"},
         "mapping": [{"variable": "answer", "source": "expected_output"}],
     });
-    let other = made(&server, FLAT_RULES, body).await;
+    let other = made(&server, FLAT_RULES, body.clone()).await;
+    send(&server, "POST", FLAT_RULES, body).await.check(409, "an evaluation rule runs exists");
+    let taken = send(&server, "PATCH", &at(FLAT_RULES, &rule), json!({"name": "runs"})).await;
+    taken.check(409, "an evaluation rule runs exists");
     assert_eq!((&other["status"], &other["target"]), (&json!("inactive"), &json!("experiment")));
     let change = json!({"enabled": true, "target": "observation"});
     let refused = send(&server, "PATCH", &at(FLAT_RULES, &other), change).await;
