@@ -3,6 +3,8 @@
 
 /// The pages over a throw-away folder.
 mod site;
+/// Traces and observations.
+mod lists;
 /// One trace.
 mod trace;
 /// Pages, a clock and browsers.
