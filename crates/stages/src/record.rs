@@ -1,10 +1,13 @@
 //! An agent's work becomes a trace: spans and events into the store.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ratchet_core::convention::{Interpreter, Sender};
+use ratchet_core::id::TraceId;
 use ratchet_core::span::{Origin, Span};
 use ratchet_core::time::Timestamp;
+use ratchet_core::trace::TracePatch;
 use ratchet_store::catalog::Intake;
 use ratchet_store::embedded::Prepared;
 use ratchet_store::project::ProjectId;
@@ -80,6 +83,19 @@ pub fn spans(telemetry: &Telemetry, arrival: Arrival, groups: Vec<Parcel<Span>>)
         received_at: arrival.received_at,
     };
     telemetry.prepare(redacted(batch, &arrival.intake, arrival.text_bytes))
+}
+
+/// What a person says who tags some traces. Tags only ever join.
+pub fn tags(project: ProjectId, traces: Vec<TraceId>, tag: &str, now: Timestamp) -> Batch {
+    let tagged = |id| TracePatch { tags: BTreeSet::from([tag.to_owned()]), ..TracePatch::new(id) };
+    Batch {
+        project,
+        traces: traces.into_iter().map(tagged).collect(),
+        observations: Vec::new(),
+        scores: Vec::new(),
+        experiment_items: Vec::new(),
+        received_at: now,
+    }
 }
 
 /// Takes out of a batch what its project must not keep. Whatever is recorded passes here, or its

@@ -57,6 +57,8 @@ pub(crate) mod model;
 mod llm_connection;
 /// Definitions that are kept whole.
 mod document;
+/// Lists as people like to see them.
+mod saved_view;
 /// What owners do with whole projects and with people.
 pub(crate) mod administration;
 
@@ -85,6 +87,7 @@ pub use project::{NewProject, Project};
 pub use prompt::{NewPrompt, Prompt, PromptQuery, PromptSummary, Wanted};
 pub use queue::{NewQueue, NewQueueItem, Queue, QueueId, QueueItem};
 pub use redaction::KeptRule;
+pub use saved_view::{NewView, SavedView, ViewedPage};
 pub use score_config::KeptScoreConfig;
 pub use sign_in::{Suspect, Turn};
 pub use skill::{NewSkill, NewSkillFile, Skill, SkillContent, SkillFile, SkillQuery, SkillSummary};

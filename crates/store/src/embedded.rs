@@ -19,6 +19,7 @@ mod function;
 mod load;
 mod lock;
 mod mention;
+mod migrations;
 mod observation_row;
 mod payload;
 mod pool;
@@ -70,39 +71,15 @@ use crate::query::{
 use crate::secrets::Secrets;
 use crate::telemetry::{Batch, Telemetry};
 use crate::{StoreError, StoreResult};
-use connection::{Migration, Purpose};
+use connection::Purpose;
 use lock::Lock;
+use migrations::{CATALOG_MIGRATIONS, TELEMETRY_MIGRATIONS};
 use pool::Pool;
 use writer::{Writer, WriterHandle};
 
 const TELEMETRY_FILE: &str = "telemetry.db";
 const CATALOG_FILE: &str = "catalog.db";
 const MEDIA_FOLDER: &str = "media";
-const TELEMETRY_MIGRATIONS: &[Migration] = &[
-    include_str!("embedded/migrations/telemetry/0001_ground.sql"),
-    include_str!("embedded/migrations/telemetry/0002_scores.sql"),
-    include_str!("embedded/migrations/telemetry/0003_metrics.sql"),
-    include_str!("embedded/migrations/telemetry/0004_experiments.sql"),
-    include_str!("embedded/migrations/telemetry/0005_pricing_tiers.sql"),
-];
-const CATALOG_MIGRATIONS: &[Migration] = &[
-    include_str!("embedded/migrations/catalog/0001_ground.sql"),
-    include_str!("embedded/migrations/catalog/0002_score_configs.sql"),
-    include_str!("embedded/migrations/catalog/0003_redaction.sql"),
-    include_str!("embedded/migrations/catalog/0004_prompts.sql"),
-    include_str!("embedded/migrations/catalog/0005_datasets.sql"),
-    include_str!("embedded/migrations/catalog/0006_media.sql"),
-    include_str!("embedded/migrations/catalog/0007_annotation_queues.sql"),
-    include_str!("embedded/migrations/catalog/0008_comments.sql"),
-    include_str!("embedded/migrations/catalog/0009_models.sql"),
-    include_str!("embedded/migrations/catalog/0010_llm_connections.sql"),
-    include_str!("embedded/migrations/catalog/0011_memberships.sql"),
-    include_str!("embedded/migrations/catalog/0012_documents.sql"),
-    include_str!("embedded/migrations/catalog/0013_skills.sql"),
-    include_str!("embedded/migrations/catalog/0014_sign_in.sql"),
-    include_str!("embedded/migrations/catalog/0015_media_uses.sql"),
-    include_str!("embedded/migrations/catalog/0016_deleted_projects.sql"),
-];
 
 /// How to open a data folder.
 #[derive(Clone, Debug)]

@@ -31,6 +31,7 @@ pub(crate) const TABLES: &[&str] = &[
     "prompt_label",
     "prompt",
     "redaction_rule",
+    "saved_view",
     "score_config",
     "skill_file",
     "skill_content",

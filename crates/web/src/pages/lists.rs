@@ -24,9 +24,15 @@ mod page;
 mod live;
 /// Lists as files.
 mod export;
+/// What forms have done.
+mod change;
+/// Lists as people like to see them.
+mod views;
+/// What can be done with chosen rows.
+mod bulk;
 
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{get, post};
 use ratchet_core::observation::Observation;
 use ratchet_core::trace::Trace;
 
@@ -45,4 +51,7 @@ fn of<R: ListedRow>(list: &str) -> Router<Web> {
         .route(&beside("newer"), get(live::newer::<R>))
         .route(&beside("peek"), get(live::peek::<R>))
         .route(&beside("export"), get(export::export::<R>))
+        .route(&beside("save-view"), post(views::save::<R>))
+        .route(&beside("forget-view"), post(views::forget::<R>))
+        .route(&beside("do"), post(bulk::act::<R>))
 }

@@ -12,7 +12,14 @@ const TRACES: &str = "/project/shop/traces";
 async fn shop() -> TestSite {
     let site = TestSite::new().await;
     let told = batch(&project("shop"))
-        .with(trace("good").named("refund").for_user("ann").tagged("vip").beginning(3_000))
+        .with(
+            trace("good")
+                .rooted_in("g")
+                .named("refund")
+                .for_user("ann")
+                .tagged("vip")
+                .beginning(3_000),
+        )
         .with(generation("g").of("good").named("answer").calling("claude-5").lasting(3_000, 3_400))
         .with(generation("g").of("good").tokens(900, 200).costing(0.25))
         .with(generation("g").of("good").input(text("Where is my parcel?")).output(text("There.")))
@@ -87,7 +94,11 @@ async fn observations_are_a_list_too() {
     check("parcel type:generation", &["g"]).await;
     check("parcel type:span", &[]).await;
     let page = site.get("/project/shop/observations").await;
-    assert!(page.body.contains("3 observations, 1 with errors in the last 7 days"), "{}", page.body);
+    assert!(
+        page.body.contains("3 observations, 1 with errors in the last 7 days"),
+        "{}",
+        page.body
+    );
 }
 
 #[tokio::test]

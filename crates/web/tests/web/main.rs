@@ -5,6 +5,8 @@
 mod site;
 /// Traces and observations.
 mod lists;
+/// What people do with them.
+mod lists_changed;
 /// One trace.
 mod trace;
 /// Pages, a clock and browsers.

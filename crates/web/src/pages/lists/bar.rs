@@ -1,10 +1,12 @@
 use maud::{Markup, html};
+use ratchet_store::catalog::SavedView;
 use ratchet_store::query::Compare;
 
 use super::column::ListColumn;
 use super::export::Format;
 use super::facets::Facet;
 use super::state::{ListState, here};
+use super::views;
 use crate::components::figure;
 use crate::components::icon::{Icon, icon};
 use crate::filter::{Filter, NumberField, On, Problem, Term, Verdict, WordField};
@@ -13,7 +15,12 @@ use crate::place::{Link, Place};
 use crate::scope::Span;
 
 /// The field for the filter, and everything that can be clicked instead of typed.
-pub(super) fn bar(place: &Place, state: &ListState, facets: &[Facet]) -> Markup {
+pub(super) fn bar(
+    place: &Place,
+    state: &ListState,
+    facets: &[Facet],
+    saved: &[SavedView],
+) -> Markup {
     html! {
         (field(place, state))
         (problems(state))
@@ -23,6 +30,7 @@ pub(super) fn bar(place: &Place, state: &ListState, facets: &[Facet]) -> Markup 
             @for facet in facets { (offered(place, &state.parsed.filter, facet)) }
             div.end {
                 (live(place, state))
+                (views::views_menu(place, state.on, saved))
                 (columns(place, state))
                 (exports(place, state))
             }

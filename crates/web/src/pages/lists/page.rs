@@ -6,7 +6,7 @@ use super::column::ListColumn;
 use super::row::ListedRow;
 use super::search::{self, Searched};
 use super::state::{ListState, ROWS, here, sort_word};
-use super::{bar, facets, summary};
+use super::{bar, bulk, change, facets, summary, views};
 use crate::assets;
 use crate::components::table::{self, Column, Order, Row, Sort, Table};
 use crate::components::{copy, empty};
@@ -28,6 +28,8 @@ pub(super) async fn show<R: ListedRow>(State(web): State<Web>, place: Place) -> 
     let state = ListState::read(R::ON, &place.params);
     let found = find::<R>(&web, &place, &state).await?;
     let facets = facets::facets(&web.store.telemetry, &state.ask(&place), R::ON).await?;
+    let saved = views::of(&web, &place, R::ON).await?;
+    let targets = bulk::targets(&web, &place).await?;
     let section = match R::ON {
         On::Traces => Section::Traces,
         On::Observations => Section::Observations,
@@ -35,7 +37,8 @@ pub(super) async fn show<R: ListedRow>(State(web): State<Web>, place: Place) -> 
     let mut page = Page::new(section, section.name());
     page.summary = found.summary.clone();
     page.body = html! {
-        (bar::bar(&place, &state, &facets))
+        (change::told(&place, R::ON))
+        (bar::bar(&place, &state, &facets, &saved))
         @if found.rows.is_empty() {
             (nothing(&place, &state))
         } @else {
@@ -43,6 +46,7 @@ pub(super) async fn show<R: ListedRow>(State(web): State<Web>, place: Place) -> 
                 (table::table(&drawn(&place, &state, &found.rows)))
             }
         }
+        @if place.visitor.can_change() { (bulk::bar(&place, R::ON, &targets)) }
         (pager(&place, &state, found.cursor.as_deref()))
         script type="module" src=(assets::address("lists.js")) {}
     };
@@ -85,7 +89,7 @@ pub(super) fn drawn<R: ListedRow>(place: &Place, state: &ListState, rows: &[R]) 
         caption: caption.to_owned(),
         columns: state.columns.iter().map(|column| head(place, state, *column)).collect(),
         rows: rows.iter().map(row).collect(),
-        select_for: None,
+        select_for: place.visitor.can_change().then(|| bulk::FORM.to_owned()),
     }
 }
 

@@ -1,0 +1,165 @@
+use ratchet_core::time::Timestamp;
+use uuid::Uuid;
+
+use super::Catalog;
+use super::sql::{FromColumn, Row, Value};
+use crate::project::ProjectId;
+use crate::{StoreError, StoreResult};
+
+/// Views that a project keeps of one page; a menu of more would help nobody.
+const MOST_VIEWS: usize = 100;
+
+/// A list as someone likes to see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedView {
+    /// Names it within the project.
+    pub id: String,
+    /// Of which page.
+    pub page: ViewedPage,
+    /// What people call it; unique for the page.
+    pub name: String,
+    /// The query of the page's address.
+    pub query: String,
+    /// Who saved it, where people sign in.
+    pub author: Option<String>,
+    /// Since when.
+    pub created_at: Timestamp,
+}
+
+/// A list to be kept as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewView {
+    /// Of which page.
+    pub page: ViewedPage,
+    /// What people will call it.
+    pub name: String,
+    /// The query of the page's address.
+    pub query: String,
+    /// Who saves it.
+    pub author: Option<String>,
+}
+
+/// A page that views are kept of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ViewedPage {
+    /// The list of traces.
+    Traces,
+    /// The list of observations.
+    Observations,
+}
+
+impl ViewedPage {
+    /// Every page.
+    pub const ALL: [Self; 2] = [Self::Traces, Self::Observations];
+
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Traces => "traces",
+            Self::Observations => "observations",
+        }
+    }
+
+    /// Reads the word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|page| page.as_str() == word)
+    }
+}
+
+impl From<ViewedPage> for Value {
+    fn from(page: ViewedPage) -> Self {
+        page.as_str().into()
+    }
+}
+
+impl FromColumn for ViewedPage {
+    fn from_column(value: Value) -> Option<Self> {
+        Self::parse(&String::from_column(value)?)
+    }
+}
+
+const COLUMNS: &str = "id, page, name, query, author, created_at";
+
+impl Catalog {
+    /// Returns the saved views of a page, by name.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn saved_views(
+        &self,
+        project: ProjectId,
+        page: ViewedPage,
+    ) -> StoreResult<Vec<SavedView>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM saved_view WHERE project = $1 AND page = $2 ORDER BY name, id"
+        );
+        self.transact(move |tx| tx.rows(&sql, &[(&project).into(), page.into()], read)).await
+    }
+
+    /// Keeps a view, in place of the one of its name.
+    ///
+    /// # Errors
+    /// Fails if the page has more than enough of them.
+    pub async fn save_view(
+        &self,
+        project: ProjectId,
+        new: NewView,
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| {
+            let others =
+                "SELECT id FROM saved_view WHERE project = $1 AND page = $2 AND name <> $3";
+            let others: Vec<String> = tx.rows(
+                others,
+                &[(&project).into(), new.page.into(), (&new.name).into()],
+                |row| row.get(0),
+            )?;
+            if others.len() >= MOST_VIEWS {
+                let why = format!("a page has at most {MOST_VIEWS} saved views; delete one first");
+                return Err(StoreError::BadQuery(why));
+            }
+            tx.execute(
+                "INSERT INTO saved_view (project, id, page, name, query, author, created_at) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7) \
+                 ON CONFLICT (project, page, name) DO UPDATE SET query = $5, author = $6",
+                &[
+                    (&project).into(),
+                    Uuid::new_v4().to_string().into(),
+                    new.page.into(),
+                    (&new.name).into(),
+                    (&new.query).into(),
+                    new.author.into(),
+                    now.into(),
+                ],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Deletes a view.
+    ///
+    /// # Errors
+    /// Fails if the project has no such view.
+    pub async fn delete_view(&self, project: ProjectId, id: String) -> StoreResult<()> {
+        self.transact(move |tx| {
+            let sql = "DELETE FROM saved_view WHERE project = $1 AND id = $2";
+            match tx.execute(sql, &[(&project).into(), (&id).into()])? {
+                0 => Err(StoreError::NotFound(format!("saved view {id}"))),
+                _ => Ok(()),
+            }
+        })
+        .await
+    }
+}
+
+fn read(row: &Row<'_>) -> StoreResult<SavedView> {
+    Ok(SavedView {
+        id: row.get(0)?,
+        page: row.get(1)?,
+        name: row.get(2)?,
+        query: row.get(3)?,
+        author: row.get(4)?,
+        created_at: row.get(5)?,
+    })
+}

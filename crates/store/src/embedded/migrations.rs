@@ -1,0 +1,31 @@
+use super::connection::Migration;
+
+/// How telemetry databases became what they are, oldest first.
+pub(super) const TELEMETRY_MIGRATIONS: &[Migration] = &[
+    include_str!("migrations/telemetry/0001_ground.sql"),
+    include_str!("migrations/telemetry/0002_scores.sql"),
+    include_str!("migrations/telemetry/0003_metrics.sql"),
+    include_str!("migrations/telemetry/0004_experiments.sql"),
+    include_str!("migrations/telemetry/0005_pricing_tiers.sql"),
+];
+
+/// How catalogs became what they are, oldest first.
+pub(super) const CATALOG_MIGRATIONS: &[Migration] = &[
+    include_str!("migrations/catalog/0001_ground.sql"),
+    include_str!("migrations/catalog/0002_score_configs.sql"),
+    include_str!("migrations/catalog/0003_redaction.sql"),
+    include_str!("migrations/catalog/0004_prompts.sql"),
+    include_str!("migrations/catalog/0005_datasets.sql"),
+    include_str!("migrations/catalog/0006_media.sql"),
+    include_str!("migrations/catalog/0007_annotation_queues.sql"),
+    include_str!("migrations/catalog/0008_comments.sql"),
+    include_str!("migrations/catalog/0009_models.sql"),
+    include_str!("migrations/catalog/0010_llm_connections.sql"),
+    include_str!("migrations/catalog/0011_memberships.sql"),
+    include_str!("migrations/catalog/0012_documents.sql"),
+    include_str!("migrations/catalog/0013_skills.sql"),
+    include_str!("migrations/catalog/0014_sign_in.sql"),
+    include_str!("migrations/catalog/0015_media_uses.sql"),
+    include_str!("migrations/catalog/0016_deleted_projects.sql"),
+    include_str!("migrations/catalog/0017_saved_views.sql"),
+];

@@ -1,0 +1,271 @@
+use std::collections::BTreeSet;
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use maud::{Markup, html};
+use ratchet_core::annotation::{ItemKind, ItemStatus};
+use ratchet_core::id::{ObservationId, TraceId};
+use ratchet_core::payload::Payload;
+use ratchet_core::trace::Content;
+use ratchet_stages::record;
+use ratchet_store::catalog::{Dataset, NewDatasetItem, NewQueueItem, Queue, QueueId};
+use ratchet_store::query::PageNumber;
+
+use super::change::{Done, came_from};
+use super::row::ListedRow;
+use super::views::{action, back};
+use crate::components::figure;
+use crate::filter::On;
+use crate::frame::{Page, Section};
+use crate::place::{Params, Place};
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+/// The form that takes the rows one has chosen.
+pub(super) const FORM: &str = "chosen";
+/// Rows that one form may name.
+const MOST_ROWS: usize = 1_000;
+/// Characters of a tag.
+const MAX_TAG: usize = 200;
+/// Bytes of a tag, whatever its characters.
+const TAG_BYTES: usize = 4 * MAX_TAG;
+/// Datasets and queues that are offered, newest first.
+const OFFERED: PageNumber = PageNumber { page: 1, limit: 100 };
+/// Names that the page before deleting shows.
+const NAMED: usize = 10;
+
+/// Where chosen rows can go.
+#[derive(Debug, Default)]
+pub(super) struct Targets {
+    datasets: Vec<Dataset>,
+    queues: Vec<Queue>,
+}
+
+/// Where chosen rows can go; nowhere for those who may only look.
+pub(super) async fn targets(web: &Web, place: &Place) -> PageResult<Targets> {
+    if !place.visitor.can_change() {
+        return Ok(Targets::default());
+    }
+    let (catalog, project) = (&web.store.catalog, place.project_id());
+    let datasets = catalog.datasets(project.clone(), OFFERED).await?.rows;
+    let queues = catalog.queues(project, OFFERED).await?.rows;
+    Ok(Targets { datasets, queues })
+}
+
+/// The bar at the bottom: what can be done with the chosen rows.
+pub(super) fn bar(place: &Place, on: On, targets: &Targets) -> Markup {
+    html! {
+        form.chosen #(FORM) method="post" action=(action(place, on, "do")) data-selection hidden {
+            (place.visitor.form_token.field())
+            (back(place))
+            p { strong data-selected { "0" } " chosen" }
+            @if on == On::Traces {
+                span.chosen-group {
+                    label.sr for="chosen-tag" { "Tag" }
+                    input #chosen-tag type="text" name="tag" maxlength=(MAX_TAG) placeholder="tag";
+                    button.button type="submit" name="action" value="tag" { "Tag" }
+                }
+            }
+            @if !targets.datasets.is_empty() {
+                span.chosen-group {
+                    label.sr for="chosen-dataset" { "Dataset" }
+                    select #chosen-dataset name="dataset" {
+                        @for dataset in &targets.datasets { option value=(dataset.name) { (dataset.name) } }
+                    }
+                    button.button type="submit" name="action" value="dataset" { "Add to dataset" }
+                }
+            }
+            @if !targets.queues.is_empty() {
+                span.chosen-group {
+                    label.sr for="chosen-queue" { "Queue" }
+                    select #chosen-queue name="queue" {
+                        @for queue in &targets.queues { option value=(queue.id) { (queue.name) } }
+                    }
+                    button.button type="submit" name="action" value="queue" { "Add to queue" }
+                }
+            }
+            @if on == On::Traces {
+                button.button.danger type="submit" name="action" value="delete" data-confirm { "Delete…" }
+            }
+        }
+    }
+}
+
+/// Does something with the chosen rows.
+pub(super) async fn act<R: ListedRow>(
+    State(web): State<Web>,
+    place: Place,
+    body: Bytes,
+) -> PageResult<Response> {
+    place.visitor.may_change()?;
+    let form = Params::read(&String::from_utf8_lossy(&body));
+    let ids: BTreeSet<&str> = form.all("id").filter(|id| !id.is_empty()).collect();
+    let ids: Vec<String> = ids.into_iter().map(str::to_owned).collect();
+    if ids.is_empty() {
+        return Err(Refusal::Bad("no row was chosen".to_owned()));
+    }
+    if ids.len() > MOST_ROWS {
+        return Err(Refusal::Bad(format!("at most {MOST_ROWS} rows are taken at a time")));
+    }
+    let done = match (form.get("action").unwrap_or_default(), R::ON) {
+        ("tag", On::Traces) => tag(&web, &place, &form, ids).await?,
+        ("dataset", on) => collect(&web, &place, &form, ids, on).await?,
+        ("queue", on) => queue(&web, &place, &form, ids, on).await?,
+        ("delete", On::Traces) if form.get("sure") == Some("yes") => {
+            let count = ids.len();
+            web.store.telemetry.delete_traces(place.project_id(), trace_ids(&ids)?).await?;
+            Done::Deleted(count)
+        }
+        ("delete", On::Traces) => {
+            return Ok(confirm(&web, &place, &form, ids).await?.into_response());
+        }
+        (other, _) => {
+            let other = ratchet_core::limit::elide(other, 40);
+            return Err(Refusal::Bad(format!("rows cannot be {other}")));
+        }
+    };
+    Ok(done.back(&place, R::ON, &form).into_response())
+}
+
+fn trace_ids(ids: &[String]) -> PageResult<Vec<TraceId>> {
+    let ids = ids.iter().map(|id| TraceId::parse(id));
+    ids.collect::<Result<_, _>>().map_err(|why| Refusal::Bad(why.to_string()))
+}
+
+async fn tag(web: &Web, place: &Place, form: &Params, ids: Vec<String>) -> PageResult<Done> {
+    let tag = form.get("tag").unwrap_or_default().trim().to_owned();
+    if tag.is_empty() || tag.chars().count() > MAX_TAG {
+        return Err(Refusal::Bad(format!("a tag has 1 to {MAX_TAG} characters")));
+    }
+    let (telemetry, project) = (&web.store.telemetry, place.project_id());
+    // Only traces that are there: a tag must not make one.
+    let known = telemetry.find_traces(project.clone(), trace_ids(&ids)?).await?;
+    let traces: Vec<TraceId> = known.into_iter().map(|trace| trace.id).collect();
+    let count = traces.len();
+    let intake = web.store.catalog.intake(&project).await?;
+    let batch = record::tags(project, traces, &tag, place.now);
+    telemetry.record(record::redacted(batch, &intake, TAG_BYTES)).await?;
+    Ok(Done::Tagged(count))
+}
+
+async fn queue(
+    web: &Web,
+    place: &Place,
+    form: &Params,
+    ids: Vec<String>,
+    on: On,
+) -> PageResult<Done> {
+    let kind = match on {
+        On::Traces => ItemKind::Trace,
+        On::Observations => ItemKind::Observation,
+    };
+    let queue = form.get("queue").unwrap_or_default().to_owned();
+    let count = ids.len();
+    for object in ids {
+        let to = QueueId { project: place.project_id(), queue: queue.clone() };
+        let new = NewQueueItem { kind, object, status: ItemStatus::Pending };
+        web.store.catalog.add_queue_item(to, new, place.now).await?;
+    }
+    Ok(Done::Queued(count))
+}
+
+/// What a row becomes as an item of a dataset.
+struct Source {
+    trace: String,
+    observation: Option<String>,
+    content: Content,
+}
+
+async fn collect(
+    web: &Web,
+    place: &Place,
+    form: &Params,
+    ids: Vec<String>,
+    on: On,
+) -> PageResult<Done> {
+    let dataset = form.get("dataset").unwrap_or_default().to_owned();
+    let mut count = 0;
+    for id in ids {
+        let Some(Source { trace, observation, content }) = source(web, place, &id, on).await?
+        else {
+            continue;
+        };
+        let new = NewDatasetItem {
+            dataset_name: dataset.clone(),
+            input: content.input.as_ref().map(Payload::to_json),
+            expected_output: content.output.as_ref().map(Payload::to_json),
+            source_trace: Some(trace),
+            source_observation: observation,
+            ..NewDatasetItem::default()
+        };
+        web.store.catalog.save_dataset_item(place.project_id(), new, place.now).await?;
+        count += 1;
+    }
+    Ok(Done::Collected(count))
+}
+
+async fn source(web: &Web, place: &Place, id: &str, on: On) -> PageResult<Option<Source>> {
+    let (telemetry, project) = (&web.store.telemetry, place.project_id());
+    let bad = |why: ratchet_core::id::IdError| Refusal::Bad(why.to_string());
+    match on {
+        On::Traces => {
+            let trace = telemetry.trace(project, TraceId::parse(id).map_err(bad)?).await?;
+            Ok(trace.map(|trace| Source {
+                trace: trace.id.to_string(),
+                observation: None,
+                content: trace.content.unwrap_or_default(),
+            }))
+        }
+        On::Observations => {
+            let id = ObservationId::parse(id).map_err(bad)?;
+            let seen = telemetry.observation(project, id).await?;
+            Ok(seen.map(|seen| Source {
+                trace: seen.trace.to_string(),
+                observation: Some(seen.id.to_string()),
+                content: seen.content.unwrap_or_default(),
+            }))
+        }
+    }
+}
+
+/// The question before deleting: what goes, and that it does not come back.
+async fn confirm(web: &Web, place: &Place, form: &Params, ids: Vec<String>) -> PageResult<Markup> {
+    let (telemetry, ids) = (&web.store.telemetry, trace_ids(&ids)?);
+    let traces = telemetry.find_traces(place.project_id(), ids.clone()).await?;
+    let attached = telemetry.attached(place.project_id(), ids).await?;
+    let steps: usize = attached.iter().map(|attached| attached.observations.len()).sum();
+    let scores: usize = attached.iter().map(|attached| attached.scores.len()).sum();
+    let count = |count: usize| figure::grouped(count as u64);
+    let title = match traces.len() {
+        1 => "Delete 1 trace?".to_owned(),
+        many => format!("Delete {} traces?", count(many)),
+    };
+    let mut page = Page::new(Section::Traces, title.clone());
+    page.body = html! {
+        section data-question=(title) {
+            p {
+                "With " (if traces.len() == 1 { "it" } else { "them" }) " go "
+                (count(steps)) " observations with all they carry, and " (count(scores))
+                " scores. This cannot be undone."
+            }
+            ul {
+                @for trace in traces.iter().take(NAMED) {
+                    li { bdi { (trace.name.as_deref().unwrap_or("unnamed")) } " "
+                        code { (trace.id) } " " (figure::moment(trace.timestamp)) }
+                }
+                @if traces.len() > NAMED { li { "and " (count(traces.len() - NAMED)) " more" } }
+            }
+            form method="post" action=(action(place, On::Traces, "do")) {
+                (place.visitor.form_token.field())
+                input type="hidden" name="back" value=(form.get("back").unwrap_or_default());
+                input type="hidden" name="action" value="delete";
+                input type="hidden" name="sure" value="yes";
+                @for trace in &traces { input type="hidden" name="id" value=(trace.id); }
+                button.button.danger type="submit" { "Delete" } " "
+                a.button href=(came_from(place, On::Traces, form)) data-keep { "Keep" }
+            }
+        }
+    };
+    Ok(page.show(place))
+}

@@ -1,0 +1,122 @@
+use axum::response::Redirect;
+use maud::{Markup, html};
+
+use crate::components::toast;
+use crate::filter::On;
+use crate::place::{Link, Params, Place};
+
+/// What a form has done; said once on the page it leads back to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Done {
+    /// So many rows got a tag.
+    Tagged(usize),
+    /// So many rows are in a dataset now.
+    Collected(usize),
+    /// So many rows wait in a queue now.
+    Queued(usize),
+    /// So many traces are gone.
+    Deleted(usize),
+    /// What is shown is a view now.
+    SavedView,
+    /// A view is gone.
+    DeletedView,
+}
+
+impl Done {
+    /// The word in the address. A code, so that nobody can put words of theirs on our page.
+    fn word(self) -> String {
+        match self {
+            Self::Tagged(count) => format!("tagged-{count}"),
+            Self::Collected(count) => format!("collected-{count}"),
+            Self::Queued(count) => format!("queued-{count}"),
+            Self::Deleted(count) => format!("deleted-{count}"),
+            Self::SavedView => "saved-view".to_owned(),
+            Self::DeletedView => "deleted-view".to_owned(),
+        }
+    }
+
+    fn parse(word: &str) -> Option<Self> {
+        match word {
+            "saved-view" => return Some(Self::SavedView),
+            "deleted-view" => return Some(Self::DeletedView),
+            _ => {}
+        }
+        let (what, count) = word.split_once('-')?;
+        let count = count.parse().ok()?;
+        match what {
+            "tagged" => Some(Self::Tagged(count)),
+            "collected" => Some(Self::Collected(count)),
+            "queued" => Some(Self::Queued(count)),
+            "deleted" => Some(Self::Deleted(count)),
+            _ => None,
+        }
+    }
+
+    fn words(self, on: On) -> String {
+        let counted = |count: usize| {
+            let one = match on {
+                On::Traces => "trace",
+                On::Observations => "observation",
+            };
+            if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+        };
+        match self {
+            Self::Tagged(count) => format!("{} tagged", counted(count)),
+            Self::Collected(count) => format!("{} added to the dataset", counted(count)),
+            Self::Queued(count) => format!("{} put into the queue", counted(count)),
+            Self::Deleted(count) => format!("{} deleted", counted(count)),
+            Self::SavedView => "View saved".to_owned(),
+            Self::DeletedView => "View deleted".to_owned(),
+        }
+    }
+
+    /// Leads back to the list that a form was sent from, and says there what it has done.
+    pub(super) fn back(self, place: &Place, on: On, form: &Params) -> Redirect {
+        let link = came_from(place, on, form).with("done", self.word());
+        Redirect::to(&link.to_string())
+    }
+}
+
+/// What was done just now, if anything was.
+pub(super) fn told(place: &Place, on: On) -> Markup {
+    let done = place.params.get("done").and_then(Done::parse);
+    html! { @if let Some(done) = done { (toast::toast(&done.words(on))) } }
+}
+
+/// A list, from its start and with nothing chosen.
+pub(super) fn list_link(place: &Place, on: On) -> Link {
+    let segment = match on {
+        On::Traces => "traces",
+        On::Observations => "observations",
+    };
+    Link::to_project(&place.project.id, &[segment])
+}
+
+/// The list that a form was sent from.
+pub(super) fn came_from(place: &Place, on: On, form: &Params) -> Link {
+    let back = Params::read(form.get("back").unwrap_or_default());
+    back.pairs().fold(list_link(place, on), |link, (name, value)| link.and(name, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_done_survives_the_address() {
+        let all = [
+            Done::Tagged(1),
+            Done::Collected(2),
+            Done::Queued(3),
+            Done::Deleted(4),
+            Done::SavedView,
+            Done::DeletedView,
+        ];
+        for done in all {
+            assert_eq!(Done::parse(&done.word()), Some(done));
+        }
+        for nonsense in ["", "tagged", "tagged-x", "hello-3"] {
+            assert_eq!(Done::parse(nonsense), None);
+        }
+    }
+}

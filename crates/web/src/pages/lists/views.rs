@@ -1,0 +1,135 @@
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::response::Redirect;
+use maud::{Markup, html};
+use ratchet_store::StoreResult;
+use ratchet_store::catalog::{NewView, SavedView, ViewedPage};
+
+use super::bar::quick_filters;
+use super::change::{Done, list_link};
+use super::row::ListedRow;
+use super::state::here;
+use crate::filter::{Filter, On};
+use crate::frame::menu;
+use crate::place::{Link, Params, Place};
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+/// Characters of a name.
+const MAX_NAME: usize = 80;
+/// Bytes of a query that is kept.
+const MAX_QUERY: usize = 8_000;
+/// What a view does not keep: where one was in the list, and what was said in passing.
+const PASSING: [&str; 4] = ["cursor", "done", "after", "id"];
+
+const fn page_of(on: On) -> ViewedPage {
+    match on {
+        On::Traces => ViewedPage::Traces,
+        On::Observations => ViewedPage::Observations,
+    }
+}
+
+/// The saved views of a list.
+pub(super) async fn of(web: &Web, place: &Place, on: On) -> StoreResult<Vec<SavedView>> {
+    web.store.catalog.saved_views(place.project_id(), page_of(on)).await
+}
+
+/// The menu of views: those that come with the program, those that people saved, and a form to
+/// save what is shown now.
+pub(super) fn views_menu(place: &Place, on: On, saved: &[SavedView]) -> Markup {
+    let shipped = quick_filters().map(|(name, term)| {
+        let filter = Filter { terms: vec![term] };
+        (name, list_link(place, on).in_scope(&place.scope).with("q", filter.to_string()))
+    });
+    menu(
+        "Views",
+        "Views",
+        &html! {
+            a href=(list_link(place, on).in_scope(&place.scope)) { "Everything" }
+            @for (name, link) in shipped { a href=(link) { (name) } }
+            @for view in saved {
+                div.saved-view {
+                    a href=(link(place, on, view)) { bdi { (view.name) } }
+                    @if place.visitor.can_change() {
+                        form method="post" action=(action(place, on, "forget-view")) {
+                            (place.visitor.form_token.field())
+                            (back(place))
+                            input type="hidden" name="id" value=(view.id);
+                            button.quiet type="submit" aria-label={ "Delete the view " (view.name) } { "Delete" }
+                        }
+                    }
+                }
+            }
+            @if place.visitor.can_change() { (save_form(place, on)) }
+        },
+    )
+}
+
+fn save_form(place: &Place, on: On) -> Markup {
+    html! {
+        form.save-view method="post" action=(action(place, on, "save-view")) {
+            (place.visitor.form_token.field())
+            (back(place))
+            label for="view-name" { "Save what is shown as" }
+            input #view-name type="text" name="name" required maxlength=(MAX_NAME);
+            button.button type="submit" { "Save view" }
+        }
+    }
+}
+
+/// The address a saved view stands for.
+fn link(place: &Place, on: On, view: &SavedView) -> Link {
+    let pairs = Params::read(&view.query);
+    pairs.pairs().fold(list_link(place, on), |link, (name, value)| link.and(name, value))
+}
+
+/// Where a change of this list is sent.
+pub(super) fn action(place: &Place, on: On, what: &str) -> Link {
+    Link::to_project(&place.project.id, &["list", page_of(on).as_str(), what])
+}
+
+/// The field that leads back to where a form was sent from.
+pub(super) fn back(place: &Place) -> Markup {
+    let here = here(place).to_string();
+    let query = here.split_once('?').map_or("", |(_, query)| query);
+    html! { input type="hidden" name="back" value=(query); }
+}
+
+/// Keeps what is shown under a name.
+pub(super) async fn save<R: ListedRow>(
+    State(web): State<Web>,
+    place: Place,
+    body: Bytes,
+) -> PageResult<Redirect> {
+    place.visitor.may_change()?;
+    let form = Params::read(&String::from_utf8_lossy(&body));
+    let name = form.get("name").unwrap_or_default().trim();
+    if name.is_empty() || name.chars().count() > MAX_NAME {
+        let why = format!("the name of a view has 1 to {MAX_NAME} characters");
+        return Err(Refusal::Bad(why));
+    }
+    let shown = Params::read(form.get("back").unwrap_or_default());
+    let kept = shown.pairs().filter(|(name, _)| !PASSING.contains(name));
+    let kept = kept.fold(Link::new(""), |link, (name, value)| link.and(name, value)).to_string();
+    let query = kept.trim_start_matches('?').to_owned();
+    if query.len() > MAX_QUERY {
+        return Err(Refusal::Bad(format!("a view has at most {MAX_QUERY} bytes")));
+    }
+    let author = place.visitor.person().map(str::to_owned);
+    let new = NewView { page: page_of(R::ON), name: name.to_owned(), query, author };
+    web.store.catalog.save_view(place.project_id(), new, place.now).await?;
+    Ok(Done::SavedView.back(&place, R::ON, &form))
+}
+
+/// Deletes a view.
+pub(super) async fn forget<R: ListedRow>(
+    State(web): State<Web>,
+    place: Place,
+    body: Bytes,
+) -> PageResult<Redirect> {
+    place.visitor.may_change()?;
+    let form = Params::read(&String::from_utf8_lossy(&body));
+    let id = form.get("id").unwrap_or_default().to_owned();
+    web.store.catalog.delete_view(place.project_id(), id).await?;
+    Ok(Done::DeletedView.back(&place, R::ON, &form))
+}
