@@ -30,6 +30,17 @@ async function fetched(address, signal) {
   return new DOMParser().parseFromString(await answer.text(), "text/html").body;
 }
 
+// Sizes live in a style sheet of our own: `style=` attributes are what the policy forbids.
+
+const sheet = new CSSStyleSheet();
+document.adoptedStyleSheets.push(sheet);
+const columns = {}; // widths of columns
+let tall = "";
+function lay() {
+  const widths = Object.entries(columns).map(([name, width]) => `--${name}: ${width}px;`).join(" ");
+  sheet.replaceSync(`.panes { ${widths} ${tall} }`);
+}
+
 // The tree.
 
 const line = (number) => tree.querySelector(`[data-row="${number}"]`);
@@ -53,12 +64,21 @@ const loading = new Map();
 function put(chunk, nodes) {
   settle(nodes);
   chunk.replaceChildren(...nodes);
-  chunk.style.height = "";
   away.delete(chunk);
 }
 
+const hasLines = (chunk) => Boolean(chunk.firstElementChild?.matches(".node"));
+
+/** Leaves room for so many lines. */
+function keepRoom(chunk, lines) {
+  const room = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  room.setAttribute("class", "room");
+  room.setAttribute("height", String(lines * height));
+  chunk.replaceChildren(room);
+}
+
 function load(chunk) {
-  if (chunk.firstElementChild) return Promise.resolve();
+  if (hasLines(chunk)) return Promise.resolve();
   if (away.has(chunk)) return Promise.resolve(put(chunk, away.get(chunk)));
   const known = loading.get(chunk);
   if (known) return known;
@@ -71,21 +91,18 @@ function load(chunk) {
 }
 
 function takeAway(chunk) {
+  if (!hasLines(chunk)) return;
   const nodes = [...chunk.children];
   const isNeeded = nodes.some((node) => node.ariaSelected === "true" || node === document.activeElement);
-  if (!nodes.length || isNeeded) return;
-  chunk.style.height = `${nodes.filter((node) => !node.hidden).length * height}px`;
+  if (isNeeded) return;
   away.set(chunk, nodes);
-  chunk.replaceChildren();
+  keepRoom(chunk, nodes.filter((node) => !node.hidden).length);
 }
 
 const chunkOf = (number) => chunks[Math.floor(number / perChunk)];
 const height = tree.querySelector(".node")?.offsetHeight || 28;
 for (const chunk of chunks) {
-  const room = `${(chunk.dataset.to - chunk.dataset.from) * height}px`;
-  chunk.classList.add("held");
-  chunk.style.containIntrinsicBlockSize = `auto ${room}`;
-  if (!chunk.firstElementChild) chunk.style.height = room;
+  if (!hasLines(chunk)) keepRoom(chunk, chunk.dataset.to - chunk.dataset.from);
 }
 settle(tree.querySelectorAll(".node"));
 const inSight = new Set();
@@ -126,7 +143,7 @@ async function fold(number, isOpen) {
   const first = Math.floor(number / perChunk);
   const last = Math.floor((number + below) / perChunk);
   await Promise.all(chunks.slice(first, last + 1).map(load));
-  for (const chunk of chunks.slice(first, last + 1)) settle(chunk.children);
+  for (const chunk of chunks.slice(first, last + 1)) settle(chunk.querySelectorAll(".node"));
   mark(number);
   tidy();
   return true;
@@ -329,7 +346,8 @@ const widths = JSON.parse(localStorage.getItem(STORED) ?? "{}");
 function widen(name, width) {
   const most = panes.clientWidth - 2 * LEAST;
   const fitted = Math.round(Math.max(LEAST, Math.min(most, width)));
-  panes.style.setProperty(`--${name}`, `${fitted}px`);
+  columns[name] = fitted;
+  lay();
   const split = panes.querySelector(`[data-split="${name}"]`);
   split.setAttribute("aria-valuemin", String(LEAST));
   split.setAttribute("aria-valuemax", String(most));
@@ -365,10 +383,15 @@ for (const split of panes.querySelectorAll(".split")) {
 function fit() {
   const isStacked = getComputedStyle(panes).display !== "grid";
   const room = innerHeight - panes.getBoundingClientRect().top - scrollY - 16;
-  panes.style.height = isStacked ? "" : `${Math.max(420, room)}px`;
+  tall = isStacked ? "" : `height: ${Math.max(420, room)}px;`;
+  lay();
 }
 fit();
 addEventListener("resize", fit);
+
+// What was done is said once, not at every reload.
+const asked = new URLSearchParams(location.search);
+if (asked.has("done")) history.replaceState(null, "", `${location.pathname}${query({ observation: asked.get("observation") })}`);
 
 const first = mark(current());
 if (first) reveal(first);

@@ -10,19 +10,23 @@ mod content;
 mod changes;
 /// Timing, tokens, cost, metadata, scores and comments.
 mod facts;
+/// What people said about it.
+mod remarks;
+/// How they say it: comments and judgements.
+mod forms;
 /// Payloads and pictures, on demand.
 mod payload;
 
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::response::Redirect;
-use axum::routing::get;
+use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::id::TraceId;
 use ratchet_core::trace::Trace;
 
 use crate::assets;
-use crate::components::{badge, copy, figure};
+use crate::components::{badge, copy, figure, toast};
 use crate::frame::{Page, Section};
 use crate::place::{Link, Place};
 use crate::refusal::{PageResult, Refusal};
@@ -40,6 +44,8 @@ pub(super) fn routes() -> Router<Web> {
         .route(TRACE, get(show))
         .route(&of_trace("/rows"), get(rows))
         .route(&of_trace("/content"), get(trace_content))
+        .route(&of_trace("/comments"), post(forms::comment))
+        .route(&of_trace("/scores"), post(forms::score))
         .route(&of_trace("/payload"), get(payload::of_trace))
         .route(&of_trace("/picture"), get(payload::picture_of_trace))
         .route(&of_step("/content"), get(step_content))
@@ -94,6 +100,7 @@ async fn show(
                 aside.pane.facts-pane #facts aria-label="Facts" { (facts::facts(&web, &place, &subject).await?) }
             }
         }
+        @if let Some(words) = forms::done(&place) { (toast::toast(words)) }
         script type="module" src=(assets::address("trace.js")) {}
     };
     Ok(page.show(&place))

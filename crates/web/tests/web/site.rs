@@ -13,7 +13,7 @@ use tower::ServiceExt as _;
 /// The pages, open to anyone, with one project named `shop`.
 #[derive(Debug)]
 pub(crate) struct TestSite {
-    data: DataFolder,
+    pub(crate) data: DataFolder,
     router: axum::Router,
 }
 
@@ -41,6 +41,17 @@ impl TestSite {
 
     pub(crate) async fn get(&self, address: &str) -> Shown {
         self.ask(Request::get(address).body(Body::empty()).unwrap()).await
+    }
+
+    /// Sends a form of a page, with the page's token.
+    pub(crate) async fn post(&self, page: &str, address: &str, fields: &str) -> Shown {
+        let page = self.get(page).await.body;
+        let (_, after) = page.split_once("name=\"form_token\" value=\"").unwrap();
+        let (token, _) = after.split_once('"').unwrap();
+        let request = Request::post(address)
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(Body::from(format!("form_token={token}&{fields}")));
+        self.ask(request.unwrap()).await
     }
 
     pub(crate) async fn ask(&self, request: Request<Body>) -> Shown {

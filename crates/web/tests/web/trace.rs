@@ -2,8 +2,10 @@
 
 use ratchet_core::observation::{Level, ObservationKind};
 use ratchet_core::payload::Payload;
+use ratchet_core::score::config::{ConfigValues, ScoreConfig};
+use ratchet_store::catalog::KeptScoreConfig;
 use ratchet_testkit::build::{
-    batch, generation, json, observation, project, score, span, text, tool, trace,
+    START, batch, generation, json, observation, project, score, span, text, tool, trace,
 };
 
 use crate::site::TestSite;
@@ -175,4 +177,45 @@ async fn a_large_trace_comes_in_pieces() {
     let rows = site.get("/project/shop/traces/t/rows?from=0&to=250").await;
     assert_eq!(rows.body.matches("role=\"treeitem\"").count(), 250);
     assert!(rows.body.contains("data-id=\"s0001\""));
+}
+
+#[tokio::test]
+async fn people_comment_and_judge_where_they_look() {
+    let site = shop().await;
+    let rule = ScoreConfig {
+        id: "c".to_owned(),
+        name: "tone".to_owned(),
+        values: ConfigValues::Numeric { min: Some(0.0), max: Some(1.0) },
+        is_archived: false,
+    };
+    let (description, created_at, updated_at) = (None, START, START);
+    let kept = KeptScoreConfig { config: rule, description, created_at, updated_at };
+    site.data.catalog().create_score_config(project("shop"), kept).await.unwrap();
+    let page = "/project/shop/traces/t?observation=g";
+    let sent = "observation=g&content=Too+%3Cb%3Eslow";
+    let answer = site.post(page, "/project/shop/traces/t/comments", sent).await;
+    let back = "/project/shop/traces/t?observation=g&done=commented";
+    assert_eq!((answer.status, answer.header("location")), (303, Some(back)));
+    let sent = "observation=g&config=c&value=0.25";
+    assert_eq!(site.post(page, "/project/shop/traces/t/scores", sent).await.status, 303);
+    let shown = site.get(back).await.body;
+    for words in ["Too &lt;b&gt;slow", "tone", "0.25", "Comment kept"] {
+        assert!(shown.contains(words), "{words} in {shown}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_kept_is_refused_with_the_reason() {
+    let site = shop().await;
+    let page = "/project/shop/traces/t";
+    let long = format!("content={}", "x".repeat(5_001));
+    for (address, sent, status) in [
+        ("/project/shop/traces/t/comments", "content=++", 400),
+        ("/project/shop/traces/t/comments", long.as_str(), 400),
+        ("/project/shop/traces/t/comments", "observation=none&content=x", 404),
+        ("/project/shop/traces/none/comments", "content=x", 404),
+        ("/project/shop/traces/t/scores", "config=none&value=1", 404),
+    ] {
+        assert_eq!(site.post(page, address, sent).await.status, status, "{address} {sent}");
+    }
 }

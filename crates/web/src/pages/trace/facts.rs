@@ -1,17 +1,14 @@
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
-use ratchet_core::annotation::CommentedKind;
 use ratchet_core::limit::elide;
 use ratchet_core::observation::Observation;
 use ratchet_core::score::{Score, ScoreValue};
-use ratchet_core::time::Timestamp;
 use ratchet_core::trace::Trace;
 use ratchet_core::usage::TOTAL;
-use ratchet_store::catalog::{Comment, CommentFilter};
-use ratchet_store::query::PageNumber;
 
 use super::run::{About, Subject};
+use super::{forms, remarks};
 use crate::components::badge::{self, Decider};
 use crate::components::stack::{Share, stack};
 use crate::components::{copy, figure, json};
@@ -19,14 +16,13 @@ use crate::place::Place;
 use crate::refusal::PageResult;
 use crate::web::Web;
 
-/// Comments that are shown, newest first.
-const MAX_COMMENTS: u64 = 50;
 /// Bytes of a value of metadata that are shown.
 const MAX_VALUE: usize = 4_000;
 
 /// The column on the right.
 pub(super) async fn facts(web: &Web, place: &Place, subject: &Subject) -> PageResult<Markup> {
-    let comments = comments(web, place, subject).await?;
+    let comments = remarks::comments(web, place, subject).await?;
+    let judging = forms::judge_forms(web, place, subject).await?;
     Ok(html! {
         nav.jump aria-label="Jump to" {
             a href="#scores" { "Scores " span.muted { (subject.scores.len()) } }
@@ -38,7 +34,9 @@ pub(super) async fn facts(web: &Web, place: &Place, subject: &Subject) -> PageRe
             About::Step(step) => { (of_step(place, step)) },
         }
         (scores(&subject.scores))
-        (remarks(&comments, place.now))
+        (judging)
+        (remarks::remarks(&comments, place.now))
+        (forms::comment_form(place, subject))
         (metadata(subject))
     })
 }
@@ -207,31 +205,6 @@ fn scores(scores: &[Score]) -> Markup {
                     " " (badge::decided(Decider::of_source(score.source), &elide(&verdict(score), 200)))
                     " " span.muted { (figure::moment(score.timestamp)) }
                     @if let Some(comment) = &score.comment { p { bdi { (elide(comment, MAX_VALUE)) } } }
-                }
-            }
-        }
-    }
-}
-
-async fn comments(web: &Web, place: &Place, subject: &Subject) -> PageResult<Vec<Comment>> {
-    let (kind, object) = match subject.step_id() {
-        Some(step) => (CommentedKind::Observation, step),
-        None => (CommentedKind::Trace, subject.trace.to_string()),
-    };
-    let filter = CommentFilter { kind: Some(kind), object: Some(object), author: None };
-    let page = PageNumber { page: 1, limit: MAX_COMMENTS };
-    Ok(web.store.catalog.comments(place.project_id(), filter, page).await?.rows)
-}
-
-fn remarks(comments: &[Comment], now: Timestamp) -> Markup {
-    html! {
-        h3 #comments { "Comments" }
-        @if comments.is_empty() { p.muted { "None yet." } }
-        ul.remarks {
-            @for comment in comments {
-                li {
-                    p.remark-head.muted { (comment.author.as_deref().unwrap_or("by API")) ", " (figure::ago(comment.created_at, now)) }
-                    p { bdi { (comment.content) } }
                 }
             }
         }

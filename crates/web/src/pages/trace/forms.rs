@@ -1,0 +1,209 @@
+use axum::extract::{Path, State};
+use axum::response::Redirect;
+use maud::{Markup, html};
+use ratchet_core::annotation::CommentedKind;
+use ratchet_core::environment::Environment;
+use ratchet_core::field::{Act, Field, Stamp};
+use ratchet_core::id::ScoreId;
+use ratchet_core::merge::Earliest;
+use ratchet_core::score::config::{ConfigValues, ScoreConfig};
+use ratchet_core::score::rule::{SentScore, SentValue, judge};
+use ratchet_core::score::{ScorePatch, ScoreSource, ScoreTarget};
+use ratchet_store::catalog::NewComment;
+use ratchet_store::telemetry::Batch;
+use uuid::Uuid;
+
+use super::run::{About, Subject};
+use super::{TracePath, content, run, trace_id};
+use crate::place::{Params, Place};
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+/// Characters of a comment, as the API takes them.
+const MAX_CHARS: usize = 5_000;
+/// Score configs that are offered.
+const MAX_CONFIGS: usize = 20;
+
+/// A form to say something about a trace or a step.
+pub(super) fn comment_form(place: &Place, subject: &Subject) -> Markup {
+    html! {
+        @if place.visitor.can_change() {
+            form method="post" action=(action(place, subject, "comments")) {
+                (hidden(place, subject))
+                label.sr for="comment" { "Comment" }
+                textarea #comment name="content" maxlength=(MAX_CHARS) required placeholder="Say something about this" {}
+                button.button { "Comment" }
+            }
+        }
+    }
+}
+
+/// Forms to judge a trace or a step, one for each way of judging that the project knows.
+pub(super) async fn judge_forms(web: &Web, place: &Place, subject: &Subject) -> PageResult<Markup> {
+    let intake = web.store.catalog.intake(&place.project_id()).await?;
+    let offered = intake.score_configs.values().filter(|config| !config.is_archived);
+    let offered: Vec<&ScoreConfig> = offered.take(MAX_CONFIGS).collect();
+    Ok(html! {
+        @if place.visitor.can_change() && !offered.is_empty() {
+            details.judge {
+                summary { "Judge it yourself" }
+                @for config in offered {
+                    form method="post" action=(action(place, subject, "scores")) {
+                        (hidden(place, subject))
+                        input type="hidden" name="config" value=(config.id);
+                        label for={ "score-" (config.id) } { (config.name) }
+                        div.judge-line { (control(config)) button.button { "Save" } }
+                    }
+                }
+            }
+        }
+    })
+}
+
+fn action(place: &Place, subject: &Subject, what: &str) -> String {
+    place.to(&["traces", &subject.trace.to_string(), what]).to_string()
+}
+
+fn hidden(place: &Place, subject: &Subject) -> Markup {
+    html! {
+        (place.visitor.form_token.field())
+        @if let Some(step) = subject.step_id() { input type="hidden" name="observation" value=(step); }
+    }
+}
+
+fn control(config: &ScoreConfig) -> Markup {
+    let id = format!("score-{}", config.id);
+    html! {
+        @match &config.values {
+            ConfigValues::Numeric { min, max } => {
+                input #(id) type="number" step="any" name="value" min=[min] max=[max] required;
+            },
+            ConfigValues::Text => { input #(id) type="text" name="value" maxlength="500" required; },
+            ConfigValues::Boolean => {
+                select #(id) name="value" { option value="1" { "yes" } option value="0" { "no" } }
+            },
+            ConfigValues::Categorical(categories) => {
+                select #(id) name="value" {
+                    @for category in categories { option { (category.label) } }
+                }
+            },
+        }
+    }
+}
+
+/// What a form is about. Whoever asks about what is not there is told so.
+async fn subject(web: &Web, place: &Place, trace: &str, form: &Params) -> PageResult<Subject> {
+    let trace = trace_id(trace)?;
+    match form.get("observation") {
+        Some(step) => Subject::step(web, place, &trace, &run::step_id(step)?).await,
+        None => Subject::trace(web, place, run::trace(web, place, trace).await?).await,
+    }
+}
+
+/// `POST …/traces/{trace}/comments`: keeps a comment.
+pub(super) async fn comment(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, trace)): TracePath,
+    body: String,
+) -> PageResult<Redirect> {
+    place.visitor.may_change()?;
+    let form = Params::read(&body);
+    let content = form.get("content").unwrap_or_default().trim();
+    if !(1..=MAX_CHARS).contains(&content.chars().count()) {
+        return Err(Refusal::Bad(format!("a comment has 1 to {MAX_CHARS} characters")));
+    }
+    let subject = subject(&web, &place, &trace, &form).await?;
+    let (kind, object) = match &subject.about {
+        About::Trace(trace) => (CommentedKind::Trace, trace.id.to_string()),
+        About::Step(step) => (CommentedKind::Observation, step.id.to_string()),
+    };
+    let author = place.visitor.person().map(str::to_owned);
+    let new = NewComment { kind, object, content: content.to_owned(), author };
+    web.store.catalog.create_comment(place.project_id(), new, place.now).await?;
+    Ok(back(&place, &subject, "commented"))
+}
+
+/// `POST …/traces/{trace}/scores`: records a person's judgement.
+pub(super) async fn score(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, trace)): TracePath,
+    body: String,
+) -> PageResult<Redirect> {
+    place.visitor.may_change()?;
+    let form = Params::read(&body);
+    let subject = subject(&web, &place, &trace, &form).await?;
+    let intake = web.store.catalog.intake(&place.project_id()).await?;
+    let config = form.get("config").and_then(|id| intake.score_configs.get(id));
+    let config = config.ok_or_else(|| Refusal::not_there("score config"))?;
+    let patch = verdict(&place, &subject, config, form.get("value").unwrap_or_default())?;
+    let batch = Batch {
+        project: place.project_id(),
+        traces: Vec::new(),
+        observations: Vec::new(),
+        scores: vec![intake.redactor.uncut().score(patch)],
+        experiment_items: Vec::new(),
+        received_at: place.now,
+    };
+    web.store.telemetry.record(batch).await?;
+    Ok(back(&place, &subject, "judged"))
+}
+
+fn verdict(
+    place: &Place,
+    subject: &Subject,
+    config: &ScoreConfig,
+    value: &str,
+) -> PageResult<ScorePatch> {
+    let (target, environment): (ScoreTarget, &Environment) = match &subject.about {
+        About::Trace(trace) => (ScoreTarget::Trace(trace.id.clone()), &trace.environment),
+        About::Step(step) => {
+            (ScoreTarget::Observation(step.trace.clone(), step.id.clone()), &step.environment)
+        }
+    };
+    let number = || value.trim().parse().ok().map(SentValue::Number);
+    let sent = match &config.values {
+        ConfigValues::Numeric { .. } | ConfigValues::Boolean => number(),
+        ConfigValues::Categorical(_) | ConfigValues::Text => {
+            Some(SentValue::Text(value.to_owned()))
+        }
+    };
+    let sent = SentScore {
+        name: None,
+        value: sent,
+        data_type: None,
+        source: ScoreSource::Annotation,
+        target: &target,
+        config: Some(config),
+    };
+    let verdict = judge(sent).map_err(|unfit| Refusal::Bad(unfit.to_string()))?;
+    let id = ScoreId::parse(&Uuid::new_v4().to_string());
+    let mut patch = ScorePatch::new(id.map_err(|why| Refusal::Bad(why.to_string()))?);
+    let stamp = Stamp::stated(place.now, Act::Create);
+    patch.timestamp = Earliest(Some(place.now));
+    patch.environment = Field::said(environment.clone(), stamp);
+    patch.target = Field::said(target, stamp);
+    patch.name = Field::said(verdict.name, stamp);
+    patch.value = Field::said(verdict.value, stamp);
+    patch.source = Field::said(ScoreSource::Annotation, stamp);
+    patch.config = Field::said(config.id.clone(), stamp);
+    if let Some(author) = place.visitor.person() {
+        patch.author = Field::said(author.to_owned(), stamp);
+    }
+    Ok(patch)
+}
+
+/// What a form that led here has done, in words.
+pub(super) fn done(place: &Place) -> Option<&'static str> {
+    match place.params.get("done")? {
+        "commented" => Some("Comment kept"),
+        "judged" => Some("Judgement kept"),
+        _ => None,
+    }
+}
+
+/// Back to what the form was about.
+fn back(place: &Place, subject: &Subject, done: &str) -> Redirect {
+    Redirect::to(&content::here(place, subject).with("done", done).to_string())
+}
