@@ -105,7 +105,7 @@ function example(path, method, operation) {
     words.push("-H 'Content-Type: application/json' -d @body.json");
   }
   words.push(`'${location.origin}${path}'`);
-  return make("code", { class: "call", tabindex: "0" }, words.join(" "));
+  return make("code", { class: "call" }, words.join(" "));
 }
 
 function inside(doc, path, method, operation) {
