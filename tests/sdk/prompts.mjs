@@ -76,19 +76,22 @@ assert.equal((await langfuse.prompt.get(name, { cacheTtlSeconds: 0 })).prompt, "
 assert.equal((await langfuse.prompt.get(name, { version: 2 })).prompt, "two");
 assert.equal((await langfuse.prompt.get(name, { label: "eu" })).version, 1);
 
-// What is cached is not asked for again.
+// What is cached is not asked for again, though somebody else has written a newer version.
+const kept = `${folder}/kept`;
 const cached = { cacheTtlSeconds: 600 };
-assert.equal((await langfuse.prompt.get(name, cached)).prompt, "one");
-await fetch(`${baseUrl}/api/public/v2/prompts/${encodeURIComponent(name)}/versions/2`, {
-  method: "PATCH",
+await langfuse.prompt.create({ name: kept, prompt: "one", labels: ["production"] });
+assert.equal((await langfuse.prompt.get(kept, cached)).prompt, "one");
+const newer = await fetch(`${baseUrl}/api/public/v2/prompts`, {
+  method: "POST",
   headers: {
     authorization: `Basic ${Buffer.from(`${publicKey}:${secretKey}`).toString("base64")}`,
     "content-type": "application/json",
   },
-  body: JSON.stringify({ newLabels: ["production"] }),
+  body: JSON.stringify({ name: kept, prompt: "two", labels: ["production"] }),
 });
-assert.equal((await langfuse.prompt.get(name, cached)).prompt, "one", "from the cache");
-assert.equal((await langfuse.prompt.get(name, { cacheTtlSeconds: 0 })).prompt, "two", "past it");
+assert.ok(newer.ok);
+assert.equal((await langfuse.prompt.get(kept, cached)).prompt, "one", "from the cache");
+assert.equal((await langfuse.prompt.get(kept, { cacheTtlSeconds: 0 })).prompt, "two", "past it");
 
 const missing = `${folder}/missing`;
 const fallback = await langfuse.prompt.get(missing, { fallback: "Hi {{name}}", maxRetries: 0 });

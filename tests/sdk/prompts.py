@@ -81,12 +81,13 @@ langfuse.update_prompt(name=name, version=1, new_labels=["production", "eu"])
 readback.equal("after the move", langfuse.get_prompt(name, cache_ttl_seconds=0).prompt, "one")
 readback.equal("labels", langfuse.get_prompt(name, label="eu").labels, ["eu", "production"])
 
-# What is cached is not asked for again.
-readback.equal("filled cache", langfuse.get_prompt(name, cache_ttl_seconds=600).prompt, "one")
-path = "/api/public/v2/prompts/" + urllib.parse.quote(name, safe="")
-readback.send("PATCH", path + "/versions/2", {"newLabels": ["production"]})
-readback.equal("from the cache", langfuse.get_prompt(name, cache_ttl_seconds=600).prompt, "one")
-readback.equal("past the cache", langfuse.get_prompt(name, cache_ttl_seconds=0).prompt, "two")
+# What is cached is not asked for again, though somebody else has written a newer version.
+kept = {"name": f"{folder}/kept", "labels": ["production"]}
+langfuse.create_prompt(**kept, prompt="one")
+readback.equal("filled cache", langfuse.get_prompt(kept["name"], cache_ttl_seconds=600).prompt, "one")
+readback.send("POST", "/api/public/v2/prompts", {**kept, "prompt": "two"})
+readback.equal("from the cache", langfuse.get_prompt(kept["name"], cache_ttl_seconds=600).prompt, "one")
+readback.equal("past the cache", langfuse.get_prompt(kept["name"], cache_ttl_seconds=0).prompt, "two")
 
 # What is not there.
 missing = f"{folder}/missing"
@@ -128,6 +129,6 @@ else:
 langfuse.flush()
 found = readback.get_trace(trace_id)["observations"][0]
 readback.equal("prompt", (found["promptName"], found["promptVersion"]), (name, 1))
-stored = readback.get(path + "?version=1")
+stored = readback.get("/api/public/v2/prompts/" + urllib.parse.quote(name, safe="") + "?version=1")
 readback.equal("prompt id", found["promptId"], stored["id"])
 print(f"langfuse {major}: prompts ok")

@@ -74,12 +74,14 @@ await langfuse.updatePrompt({ name, version: 1, newLabels: ["production", "eu"] 
 assert.equal((await langfuse.getPrompt(name, undefined, { cacheTtlSeconds: 0 })).prompt, "one");
 assert.equal((await langfuse.getPrompt(name, undefined, { label: "eu" })).version, 1);
 
-// What is cached is not asked for again.
-assert.equal((await langfuse.getPrompt(name, undefined, { cacheTtlSeconds: 600 })).prompt, "one");
-const path = `/api/public/v2/prompts/${encodeURIComponent(name)}`;
-await send("PATCH", `${path}/versions/2`, { newLabels: ["production"] });
-assert.equal((await langfuse.getPrompt(name, undefined, { cacheTtlSeconds: 600 })).prompt, "one");
-assert.equal((await langfuse.getPrompt(name, undefined, { cacheTtlSeconds: 0 })).prompt, "two");
+// What is cached is not asked for again, though somebody else has written a newer version.
+const kept = `${folder}/kept`;
+const cached = { cacheTtlSeconds: 600 };
+await langfuse.createPrompt({ name: kept, prompt: "one", labels: ["production"] });
+assert.equal((await langfuse.getPrompt(kept, undefined, cached)).prompt, "one");
+await send("POST", "/api/public/v2/prompts", { name: kept, prompt: "two", labels: ["production"] });
+assert.equal((await langfuse.getPrompt(kept, undefined, cached)).prompt, "one", "from the cache");
+assert.equal((await langfuse.getPrompt(kept, undefined, { cacheTtlSeconds: 0 })).prompt, "two", "past it");
 
 const missing = `${folder}/missing`;
 const fallback = await langfuse.getPrompt(missing, undefined, { fallback: "Hi {{name}}", maxRetries: 0 });
