@@ -88,7 +88,10 @@ impl Server {
 
     /// Serves until told to stop, then finishes what is under way and closes the folder.
     pub(crate) async fn run(self, stop: Stop) -> anyhow::Result<()> {
-        let sign_in = SignIn { set_up_token: self.opening.set_up_token, vouching: self.vouching };
+        let sign_in = SignIn {
+            set_up_token: self.opening.set_up_token,
+            vouching: self.vouching.map(Box::new),
+        };
         let pages = ratchet_web::pages(pages_of(&self.app, sign_in));
         ratchet_server::run::run(self.app, self.listeners, pages, stop).await?;
         self.folder.close().await.context("cannot close the data folder")?;

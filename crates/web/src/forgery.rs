@@ -2,7 +2,8 @@
 //!
 //! One layer around all pages stops them, so that no page can forget to. A request that changes
 //! anything must come from a page of ours, as far as the browser tells, and must carry a token that
-//! only such a page knows: in the field `form_token` of a form, or in the header `X-Form-Token`.
+//! only such a page knows: in the field `form_token` of a form, or in the header `X-Form-Token`, which
+//! scripts fill from `data-form-token` of the page's `main`.
 
 use std::time::Duration;
 

@@ -39,7 +39,7 @@ impl Page {
             a.skip href="#main" { "Skip to content" }
             (rail(place, self.section))
             (bar(place))
-            main #main tabindex="-1" {
+            main #main tabindex="-1" data-form-token=(place.visitor.form_token.expose()) {
                 header.head {
                     (self.breadcrumbs())
                     div.head-line {

@@ -40,7 +40,7 @@ pub struct SignIn {
     /// has seen it.
     pub set_up_token: Option<Secret>,
     /// Another server that vouches for people, if there is one.
-    pub vouching: Option<Vouching>,
+    pub vouching: Option<Box<Vouching>>,
 }
 
 /// The pages.

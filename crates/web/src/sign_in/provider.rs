@@ -103,7 +103,7 @@ async fn arrive(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
 
 fn vouching(web: &Web) -> PageResult<&Vouching> {
     match &web.access {
-        Access::People(SignIn { vouching: Some(vouching), .. }) => Ok(vouching),
+        Access::People(SignIn { vouching: Some(vouching), .. }) => Ok(vouching.as_ref()),
         Access::People(_) | Access::Open(_) => {
             Err(Refusal::NotFound("no other server vouches for people here".to_owned()))
         }

@@ -25,7 +25,7 @@ async fn vouched_site(admission: Option<Admission>) -> (Site, ScriptedProvider) 
         domains: vec!["example.com".to_owned()],
         admission,
     };
-    let sign_in = SignIn { set_up_token: None, vouching: Some(vouching) };
+    let sign_in = SignIn { set_up_token: None, vouching: Some(Box::new(vouching)) };
     let site = Site::with(Access::People(sign_in)).await;
     site.person("owner@example.com", Role::Owner).await;
     (site, scripted)
@@ -190,7 +190,7 @@ async fn a_provider_that_is_down_leaves_passwords_to_sign_in_with() {
     let provider = Provider::new(settings).unwrap();
     let vouching =
         Vouching { provider, label: "Example".to_owned(), domains: Vec::new(), admission: None };
-    let sign_in = SignIn { set_up_token: None, vouching: Some(vouching) };
+    let sign_in = SignIn { set_up_token: None, vouching: Some(Box::new(vouching)) };
     let site = Site::with(Access::People(sign_in)).await;
     site.person("ada@example.com", Role::Member).await;
     let answer = site.browser().get("/sign-in/provider").await;
