@@ -29,6 +29,8 @@ pub mod observation;
 pub mod score;
 /// Runs that belong together.
 pub mod session;
+/// How sure a number is, and how values lie.
+pub mod stats;
 /// A span as OpenTelemetry tells it, before anyone interprets it.
 pub mod span;
 /// A log record as OpenTelemetry tells it.

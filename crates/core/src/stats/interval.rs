@@ -1,0 +1,123 @@
+/// What 95 of 100 draws of a normal distribution stay within, in standard deviations.
+const Z_95: f64 = 1.959_963_984_540_054;
+
+/// Between what a number lies, with 95 % confidence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// The lower end.
+    pub lower: f64,
+    /// The upper end.
+    pub upper: f64,
+}
+
+/// A number of a sample, and between what that of everything lies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The sample's own number.
+    pub value: f64,
+    /// Between what the number of everything lies; `None` when the sample is too small to tell.
+    pub interval: Option<Interval>,
+    /// How many values the sample has.
+    pub n: u64,
+}
+
+/// Returns the share of successes with its Wilson interval, or `None` when nothing was tried.
+///
+/// It never leaves 0 to 1 and is honest at the edges: ten of ten is not "exactly all".
+///
+/// ```
+/// use ratchet_core::stats::interval::share;
+/// let all = share(10, 10).unwrap();
+/// assert!(all.value == 1.0 && all.interval.unwrap().lower < 0.73);
+/// ```
+pub fn share(successes: u64, tries: u64) -> Option<Estimate> {
+    if tries == 0 || successes > tries {
+        return None;
+    }
+    let (n, p) = (float(tries), float(successes) / float(tries));
+    let z2 = Z_95 * Z_95;
+    let middle = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
+    let half = Z_95 / (1.0 + z2 / n) * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt();
+    // At the edges the formula is exact but for the last bit.
+    let lower = if successes == 0 { 0.0 } else { (middle - half).max(0.0) };
+    let upper = if successes == tries { 1.0 } else { (middle + half).min(1.0) };
+    Some(Estimate { value: p, interval: Some(Interval { lower, upper }), n: tries })
+}
+
+/// Returns the mean with its normal interval, or `None` when there is no value.
+///
+/// A single value has no interval. Values must be finite.
+pub fn mean(values: &[f64]) -> Option<Estimate> {
+    if values.is_empty() {
+        return None;
+    }
+    let n = float(values.len() as u64);
+    let mean = values.iter().map(|value| value / n).sum::<f64>();
+    let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+    let interval = (values.len() > 1).then(|| {
+        let half = Z_95 * (squares / (n - 1.0) / n).sqrt();
+        Interval { lower: mean - half, upper: mean + half }
+    });
+    Some(Estimate { value: mean, interval, n: values.len() as u64 })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of samples, far below 2^52")]
+fn float(count: u64) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(successes: u64, tries: u64, lower: f64, upper: f64) {
+        let interval = share(successes, tries).unwrap().interval.unwrap();
+        let is_near = |a: f64, b: f64| (a - b).abs() < 1e-12;
+        assert!(is_near(interval.lower, lower) && is_near(interval.upper, upper), "{interval:?}");
+    }
+
+    /// Reference values of SciPy's `binomtest(…).proportion_ci(method="wilson")`.
+    #[test]
+    fn shares_have_wilson_intervals() {
+        check(0, 10, 0.0, 0.277_532_799_862_889_26);
+        check(10, 10, 0.722_467_200_137_110_6, 1.0);
+        check(1, 1, 0.206_549_314_377_237_4, 1.0);
+        check(0, 1, 0.0, 0.793_450_685_622_762_7);
+        check(27, 30, 0.743_789_174_208_159_2, 0.965_400_111_252_665_9);
+        check(188, 250, 0.694_924_383_569_170_2, 0.801_448_433_485_125_6);
+        check(855, 1000, 0.831_817_937_703_774_8, 0.875_465_063_771_481);
+    }
+
+    #[test]
+    fn means_have_normal_intervals() {
+        let estimate = mean(&[0.9, 0.7, 0.4, 0.8]).unwrap();
+        let interval = estimate.interval.unwrap();
+        // The mean is 0.7, the variance (n - 1) 0.14 / 3, the error its root by two.
+        assert!((estimate.value - 0.7).abs() < 1e-12);
+        assert!((interval.upper - 0.911_700_306_033_706).abs() < 1e-12, "{interval:?}");
+        assert!((interval.lower - 0.488_299_693_966_293_9).abs() < 1e-12, "{interval:?}");
+    }
+
+    #[test]
+    fn nothing_and_one_thing_say_little() {
+        assert_eq!(share(0, 0), None);
+        assert_eq!(share(2, 1), None);
+        assert_eq!(mean(&[]), None);
+        assert_eq!(mean(&[3.0]), Some(Estimate { value: 3.0, interval: None, n: 1 }));
+    }
+
+    proptest! {
+        #[test]
+        fn a_share_lies_in_its_interval(tries in 1_u64..100_000, part in 0.0..=1.0_f64) {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
+            let successes = (part * float(tries)) as u64;
+            let estimate = share(successes, tries).unwrap();
+            let Interval { lower, upper } = estimate.interval.unwrap();
+            prop_assert!((0.0..=estimate.value).contains(&lower));
+            prop_assert!((estimate.value..=1.0).contains(&upper));
+        }
+    }
+}
