@@ -16,6 +16,8 @@ pub struct Session {
     pub environment: Environment,
     /// How many traces it has.
     pub traces: u64,
+    /// How many of its steps failed.
+    pub errors: u64,
     /// All tokens.
     pub total_tokens: u64,
     /// The known costs together; `None` when no trace has one.

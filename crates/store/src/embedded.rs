@@ -22,6 +22,7 @@ mod mention;
 mod migrations;
 mod observation_row;
 mod payload;
+mod people;
 mod pool;
 mod prepare;
 mod read;
@@ -33,6 +34,7 @@ mod stamps;
 mod stray;
 mod trace_row;
 mod units;
+mod user_row;
 mod writer;
 
 use std::path::{Path, PathBuf};

@@ -18,6 +18,10 @@ pub mod aggregate;
 pub mod metrics;
 /// Questions about experiments.
 pub mod experiment;
+/// Questions about the users that agents served.
+pub mod user;
+/// Questions about scores by name.
+pub mod judgement;
 /// Traces, observations, sessions and scores.
 pub mod telemetry;
 /// Projects, keys and people.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ratchet_core::id::{ObservationId, ScoreId, SessionId, TraceId};
 use ratchet_core::time::Timestamp;
+use ratchet_core::trace::Trace;
 
 use crate::project::ProjectId;
 
@@ -389,6 +390,15 @@ pub struct SessionQuery {
     pub environments: Vec<String>,
     /// Which slice.
     pub paging: Paging,
+}
+
+/// How a session begins and ends.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SessionEnds {
+    /// The trace that began first, with its content.
+    pub first: Option<Trace>,
+    /// The trace that began last.
+    pub last: Option<Trace>,
 }
 
 /// A question for scores, newest first.

@@ -13,12 +13,14 @@ use crate::experiment::{
     Experiment, ExperimentItemQuery, ExperimentQuery, ExperimentSummary, KeptExperimentItem,
     RunQuery,
 };
+use crate::judgement::{PairQuery, Pairs, Sample, SampleQuery};
 use crate::metrics::{MetricsAnswer, MetricsQuery};
 use crate::project::ProjectId;
 use crate::query::{
     Attached, Matching, ObservationColumn, ObservationQuery, Page, ScoreColumn, ScoreQuery,
-    SessionQuery, TallyQuery, TextHits, TextQuery, TraceColumn, TraceQuery,
+    SessionEnds, SessionQuery, TallyQuery, TextHits, TextQuery, TraceColumn, TraceQuery,
 };
+use crate::user::{UserDay, UserQuery, UserScope, Users};
 
 /// What one request records: all of it or nothing.
 #[derive(Clone, Debug)]
@@ -146,6 +148,60 @@ impl Telemetry {
     pub async fn session(&self, project: ProjectId, id: SessionId) -> StoreResult<Option<Session>> {
         match self {
             Self::Embedded(engine) => engine.session(project, id).await,
+        }
+    }
+
+    /// Returns how each of some sessions begins and ends, in their order.
+    ///
+    /// # Errors
+    /// Fails only when the database does; a session that is not there has no ends.
+    pub async fn session_ends(
+        &self,
+        project: ProjectId,
+        ids: Vec<SessionId>,
+    ) -> StoreResult<Vec<SessionEnds>> {
+        match self {
+            Self::Embedded(engine) => engine.session_ends(project, ids).await,
+        }
+    }
+
+    /// Returns the users that match, with sums over their traces, the greatest first.
+    ///
+    /// # Errors
+    /// Fails when too many are asked for.
+    pub async fn users(&self, query: UserQuery) -> StoreResult<Users> {
+        match self {
+            Self::Embedded(engine) => engine.users(query).await,
+        }
+    }
+
+    /// Returns one user's sums by day, oldest first; days without a trace are left out.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn user_days(&self, scope: UserScope, user: String) -> StoreResult<Vec<UserDay>> {
+        match self {
+            Self::Embedded(engine) => engine.user_days(scope, user).await,
+        }
+    }
+
+    /// Returns the newest scores of each name, by name. Names without a score are left out.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn score_samples(&self, query: SampleQuery) -> StoreResult<Vec<Sample>> {
+        match self {
+            Self::Embedded(engine) => engine.score_samples(query).await,
+        }
+    }
+
+    /// Returns what two kinds of scores say about the same traces.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn score_pairs(&self, query: PairQuery) -> StoreResult<Pairs> {
+        match self {
+            Self::Embedded(engine) => engine.score_pairs(query).await,
         }
     }
 

@@ -45,6 +45,16 @@ fn scores() {
 }
 
 #[test]
+fn users() {
+    behaviour::check(embedded, behaviour::users::ALL);
+}
+
+#[test]
+fn judgements() {
+    behaviour::check(embedded, behaviour::judgements::ALL);
+}
+
+#[test]
 fn search() {
     behaviour::check(embedded, behaviour::search::ALL);
 }

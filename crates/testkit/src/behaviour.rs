@@ -11,8 +11,12 @@ pub mod summaries;
 pub mod paging;
 /// Every column, every test.
 pub mod filters;
+/// The users that agents served.
+pub mod users;
 /// Scores, found and deleted.
 pub mod scores;
+/// Scores by name, and side by side.
+pub mod judgements;
 /// Experiments and their items.
 pub mod experiments;
 /// Looking for a text.

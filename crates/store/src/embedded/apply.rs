@@ -26,6 +26,7 @@ use super::rollup::{RollupDelta, Terms, Words};
 use super::score_row::ScoreRow;
 use super::session_row::SessionChange;
 use super::trace_row::TraceRow;
+use super::user_row::UserChange;
 use crate::project::ProjectId;
 
 /// What the writer remembers between transactions. All of it can be read again.
@@ -280,7 +281,7 @@ impl<'a> Applier<'a> {
         Ok(Some((payload::number(row.no, block), 0)))
     }
 
-    /// Writes the trace's row and lets its session follow.
+    /// Writes the trace's row and lets its session and its user follow.
     pub(super) fn close_trace(&mut self, open: OpenTrace) -> rusqlite::Result<()> {
         let OpenTrace { project, mut row, before, now, bounds_are_sure } = open;
         if !bounds_are_sure {
@@ -295,7 +296,8 @@ impl<'a> Applier<'a> {
         }
         row.updated_at = row.updated_at.max(now);
         row.write(self.db, project, before.is_none())?;
-        SessionChange { before: before.as_ref(), after: Some(&row) }.apply(self.db, project)
+        SessionChange { before: before.as_ref(), after: Some(&row) }.apply(self.db, project)?;
+        UserChange { before: before.as_ref(), after: Some(&row) }.apply(self.db, project)
     }
 
     fn find_bounds(&self, row: &mut TraceRow) -> rusqlite::Result<()> {
@@ -356,7 +358,8 @@ impl<'a> Applier<'a> {
         db.prepare_cached("DELETE FROM stray WHERE project = ? AND id = ?")?.execute(key)?;
         db.prepare_cached("DELETE FROM trace WHERE no = ?")?.execute([row.no])?;
         self.tally.entry(project).or_default().0 -= 1;
-        SessionChange { before: Some(&row), after: None }.apply(db, project)
+        SessionChange { before: Some(&row), after: None }.apply(db, project)?;
+        UserChange { before: Some(&row), after: None }.apply(db, project)
     }
 }
 

@@ -7,6 +7,7 @@ pub(super) const TELEMETRY_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/telemetry/0003_metrics.sql"),
     include_str!("migrations/telemetry/0004_experiments.sql"),
     include_str!("migrations/telemetry/0005_pricing_tiers.sql"),
+    include_str!("migrations/telemetry/0006_people.sql"),
 ];
 
 /// How catalogs became what they are, oldest first.

@@ -3,7 +3,9 @@
 pub(super) mod traces;
 pub(super) mod observations;
 pub(super) mod sessions;
+pub(super) mod users;
 pub(super) mod scores;
+pub(super) mod judgements;
 pub(super) mod attached;
 pub(super) mod experiments;
 pub(super) mod search;

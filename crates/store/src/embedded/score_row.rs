@@ -178,13 +178,20 @@ fn target(row: &Row<'_>) -> rusqlite::Result<Option<ScoreTarget>> {
 }
 
 fn value(row: &Row<'_>) -> rusqlite::Result<Option<ScoreValue>> {
-    let number: Option<f64> = row.get(8)?;
-    let text: Option<String> = row.get(9)?;
-    Ok(match row.get_ref(7)?.as_str()? {
+    Ok(value_of(row.get_ref(7)?.as_str()?, row.get(8)?, row.get(9)?))
+}
+
+/// The value in the columns `data_type`, `number` and `text`.
+pub(super) fn value_of(
+    data_type: &str,
+    number: Option<f64>,
+    text: Option<String>,
+) -> Option<ScoreValue> {
+    match data_type {
         "NUMERIC" => number.map(ScoreValue::Numeric),
         "BOOLEAN" => number.map(|number| ScoreValue::Boolean(number != 0.0)),
         "CATEGORICAL" => text.map(|label| ScoreValue::Categorical { label, number }),
         "TEXT" => text.map(ScoreValue::Text),
         _ => text.map(ScoreValue::Correction),
-    })
+    }
 }

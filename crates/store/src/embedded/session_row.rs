@@ -12,7 +12,7 @@ use super::trace_row::TraceRow;
 
 /// The columns of a session in the order that [`read`] takes them.
 pub(super) const COLUMNS: &str = "s.id, s.created_at, s.last_at, s.environment, s.traces, \
-    s.total_tokens, s.cost, s.costs_known";
+    s.total_tokens, s.cost, s.costs_known, s.errors";
 
 /// Reads a row selected by [`COLUMNS`].
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
@@ -24,6 +24,7 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
         last_at: row.get::<_, Column<_>>(2)?.0,
         environment: row.get::<_, Column<_>>(3)?.0,
         traces: row.get(4).map(to_u64)?,
+        errors: row.get(8).map(to_u64)?,
         total_tokens: row.get(5).map(to_u64)?,
         cost: (known > 0).then_some(cost),
     })
@@ -78,14 +79,15 @@ impl SessionChange<'_> {
             self.after.map_or(0, sum) - counted
         };
         let sql = "INSERT INTO session (project, id, created_at, last_at, environment, traces, \
-                   total_tokens, cost, costs_known) VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, ?8) \
+                   total_tokens, cost, costs_known, errors) \
+                   VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
                    ON CONFLICT (project, id) DO UPDATE SET \
                    environment = CASE WHEN ?3 < created_at THEN ?4 \
                    WHEN ?3 = created_at AND coalesce(?4, 'default') < \
                    coalesce(environment, 'default') THEN ?4 ELSE environment END, \
                    created_at = min(created_at, ?3), last_at = max(last_at, ?3), \
                    traces = traces + ?5, total_tokens = total_tokens + ?6, cost = cost + ?7, \
-                   costs_known = costs_known + ?8";
+                   costs_known = costs_known + ?8, errors = errors + ?9";
         db.prepare_cached(sql)?.execute(params![
             project,
             Column(part.session),
@@ -95,6 +97,7 @@ impl SessionChange<'_> {
             difference(|row| to_i64(row.sums.total_tokens)),
             difference(|row| row.sums.cost.pico()),
             difference(|row| to_i64(row.sums.costs_known)),
+            difference(|row| to_i64(row.sums.levels.error)),
         ])?;
         Ok(())
     }
@@ -111,10 +114,11 @@ fn sum_up(db: &Connection, project: i64, session: &SessionId) -> rusqlite::Resul
     let key = params![project, Column(session)];
     db.prepare_cached("DELETE FROM session WHERE project = ? AND id = ?")?.execute(key)?;
     let sql = "INSERT INTO session (project, id, created_at, last_at, environment, traces, \
-               total_tokens, cost, costs_known) SELECT ?1, ?2, min(timestamp), max(timestamp), \
+               total_tokens, cost, costs_known, errors) \
+               SELECT ?1, ?2, min(timestamp), max(timestamp), \
                (SELECT environment FROM trace WHERE project = ?1 AND session = ?2 \
                 ORDER BY timestamp, coalesce(environment, 'default') LIMIT 1), \
-               count(*), sum(total_tokens), sum(cost), sum(costs_known) \
+               count(*), sum(total_tokens), sum(cost), sum(costs_known), sum(errors) \
                FROM trace WHERE project = ?1 AND session = ?2 HAVING count(*) > 0";
     Ok(db.prepare_cached(sql)?.execute(key)? > 0)
 }

@@ -14,7 +14,7 @@ use ratchet_store::aggregate::{Dimension, Step};
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Telemetry;
 
-use super::{Fresh, aggregates, metrics, runtime};
+use super::{Fresh, aggregates, metrics, runtime, users};
 use crate::ask;
 use crate::build::{ObservationBuilder, Patch, TraceBuilder, at, batch, observation, project};
 use crate::build::{json, score, text, trace};
@@ -109,6 +109,7 @@ async fn tell(store: &Telemetry, shop: &ProjectId, story: &[Happening]) {
     }
     aggregates::check(store, &model, ask::all_sums(shop, &[Dimension::User], Step::Day)).await;
     metrics::check_some(store, &model, shop).await;
+    users::check(store, &model, shop).await;
 }
 
 fn happening() -> impl Strategy<Value = Happening> {

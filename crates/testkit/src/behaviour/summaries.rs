@@ -1,12 +1,14 @@
-use ratchet_core::id::TraceId;
+use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::money::Money;
 use ratchet_core::observation::Level;
-use ratchet_store::query::Attached;
+use ratchet_store::query::{Attached, SessionEnds};
 use ratchet_store::telemetry::Telemetry;
 
 use super::Behaviour;
 use crate::ask;
-use crate::build::{at, batch, event, generation, observation, project, score, span, tool, trace};
+use crate::build::{
+    at, batch, event, generation, observation, project, score, span, text, tool, trace,
+};
 
 /// Every behaviour of this module.
 pub const ALL: &[Behaviour] = &[
@@ -14,6 +16,7 @@ pub const ALL: &[Behaviour] = &[
     ("an update replaces what it was counted as", |s| Box::pin(updates_are_not_added(s))),
     ("an unknown cost is unknown, not zero", |s| Box::pin(unknown_cost(s))),
     ("a session sums its traces", |s| Box::pin(a_session_sums_up(s))),
+    ("sessions know how they begin and end", |s| Box::pin(ends_of_sessions(s))),
     ("a trace moves from session to session", |s| Box::pin(a_trace_moves(s))),
     ("a session without traces is gone", |s| Box::pin(an_empty_session_is_gone(s))),
     ("late observations reach the session's sums", |s| Box::pin(late_steps_reach_the_session(s))),
@@ -97,6 +100,26 @@ async fn a_session_sums_up(store: Telemetry) {
     assert_eq!(listed[0].id.to_string(), "other", "newest first");
     assert_eq!(listed[1], session);
     assert_eq!(ask::session(&store, &shop, "nobody's").await, None);
+}
+
+async fn ends_of_sessions(store: Telemetry) {
+    let (shop, other) = (project("shop"), project("other"));
+    let told = batch(&shop)
+        .with(trace("t1").in_session("s").beginning(500).for_user("ann"))
+        .with(trace("t2").in_session("s").beginning(100).input(text("hello")))
+        .with(span("bad").of("t1").lasting(500, 900).level(Level::Error));
+    store.record(told.build()).await.unwrap();
+    assert_eq!(ask::session(&store, &shop, "s").await.unwrap().errors, 1);
+    let ids = ["s", "nobody's"].map(|id| SessionId::parse(id).unwrap()).to_vec();
+    let ends = store.session_ends(shop, ids.clone()).await.unwrap();
+    let first = ends[0].first.clone().unwrap();
+    assert_eq!((first.id.to_string().as_str(), first.timestamp), ("t2", at(100)));
+    assert_eq!(first.content.unwrap().input, Some(text("hello")));
+    let last = ends[0].last.clone().unwrap();
+    assert_eq!((last.user.as_deref(), last.summary.end), (Some("ann"), Some(at(900))));
+    assert_eq!(ends[1], SessionEnds::default());
+    let theirs = store.session_ends(other, ids).await.unwrap();
+    assert_eq!(theirs, vec![SessionEnds::default(); 2]);
 }
 
 async fn a_trace_moves(store: Telemetry) {

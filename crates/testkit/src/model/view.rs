@@ -101,6 +101,7 @@ pub(super) fn session(id: SessionId, traces: &[Trace]) -> Session {
         last_at: times().max().unwrap_or(Timestamp::from_nanos(0)),
         environment: first.unwrap().environment.clone(),
         traces: traces.len() as u64,
+        errors: traces.iter().map(|trace| trace.summary.levels.error).sum(),
         total_tokens: traces.iter().map(|trace| trace.summary.total_tokens).sum(),
         cost: (!costs.is_empty()).then(|| costs.into_iter().sum()),
     }

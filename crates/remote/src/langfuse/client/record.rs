@@ -124,6 +124,7 @@ impl SessionSum {
         }
         session.last_at = session.last_at.max(trace.timestamp);
         session.traces += 1;
+        session.errors = session.errors.saturating_add(trace.summary.levels.error);
         session.total_tokens = session.total_tokens.saturating_add(trace.summary.total_tokens);
         let costs = session.cost.into_iter().chain(trace.summary.cost);
         session.cost = costs.reduce(|sum, cost| sum + cost);

@@ -85,6 +85,7 @@ pub(super) fn unsummed(id: SessionId) -> Session {
         last_at: Timestamp::default(),
         environment: Environment::default(),
         traces: 0,
+        errors: 0,
         total_tokens: 0,
         cost: None,
     }

@@ -184,6 +184,7 @@ fn a_session_with_a_trace() {
         last_at: at(9),
         environment: Environment::normalise("beta"),
         traces: 1,
+        errors: 0,
         total_tokens: 0,
         cost: None,
     };

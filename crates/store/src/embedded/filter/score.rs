@@ -67,3 +67,9 @@ pub(in crate::embedded) fn is_narrow(condition: &Condition<ScoreColumn>) -> bool
     let is_reference = matches!(condition.column, Id | Trace | Session | DatasetRun);
     is_reference && matches!(condition.test, Test::Text(TextTest::Equals, _) | Test::AnyOf(_))
 }
+
+/// Whether a condition leaves the scores of one name, which have an index of their own too.
+pub(in crate::embedded) fn is_one_name(condition: &Condition<ScoreColumn>) -> bool {
+    condition.column == ScoreColumn::Name
+        && matches!(condition.test, Test::Text(TextTest::Equals, _))
+}

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 
 use super::{List, Listed, nothing};
 use crate::embedded::content;
-use crate::embedded::filter::score::is_narrow;
+use crate::embedded::filter::score::{is_narrow, is_one_name};
 use crate::embedded::filter::{Where, id_value, score};
 use crate::embedded::load::{load_score, project_number};
 use crate::embedded::score_row::{self, ScoreRow};
@@ -23,9 +23,13 @@ pub(in crate::embedded) fn list(db: &Connection, query: &ScoreQuery) -> StoreRes
     on(&mut filter, &query.on);
     filter.scores(&query.conditions)?;
     let columns: Vec<_> = query.conditions.iter().map(|condition| condition.column).collect();
-    let from = score::from(&columns);
+    let mut from = score::from(&columns).to_owned();
     // The plus keeps SQLite from walking all scores in order of time to find the few of one record.
     let is_few = query.on != ScoresOn::Anything || query.conditions.iter().any(is_narrow);
+    if !is_few && query.conditions.iter().any(is_one_name) {
+        from = from.replacen("score s", "score s INDEXED BY score_by_name", 1);
+        filter.and("s.no > 0", []);
+    }
     let order: &[_] = if is_few { &["+s.timestamp", "+s.no"] } else { &["s.timestamp", "s.no"] };
     let tests = filter.content.clone();
     let list = List {

@@ -1,0 +1,42 @@
+use ratchet_core::id::SessionId;
+
+use super::{Engine, read};
+use crate::judgement::{PairQuery, Pairs, Sample, SampleQuery};
+use crate::project::ProjectId;
+use crate::query::SessionEnds;
+use crate::user::{UserDay, UserQuery, UserScope, Users};
+use crate::{StoreError, StoreResult};
+
+impl Engine {
+    pub(crate) async fn session_ends(
+        &self,
+        project: ProjectId,
+        ids: Vec<SessionId>,
+    ) -> StoreResult<Vec<SessionEnds>> {
+        let query = move |db: &_| read::sessions::ends(db, &project, &ids);
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+    }
+
+    pub(crate) async fn users(&self, query: UserQuery) -> StoreResult<Users> {
+        self.shared.readers.read(move |db| read::users::list(db, &query)).await
+    }
+
+    pub(crate) async fn user_days(
+        &self,
+        scope: UserScope,
+        user: String,
+    ) -> StoreResult<Vec<UserDay>> {
+        let query = move |db: &_| read::users::days(db, &scope, &user);
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+    }
+
+    pub(crate) async fn score_samples(&self, query: SampleQuery) -> StoreResult<Vec<Sample>> {
+        let read = move |db: &_| read::judgements::samples(db, &query);
+        self.shared.readers.read(move |db| read(db).map_err(StoreError::Database)).await
+    }
+
+    pub(crate) async fn score_pairs(&self, query: PairQuery) -> StoreResult<Pairs> {
+        let read = move |db: &_| read::judgements::pairs(db, &query);
+        self.shared.readers.read(move |db| read(db).map_err(StoreError::Database)).await
+    }
+}

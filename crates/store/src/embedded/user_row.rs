@@ -1,0 +1,151 @@
+//! A user's day: sums over the traces that began then, kept up to date as traces change.
+
+use ratchet_core::environment::{DEFAULT_ENVIRONMENT, Environment};
+use ratchet_core::time::Timestamp;
+use rusqlite::{Connection, params};
+
+use super::column::{Column, to_i64};
+use super::facts::text;
+use super::trace_row::TraceRow;
+
+/// Nanoseconds in a day.
+pub(super) const DAY: i64 = 86_400_000_000_000;
+
+/// A trace before and after a write; the days of whatever users it was or is for must follow.
+pub(super) struct UserChange<'a> {
+    pub(super) before: Option<&'a TraceRow>,
+    pub(super) after: Option<&'a TraceRow>,
+}
+
+/// Which row a trace counts in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Part<'a> {
+    user: &'a str,
+    day: i64,
+    environment: &'a str,
+}
+
+/// What a trace adds to its row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sums {
+    traces: i64,
+    errors: i64,
+    total_tokens: i64,
+    cost: i64,
+    costs_known: i64,
+}
+
+impl Sums {
+    fn of(row: &TraceRow) -> Self {
+        Self {
+            traces: 1,
+            errors: to_i64(row.sums.levels.error),
+            total_tokens: to_i64(row.sums.total_tokens),
+            cost: row.sums.cost.pico(),
+            costs_known: to_i64(row.sums.costs_known),
+        }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self {
+            traces: self.traces - other.traces,
+            errors: self.errors - other.errors,
+            total_tokens: self.total_tokens - other.total_tokens,
+            cost: self.cost - other.cost,
+            costs_known: self.costs_known - other.costs_known,
+        }
+    }
+}
+
+impl UserChange<'_> {
+    /// Brings the days up to date. The trace's row must have been written or deleted.
+    pub(super) fn apply(&self, db: &Connection, project: i64) -> rusqlite::Result<()> {
+        let was = self.before.and_then(|row| Some((part_of(row)?, row)));
+        let is = self.after.and_then(|row| Some((part_of(row)?, row)));
+        if let (Some((part, before)), Some((same, after))) = (was, is)
+            && part == same
+        {
+            let change = Sums::of(after).minus(Sums::of(before));
+            let (from, to) = (before.timestamp(), after.timestamp());
+            if change != Sums::default() || from != to {
+                part.add(db, project, change, to)?;
+            }
+            return if to < from { part.look_again(db, project) } else { Ok(()) };
+        }
+        if let Some((part, row)) = was {
+            part.add(db, project, Sums::default().minus(Sums::of(row)), row.timestamp())?;
+            part.look_again(db, project)?;
+        }
+        if let Some((part, row)) = is {
+            part.add(db, project, Sums::of(row), row.timestamp())?;
+        }
+        Ok(())
+    }
+}
+
+impl Part<'_> {
+    fn add(
+        self,
+        db: &Connection,
+        project: i64,
+        sums: Sums,
+        seen_at: Timestamp,
+    ) -> rusqlite::Result<()> {
+        let sql = "INSERT INTO user_day (project, day, user, environment, traces, errors, \
+                   total_tokens, cost, costs_known, last_at) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
+                   ON CONFLICT (project, day, user, environment) DO UPDATE SET \
+                   traces = traces + ?5, errors = errors + ?6, \
+                   total_tokens = total_tokens + ?7, cost = cost + ?8, \
+                   costs_known = costs_known + ?9, last_at = max(last_at, ?10)";
+        db.prepare_cached(sql)?.execute(params![
+            project,
+            self.day,
+            self.user,
+            self.environment,
+            sums.traces,
+            sums.errors,
+            sums.total_tokens,
+            sums.cost,
+            sums.costs_known,
+            Column(seen_at),
+        ])?;
+        Ok(())
+    }
+
+    /// Finds out anew when the user was last seen that day, for the trace that said so has gone or
+    /// begins earlier now. A day without traces goes.
+    fn look_again(self, db: &Connection, project: i64) -> rusqlite::Result<()> {
+        let (from, to) = (self.day.saturating_mul(DAY), (self.day + 1).saturating_mul(DAY));
+        let row = params![project, self.day, self.user, self.environment];
+        let empty = "DELETE FROM user_day WHERE project = ? AND day = ? AND user = ? \
+                     AND environment = ? AND traces = 0";
+        if db.prepare_cached(empty)?.execute(row)? > 0 {
+            return Ok(());
+        }
+        let sql = "UPDATE user_day SET last_at = coalesce((SELECT timestamp FROM trace \
+                   WHERE project = ?1 AND user = ?3 AND timestamp >= ?5 AND timestamp < ?6 \
+                   AND coalesce(environment, ?7) = ?4 ORDER BY timestamp DESC LIMIT 1), last_at) \
+                   WHERE project = ?1 AND day = ?2 AND user = ?3 AND environment = ?4";
+        db.prepare_cached(sql)?.execute(params![
+            project,
+            self.day,
+            self.user,
+            self.environment,
+            from,
+            to,
+            DEFAULT_ENVIRONMENT,
+        ])?;
+        Ok(())
+    }
+}
+
+fn part_of(row: &TraceRow) -> Option<Part<'_>> {
+    let user = text(&row.patch.user).filter(|user| !user.is_empty())?;
+    let environment = row.patch.environment.value();
+    Some(Part {
+        user,
+        day: row.timestamp().nanos().div_euclid(DAY),
+        environment: environment.map_or(DEFAULT_ENVIRONMENT, Environment::as_str),
+    })
+}
