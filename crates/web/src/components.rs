@@ -12,6 +12,14 @@ pub mod stat;
 pub mod table;
 /// Drawings of numbers.
 pub mod chart;
+/// How values lie.
+pub mod bars;
+/// Two numbers, one against the other.
+pub mod scatter;
+/// Two judges, label by label.
+pub mod matrix;
+/// Who worked when.
+pub mod lanes;
 /// Texts to copy.
 pub mod copy;
 /// What will be here once there is something.

@@ -21,6 +21,12 @@ pub mod place;
 pub mod frame;
 /// Hourly sums of what is in scope.
 pub mod sums;
+/// Time cut into steps.
+mod course;
+/// Scores of one name, and what they say together.
+mod judged;
+/// What was asked and what was answered.
+mod said;
 /// What went wrong, as a page.
 pub mod refusal;
 /// Recorded conversations, in whatever form.

@@ -8,6 +8,20 @@ mod dashboards;
 mod lists;
 /// Whatever has an id.
 mod find;
+/// Traces that belong together.
+mod sessions;
+/// One session.
+mod session;
+/// Whom agents served.
+mod users;
+/// One user.
+mod user;
+/// Every name of scores.
+mod scores;
+/// One name of scores.
+mod score;
+/// Two scores side by side.
+mod score_compare;
 /// Every component, alive.
 mod gallery;
 /// One trace.
@@ -55,6 +69,13 @@ pub fn pages(web: Web) -> Router {
         .merge(lists::routes())
         .merge(find::routes())
         .merge(sign_in::routes())
+        .merge(sessions::routes())
+        .merge(session::routes())
+        .merge(users::routes())
+        .merge(user::routes())
+        .merge(scores::routes())
+        .merge(score::routes())
+        .merge(score_compare::routes())
         .fallback(not_found)
         .with_state(web.clone())
         .merge(docs::pages())

@@ -79,7 +79,7 @@ mod tests {
         assert!(is_near(interval.lower, lower) && is_near(interval.upper, upper), "{interval:?}");
     }
 
-    /// Reference values of SciPy's `binomtest(…).proportion_ci(method="wilson")`.
+    /// Reference values of `scipy.stats.binomtest(…).proportion_ci(method="wilson")`.
     #[test]
     fn shares_have_wilson_intervals() {
         check(0, 10, 0.0, 0.277_532_799_862_889_26);

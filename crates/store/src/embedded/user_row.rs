@@ -149,3 +149,52 @@ fn part_of(row: &TraceRow) -> Option<Part<'_>> {
         environment: environment.map_or(DEFAULT_ENVIRONMENT, Environment::as_str),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Row;
+
+    use super::super::TELEMETRY_MIGRATIONS;
+    use super::super::connection::{Purpose, migrate, open};
+
+    /// The place of the step that adds users' days and sessions' errors.
+    const FOR_PEOPLE: usize = 4;
+
+    #[test]
+    fn an_older_folder_learns_of_its_users_and_its_sessions_errors() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("telemetry.db");
+        let mut db = open(&file, Purpose::Write).unwrap();
+        migrate(&mut db, &file, &TELEMETRY_MIGRATIONS[..FOR_PEOPLE]).unwrap();
+        let trace = |no: i64, at: i64, who: &str, place: &str, errors: i64| {
+            format!(
+                "INSERT INTO trace (no, project, id, timestamp, user, session, environment, \
+                 debugs, defaults, warnings, errors, input_tokens, output_tokens, total_tokens, \
+                 cost, costs_known, stamps, blocks, created_at, updated_at) VALUES ({no}, 1, \
+                 't{no}', {at}, {who}, 's', {place}, 0, 0, 0, {errors}, 0, 0, 10, 5, 1, x'', 0, \
+                 0, 0);"
+            )
+        };
+        let session = "INSERT INTO session (project, id, created_at, last_at, traces, \
+                       total_tokens, cost, costs_known) VALUES (1, 's', 0, 0, 4, 0, 0, 0);";
+        let story = [
+            session.to_owned(),
+            trace(1, -1, "'ann'", "NULL", 0),
+            trace(2, 0, "'ann'", "'default'", 2),
+            trace(3, 86_399_999_999_999, "'ann'", "NULL", 1),
+            trace(4, 7, "''", "'prod'", 0),
+            trace(5, 7, "NULL", "'prod'", 0),
+        ];
+        db.execute_batch(&story.concat()).unwrap();
+        migrate(&mut db, &file, &TELEMETRY_MIGRATIONS[..=FOR_PEOPLE]).unwrap();
+        let sql = "SELECT day, traces, errors, total_tokens, last_at FROM user_day ORDER BY day";
+        let mut statement = db.prepare(sql).unwrap();
+        let read =
+            |row: &Row<'_>| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?]);
+        let days: Vec<[i64; 5]> =
+            statement.query_map([], read).unwrap().map(Result::unwrap).collect();
+        assert_eq!(days, [[-1, 1, 0, 10, -1], [0, 2, 3, 20, 86_399_999_999_999]]);
+        let errors: i64 = db.query_row("SELECT errors FROM session", [], |row| row.get(0)).unwrap();
+        assert_eq!(errors, 3);
+    }
+}

@@ -49,6 +49,11 @@ impl<'a> Pen<'a> {
         Self { at, left: MAX_ALL, pictures_drawn: 0 }
     }
 
+    /// A pen for the end of a payload, with so many bytes to draw and so many pictures before.
+    pub(crate) fn for_end(at: &'a Whereabouts, room: usize, pictures_before: usize) -> Self {
+        Self { at, left: room, pictures_drawn: pictures_before }
+    }
+
     /// Draws a conversation.
     pub(crate) fn conversation(&mut self, messages: &[ChatMessage]) -> Markup {
         let mut drawn = Vec::new();

@@ -7,15 +7,21 @@ use axum::Router;
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::observation::{Level, ObservationKind};
+use ratchet_core::stats::distribution;
 use ratchet_core::time::Timestamp;
 
 use crate::components::badge::{self, Decider};
+use crate::components::bars::{self, Histogram};
 use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::icon::{Icon, icon};
+use crate::components::lanes::{self, Run};
+use crate::components::matrix::{self, Matrix};
+use crate::components::scatter::{self, Scatter};
 use crate::components::stat::{self, Stat, Value};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, dialog, diff, empty, figure, json, toast};
 use crate::frame;
+use crate::place::Link;
 use crate::web::Web;
 
 pub(super) fn routes() -> Router<Web> {
@@ -34,6 +40,9 @@ async fn show() -> Markup {
             (part("Buttons", buttons()))
             (part("Numbers", stats()))
             (part("Charts", charts()))
+            (part("How values lie", distributions()))
+            (part("Two scores", comparisons()))
+            (part("Agents at work", at_work()))
             (part("Table", rows()))
             (part("JSON", json::json(SAMPLE)))
             (part("Difference", diff::diff("Answer briefly.\nCite the policy.", "Answer kindly.\nCite the policy.")))
@@ -133,6 +142,51 @@ fn charts() -> Markup {
     let lines = OverTime { title, steps, series, form: Form::Lines, read };
     let bars = OverTime { form: Form::Bars, title: "Cost".into(), ..lines.clone() };
     html! { div.charts { (chart::over_time(&lines)) (chart::over_time(&bars)) } }
+}
+
+fn distributions() -> Markup {
+    let marks = [0.2, 0.41, 0.44, 0.48, 0.52, 0.55, 0.58, 0.61, 0.62, 0.66, 0.71, 0.74, 0.83, 0.95];
+    let bins = distribution::bins(&marks, 10);
+    let labels = [("solved", 41), ("handed over", 12), ("abandoned", 3)];
+    let mini: Vec<u64> = bins.iter().map(|bin| bin.count).collect();
+    html! {
+        div.charts {
+            (bars::histogram(&Histogram { title: "quality", bins: &bins, colour: "model" }))
+            (bars::labels("outcome", &labels, "human"))
+        }
+        p { (bars::mini(&mini, "model", "quality, from 0.2 to 1")) }
+    }
+}
+
+fn comparisons() -> Markup {
+    let points = [(0.2, 0.3), (0.4, 0.38), (0.5, 0.61), (0.61, 0.7), (0.8, 0.76), (0.9, 0.97)];
+    let pair = |left: &str, right: &str| (left.to_owned(), right.to_owned());
+    let pairs = [pair("yes", "yes"), pair("yes", "yes"), pair("no", "yes"), pair("no", "no")];
+    let (x, y) = ("quality by human", "quality by model");
+    html! {
+        div.charts {
+            (scatter::scatter(&Scatter { title: "Model against human", x, y, points: &points }))
+            (matrix::matrix(&Matrix { title: "Helpful", rows: "model", columns: "human", pairs: &pairs }))
+        }
+    }
+}
+
+fn at_work() -> Markup {
+    let run = |agent: &str, start, end, failed| Run {
+        agent: agent.to_owned(),
+        name: agent.to_owned(),
+        start: Timestamp::from_millis(start),
+        end: Timestamp::from_millis(end),
+        failed,
+        link: Link::new("#"),
+    };
+    let runs = [
+        run("concierge", 0, 9_000, false),
+        run("travel-desk", 2_000, 6_000, false),
+        run("concierge", 900_000, 904_000, false),
+        run("travel-desk", 901_000, 903_000, true),
+    ];
+    lanes::lanes("Who worked when", &runs)
 }
 
 fn rows() -> Markup {

@@ -21,3 +21,9 @@ mod account;
 mod forgery;
 /// Servers that vouch for people.
 mod provider;
+/// Sessions and their conversations.
+mod sessions;
+/// Users.
+mod users;
+/// Scores by name, and side by side.
+mod scores;

@@ -30,7 +30,7 @@ pub(in crate::embedded) fn samples(
     let share = (query.at_most / names.len().max(1) as u64).max(LEAST_SHARE);
     let mut samples = Vec::with_capacity(names.len());
     for name in names {
-        let sample = sample(db, of_name(project, &query.scope, &name), name, share)?;
+        let sample = sample(db, &of_name(project, &query.scope, &name), name, share)?;
         if sample.total > 0 {
             samples.push(sample);
         }
@@ -65,7 +65,7 @@ fn of_name(project: i64, scope: &JudgementScope, name: &str) -> Where {
     filter
 }
 
-fn sample(db: &Connection, filter: Where, name: String, most: u64) -> rusqlite::Result<Sample> {
+fn sample(db: &Connection, filter: &Where, name: String, most: u64) -> rusqlite::Result<Sample> {
     let (from, filter_sql) = ("FROM score s INDEXED BY score_by_name", filter.sql());
     let count =
         format!("SELECT count(*) FROM (SELECT 1 {from} {filter_sql} LIMIT {COUNTED_UP_TO})");

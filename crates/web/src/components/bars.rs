@@ -1,0 +1,201 @@
+//! How values lie: bars standing for ranges of a number, bars lying for labels.
+
+use maud::{Markup, html};
+use ratchet_core::stats::distribution::Bin;
+
+use super::figure;
+
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 180.0;
+const LEFT: f64 = 48.0;
+const RIGHT: f64 = 16.0;
+const TOP: f64 = 16.0;
+const BOTTOM: f64 = 22.0;
+/// Labels that get a bar of their own; the rest stand together in the last one.
+const MAX_LABELS: usize = 24;
+
+/// How a number lies.
+#[derive(Clone, Debug)]
+pub struct Histogram<'a> {
+    /// What is shown.
+    pub title: &'a str,
+    /// How many values lie where.
+    pub bins: &'a [Bin],
+    /// The class that colours it: who decided, or one of the hues.
+    pub colour: &'a str,
+}
+
+/// Draws how a number lies, with its numbers as a table.
+pub fn histogram(chart: &Histogram<'_>) -> Markup {
+    let most = chart.bins.iter().map(|bin| bin.count).max().unwrap_or_default();
+    let all: u64 = chart.bins.iter().map(|bin| bin.count).sum();
+    html! {
+        figure.chart {
+            figcaption { (chart.title) }
+            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(chart.title) {
+                line.grid x1=(LEFT) x2=(WIDTH - RIGHT) y1=(HEIGHT - BOTTOM) y2=(HEIGHT - BOTTOM) {}
+                text.axis.end x=(LEFT - 6.0) y=(TOP + 4.0) { (figure::count(most)) }
+                text.axis.end x=(LEFT - 6.0) y=(HEIGHT - BOTTOM + 4.0) { "0" }
+                g class=(chart.colour) {
+                    @for (index, bin) in chart.bins.iter().enumerate() {
+                        (standing(chart, index, bin, (most, all)))
+                    }
+                }
+                (edges(chart.bins))
+            }
+            (numbers(chart, all))
+        }
+    }
+}
+
+fn standing(chart: &Histogram<'_>, index: usize, bin: &Bin, (most, all): (u64, u64)) -> Markup {
+    let step = (WIDTH - LEFT - RIGHT) / float(chart.bins.len() as u64).max(1.0);
+    let full = HEIGHT - TOP - BOTTOM;
+    let height = full * float(bin.count) / float(most).max(1.0);
+    let x = LEFT + step * float(index as u64);
+    let name = range(bin);
+    html! {
+        @if bin.count > 0 {
+            rect x=(x + step * 0.06) width=(step * 0.88) y=(HEIGHT - BOTTOM - height) height=(height) {}
+        }
+        rect.reading x=(x) width=(step) y=(TOP) height=(full) {
+            title { (name) ": " (figure::grouped(bin.count)) " (" (share(bin.count, all)) ")" }
+        }
+    }
+}
+
+/// The edges that fit below the axis.
+fn edges(bins: &[Bin]) -> Markup {
+    let step = (WIDTH - LEFT - RIGHT) / float(bins.len() as u64).max(1.0);
+    let every = bins.len().div_ceil(8).max(1);
+    let first = bins.iter().map(|bin| bin.lower);
+    let all: Vec<f64> = first.chain(bins.last().map(|bin| bin.upper)).collect();
+    html! {
+        @for (index, edge) in all.iter().enumerate().step_by(every) {
+            text.axis.middle x=(LEFT + step * float(index as u64)) y=(HEIGHT - 5.0) {
+                (figure::number(*edge))
+            }
+        }
+    }
+}
+
+fn numbers(chart: &Histogram<'_>, all: u64) -> Markup {
+    html! {
+        details.numbers {
+            summary { "Numbers" }
+            div.table-wrap tabindex="0" role="region" aria-label={ (chart.title) ", numbers" } {
+                table {
+                    thead { tr {
+                        th scope="col" { "Value" }
+                        th.num scope="col" { "Scores" }
+                        th.num scope="col" { "Share" }
+                    } }
+                    tbody {
+                        @for bin in chart.bins {
+                            tr {
+                                th scope="row" { (range(bin)) }
+                                td.num { (figure::grouped(bin.count)) }
+                                td.num { (share(bin.count, all)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn range(bin: &Bin) -> String {
+    let (lower, upper) = (figure::number(bin.lower), figure::number(bin.upper));
+    if lower == upper { lower } else { format!("{lower} to {upper}") }
+}
+
+fn share(part: u64, all: u64) -> String {
+    if all == 0 { "–".to_owned() } else { figure::percent(float(part) / float(all)) }
+}
+
+/// A drawing of the same without axes, to stand in a row.
+pub fn mini(counts: &[u64], colour: &str, label: &str) -> Markup {
+    let most = float(counts.iter().copied().max().unwrap_or_default()).max(1.0);
+    let step = 96.0 / float(counts.len() as u64).max(1.0);
+    html! {
+        svg class={ "mini " (colour) } viewBox="0 0 96 24" role="img" aria-label=(label)
+            preserveAspectRatio="none" {
+            title { (label) }
+            @for (index, count) in counts.iter().enumerate() {
+                @let height = if *count == 0 { 0.0 } else { (22.0 * float(*count) / most).max(1.0) };
+                rect x=(step * float(index as u64)) width=(step * 0.86) y=(23.0 - height)
+                     height=(height) {}
+            }
+            line x1="0" x2="96" y1="23.5" y2="23.5" {}
+        }
+    }
+}
+
+/// How often each label comes: lying bars, which are their own table of numbers.
+pub fn labels(title: &str, counts: &[(&str, u64)], colour: &str) -> Markup {
+    let all: u64 = counts.iter().map(|(_, count)| count).sum();
+    let most = float(counts.iter().map(|(_, count)| *count).max().unwrap_or_default()).max(1.0);
+    let rest: u64 = counts.iter().skip(MAX_LABELS).map(|(_, count)| count).sum();
+    let line = |label: Markup, count: u64| {
+        html! {
+            tr {
+                th scope="row" { (label) }
+                td.bar-cell {
+                    svg class={ "lying " (colour) } viewBox="0 0 100 10" preserveAspectRatio="none"
+                        aria-hidden="true" {
+                        rect x="0" y="0" height="10" width=(100.0 * (float(count) / most).min(1.0)) {}
+                    }
+                }
+                td.num { (figure::grouped(count)) }
+                td.num { (share(count, all)) }
+            }
+        }
+    };
+    html! {
+        figure.chart {
+            figcaption { (title) }
+            table.lying-bars {
+                caption.sr { (title) }
+                thead.sr { tr {
+                    th scope="col" { "Label" } th scope="col" { "Drawn" }
+                    th scope="col" { "Count" } th scope="col" { "Share" }
+                } }
+                tbody {
+                    @for (label, count) in counts.iter().take(MAX_LABELS) {
+                        (line(html! { bdi { (ratchet_core::limit::elide(label, 120)) } }, *count))
+                    }
+                    @if rest > 0 {
+                        (line(html! { (counts.len() - MAX_LABELS) " more labels" }, rest))
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "positions in a drawing")]
+fn float(count: u64) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_text_and_the_many_stand_together() {
+        let names: Vec<String> = (0..30).map(|n| format!("<b>{n}")).collect();
+        let counts: Vec<(&str, u64)> = names.iter().map(|name| (name.as_str(), 2)).collect();
+        let shown = labels("How it lies", &counts, "code").into_string();
+        assert!(shown.contains("&lt;b&gt;0") && !shown.contains("<b>"), "{shown}");
+        assert!(shown.contains("6 more labels") && shown.contains("12"), "{shown}");
+    }
+
+    #[test]
+    fn nothing_can_be_drawn_too() {
+        let nothing = Histogram { title: "None", bins: &[], colour: "code" };
+        assert!(histogram(&nothing).into_string().contains("<svg"));
+        assert!(mini(&[], "code", "none").into_string().contains("<svg"));
+    }
+}

@@ -1,0 +1,264 @@
+//! One score: how its values lie, how they went over time, and the newest of them.
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::routing::get;
+use maud::{Markup, html};
+use ratchet_core::limit::elide;
+use ratchet_core::score::{DataType, Score, ScoreSource};
+use ratchet_core::time::Timestamp;
+use ratchet_store::judgement::{Judgement, Sample, SampleQuery};
+use ratchet_store::query::{
+    Condition, Page as Slice, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TextTest,
+};
+
+use super::scores;
+use crate::components::bars::{self, Histogram};
+use crate::components::chart::{self, Form, OverTime, Series};
+use crate::components::stat::{self, Stat, Value};
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{empty, figure};
+use crate::course::Course;
+use crate::frame::{Page, Section};
+use crate::judged::{self, Judged, Together};
+use crate::place::Place;
+use crate::refusal::PageResult;
+use crate::web::Web;
+
+/// Scores that the figures and drawings are made of.
+const READ: u64 = 20_000;
+/// Scores listed on a page.
+const ROWS: u64 = 50;
+/// Labels that are drawn over time.
+const MAX_SERIES: usize = 5;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new().route("/project/{project}/scores/{name}", get(show))
+}
+
+async fn show(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, name)): Path<(String, String)>,
+) -> PageResult<Markup> {
+    let source = place.params.get("source").and_then(ScoreSource::parse);
+    let question =
+        SampleQuery { scope: scores::scope(&place), name: Some(name.clone()), at_most: READ };
+    let sample = web.store.telemetry.score_samples(question).await?.into_iter().next();
+    let newest = web.store.telemetry.scores(newest(&place, &name, source)).await?;
+    let mut page = Page::new(Section::Scores, name.clone());
+    page.crumbs = vec![
+        (place.project.name.clone(), place.to(&[])),
+        ("Scores".to_owned(), place.to(&["scores"])),
+    ];
+    page.action = html! {
+        a.button href=(place.to(&["scores", "compare"]).with("a", name.clone())) { "Compare" }
+    };
+    page.body = match sample {
+        None => {
+            let how = html! { p { "Choose a longer time above, or look at " a href=(place.to(&["scores"])) { "all scores" } "." } };
+            empty::empty("No score of this name was given in this time.", &how)
+        }
+        Some(sample) => {
+            page.summary = summary(&sample, &place);
+            body(&sample, source, &newest, &place)
+        }
+    };
+    Ok(page.show(&place))
+}
+
+fn newest(place: &Place, name: &str, source: Option<ScoreSource>) -> ScoreQuery {
+    let equals = |column, word: &str| {
+        let test = Test::Text(TextTest::Equals, word.to_owned());
+        Condition { column, test }
+    };
+    let source = source.map(|source| equals(ScoreColumn::Source, source.as_str()));
+    let environment = place.scope.environment.as_deref();
+    let environment = environment.map(|word| equals(ScoreColumn::Environment, word));
+    let cursor = place.params.get("cursor").map(str::to_owned);
+    let name = equals(ScoreColumn::Name, name);
+    ScoreQuery {
+        project: place.project_id(),
+        range: place.range(),
+        on: ScoresOn::Anything,
+        conditions: std::iter::once(name).chain(source).chain(environment).collect(),
+        paging: Paging::After { cursor, limit: ROWS },
+    }
+}
+
+fn summary(sample: &Sample, place: &Place) -> Markup {
+    let read = sample.judgements.len() as u64;
+    html! {
+        (judged::total(sample.total)) " scores in the " (place.scope.span.label())
+        @if sample.total > read { "; the figures are of the newest " (figure::grouped(read)) }
+        "."
+    }
+}
+
+fn body(
+    sample: &Sample,
+    source: Option<ScoreSource>,
+    newest: &Slice<Score>,
+    place: &Place,
+) -> Markup {
+    let parts = judged::parts(sample);
+    let chosen = |part: &&Judged| source.is_none_or(|source| part.source == source);
+    html! {
+        (tabs(&parts, source, place))
+        @for part in parts.iter().filter(chosen) {
+            section aria-label={ (judged::form(part.data_type)) " by " (judged::judge(part.source)) } {
+                (stats(part))
+                div.charts { (lies(part)) (over_time(sample, part)) }
+            }
+        }
+        section {
+            h2 { "Newest scores" }
+            (list(&newest.rows, place))
+            (table::pager(&place.here(), place.params.get("cursor").is_some(), newest.cursor.as_deref()))
+        }
+    }
+}
+
+/// Whose scores are shown: everybody's, or those of one kind of judge.
+fn tabs(parts: &[Judged], source: Option<ScoreSource>, place: &Place) -> Markup {
+    let here = place.here().without("cursor").without("source");
+    let is_there = |known: &ScoreSource| {
+        parts.iter().any(|part| part.source == *known) || source == Some(*known)
+    };
+    html! {
+        nav.tabs aria-label="Decided by" {
+            a href=(here) aria-current=[source.is_none().then_some("page")] { "Everyone" }
+            @for known in ScoreSource::ALL.into_iter().filter(is_there) {
+                a href=(here.clone().with("source", known.as_str()))
+                  aria-current=[(source == Some(known)).then_some("page")] {
+                    span class=(judged::colour(known)) { (judged::judge(known)) }
+                }
+            }
+        }
+    }
+}
+
+fn stats(part: &Judged) -> Markup {
+    let provenance = format!("n = {}, 95 % confidence", figure::grouped(part.n));
+    let known = |(text, interval): (String, Option<String>)| Value::Known {
+        text,
+        interval,
+        provenance: provenance.clone(),
+    };
+    let (label, value) = match &part.together {
+        Together::Numbers(Some(mean), _) => ("Mean", known(judged::mean(*mean))),
+        Together::Truths(Some(share), _) => ("Yes", known(judged::share(*share))),
+        Together::Labels(labels) => ("Labels", known((labels.len().to_string(), None))),
+        Together::Numbers(None, _) | Together::Truths(None, _) | Together::Texts => {
+            ("Together", Value::CannotTell("texts have no mean".to_owned()))
+        }
+    };
+    html! {
+        h2 { (judged::judge_badge(part.source)) " " (judged::form(part.data_type)) }
+        (stat::row(&[
+            Stat { label: label.to_owned(), value, ..Stat::default() },
+            Stat {
+                label: "Scores".to_owned(),
+                value: Value::of(figure::grouped(part.n), "scores that were looked at"),
+                ..Stat::default()
+            },
+        ]))
+    }
+}
+
+fn lies(part: &Judged) -> Markup {
+    let colour = judged::colour(part.source);
+    match &part.together {
+        Together::Numbers(_, bins) => {
+            bars::histogram(&Histogram { title: "How they lie", bins, colour })
+        }
+        Together::Truths(Some(share), yes) => {
+            let counts = [("yes", *yes), ("no", share.n.saturating_sub(*yes))];
+            bars::labels("How they lie", &counts, colour)
+        }
+        Together::Labels(labels) => {
+            let counts: Vec<(&str, u64)> =
+                labels.iter().map(|(label, count)| (label.as_str(), *count)).collect();
+            bars::labels("How they lie", &counts, colour)
+        }
+        Together::Truths(None, _) | Together::Texts => html! {},
+    }
+}
+
+/// Means, shares or counts of labels, step by step.
+fn over_time(sample: &Sample, part: &Judged) -> Markup {
+    let own: Vec<&Judgement> = sample
+        .judgements
+        .iter()
+        .filter(|one| one.source == part.source && one.value.data_type() == part.data_type)
+        .collect();
+    let times = || own.iter().map(|one| one.timestamp);
+    let (Some(first), Some(last)) = (times().min(), times().max()) else { return html! {} };
+    let course = Course::between(first, last);
+    let (title, steps) = ("Over time", course.names());
+    let series =
+        |name: &str, hue, values| Series { name: name.chars().take(14).collect(), hue, values };
+    match part.data_type {
+        DataType::Numeric | DataType::Boolean => {
+            let numbers = own.iter().filter_map(|one| Some((one.timestamp, one.value.number()?)));
+            let is_share = part.data_type == DataType::Boolean;
+            let (name, read): (_, fn(f64) -> String) =
+                if is_share { ("yes", figure::percent) } else { ("mean", figure::number) };
+            let series = vec![series(name, hue(part.source), course.means(numbers))];
+            let title = format!("{title}, {}", if is_share { "share of yes" } else { "mean" });
+            chart::over_time(&OverTime { title, steps, series, form: Form::Lines, read })
+        }
+        DataType::Categorical => {
+            let Together::Labels(labels) = &part.together else { return html! {} };
+            let of_label = |label: &str| -> Vec<(Timestamp, f64)> {
+                let same = own.iter().filter(|one| one.value.text() == Some(label));
+                same.map(|one| (one.timestamp, 1.0)).collect()
+            };
+            let series = labels.iter().take(MAX_SERIES).enumerate().map(|(hue, (label, _))| {
+                series(label, hue, course.sums(of_label(label).into_iter()))
+            });
+            let (title, series, read) =
+                (format!("{title}, labels"), series.collect(), figure::number);
+            chart::over_time(&OverTime { title, steps, series, form: Form::Bars, read })
+        }
+        DataType::Text | DataType::Correction => html! {},
+    }
+}
+
+/// The hue that is the judge's colour.
+const fn hue(source: ScoreSource) -> usize {
+    match source {
+        ScoreSource::Api => 0,
+        ScoreSource::Eval => 1,
+        ScoreSource::Annotation => 2,
+    }
+}
+
+fn list(scores: &[Score], place: &Place) -> Markup {
+    let columns = vec![
+        Column::text("Value"),
+        Column::text("Decided by"),
+        Column::text("Judges"),
+        Column::wide("Comment"),
+        Column::text("By"),
+        Column::number("Given"),
+    ];
+    let row = |score: &Score| Row {
+        id: score.id.to_string(),
+        link: None,
+        cells: vec![
+            html! { bdi { (elide(&judged::value(&score.value), 200)) } },
+            judged::judge_badge(score.source),
+            judged::target(&score.target, place),
+            html! { @if let Some(comment) = &score.comment {
+                @let comment = elide(comment, 500);
+                span title=(comment) { bdi { (comment) } }
+            } },
+            html! { @if let Some(author) = &score.author { bdi { (elide(author, 60)) } } },
+            figure::moment(score.timestamp),
+        ],
+        failed: false,
+    };
+    let rows = scores.iter().map(row).collect();
+    table::table(&Table { caption: "Newest scores".to_owned(), columns, rows, select_for: None })
+}

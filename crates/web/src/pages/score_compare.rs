@@ -1,0 +1,262 @@
+//! Two scores side by side, over the traces that have both.
+
+use axum::Router;
+use axum::extract::State;
+use axum::routing::get;
+use maud::{Markup, html};
+use ratchet_core::limit::elide;
+use ratchet_core::score::{ScoreSource, ScoreValue};
+use ratchet_core::stats::interval;
+use ratchet_store::judgement::{Pair, PairQuery, Pairs, Sample, Side};
+
+use super::scores;
+use crate::components::empty;
+use crate::components::figure;
+use crate::components::matrix::{self, Matrix};
+use crate::components::scatter::{self, Scatter};
+use crate::components::table::{self, Column, Row, Table};
+use crate::frame::{Page, Section};
+use crate::judged;
+use crate::place::Place;
+use crate::refusal::PageResult;
+use crate::web::Web;
+
+/// Scores of the first side that are looked at.
+const LOOKED_AT: u64 = 5_000;
+/// Points that are drawn.
+const DRAWN: usize = 2_000;
+/// Pairs that are listed.
+const LISTED: usize = 50;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new().route("/project/{project}/scores/compare", get(show))
+}
+
+/// What is to be compared, as the address says it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Chosen {
+    left: Option<Side>,
+    right: Option<Side>,
+}
+
+impl Chosen {
+    fn read(place: &Place) -> Self {
+        let side = |name: &str| place.params.get(name).map(parse);
+        Self { left: side("a"), right: side("b") }
+    }
+}
+
+/// A side as one word of an address: `EVAL:quality`, or `quality` for everyone's.
+fn word(side: &Side) -> String {
+    match side.source {
+        Some(source) => format!("{}:{}", source.as_str(), side.name),
+        None => side.name.clone(),
+    }
+}
+
+fn parse(word: &str) -> Side {
+    let parted = word.split_once(':');
+    let known = parted.and_then(|(source, name)| Some((ScoreSource::parse(source)?, name)));
+    match known {
+        Some((source, name)) => Side { name: name.to_owned(), source: Some(source) },
+        None => Side { name: word.to_owned(), source: None },
+    }
+}
+
+/// What a side is called.
+fn called(side: &Side) -> String {
+    let name = elide(&side.name, 60);
+    match side.source {
+        Some(source) => format!("{name} by {}", judged::judge(source)),
+        None => name.into_owned(),
+    }
+}
+
+async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    let chosen = Chosen::read(&place);
+    let samples = scores::samples(&web, &place).await?;
+    let mut page = Page::new(Section::Scores, "Compare two scores");
+    page.crumbs = vec![
+        (place.project.name.clone(), place.to(&[])),
+        ("Scores".to_owned(), place.to(&["scores"])),
+    ];
+    let form = form(&samples, &chosen, &place);
+    let Chosen { left: Some(left), right: Some(right) } = chosen else {
+        page.summary = html! { "Choose two, and see what both say about the same traces." };
+        page.body = form;
+        return Ok(page.show(&place));
+    };
+    let question = PairQuery {
+        scope: scores::scope(&place),
+        left: left.clone(),
+        right: right.clone(),
+        at_most: LOOKED_AT,
+    };
+    let pairs = web.store.telemetry.score_pairs(question).await?;
+    page.summary = summary(&pairs, &left);
+    page.body = html! { (form) (body(&pairs, &left, &right, &place)) };
+    Ok(page.show(&place))
+}
+
+/// The choice of two scores.
+pub(super) fn form(samples: &[Sample], chosen: &Chosen, place: &Place) -> Markup {
+    let mut sides: Vec<Side> = Vec::new();
+    for sample in samples {
+        let mut sources: Vec<_> =
+            judged::parts(sample).into_iter().map(|part| part.source).collect();
+        sources.sort();
+        sources.dedup();
+        let one = |source| Side { name: sample.name.clone(), source };
+        if sources.len() > 1 {
+            sides.extend(sources.into_iter().map(|source| one(Some(source))));
+        }
+        sides.push(one(None));
+    }
+    let choice = |id: &str, label: &str, now: Option<&Side>| {
+        html! {
+            span.choice {
+                label for=(id) { (label) }
+                select id=(id) name=(id) required {
+                    option value="" { "Choose a score" }
+                    @for side in &sides {
+                        option value=(word(side)) selected[now == Some(side)] { (called(side)) }
+                    }
+                }
+            }
+        }
+    };
+    let link = place.to(&["scores", "compare"]);
+    html! {
+        @if sides.len() > 1 {
+            form.compare method="get" action=(link.path()) {
+                @for (name, value) in link.pairs() { input type="hidden" name=(name) value=(value); }
+                (choice("a", "Compare", chosen.left.as_ref()))
+                (choice("b", "with", chosen.right.as_ref()))
+                button.button { "Compare" }
+            }
+        }
+    }
+}
+
+fn summary(pairs: &Pairs, left: &Side) -> Markup {
+    html! {
+        (figure::grouped(pairs.rows.len() as u64))
+        @if pairs.rows.len() == 1 { " pair" } @else { " pairs" }
+        @if pairs.is_cut {
+            " among the newest " (figure::grouped(pairs.looked_at)) " scores of " bdi { (called(left)) }
+        }
+        "."
+    }
+}
+
+fn body(pairs: &Pairs, left: &Side, right: &Side, place: &Place) -> Markup {
+    if pairs.rows.is_empty() {
+        let how = html! {
+            p { "They must judge the same traces in this time. Try a longer time, or two others." }
+        };
+        return empty::empty("No trace has both scores.", &how);
+    }
+    let (left, right) = (called(left), called(right));
+    let numbers: Option<Vec<(f64, f64)>> = pairs.rows.iter().map(numeric).collect();
+    html! {
+        @match numbers {
+            Some(points) => { (as_numbers(&points, &left, &right)) },
+            None => { (as_labels(&pairs.rows, &left, &right)) },
+        }
+        (list(&pairs.rows, (&left, &right), place))
+    }
+}
+
+/// Both numbers, where both sides are numbers and neither is only yes or no.
+fn numeric(pair: &Pair) -> Option<(f64, f64)> {
+    let number = |value: &ScoreValue| match value {
+        ScoreValue::Numeric(number) => Some(*number),
+        ScoreValue::Boolean(_)
+        | ScoreValue::Categorical { .. }
+        | ScoreValue::Text(_)
+        | ScoreValue::Correction(_) => None,
+    };
+    Some((number(&pair.left)?, number(&pair.right)?))
+}
+
+fn as_numbers(points: &[(f64, f64)], left: &str, right: &str) -> Markup {
+    let differences: Vec<f64> = points.iter().map(|(left, right)| right - left).collect();
+    let drawn = points.get(..points.len().min(DRAWN)).unwrap_or_default();
+    let title = format!("{right} against {left}");
+    html! {
+        @if let Some(difference) = interval::mean(&differences) {
+            @let (value, sure) = judged::mean(difference);
+            p.lead { "On average " bdi { (right) } " lies "
+                b { (value) @if let Some(sure) = sure { " " (sure) } }
+                " from " bdi { (left) } " (n = " (figure::grouped(difference.n)) ", 95 % confidence)." }
+        }
+        (scatter::scatter(&Scatter { title: &title, x: left, y: right, points: drawn }))
+        @if drawn.len() < points.len() {
+            p.muted { "Drawn are the newest " (figure::grouped(DRAWN as u64)) "." }
+        }
+    }
+}
+
+fn as_labels(pairs: &[Pair], left: &str, right: &str) -> Markup {
+    let texts: Vec<(String, String)> =
+        pairs.iter().map(|pair| (label(&pair.left), label(&pair.right))).collect();
+    let same = texts.iter().filter(|(left, right)| left == right).count() as u64;
+    let title = format!("{left} and {right}");
+    html! {
+        @if let Some(agreement) = interval::share(same, texts.len() as u64) {
+            @let (value, sure) = judged::share(agreement);
+            p.lead { "Both say the same in " b { (value) }
+                @if let Some(sure) = sure { " (" (sure) ", n = " (figure::grouped(agreement.n)) ", 95 % confidence)" }
+                "." }
+        }
+        (matrix::matrix(&Matrix { title: &title, rows: left, columns: right, pairs: &texts }))
+    }
+}
+
+fn label(value: &ScoreValue) -> String {
+    elide(&judged::value(value), 60).into_owned()
+}
+
+fn list(pairs: &[Pair], (left, right): (&str, &str), place: &Place) -> Markup {
+    let columns = vec![Column::text("Trace"), Column::text(left), Column::text(right)];
+    let row = |pair: &Pair| {
+        let trace = pair.trace.to_string();
+        let mut link = place.to(&["traces", &trace]);
+        if let Some(observation) = &pair.observation {
+            link = link.with("observation", observation.to_string());
+        }
+        Row {
+            cells: vec![
+                html! { code { (elide(&trace, 40)) } },
+                html! { bdi { (label(&pair.left)) } },
+                html! { bdi { (label(&pair.right)) } },
+            ],
+            link: Some(link),
+            id: trace,
+            failed: false,
+        }
+    };
+    let rows = pairs.iter().take(LISTED).map(row).collect();
+    html! {
+        details.numbers {
+            summary { "The newest " (pairs.len().min(LISTED)) " pairs" }
+            (table::table(&Table { caption: "Pairs".to_owned(), columns, rows, select_for: None }))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_side_survives_the_address() {
+        for side in [
+            Side { name: "a:b".into(), source: Some(ScoreSource::Eval) },
+            Side { name: "quality".into(), source: None },
+            Side { name: "not:a source".into(), source: None },
+        ] {
+            assert_eq!(parse(&word(&side)), side);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Scores: every name with what it says, who says so, and how sure that is.
+
+use axum::Router;
+use axum::extract::State;
+use axum::routing::get;
+use maud::{Markup, html};
+use ratchet_store::judgement::{JudgementScope, Sample, SampleQuery};
+
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{bars, copy, empty, figure};
+use crate::frame::{Page, Section};
+use crate::judged::{self, Judged, Together};
+use crate::pages::score_compare;
+use crate::place::Place;
+use crate::refusal::PageResult;
+use crate::web::Web;
+
+/// Scores that are read for the list, of all names together.
+const READ: u64 = 40_000;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new().route("/project/{project}/scores", get(show))
+}
+
+async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    let samples = samples(&web, &place).await?;
+    let mut page = Page::new(Section::Scores, "Scores");
+    page.summary = html! {
+        (figure::grouped(samples.len() as u64)) @if samples.len() == 1 { " name" } @else { " names" }
+        " given in the " (place.scope.span.label()) "."
+    };
+    page.body = if samples.is_empty() { nothing() } else { body(&samples, &place) };
+    Ok(page.show(&place))
+}
+
+/// The newest scores of every name, the name with the most first.
+pub(super) async fn samples(web: &Web, place: &Place) -> PageResult<Vec<Sample>> {
+    let question = SampleQuery { scope: scope(place), name: None, at_most: READ };
+    let mut samples = web.store.telemetry.score_samples(question).await?;
+    samples.sort_by_key(|sample| std::cmp::Reverse(sample.total));
+    Ok(samples)
+}
+
+/// Which scores are looked at from a place.
+pub(super) fn scope(place: &Place) -> JudgementScope {
+    JudgementScope {
+        project: place.project_id(),
+        range: place.range(),
+        environments: place.scope.environment.clone().into_iter().collect(),
+    }
+}
+
+fn body(samples: &[Sample], place: &Place) -> Markup {
+    let columns = vec![
+        Column::text("Name"),
+        Column::text("Decided by"),
+        Column::text("Form"),
+        Column::number("Scores"),
+        Column::number("Says"),
+        Column::text("With 95 % confidence"),
+        Column::text("How they lie"),
+        Column::number("Last given"),
+    ];
+    let parts = samples.iter().flat_map(|sample| {
+        judged::parts(sample).into_iter().map(move |part| row(sample, &part, place))
+    });
+    let rows = parts.collect();
+    let is_cut = samples.iter().any(|sample| sample.total > sample.judgements.len() as u64);
+    html! {
+        (score_compare::form(samples, &score_compare::Chosen::default(), place))
+        (table::table(&Table { caption: "Scores by name".to_owned(), columns, rows, select_for: None }))
+        @if is_cut {
+            p.muted { "Where a name has more, its figures are made of its newest scores; "
+                "the column Scores says of how many." }
+        }
+    }
+}
+
+fn row(sample: &Sample, part: &Judged, place: &Place) -> Row {
+    let (says, sure) = says(part);
+    let is_whole = sample.total == sample.judgements.len() as u64;
+    let link = judged::link(place, &sample.name).with("source", part.source.as_str());
+    Row {
+        id: format!("{} {} {}", sample.name, part.source.as_str(), part.data_type.as_str()),
+        link: Some(link),
+        cells: vec![
+            html! { bdi title=(sample.name) { (ratchet_core::limit::elide(&sample.name, 80)) } },
+            judged::judge_badge(part.source),
+            html! { (judged::form(part.data_type)) },
+            html! {
+                (figure::grouped(part.n))
+                @if !is_whole { small.muted { " of " (judged::total(sample.total)) } }
+            },
+            says,
+            html! { span.muted { (sure) } },
+            drawn(part),
+            figure::ago(part.last_at, place.now),
+        ],
+        failed: false,
+    }
+}
+
+/// What scores say together, and how sure that is.
+fn says(part: &Judged) -> (Markup, String) {
+    match &part.together {
+        Together::Numbers(Some(mean), _) => {
+            let (value, sure) = judged::mean(*mean);
+            (html! { (value) }, sure.unwrap_or_else(|| "one value only".to_owned()))
+        }
+        Together::Truths(Some(share), _) => {
+            let (value, sure) = judged::share(*share);
+            (html! { (value) " yes" }, sure.unwrap_or_default())
+        }
+        Together::Labels(labels) => {
+            let first = labels.first().map(|(label, count)| {
+                let share = ratchet_core::stats::interval::share(*count, part.n);
+                (label, share.map(judged::share).unwrap_or_default())
+            });
+            let Some((label, (value, sure))) = first else { return (html! {}, String::new()) };
+            let label = ratchet_core::limit::elide(label, 40);
+            (html! { (value) " " bdi { (label) } }, sure.unwrap_or_default())
+        }
+        Together::Numbers(None, _) | Together::Truths(None, _) | Together::Texts => {
+            (html! { span.muted { "–" } }, String::new())
+        }
+    }
+}
+
+fn drawn(part: &Judged) -> Markup {
+    let counts: Vec<u64> = match &part.together {
+        Together::Numbers(_, bins) => bins.iter().map(|bin| bin.count).collect(),
+        Together::Truths(Some(share), yes) => {
+            vec![share.n.saturating_sub(*yes), *yes]
+        }
+        Together::Labels(labels) => labels.iter().take(12).map(|(_, count)| *count).collect(),
+        Together::Truths(None, _) | Together::Texts => return html! {},
+    };
+    bars::mini(&counts, judged::colour(part.source), &in_words(part))
+}
+
+/// What the drawing shows, for those who do not see it.
+fn in_words(part: &Judged) -> String {
+    match &part.together {
+        Together::Numbers(_, bins) => match (bins.first(), bins.last()) {
+            (Some(first), Some(last)) => {
+                format!("from {} to {}", figure::number(first.lower), figure::number(last.upper))
+            }
+            _ => "no numbers".to_owned(),
+        },
+        Together::Truths(..) => "no and yes".to_owned(),
+        Together::Labels(labels) => {
+            let names: Vec<&str> =
+                labels.iter().take(12).map(|(label, _)| label.as_str()).collect();
+            ratchet_core::limit::elide(&names.join(", "), 200).into_owned()
+        }
+        Together::Texts => "texts".to_owned(),
+    }
+}
+
+fn nothing() -> Markup {
+    let how = html! {
+        p { "Anything can score: a test in code, a model that judges, a person who clicks a thumb." }
+        (copy::snippet("from langfuse import get_client\n\nget_client().create_score(name=\"helpful\", value=1, trace_id=\"…\", data_type=\"BOOLEAN\")"))
+    };
+    empty::empty("No score was given in this time.", &how)
+}

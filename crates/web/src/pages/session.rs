@@ -1,0 +1,214 @@
+//! One session: the conversation as people read it, with what it cost and what was said of it.
+
+/// Turns as people read them.
+mod turn;
+/// Who worked when, what it cost and what it was worth.
+mod outline;
+/// The steps of a turn, fetched when someone opens them.
+mod steps;
+
+use std::collections::BTreeMap;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::routing::get;
+use maud::{Markup, html};
+use ratchet_core::id::{SessionId, TraceId};
+use ratchet_core::score::{Score, ScoreTarget};
+use ratchet_core::session::Session;
+use ratchet_core::trace::Trace;
+use ratchet_store::query::{
+    Condition, Detail, Direction, Page as Slice, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test,
+    TextTest, TimeRange, TraceColumn, TraceOrder, TraceQuery,
+};
+
+use self::outline::Outline;
+use self::turn::Turn;
+use super::sessions;
+use crate::assets;
+use crate::components::stat::{self, Stat, Value};
+use crate::components::{copy, figure};
+use crate::frame::{Page, Section};
+use crate::judged;
+use crate::place::Place;
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+/// Turns on a page.
+const TURNS: u64 = 20;
+/// Turns that the drawings know of.
+const OUTLINED: u64 = 300;
+/// Scores that are read for them.
+const SCORES: u64 = 2_000;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new().route("/project/{project}/sessions/{session}", get(show)).merge(steps::routes())
+}
+
+async fn show(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): Path<(String, String)>,
+) -> PageResult<Markup> {
+    let id = SessionId::parse(&id).map_err(|_| Refusal::not_there("session"))?;
+    let session = web.store.telemetry.session(place.project_id(), id.clone()).await?;
+    let session = session.ok_or_else(|| Refusal::not_there("session"))?;
+    let read = Read::of(&web, &place, &id).await?;
+    let mut page = Page::new(Section::Sessions, format!("Session {id}"));
+    page.crumbs = vec![
+        (place.project.name.clone(), place.to(&[])),
+        ("Sessions".to_owned(), place.to(&["sessions"])),
+    ];
+    page.summary = summary(&session, &read, &place);
+    page.action = copy::id(&id.to_string());
+    page.body = body(&session, &read, &place);
+    Ok(page.show(&place))
+}
+
+/// What is read of a session.
+struct Read {
+    /// Its first turns, without what they carry.
+    outlined: Vec<Trace>,
+    /// The turns on this page.
+    turns: Slice<Trace>,
+    /// What was said of the session itself.
+    scores: Vec<Score>,
+    /// What was said of its turns.
+    by_turn: BTreeMap<TraceId, Vec<Score>>,
+    /// The number of the first turn on this page.
+    first: u64,
+}
+
+impl Read {
+    async fn of(web: &Web, place: &Place, id: &SessionId) -> PageResult<Self> {
+        let cursor = place.params.get("cursor").map(str::to_owned);
+        let first = place.params.get("turn").and_then(|turn| turn.parse().ok()).unwrap_or(1);
+        let telemetry = &web.store.telemetry;
+        let page = Paging::After { cursor, limit: TURNS };
+        let turns = telemetry.traces(question(place, id, page, Detail::Content)).await?;
+        let all = Paging::After { cursor: None, limit: OUTLINED };
+        let outlined = telemetry.traces(question(place, id, all, Detail::Row)).await?.rows;
+        let (on, conditions) = (ScoresOn::Session(id.clone()), Vec::new());
+        let scores = telemetry.scores(scores(place, on, conditions)).await?.rows;
+        let judged = outlined.iter().chain(&turns.rows).map(|trace| trace.id.to_string());
+        let of_turns =
+            Condition { column: ScoreColumn::Trace, test: Test::AnyOf(judged.collect()) };
+        let found = telemetry.scores(scores_of(place, of_turns)).await?.rows;
+        Ok(Self { outlined, turns, scores, by_turn: by_turn(found), first })
+    }
+}
+
+/// The turns of a session, oldest first, whatever the time looked at: a conversation is read whole.
+fn question(place: &Place, id: &SessionId, paging: Paging, detail: Detail) -> TraceQuery {
+    let test = Test::Text(TextTest::Equals, id.to_string());
+    TraceQuery {
+        project: place.project_id(),
+        range: TimeRange::default(),
+        conditions: vec![Condition { column: TraceColumn::Session, test }],
+        order: (TraceOrder::Timestamp, Direction::Ascending),
+        paging,
+        detail,
+    }
+}
+
+fn scores(place: &Place, on: ScoresOn, conditions: Vec<Condition<ScoreColumn>>) -> ScoreQuery {
+    let paging = Paging::After { cursor: None, limit: SCORES };
+    let (project, range) = (place.project_id(), TimeRange::default());
+    ScoreQuery { project, range, on, conditions, paging }
+}
+
+fn scores_of(place: &Place, condition: Condition<ScoreColumn>) -> ScoreQuery {
+    scores(place, ScoresOn::Anything, vec![condition])
+}
+
+fn by_turn(scores: Vec<Score>) -> BTreeMap<TraceId, Vec<Score>> {
+    let mut by_turn: BTreeMap<TraceId, Vec<Score>> = BTreeMap::new();
+    for score in scores {
+        if let ScoreTarget::Trace(trace) | ScoreTarget::Observation(trace, _) = &score.target {
+            by_turn.entry(trace.clone()).or_default().push(score);
+        }
+    }
+    by_turn
+}
+
+fn summary(session: &Session, read: &Read, place: &Place) -> Markup {
+    let user = read.outlined.iter().find_map(|trace| trace.user.as_deref());
+    let agents: std::collections::BTreeSet<&str> =
+        read.outlined.iter().filter_map(|trace| trace.agent.as_deref()).collect();
+    html! {
+        (figure::grouped(session.traces)) @if session.traces == 1 { " turn" } @else { " turns" }
+        @if agents.len() > 1 { " by " (agents.len()) " agents" }
+        @if let Some(user) = user.filter(|user| !user.is_empty()) {
+            " with " (sessions::user_link(Some(user), place))
+        }
+        ", begun " (figure::moment(session.created_at)) "."
+    }
+}
+
+fn body(session: &Session, read: &Read, place: &Place) -> Markup {
+    let outline = Outline { session, turns: &read.outlined, scores: &read.by_turn };
+    let turns = read.turns.rows.iter().zip(read.first..).map(|(trace, number)| Turn {
+        trace,
+        number,
+        called_by: outline.caller(trace, place),
+        scores: read.by_turn.get(&trace.id).map_or(&[], Vec::as_slice),
+    });
+    html! {
+        (stats(session, read))
+        @if !read.scores.is_empty() {
+            p.badges { @for score in &read.scores { (judged::chip(score, place)) } }
+        }
+        (outline.draw(place))
+        section.conversation aria-labelledby="conversation" {
+            h2 #conversation { "Conversation" }
+            @for turn in turns { (turn.draw(place)) }
+            (pager(session, read, place))
+        }
+        script type="module" src=(assets::address("session.js")) {}
+    }
+}
+
+fn stats(session: &Session, read: &Read) -> Markup {
+    let ended = read.outlined.iter().filter_map(|trace| trace.summary.end).max();
+    let end = ended.unwrap_or(session.last_at).max(session.last_at);
+    let known = |label: &str, text: String, provenance: &str| Stat {
+        label: label.to_owned(),
+        value: Value::of(text, provenance),
+        ..Stat::default()
+    };
+    let cost = match session.cost {
+        Some(cost) => Value::of(figure::money(cost), format!("${} in known costs", cost.dollars())),
+        None => Value::CannotTell("no price is known for its models".to_owned()),
+    };
+    stat::row(&[
+        known("Turns", figure::grouped(session.traces), "traces with this session id"),
+        known(
+            "Duration",
+            figure::duration(end.since(session.created_at)),
+            "from the first start to the last end",
+        ),
+        known("Tokens", figure::count(session.total_tokens), "all turns together"),
+        Stat { label: "Cost".to_owned(), value: cost, ..Stat::default() },
+        known("Errors", figure::grouped(session.errors), "steps that failed"),
+    ])
+}
+
+/// The way on and back to the start of a long conversation.
+fn pager(session: &Session, read: &Read, place: &Place) -> Markup {
+    let next = read.first.saturating_add(read.turns.rows.len() as u64);
+    html! {
+        @if session.traces > TURNS || read.first > 1 {
+            nav.pager aria-label="Pages of this conversation" {
+                @if place.params.get("cursor").is_some() {
+                    a.button href=(place.here().without("cursor").without("turn")) { "From the start" }
+                }
+                @if let Some(cursor) = &read.turns.cursor {
+                    a.button href=(place.here().with("cursor", cursor).with("turn", next.to_string()))
+                      rel="next" { "Next turns" }
+                }
+                span.muted { "Turns " (read.first) " to " (next.saturating_sub(1)) " of "
+                    (figure::grouped(session.traces)) }
+            }
+        }
+    }
+}

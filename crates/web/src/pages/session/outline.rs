@@ -1,0 +1,113 @@
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use ratchet_core::id::TraceId;
+use ratchet_core::money::Money;
+use ratchet_core::score::{DataType, Score};
+use ratchet_core::session::Session;
+use ratchet_core::trace::Trace;
+
+use crate::components::chart::{self, Form, OverTime, Series};
+use crate::components::figure;
+use crate::components::lanes::{self, Run};
+use crate::place::Place;
+
+/// Kinds of scores that are drawn.
+const MAX_SERIES: usize = 4;
+
+/// A session at a glance.
+pub(super) struct Outline<'a> {
+    pub(super) session: &'a Session,
+    /// Its first turns.
+    pub(super) turns: &'a [Trace],
+    pub(super) scores: &'a BTreeMap<TraceId, Vec<Score>>,
+}
+
+impl Outline<'_> {
+    /// Draws who worked when, what each turn cost and what was said of it.
+    pub(super) fn draw(&self, place: &Place) -> Markup {
+        let runs = self.runs(place);
+        let agents: std::collections::BTreeSet<&str> =
+            runs.iter().map(|run| run.agent.as_str()).collect();
+        let scores = self.score_series();
+        html! {
+            @if agents.len() > 1 { (lanes::lanes("Agents at work", &runs)) }
+            @if self.turns.len() > 1 {
+                div.charts.small {
+                    (chart::over_time(&self.costs()))
+                    @if !scores.is_empty() { (chart::over_time(&self.over_turns("Scores by turn", scores))) }
+                }
+            }
+            @if self.session.traces > self.turns.len() as u64 {
+                p.muted { "Drawn are the first " (self.turns.len()) " turns of "
+                    (figure::grouped(self.session.traces)) "." }
+            }
+        }
+    }
+
+    /// The agent that called this turn as a tool, if it looks like one did.
+    pub(super) fn caller(&self, trace: &Trace, place: &Place) -> Option<String> {
+        let runs = self.runs(place);
+        lanes::caller(&run(trace, place)?, &runs).map(|caller| caller.agent.clone())
+    }
+
+    fn runs(&self, place: &Place) -> Vec<Run> {
+        self.turns.iter().filter_map(|trace| run(trace, place)).collect()
+    }
+
+    fn costs(&self) -> OverTime {
+        let dollars = |trace: &Trace| trace.summary.cost.map(Money::dollars);
+        let values = self.turns.iter().map(dollars).collect();
+        let series = vec![Series { name: "cost".to_owned(), hue: 0, values }];
+        let read = |value: f64| format!("${}", figure::number(value));
+        OverTime { form: Form::Bars, read, ..self.over_turns("Cost by turn", series) }
+    }
+
+    /// The mean of each kind of number or truth, turn by turn.
+    fn score_series(&self) -> Vec<Series> {
+        let all = || self.turns.iter().filter_map(|turn| self.scores.get(&turn.id)).flatten();
+        let is_drawn = |score: &&Score| {
+            matches!(score.value.data_type(), DataType::Numeric | DataType::Boolean)
+        };
+        let mut names: Vec<&str> = Vec::new();
+        for score in all().filter(is_drawn) {
+            if !names.contains(&score.name.as_str()) && names.len() < MAX_SERIES {
+                names.push(&score.name);
+            }
+        }
+        let of_turn = |turn: &Trace, name: &str| {
+            let scores = self.scores.get(&turn.id)?.iter().filter(|score| score.name == name);
+            let numbers: Vec<f64> = scores.filter_map(|score| score.value.number()).collect();
+            ratchet_core::stats::interval::mean(&numbers).map(|mean| mean.value)
+        };
+        let series = |(hue, name): (usize, &&str)| Series {
+            name: (*name).chars().take(14).collect(),
+            hue,
+            values: self.turns.iter().map(|turn| of_turn(turn, name)).collect(),
+        };
+        names.iter().enumerate().map(series).collect()
+    }
+
+    fn over_turns(&self, title: &str, series: Vec<Series>) -> OverTime {
+        let steps = (1..=self.turns.len()).map(|turn| turn.to_string()).collect();
+        let title = title.to_owned();
+        OverTime { title, steps, series, form: Form::Lines, read: figure::number }
+    }
+}
+
+fn run(trace: &Trace, place: &Place) -> Option<Run> {
+    let start = trace.summary.start.unwrap_or(trace.timestamp);
+    Some(Run {
+        agent: agent(trace)?.to_owned(),
+        name: trace.name.clone().unwrap_or_else(|| "unnamed".to_owned()),
+        start,
+        end: trace.summary.end.unwrap_or(start),
+        failed: trace.summary.levels.error > 0,
+        link: place.to(&["traces", &trace.id.to_string()]),
+    })
+}
+
+/// Who was at work.
+pub(super) fn agent(trace: &Trace) -> Option<&str> {
+    trace.agent.as_deref().or(trace.name.as_deref()).filter(|agent| !agent.is_empty())
+}

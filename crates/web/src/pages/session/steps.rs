@@ -1,0 +1,92 @@
+use std::collections::BTreeMap;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::routing::get;
+use maud::{Markup, html};
+use ratchet_core::id::{ObservationId, TraceId};
+use ratchet_core::observation::Observation;
+use ratchet_store::query::{Detail, Direction, ObservationQuery, Paging, TimeRange};
+
+use crate::components::badge;
+use crate::components::figure;
+use crate::place::Place;
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+/// Steps that are listed in place; the trace's page has them all.
+const MAX_STEPS: u64 = 200;
+/// How far steps are set in.
+const MAX_DEPTH: usize = 8;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new().route("/project/{project}/sessions/{session}/steps/{trace}", get(show))
+}
+
+/// The steps of one turn: a part of a page, not a page.
+async fn show(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, _, trace)): Path<(String, String, String)>,
+) -> PageResult<Markup> {
+    let trace = TraceId::parse(&trace).map_err(|_| Refusal::not_there("trace"))?;
+    let question = ObservationQuery {
+        project: place.project_id(),
+        range: TimeRange::default(),
+        trace: Some(trace.clone()),
+        conditions: Vec::new(),
+        direction: Direction::Ascending,
+        paging: Paging::After { cursor: None, limit: MAX_STEPS },
+        detail: Detail::Row,
+    };
+    let steps = web.store.telemetry.observations(question).await?;
+    let whole = place.to(&["traces", &trace.to_string()]);
+    Ok(html! {
+        ol.step-list {
+            @for (step, depth) in deep(&steps.rows) { (line(step, depth, &trace, &place)) }
+        }
+        p { a href=(whole) { "Open the trace" }
+            @if steps.cursor.is_some() { span.muted { " for the steps after the first " (MAX_STEPS) "." } } }
+    })
+}
+
+fn line(step: &Observation, depth: usize, trace: &TraceId, place: &Place) -> Markup {
+    let link = place.to(&["traces", &trace.to_string()]).with("observation", step.id.to_string());
+    let name = step.name.as_deref().unwrap_or("unnamed");
+    html! {
+        li class={ "depth-" (depth) } {
+            (badge::glyph(step.kind))
+            a href=(link) { bdi { (ratchet_core::limit::elide(name, 120)) } }
+            (badge::level(step.level))
+            span.turn-facts {
+                @if let Some(model) = &step.model { code { (ratchet_core::limit::elide(model, 60)) } }
+                @if let Some(end) = step.end { span { (figure::duration(end.since(step.start))) } }
+                @if step.usage.total() > 0 { span { (figure::count(step.usage.total())) " tokens" } }
+                @if let Some(cost) = &step.cost { span { (figure::money(cost.total())) } }
+            }
+        }
+    }
+}
+
+/// The steps as a tree read from top to bottom, each with its depth.
+fn deep(steps: &[Observation]) -> Vec<(&Observation, usize)> {
+    let known: BTreeMap<&ObservationId, usize> =
+        steps.iter().enumerate().map(|(index, step)| (&step.id, index)).collect();
+    let mut children: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
+    for (index, step) in steps.iter().enumerate() {
+        let parent = step.parent.as_ref().and_then(|parent| known.get(parent).copied());
+        children.entry(parent.filter(|parent| *parent != index)).or_default().push(index);
+    }
+    let mut ordered = Vec::with_capacity(steps.len());
+    let mut waiting: Vec<(usize, usize)> = Vec::new();
+    let below = |parent: Option<usize>, depth: usize| {
+        let found = children.get(&parent).into_iter().flatten().rev();
+        found.map(move |index| (*index, depth)).collect::<Vec<_>>()
+    };
+    waiting.extend(below(None, 0));
+    while let Some((index, depth)) = waiting.pop() {
+        ordered.extend(steps.get(index).map(|step| (step, depth)));
+        waiting.extend(below(Some(index), (depth + 1).min(MAX_DEPTH)));
+    }
+    ordered
+}

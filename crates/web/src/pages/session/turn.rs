@@ -1,0 +1,114 @@
+use maud::{Markup, html};
+use ratchet_core::observation::Level;
+use ratchet_core::payload::Payload;
+use ratchet_core::score::Score;
+use ratchet_core::trace::Trace;
+
+use super::outline::agent;
+use crate::components::badge;
+use crate::components::figure;
+use crate::judged;
+use crate::place::Place;
+use crate::said::{self, Side};
+
+/// Scores shown beside a turn.
+const MAX_SCORES: usize = 12;
+
+/// One turn of a conversation: a trace.
+pub(super) struct Turn<'a> {
+    pub(super) trace: &'a Trace,
+    /// Its place in the conversation, from 1.
+    pub(super) number: u64,
+    /// The agent that called it as a tool.
+    pub(super) called_by: Option<String>,
+    pub(super) scores: &'a [Score],
+}
+
+impl Turn<'_> {
+    /// Draws what was asked and what was answered.
+    pub(super) fn draw(&self, place: &Place) -> Markup {
+        let id = self.trace.id.to_string();
+        let called = if self.called_by.is_some() { " called" } else { "" };
+        let failed = if self.trace.summary.levels.error > 0 { " failed" } else { "" };
+        html! {
+            article class={ "turn" (called) (failed) } id={ "turn-" (self.number) } {
+                (self.head(place))
+                (self.words(place))
+                footer.turn-foot {
+                    @if !self.scores.is_empty() {
+                        p.badges {
+                            @for score in self.scores.iter().take(MAX_SCORES) { (judged::chip(score, place)) }
+                            @if self.scores.len() > MAX_SCORES {
+                                span.muted { (self.scores.len() - MAX_SCORES) " more" }
+                            }
+                        }
+                    }
+                    (self.steps(&id, place))
+                }
+            }
+        }
+    }
+
+    fn head(&self, place: &Place) -> Markup {
+        let trace = self.trace;
+        let summary = &trace.summary;
+        html! {
+            header.turn-head {
+                h3 {
+                    a href=(place.to(&["traces", &trace.id.to_string()])) {
+                        span.turn-number { (self.number) }
+                        bdi { (ratchet_core::limit::elide(agent(trace).unwrap_or("unnamed"), 80)) }
+                    }
+                }
+                @if let Some(caller) = &self.called_by {
+                    span.muted { "called by " bdi { (ratchet_core::limit::elide(caller, 80)) } }
+                }
+                @if summary.levels.error > 0 { (badge::level(Level::Error)) }
+                @else if summary.levels.warning > 0 { (badge::level(Level::Warning)) }
+                span.turn-facts {
+                    (figure::moment(trace.timestamp))
+                    @if let Some(latency) = summary.latency() { span { (figure::duration(latency)) } }
+                    @if summary.total_tokens > 0 {
+                        span title={ (figure::grouped(summary.total_tokens)) " tokens" } {
+                            (figure::count(summary.total_tokens)) " tokens"
+                        }
+                        span { (figure::cost(summary.cost)) }
+                    }
+                }
+            }
+        }
+    }
+
+    fn words(&self, place: &Place) -> Markup {
+        let content = self.trace.content.as_ref();
+        let input = content.and_then(|content| content.input.as_ref()).map(Payload::as_str);
+        let output = content.and_then(|content| content.output.as_ref()).map(Payload::as_str);
+        html! {
+            div.words {
+                @match input {
+                    Some(input) => { (said::show(input, Side::Asked, &self.trace.id, place)) },
+                    None => { p.muted { "Nothing was recorded of what went in." } },
+                }
+                @match output {
+                    Some(output) => { (said::show(output, Side::Answered, &self.trace.id, place)) },
+                    None => { p.muted { "Nothing was recorded of what came out." } },
+                }
+            }
+        }
+    }
+
+    /// The steps of the turn, in place where there is a script, on the trace's page where not.
+    fn steps(&self, id: &str, place: &Place) -> Markup {
+        let total = self.trace.summary.levels.total();
+        let session = self.trace.session.as_ref().map(ToString::to_string).unwrap_or_default();
+        let source = place.to(&["sessions", &session, "steps", id]);
+        html! {
+            details.steps data-steps=(source) {
+                summary { (figure::grouped(total)) @if total == 1 { " step" } @else { " steps" } }
+                div.steps-body aria-live="polite" {
+                    p { a href=(place.to(&["traces", id])) { "Open the trace" } " to see them." }
+                }
+            }
+        }
+    }
+}

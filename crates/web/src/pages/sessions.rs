@@ -1,0 +1,123 @@
+//! Sessions: traces that belong together, newest first.
+
+use axum::Router;
+use axum::extract::State;
+use axum::routing::get;
+use maud::{Markup, html};
+use ratchet_core::session::Session;
+use ratchet_store::query::{Paging, SessionEnds, SessionQuery};
+
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{copy, empty, figure};
+use crate::frame::{Page, Section};
+use crate::place::Place;
+use crate::refusal::PageResult;
+use crate::said;
+use crate::web::Web;
+
+/// Sessions on a page.
+const ROWS: u64 = 50;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new().route("/project/{project}/sessions", get(show))
+}
+
+async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    let cursor = place.params.get("cursor").map(str::to_owned);
+    let is_further = cursor.is_some();
+    let question = SessionQuery {
+        project: place.project_id(),
+        range: place.range(),
+        environments: place.scope.environment.clone().into_iter().collect(),
+        paging: Paging::After { cursor, limit: ROWS },
+    };
+    let sessions = web.store.telemetry.sessions(question).await?;
+    let ids = sessions.rows.iter().map(|session| session.id.clone()).collect();
+    let ends = web.store.telemetry.session_ends(place.project_id(), ids).await?;
+    let mut page = Page::new(Section::Sessions, "Sessions");
+    page.summary = html! {
+        "Traces that belong together, begun in the " (place.scope.span.label()) ", newest first."
+    };
+    page.body = if sessions.rows.is_empty() && !is_further {
+        nothing()
+    } else {
+        let rows = sessions.rows.iter().zip(&ends);
+        html! {
+            (list(rows.map(|(session, ends)| row(session, ends, &place)).collect()))
+            (table::pager(&place.here(), is_further, sessions.cursor.as_deref()))
+        }
+    };
+    Ok(page.show(&place))
+}
+
+/// A table of sessions, made of [`row`]s.
+pub(super) fn list(rows: Vec<Row>) -> Markup {
+    let columns = vec![
+        Column::text("Session"),
+        Column::wide("Begins with"),
+        Column::text("User"),
+        Column::number("Turns"),
+        Column::number("Duration"),
+        Column::number("Tokens"),
+        Column::number("Cost"),
+        Column::number("Errors"),
+        Column::number("Last turn"),
+    ];
+    table::table(&Table { caption: "Sessions".to_owned(), columns, rows, select_for: None })
+}
+
+/// A session in a table.
+pub(super) fn row(session: &Session, ends: &SessionEnds, place: &Place) -> Row {
+    let id = session.id.to_string();
+    let both = || ends.first.iter().chain(&ends.last);
+    let user = both().find_map(|trace| trace.user.as_deref().filter(|user| !user.is_empty()));
+    let ended = both().filter_map(|trace| trace.summary.end).max();
+    let duration = ended.unwrap_or(session.last_at).max(session.last_at).since(session.created_at);
+    let input = ends.first.as_ref().and_then(|trace| trace.content.as_ref()?.input.as_ref());
+    let opening = input.map(|input| said::opening(input.as_str())).unwrap_or_default();
+    Row {
+        link: Some(place.to(&["sessions", &id])),
+        cells: vec![
+            html! { bdi { (id) } },
+            html! { span title=(opening) { bdi { (opening) } } },
+            user_link(user, place),
+            html! { (figure::grouped(session.traces)) },
+            html! { (figure::duration(duration)) },
+            tokens(session.total_tokens),
+            figure::cost(session.cost),
+            errors(session.errors),
+            figure::ago(session.last_at, place.now),
+        ],
+        failed: session.errors > 0,
+        id,
+    }
+}
+
+/// The way to a user's page.
+pub(super) fn user_link(user: Option<&str>, place: &Place) -> Markup {
+    html! {
+        @if let Some(user) = user {
+            a href=(place.to(&["users", user])) title=(user) { bdi { (ratchet_core::limit::elide(user, 60)) } }
+        }
+    }
+}
+
+/// Tokens in short, all digits on hover.
+pub(super) fn tokens(tokens: u64) -> Markup {
+    html! { span title={ (figure::grouped(tokens)) " tokens" } { (figure::count(tokens)) } }
+}
+
+/// How many steps failed; nothing where none did.
+pub(super) fn errors(errors: u64) -> Markup {
+    html! { @if errors > 0 { span.bad { (figure::grouped(errors)) } } @else { span.muted { "0" } } }
+}
+
+fn nothing() -> Markup {
+    let how = html! {
+        p { "Give traces a session id, and the conversation they make will be here." }
+        (copy::snippet("from langfuse import get_client, propagate_attributes\n\nlangfuse = get_client()\nwith langfuse.start_as_current_observation(name=\"answer\"):\n    with propagate_attributes(session_id=\"chat-42\", user_id=\"ann\"):\n        ..."))
+        p.muted { "OpenTelemetry spans with " code { "session.id" } " or "
+            code { "gen_ai.conversation.id" } " do the same." }
+    };
+    empty::empty("No session began in this time.", &how)
+}

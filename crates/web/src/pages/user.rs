@@ -1,0 +1,236 @@
+//! One user: their sessions and traces, and what they cost and were worth over time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::routing::get;
+use maud::{Markup, html};
+use ratchet_core::id::SessionId;
+use ratchet_core::score::{DataType, Score};
+use ratchet_core::time::Timestamp;
+use ratchet_core::trace::Trace;
+use ratchet_store::query::{
+    Condition, Detail, Direction, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TextTest,
+    TraceColumn, TraceOrder, TraceQuery,
+};
+use ratchet_store::user::{UserDay, UserSums};
+
+use super::sessions::{self, errors, tokens};
+use super::users;
+use crate::components::chart::{self, Form, OverTime, Series};
+use crate::components::stat::{self, Stat, Value};
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{copy, empty, figure};
+use crate::course::Course;
+use crate::frame::{Page, Section};
+use crate::place::Place;
+use crate::refusal::PageResult;
+use crate::web::Web;
+
+/// Traces that are looked at for sessions and scores.
+const LOOKED_AT: u64 = 300;
+/// Traces that are listed.
+const LISTED: usize = 25;
+/// Sessions that are listed.
+const SESSIONS: usize = 15;
+/// Scores that are read.
+const SCORES: u64 = 2_000;
+/// Kinds of scores that are drawn.
+const MAX_SERIES: usize = 4;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new().route("/project/{project}/users/{user}", get(show))
+}
+
+async fn show(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, user)): Path<(String, String)>,
+) -> PageResult<Markup> {
+    let days = web.store.telemetry.user_days(users::scope(&place), user.clone()).await?;
+    let traces = web.store.telemetry.traces(question(&place, &user)).await?.rows;
+    let mut page = Page::new(Section::Users, user.clone());
+    page.crumbs = vec![
+        (place.project.name.clone(), place.to(&[])),
+        ("Users".to_owned(), place.to(&["users"])),
+    ];
+    page.action = copy::id(&user);
+    page.summary = html! { "What this user's traces took in the " (place.scope.span.label()) "." };
+    page.body = if days.is_empty() && traces.is_empty() {
+        let how = html! { p { "Choose a longer time above, or look at " a href=(place.to(&["users"])) { "all users" } "." } };
+        empty::empty("This user was not seen in this time.", &how)
+    } else {
+        let scores = scores(&web, &place, &traces).await?;
+        let sessions = their_sessions(&web, &place, &traces).await?;
+        body(&Read { days, traces, scores, sessions }, &place)
+    };
+    Ok(page.show(&place))
+}
+
+/// What is read of a user.
+struct Read {
+    days: Vec<UserDay>,
+    traces: Vec<Trace>,
+    scores: Vec<Score>,
+    sessions: Vec<Row>,
+}
+
+fn question(place: &Place, user: &str) -> TraceQuery {
+    let equals = |column, word: &str| {
+        let test = Test::Text(TextTest::Equals, word.to_owned());
+        Condition { column, test }
+    };
+    let environment = place.scope.environment.as_deref();
+    let environment = environment.map(|word| equals(TraceColumn::Environment, word));
+    TraceQuery {
+        project: place.project_id(),
+        range: place.range(),
+        conditions: std::iter::once(equals(TraceColumn::User, user)).chain(environment).collect(),
+        order: (TraceOrder::Timestamp, Direction::Descending),
+        paging: Paging::After { cursor: None, limit: LOOKED_AT },
+        detail: Detail::Row,
+    }
+}
+
+async fn scores(web: &Web, place: &Place, traces: &[Trace]) -> PageResult<Vec<Score>> {
+    let ids = traces.iter().map(|trace| trace.id.to_string()).collect();
+    let question = ScoreQuery {
+        project: place.project_id(),
+        range: ratchet_store::query::TimeRange::default(),
+        on: ScoresOn::Anything,
+        conditions: vec![Condition { column: ScoreColumn::Trace, test: Test::AnyOf(ids) }],
+        paging: Paging::After { cursor: None, limit: SCORES },
+    };
+    Ok(web.store.telemetry.scores(question).await?.rows)
+}
+
+async fn their_sessions(web: &Web, place: &Place, traces: &[Trace]) -> PageResult<Vec<Row>> {
+    let mut seen = BTreeSet::new();
+    let newest = traces.iter().filter_map(|trace| trace.session.clone());
+    let ids: Vec<SessionId> =
+        newest.filter(|session| seen.insert(session.clone())).take(SESSIONS).collect();
+    let ends = web.store.telemetry.session_ends(place.project_id(), ids.clone()).await?;
+    let mut rows = Vec::new();
+    for (id, ends) in ids.into_iter().zip(&ends) {
+        let session = web.store.telemetry.session(place.project_id(), id).await?;
+        rows.extend(session.map(|session| sessions::row(&session, ends, place)));
+    }
+    Ok(rows)
+}
+
+fn body(read: &Read, place: &Place) -> Markup {
+    let is_cut = read.traces.len() as u64 >= LOOKED_AT;
+    html! {
+        (stats(&read.days, place))
+        div.charts { (costs(&read.days)) (scores_over_time(&read.scores)) }
+        @if !read.sessions.is_empty() {
+            section {
+                h2 { "Sessions" }
+                (sessions::list(read.sessions.clone()))
+            }
+        }
+        section {
+            h2 { "Newest traces" }
+            (traces(&read.traces, place))
+        }
+        @if is_cut {
+            p.muted { "Scores and sessions are those of the newest " (LOOKED_AT) " traces; "
+                "the numbers above are of all." }
+        }
+    }
+}
+
+fn stats(days: &[UserDay], place: &Place) -> Markup {
+    let sums = days.iter().fold(UserSums::default(), |sums, day| UserSums {
+        traces: sums.traces + day.sums.traces,
+        errors: sums.errors + day.sums.errors,
+        total_tokens: sums.total_tokens + day.sums.total_tokens,
+        cost: sums.cost.into_iter().chain(day.sums.cost).reduce(|a, b| a + b),
+        last_at: day.sums.last_at,
+    });
+    let provenance = "daily sums, in whole days (UTC)";
+    let known = |label: &str, text: String| Stat {
+        label: label.to_owned(),
+        value: Value::of(text, provenance),
+        ..Stat::default()
+    };
+    let cost = match sums.cost {
+        Some(cost) => Value::of(figure::money(cost), format!("${}, {provenance}", cost.dollars())),
+        None => Value::CannotTell("no price is known for the models".to_owned()),
+    };
+    html! {
+        (stat::row(&[
+            known("Traces", figure::grouped(sums.traces)),
+            known("Errors", figure::grouped(sums.errors)),
+            known("Tokens", figure::count(sums.total_tokens)),
+            Stat { label: "Cost".to_owned(), value: cost, ..Stat::default() },
+        ]))
+        p.muted { "Last seen " (figure::ago(sums.last_at, place.now)) "." }
+    }
+}
+
+fn costs(days: &[UserDay]) -> Markup {
+    let (Some(first), Some(last)) = (days.first(), days.last()) else { return html! {} };
+    let course = Course::by_day(first.day, last.day);
+    let dollars = |day: &UserDay| day.sums.cost.map(|cost| (day.day, cost.dollars()));
+    let values = course.sums(days.iter().filter_map(dollars));
+    let series = vec![Series { name: "cost".to_owned(), hue: 0, values }];
+    let read = |value: f64| format!("${}", figure::number(value));
+    let (title, steps) = ("Cost over time".to_owned(), course.names());
+    chart::over_time(&OverTime { title, steps, series, form: Form::Bars, read })
+}
+
+/// The mean of each kind of number or truth, over time; the most frequent kinds.
+fn scores_over_time(scores: &[Score]) -> Markup {
+    let mut kinds: BTreeMap<&str, Vec<(Timestamp, f64)>> = BTreeMap::new();
+    for score in scores {
+        let is_number = matches!(score.value.data_type(), DataType::Numeric | DataType::Boolean);
+        if let Some(number) = score.value.number().filter(|_| is_number) {
+            kinds.entry(&score.name).or_default().push((score.timestamp, number));
+        }
+    }
+    let times = || kinds.values().flatten().map(|(at, _)| *at);
+    let (Some(first), Some(last)) = (times().min(), times().max()) else {
+        return html! {};
+    };
+    let course = Course::by_day(first, last);
+    let mut kinds: Vec<_> = kinds.into_iter().collect();
+    kinds.sort_by_key(|(_, values)| std::cmp::Reverse(values.len()));
+    let series =
+        kinds.into_iter().take(MAX_SERIES).enumerate().map(|(hue, (name, values))| Series {
+            name: name.chars().take(14).collect(),
+            hue,
+            values: course.means(values.into_iter()),
+        });
+    let (title, steps, series) =
+        ("Scores over time, means".to_owned(), course.names(), series.collect());
+    let read = figure::number;
+    chart::over_time(&OverTime { title, steps, series, form: Form::Lines, read })
+}
+
+fn traces(traces: &[Trace], place: &Place) -> Markup {
+    let columns = vec![
+        Column::text("Trace"),
+        Column::text("Time"),
+        Column::number("Latency"),
+        Column::number("Tokens"),
+        Column::number("Cost"),
+        Column::number("Errors"),
+    ];
+    let row = |trace: &Trace| Row {
+        id: trace.id.to_string(),
+        link: Some(place.to(&["traces", &trace.id.to_string()])),
+        cells: vec![
+            html! { bdi { (trace.name.as_deref().unwrap_or("unnamed")) } },
+            figure::moment(trace.timestamp),
+            html! { @if let Some(latency) = trace.summary.latency() { (figure::duration(latency)) } },
+            tokens(trace.summary.total_tokens),
+            figure::cost(trace.summary.cost),
+            errors(trace.summary.levels.error),
+        ],
+        failed: trace.summary.levels.error > 0,
+    };
+    let rows = traces.iter().take(LISTED).map(row).collect();
+    table::table(&Table { caption: "Newest traces".to_owned(), columns, rows, select_for: None })
+}

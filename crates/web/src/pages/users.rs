@@ -1,0 +1,122 @@
+//! Users: whom agents served, with what that took.
+
+use axum::Router;
+use axum::extract::State;
+use axum::routing::get;
+use maud::{Markup, html};
+use ratchet_store::user::{User, UserOrder, UserQuery, UserScope, Users};
+
+use super::sessions::{errors, tokens};
+use crate::components::table::{self, Column, Order, Row, Sort, Table};
+use crate::components::{copy, empty, figure};
+use crate::frame::{Page, Section};
+use crate::place::Place;
+use crate::refusal::PageResult;
+use crate::web::Web;
+
+/// Users on a page.
+const ROWS: u64 = 100;
+
+const ORDERS: [(UserOrder, &str, &str); 5] = [
+    (UserOrder::Traces, "traces", "Traces"),
+    (UserOrder::Errors, "errors", "Errors"),
+    (UserOrder::Tokens, "tokens", "Tokens"),
+    (UserOrder::Cost, "cost", "Cost"),
+    (UserOrder::LastSeen, "seen", "Last seen"),
+];
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new().route("/project/{project}/users", get(show))
+}
+
+async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    let word = place.params.get("order").unwrap_or_default();
+    let order = ORDERS.into_iter().find(|(_, known, _)| *known == word);
+    let order = order.map_or(UserOrder::default(), |(order, _, _)| order);
+    let containing: String = place.params.get("q").unwrap_or_default().chars().take(200).collect();
+    let question =
+        UserQuery { scope: scope(&place), containing: containing.clone(), order, limit: ROWS };
+    let users = web.store.telemetry.users(question).await?;
+    let mut page = Page::new(Section::Users, "Users");
+    page.summary = summary(&users, &place);
+    page.body = if users.total == 0 && containing.is_empty() {
+        nothing()
+    } else {
+        html! {
+            (search(&containing, &place))
+            @if users.total == 0 { p { "Nobody of that name was seen in this time." } }
+            @else { (list(&users.rows, order, &place)) }
+            @if users.total > ROWS {
+                p.muted { "Shown are the first " (ROWS) " of " (figure::grouped(users.total))
+                    ". Order them or look for a name to see others." }
+            }
+        }
+    };
+    Ok(page.show(&place))
+}
+
+/// What is summed for the users of a place.
+pub(super) fn scope(place: &Place) -> UserScope {
+    UserScope {
+        project: place.project_id(),
+        range: place.range(),
+        environments: place.scope.environment.clone().into_iter().collect(),
+    }
+}
+
+fn summary(users: &Users, place: &Place) -> Markup {
+    html! {
+        (figure::grouped(users.total)) @if users.total == 1 { " user" } @else { " users" }
+        " in the " (place.scope.span.label()) ", in whole days (UTC)."
+    }
+}
+
+fn search(containing: &str, place: &Place) -> Markup {
+    let here = place.here().without("q");
+    html! {
+        form.search method="get" action=(here.path()) role="search" {
+            @for (name, value) in here.pairs() { input type="hidden" name=(name) value=(value); }
+            label for="user-search" { "Name contains" }
+            input #user-search type="search" name="q" value=(containing) maxlength="200";
+            button.button { "Find" }
+        }
+    }
+}
+
+fn list(users: &[User], order: UserOrder, place: &Place) -> Markup {
+    let sorted = |(by, word, name): (UserOrder, &str, &str)| {
+        let now = (by == order).then_some(Order::Descending);
+        let link = place.here().with("order", word);
+        Column::number(name).sorted_by(Sort { link, now })
+    };
+    let columns =
+        std::iter::once(Column::text("User")).chain(ORDERS.into_iter().map(sorted)).collect();
+    let rows = users.iter().map(|user| row(user, place)).collect();
+    table::table(&Table { caption: "Users".to_owned(), columns, rows, select_for: None })
+}
+
+fn row(user: &User, place: &Place) -> Row {
+    let sums = &user.sums;
+    Row {
+        id: user.id.clone(),
+        link: Some(place.to(&["users", &user.id])),
+        cells: vec![
+            html! { bdi title=(user.id) { (ratchet_core::limit::elide(&user.id, 120)) } },
+            html! { (figure::grouped(sums.traces)) },
+            errors(sums.errors),
+            tokens(sums.total_tokens),
+            figure::cost(sums.cost),
+            figure::ago(sums.last_at, place.now),
+        ],
+        failed: sums.errors > 0,
+    }
+}
+
+fn nothing() -> Markup {
+    let how = html! {
+        p { "Tell whom a trace serves, and they will be here with what it took." }
+        (copy::snippet("from langfuse import get_client, propagate_attributes\n\nlangfuse = get_client()\nwith langfuse.start_as_current_observation(name=\"answer\"):\n    with propagate_attributes(user_id=\"ann\"):\n        ..."))
+        p.muted { "OpenTelemetry spans with " code { "user.id" } " do the same." }
+    };
+    empty::empty("Nobody was seen in this time.", &how)
+}

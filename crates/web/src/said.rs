@@ -1,0 +1,162 @@
+//! What was asked and what was answered, out of payloads that hold whole conversations.
+
+use maud::{Markup, html};
+use ratchet_core::id::TraceId;
+
+use crate::chat::{self, ChatMessage, Part, Reading, Role};
+use crate::components::message::{Pen, Whereabouts};
+use crate::components::{figure, json};
+use crate::place::{Link, Place};
+
+/// Bytes of a payload that are read here; the trace's page reads longer ones.
+const READ_UP_TO: usize = 300_000;
+/// Bytes of it that are drawn.
+const DRAWN: usize = 16_000;
+/// Characters of a preview.
+const PREVIEW: usize = 160;
+
+/// Which side of a turn a payload is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// What went in.
+    Asked,
+    /// What came out.
+    Answered,
+}
+
+impl Side {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Asked => "input",
+            Self::Answered => "output",
+        }
+    }
+
+    /// Who speaks where a payload does not say.
+    const fn speaker(self) -> Role {
+        match self {
+            Self::Asked => Role::User,
+            Self::Answered => Role::Assistant,
+        }
+    }
+}
+
+/// Draws what is new in a payload of a trace: a question without what was said before it, or an
+/// answer. The trace's page has all of it.
+pub(crate) fn show(payload: &str, side: Side, trace: &TraceId, place: &Place) -> Markup {
+    let trace = trace.to_string();
+    let whole = place.to(&["traces", &trace]);
+    if payload.len() > READ_UP_TO {
+        return html! {
+            p { bdi { (preview(payload)) } }
+            p.muted { (figure::bytes(payload.len())) ", read on " a href=(whole) { "the trace's page" } "." }
+        };
+    }
+    let of = |what: &str| place.to(&["traces", &trace, what]).with("side", side.as_str());
+    let at = Whereabouts {
+        whole: of("payload").to_string(),
+        pictures: of("picture").with("n", "").to_string(),
+        media: format!("{}/", Link::to_project(&place.project.id, &["media"]).path()),
+    };
+    match chat::read(payload) {
+        Reading::Data(text) if text.len() <= DRAWN => json::json(&text),
+        Reading::Data(text) => Pen::for_end(&at, DRAWN, 0).lone_text(&text),
+        Reading::Text(text) => {
+            let (role, parts) = (side.speaker(), vec![Part::Text(text)]);
+            Pen::for_end(&at, DRAWN, 0).conversation(&[ChatMessage { role, name: None, parts }])
+        }
+        Reading::Messages(mut messages) => {
+            let new = messages.split_off(beginning(&messages, side));
+            let before = messages.len();
+            let pictures = chat::pictures(&Reading::Messages(messages)).len();
+            html! {
+                @if before > 0 && side == Side::Asked {
+                    p.before { a href=(whole) { (before) " earlier messages" } }
+                }
+                (Pen::for_end(&at, DRAWN, pictures).conversation(&new))
+            }
+        }
+    }
+}
+
+/// Where the new part begins: with the last question, or after it.
+fn beginning(messages: &[ChatMessage], side: Side) -> usize {
+    let last = messages.iter().rposition(|message| message.role == Role::User);
+    match (side, last) {
+        (Side::Asked, Some(last)) => last,
+        (Side::Asked, None) => 0,
+        (Side::Answered, Some(last)) if last + 1 < messages.len() => last + 1,
+        (Side::Answered, _) => 0,
+    }
+}
+
+/// The first words of what someone asked: the newest message of a user where there are messages.
+pub(crate) fn opening(payload: &str) -> String {
+    if payload.len() > READ_UP_TO {
+        return preview(payload);
+    }
+    match chat::read(payload) {
+        Reading::Text(text) | Reading::Data(text) => preview(&text),
+        Reading::Messages(messages) => {
+            let asked = messages.iter().rev().filter(|message| message.role == Role::User);
+            let said = asked.chain(&messages).find_map(words);
+            preview(said.unwrap_or_default())
+        }
+    }
+}
+
+/// What a message says in words, if it says anything.
+fn words(message: &ChatMessage) -> Option<&str> {
+    message.parts.iter().find_map(|part| match part {
+        Part::Text(text) if !text.trim().is_empty() => Some(text.as_str()),
+        _ => None,
+    })
+}
+
+/// The first characters, in one line.
+fn preview(text: &str) -> String {
+    let head: String = text.chars().take(PREVIEW * 4).collect();
+    let line = head.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut short: String = line.chars().take(PREVIEW).collect();
+    if short.len() < line.len() || head.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHAT: &str = r#"[{"role": "system", "content": "Be kind."},
+        {"role": "user", "content": "Old question"}, {"role": "assistant", "content": "Old answer."},
+        {"role": "user", "content": "Where is\n my <b>refund</b>?"}]"#;
+
+    #[test]
+    fn the_newest_question_opens() {
+        assert_eq!(opening(CHAT), "Where is my <b>refund</b>?");
+        assert_eq!(opening("\"plain\""), "plain");
+        assert_eq!(opening(r#"{"a": 1}"#), r#"{"a": 1}"#);
+    }
+
+    #[test]
+    fn what_was_said_before_is_left_out() {
+        let new = |payload: &str, side| match chat::read(payload) {
+            Reading::Messages(messages) => beginning(&messages, side),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(new(CHAT, Side::Asked), 3);
+        let whole = CHAT.replace(']', r#", {"role": "assistant", "content": "On its way."}]"#);
+        assert_eq!(new(&whole, Side::Answered), 4);
+        let answer = r#"[{"role": "assistant", "content": "On its way."}]"#;
+        assert_eq!((new(answer, Side::Answered), new(answer, Side::Asked)), (0, 0));
+    }
+
+    #[test]
+    fn long_texts_are_cut() {
+        for words in [100_000, 10_000] {
+            let long = "word ".repeat(words);
+            assert!(opening(&long).ends_with('…') && opening(&long).len() < 200);
+        }
+    }
+}

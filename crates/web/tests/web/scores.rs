@@ -1,0 +1,81 @@
+use ratchet_core::score::{ScoreSource, ScoreValue};
+use ratchet_testkit::build::{batch, project, score, trace};
+
+use crate::site::TestSite;
+
+fn label(label: &str) -> ScoreValue {
+    ScoreValue::Categorical { label: label.to_owned(), number: None }
+}
+
+async fn site() -> TestSite {
+    let site = TestSite::new().await;
+    let mut told = batch(&project("shop"));
+    for n in 0_i32..10 {
+        let (id, at) = (format!("t{n}"), i64::from(n) * 1_000 - 60_000);
+        let (model, person) = (f64::from(n) / 10.0, f64::from(n) / 10.0 + 0.05);
+        let yes = ScoreValue::Boolean(n < 9);
+        let outcome = label(if n % 3 == 0 { "<i>lost" } else { "solved" });
+        let given =
+            |name: &str, kind: &str| score(&format!("{kind}{n}")).on(name).of_trace(&id).given(at);
+        told = told
+            .with(trace(&id).beginning(at))
+            .with(given("quality", "m").number(model).from(ScoreSource::Eval))
+            .with(given("quality", "h").number(person).from(ScoreSource::Annotation))
+            .with(given("ok", "b").value(yes))
+            .with(given("outcome", "l").value(outcome).comment("why <b>not</b>"));
+    }
+    site.record(told).await;
+    site
+}
+
+#[tokio::test]
+async fn every_name_says_what_it_says_and_how_sure_it_is() {
+    let site = site().await;
+    let shown = site.get("/project/shop/scores").await;
+    assert_eq!(shown.status, 200, "{}", shown.body);
+    // The mean of 0 to 0.9, and nine of ten with their Wilson interval.
+    for part in ["3 names", "0.45", "± 0.188", "90 %", "60 to 98 %", "source=EVAL", "badge human"]
+    {
+        assert!(shown.body.contains(part), "{part} in {}", shown.body);
+    }
+    assert!(!shown.body.contains("<i>lost") && shown.body.contains("class=\"mini"));
+    let none = site.get("/project/shop/scores?env=nowhere").await;
+    assert!(none.body.contains("No score was given in this time"));
+}
+
+#[tokio::test]
+async fn one_name_shows_how_its_values_lie_and_the_newest() {
+    let site = site().await;
+    let shown = site.get("/project/shop/scores/quality").await;
+    assert_eq!(shown.status, 200, "{}", shown.body);
+    for part in ["20 scores", "How they lie", "Over time, mean", "Everyone", "/traces/t9"] {
+        assert!(shown.body.contains(part), "{part} in {}", shown.body);
+    }
+    let model = site.get("/project/shop/scores/quality?source=EVAL").await.body;
+    assert_eq!(model.matches("<figcaption>How they lie").count(), 1);
+    let labels = site.get("/project/shop/scores/outcome").await.body;
+    assert!(labels.contains("&lt;i&gt;lost") && !labels.contains("<i>lost"));
+    assert!(labels.contains("why &lt;b&gt;not"), "{labels}");
+    let nothing = site.get("/project/shop/scores/none").await;
+    assert!(nothing.body.contains("No score of this name"));
+    assert_eq!(site.get("/project/shop/scores/quality?cursor=x").await.status, 400);
+}
+
+#[tokio::test]
+async fn numbers_are_compared_as_points_and_labels_as_a_table() {
+    let site = site().await;
+    let form = site.get("/project/shop/scores/compare").await;
+    assert!(form.body.contains("value=\"EVAL:quality\""), "{}", form.body);
+    let address = "/project/shop/scores/compare?a=EVAL:quality&b=ANNOTATION:quality";
+    let points = site.get(address).await.body;
+    assert!(points.contains("10 pairs") && points.contains("0.05 ± 0"), "{points}");
+    assert_eq!(points.matches("<circle").count(), 10);
+    let table = site.get("/project/shop/scores/compare?a=ok&b=outcome").await.body;
+    assert!(
+        table.contains("class=\"matrix\"") && table.contains("Both say the same in"),
+        "{table}"
+    );
+    assert!(table.contains("&lt;i&gt;lost") && !table.contains("<i>lost"));
+    let none = site.get("/project/shop/scores/compare?a=ok&b=nothing").await.body;
+    assert!(none.contains("No trace has both scores"));
+}

@@ -1,0 +1,148 @@
+use ratchet_core::observation::Level;
+use ratchet_core::payload::Payload;
+use ratchet_testkit::build::{batch, generation, json, project, score, span, text, trace};
+
+use crate::site::TestSite;
+
+fn chat(text: &str) -> Payload {
+    Payload::Json(json(text))
+}
+
+/// A conversation of two turns, the second with another agent called as a tool, and one of a
+/// stranger full of markup.
+async fn site() -> TestSite {
+    let site = TestSite::new().await;
+    let question = r#"[{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"},
+        {"role": "user", "content": "Find me a <b>train</b>"}]"#;
+    let told = batch(&project("shop"))
+        .with(
+            trace("t1")
+                .named("concierge")
+                .in_session("trip")
+                .for_user("ann")
+                .beginning(0)
+                .input(chat(r#"[{"role": "user", "content": "Hello"}]"#))
+                .output(text("Hi")),
+        )
+        .with(
+            trace("t2")
+                .named("concierge")
+                .in_session("trip")
+                .for_user("ann")
+                .beginning(10_000)
+                .input(chat(question))
+                .output(text("The 9:15.")),
+        )
+        .with(
+            trace("t3")
+                .named("travel-desk")
+                .in_session("trip")
+                .beginning(12_000)
+                .input(text("trains?"))
+                .output(text("9:15")),
+        )
+        .with(generation("g1").of("t1").lasting(0, 2_000).tokens(10, 5).costing(0.25))
+        .with(generation("g2").of("t2").lasting(10_000, 20_000).tokens(10, 5).costing(0.5))
+        .with(span("g3").of("t3").lasting(12_000, 15_000).level(Level::Error))
+        .with(score("s1").on("helpful").of_trace("t2").number(0.75).given(30_000))
+        .with(score("s2").on("solved").of_session("trip").number(1.0).given(31_000))
+        .with(
+            trace("x")
+                .named("<img src=x>")
+                .in_session("<script>alert(1)</script>")
+                .beginning(1)
+                .for_user("\"><svg onload=alert(1)>")
+                .input(text("</article><script>alert(2)</script>")),
+        );
+    site.record(told).await;
+    site
+}
+
+#[tokio::test]
+async fn sessions_are_listed_with_what_they_took() {
+    let site = site().await;
+    let shown = site.get("/project/shop/sessions").await;
+    assert_eq!(shown.status, 200, "{}", shown.body);
+    for part in ["trip", "/project/shop/sessions/trip", "ann", "$0.75", "15.00 s", ">3<", "Hello"] {
+        assert!(shown.body.contains(part), "{part} in {}", shown.body);
+    }
+    assert!(!shown.body.contains("<script>alert") && !shown.body.contains("<svg onload"));
+    let none = site.get("/project/shop/sessions?env=nowhere").await;
+    assert!(
+        none.body.contains("No session began in this time") && none.body.contains("session_id")
+    );
+}
+
+#[tokio::test]
+async fn a_conversation_is_read_from_top_to_bottom() {
+    let site = site().await;
+    let shown = site.get("/project/shop/sessions/trip").await;
+    assert_eq!(shown.status, 200, "{}", shown.body);
+    let at =
+        |part: &str| shown.body.find(part).unwrap_or_else(|| panic!("{part} in {}", shown.body));
+    assert!(at("Find me a &lt;b&gt;train") < at("The 9:15."));
+    assert!(at("id=\"turn-1\"") < at("id=\"turn-2\"") && at("id=\"turn-2\"") < at("id=\"turn-3\""));
+    assert!(shown.body.contains("2 earlier messages"), "what was said before is left out");
+    assert!(shown.body.contains("called by <bdi>concierge"), "the agent inside was called");
+    assert!(shown.body.contains("Agents at work") && shown.body.contains("Cost by turn"));
+    assert!(shown.body.contains("helpful") && shown.body.contains("solved"));
+    assert!(shown.body.contains("turn called failed"), "the error is marked: {}", shown.body);
+    let policy = shown.header("content-security-policy").unwrap();
+    assert!(!policy.contains("unsafe") && !shown.body.contains("style="));
+}
+
+#[tokio::test]
+async fn markup_in_a_session_is_text() {
+    let site = site().await;
+    let shown = site.get("/project/shop/sessions/%3Cscript%3Ealert(1)%3C%2Fscript%3E").await;
+    assert_eq!(shown.status, 200);
+    for hostile in ["<script>alert", "<img src=x", "<svg onload", "</article><script"] {
+        assert!(!shown.body.contains(hostile), "{hostile} in {}", shown.body);
+    }
+}
+
+#[tokio::test]
+async fn steps_open_in_place() {
+    let site = site().await;
+    let shown = site.get("/project/shop/sessions/trip/steps/t3").await;
+    assert_eq!(shown.status, 200);
+    assert!(shown.body.contains("error") && shown.body.contains("3.00 s"), "{}", shown.body);
+    assert!(!shown.body.contains("<html"), "a part of a page");
+}
+
+#[tokio::test]
+async fn a_long_conversation_has_pages() {
+    let site = TestSite::new().await;
+    let turns = (0_i64..45).map(|n| {
+        let turn = trace(&format!("t{n:02}")).named("bot").in_session("long").beginning(n * 1_000);
+        turn.input(text(&format!("question {n}")))
+    });
+    site.record(batch(&project("shop")).with_all(turns)).await;
+    let mut address = "/project/shop/sessions/long".to_owned();
+    let mut seen = 0;
+    for _ in 0..3 {
+        let shown = site.get(&address).await;
+        seen += shown.body.matches("<article class=\"turn").count();
+        let Some(next) =
+            shown.body.split("rel=\"next\"").next().filter(|_| shown.body.contains("rel=\"next\""))
+        else {
+            break;
+        };
+        let link = next.rsplit("href=\"").next().unwrap().split('"').next().unwrap();
+        address = link.replace("&amp;", "&");
+    }
+    assert_eq!(seen, 45);
+    let last = site.get(&address).await;
+    assert!(last.body.contains("Turns 41 to 45 of 45"), "{}", last.body);
+}
+
+#[tokio::test]
+async fn what_is_not_there_and_what_is_nonsense_is_told_apart_from_a_failure() {
+    let site = site().await;
+    assert_eq!(site.get("/project/shop/sessions/nobody").await.status, 404);
+    assert_eq!(site.get("/project/other/sessions/trip").await.status, 404);
+    assert_eq!(site.get("/project/shop/sessions?cursor=nonsense").await.status, 400);
+    assert_eq!(site.get("/project/shop/sessions/trip?cursor=x&turn=-1").await.status, 400);
+    let long = format!("/project/shop/sessions/{}", "x".repeat(5_000));
+    assert_eq!(site.get(&long).await.status, 404);
+}
