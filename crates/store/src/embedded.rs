@@ -41,11 +41,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use ratchet_core::id::{ObservationId, ScoreId, SessionId, TraceId};
+use ratchet_core::id::{ObservationId, ScoreId, TraceId};
 use ratchet_core::observation::Observation;
 use ratchet_core::price::PriceTable;
 use ratchet_core::score::Score;
-use ratchet_core::session::Session;
 use ratchet_core::time::Timestamp;
 use ratchet_core::trace::Trace;
 use rusqlite::{Connection, ErrorCode};
@@ -68,7 +67,7 @@ use crate::prices::ProjectPrices;
 use crate::project::ProjectId;
 use crate::query::{
     Attached, Matching, ObservationColumn, ObservationQuery, Page, ScoreColumn, ScoreQuery,
-    SessionQuery, TallyQuery, TextHits, TextQuery, TraceColumn, TraceQuery,
+    TallyQuery, TextHits, TextQuery, TraceColumn, TraceQuery,
 };
 use crate::secrets::Secrets;
 use crate::telemetry::{Batch, Telemetry};
@@ -313,19 +312,6 @@ impl Engine {
         id: ObservationId,
     ) -> StoreResult<Option<Observation>> {
         let query = move |db: &_| read::observations::one(db, &project, &id);
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
-    }
-
-    pub(crate) async fn sessions(&self, query: SessionQuery) -> StoreResult<Page<Session>> {
-        self.shared.readers.read(move |db| read::sessions::list(db, &query)).await
-    }
-
-    pub(crate) async fn session(
-        &self,
-        project: ProjectId,
-        id: SessionId,
-    ) -> StoreResult<Option<Session>> {
-        let query = move |db: &_| read::sessions::one(db, &project, &id);
         self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
     }
 

@@ -1,13 +1,27 @@
 use ratchet_core::id::SessionId;
+use ratchet_core::session::Session;
 
 use super::{Engine, read};
 use crate::judgement::{PairQuery, Pairs, Sample, SampleQuery};
 use crate::project::ProjectId;
-use crate::query::SessionEnds;
+use crate::query::{Page, SessionEnds, SessionQuery};
 use crate::user::{UserDay, UserQuery, UserScope, Users};
 use crate::{StoreError, StoreResult};
 
 impl Engine {
+    pub(crate) async fn sessions(&self, query: SessionQuery) -> StoreResult<Page<Session>> {
+        self.shared.readers.read(move |db| read::sessions::list(db, &query)).await
+    }
+
+    pub(crate) async fn session(
+        &self,
+        project: ProjectId,
+        id: SessionId,
+    ) -> StoreResult<Option<Session>> {
+        let query = move |db: &_| read::sessions::one(db, &project, &id);
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+    }
+
     pub(crate) async fn session_ends(
         &self,
         project: ProjectId,

@@ -158,7 +158,7 @@ mod tests {
     use super::super::connection::{Purpose, migrate, open};
 
     /// The place of the step that adds users' days and sessions' errors.
-    const FOR_PEOPLE: usize = 4;
+    const FOR_PEOPLE: usize = 5;
 
     #[test]
     fn an_older_folder_learns_of_its_users_and_its_sessions_errors() {
