@@ -105,10 +105,8 @@ impl Front {
         if yaml.len() > MAX_FRONT_BYTES {
             return Err(FrontError::TooLong);
         }
-        let all = match yaml::read(&yaml).map_err(|why| FrontError::Yaml(why.to_string()))? {
-            Value::Object(all) => all,
-            _ => return Err(FrontError::NoKeys),
-        };
+        let read = yaml::read(&yaml).map_err(|why| FrontError::Yaml(why.to_string()))?;
+        let Value::Object(all) = read else { return Err(FrontError::NoKeys) };
         let name = text_of(&all, "name").filter(|name| is_name(name)).ok_or(FrontError::Name)?;
         let description = text_of(&all, "description").map(str::trim).filter(|description| {
             (1..=MAX_DESCRIPTION_CHARS).contains(&description.chars().count())

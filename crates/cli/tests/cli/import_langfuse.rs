@@ -328,10 +328,14 @@ fn told_of_rooms() -> (Ratchet, tempfile::TempDir) {
     let put = running.send(http::request("PUT", path_of(&told["uploadUrl"])).body("hello"));
     assert_eq!(put.status, 200, "{}", put.text());
     let gone = format!("@@@langfuseMedia:type=image/png|id={}|source=bytes@@@", "x".repeat(22));
-    let traces = ["t1", "t2"].map(|id| {
-        event("trace-create", id, 1, json!({"input": {"image": reference()}, "output": gone}))
-    });
-    post(&running, "/api/public/ingestion", &json!({ "batch": traces }));
+    let mut batch = Vec::new();
+    for (trace, step) in [("t1", "s1"), ("t2", "s2")] {
+        batch.push(event("trace-create", trace, 1, json!({"name": "chat"})));
+        let body = json!({"traceId": trace, "input": {"image": reference()}, "output": gone,
+            "startTime": "2026-03-02T08:00:00Z"});
+        batch.push(event("span-create", step, 1, body));
+    }
+    post(&running, "/api/public/ingestion", &json!({ "batch": batch }));
     let config = json!({"name": "ok", "dataType": "BOOLEAN"});
     let config = post(&running, "/api/public/score-configs", &config);
     let queue = json!({"name": "to check", "description": "d", "scoreConfigIds": [config["id"]]});

@@ -220,10 +220,7 @@ impl Work<'_> {
     ) -> Result<Vec<Refused>, CopyError> {
         let Self { route, part, at } = *self;
         match part {
-            Part::ScoreConfigs => {
-                keepsakes::score_configs(route, checkpoint, progress, at).await?;
-                Ok(Vec::new())
-            }
+            Part::ScoreConfigs => keepsakes::score_configs(route, checkpoint, progress, at).await,
             Part::Models => {
                 keepsakes::models(route, progress, at).await?;
                 Ok(Vec::new())

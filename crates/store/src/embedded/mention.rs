@@ -51,7 +51,7 @@ pub(super) fn of(traces: &[TracePatch], observations: &[ObservationPatch]) -> Ve
             let observation = patch.id.to_string();
             // One that names no trace waits in a trace of its own, under its own id.
             let trace =
-                patch.trace.as_ref().map_or_else(|| observation.clone(), |id| id.to_string());
+                patch.trace.as_ref().map_or_else(|| observation.clone(), ToString::to_string);
             let owner = MediaOwner::Observation { trace, observation };
             found.push(Mention { media, used_in: MediaUse { owner, field: field.to_owned() } });
         });

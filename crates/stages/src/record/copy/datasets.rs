@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ratchet_core::dataset::DatasetStatus;
 use ratchet_remote::langfuse::client::{ClientError, LangfuseClient, Position};
 use ratchet_remote::langfuse::wire::dataset::{
     CreateDataset, CreateDatasetItem, DatasetItemView, DatasetView,
@@ -12,8 +13,9 @@ use ratchet_remote::langfuse::wire::dataset_run::{
 use ratchet_remote::langfuse::wire::experiment::ExperimentItemView;
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_remote::langfuse::wire::maybe::Maybe;
+use ratchet_remote::langfuse::wire::word::Word;
 
-use super::keepsakes::{advance, all};
+use super::keepsakes::{advance, all, refused};
 use super::media::MediaCopy;
 use super::{Checkpoint, CopyError, Progress, Refused, Route};
 
@@ -67,7 +69,9 @@ async fn items(
             let is_there = ours.get(theirs.id.as_str()).is_some_and(|ours| is_same(ours, theirs));
             if !is_there {
                 left_out.extend(media.of_item(theirs, here).await?);
-                into.save_dataset_item(&new_item(theirs)).await?;
+                if let Err(error) = into.save_dataset_item(&new_item(theirs)).await {
+                    left_out.push(refused(format!("dataset item {}", theirs.id), error)?);
+                }
             }
         }
         next = slice.next;
@@ -221,8 +225,12 @@ async fn make_try(
     let Some(archived) = from.dataset_item(&new.dataset_item_id).await? else {
         return Err(refused);
     };
+    // Only an item that is not archived yet can be tried.
+    let active = Some(Word(DatasetStatus::Active));
+    into.save_dataset_item(&CreateDatasetItem { status: active, ..new_item(&archived) }).await?;
+    let made = into.create_dataset_run_item(new).await?;
     into.save_dataset_item(&new_item(&archived)).await?;
-    into.create_dataset_run_item(new).await.map(|made| made.dataset_run_id)
+    Ok(made.dataset_run_id)
 }
 
 fn is_same_try(ours: &DatasetRunItemView, theirs: &DatasetRunItemView) -> bool {

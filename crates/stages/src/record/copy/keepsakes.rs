@@ -2,6 +2,7 @@
 //! name: a score config by name and type, a version of a prompt by name and number.
 
 use ratchet_core::prompt::LATEST;
+use ratchet_core::score::DataType;
 use ratchet_remote::langfuse::client::{ClientError, LangfuseClient, Position, Slice};
 use ratchet_remote::langfuse::wire::model::{ModelRequest, ModelView, TierRequest, TierView};
 use ratchet_remote::langfuse::wire::prompt::{CreatePrompt, PromptMetaView, PromptView};
@@ -11,14 +12,15 @@ use ratchet_remote::langfuse::wire::score_config::{
 
 use super::{Checkpoint, CopyError, Progress, Refused, Route};
 
-/// Copies a slice of score configs, and notes the ids they have got.
+/// Copies a slice of score configs, notes the ids they have got, and returns what was left out.
 pub(super) async fn score_configs(
     route: &Route<'_>,
     checkpoint: &mut Checkpoint,
     progress: &mut Progress,
     at: &Position,
-) -> Result<(), CopyError> {
+) -> Result<Vec<Refused>, CopyError> {
     let slice = route.from.score_configs(at).await?;
+    let mut left_out = Vec::new();
     let known = match route.into {
         Some(into) => all(async |at| into.score_configs(&at).await).await?,
         None => Vec::new(),
@@ -30,23 +32,35 @@ pub(super) async fn score_configs(
         let ours = known.iter().find(|ours| is_same(ours, theirs));
         let here = match (ours, route.into) {
             (Some(ours), _) => ours.id.clone(),
-            (None, Some(into)) => {
-                progress.recorded += 1;
-                make_config(into, theirs).await?
-            }
+            (None, Some(into)) => match make_config(into, theirs).await {
+                Ok(made) => {
+                    progress.recorded += 1;
+                    made
+                }
+                Err(error) => {
+                    left_out.push(refused(format!("score config {}", theirs.name), error)?);
+                    continue;
+                }
+            },
             (None, None) => continue,
         };
         checkpoint.score_configs.insert(theirs.id.clone(), here);
     }
     advance(progress, &slice);
-    Ok(())
+    progress.refused += left_out.len() as u64;
+    Ok(left_out)
 }
 
-async fn make_config(into: &LangfuseClient, theirs: &ScoreConfigView) -> Result<String, CopyError> {
+async fn make_config(
+    into: &LangfuseClient,
+    theirs: &ScoreConfigView,
+) -> Result<String, ClientError> {
+    // Those of a truth are its server's own, and not taken from others.
+    let is_chosen = theirs.data_type.0 == DataType::Categorical;
     let new = CreateScoreConfig {
         name: theirs.name.clone(),
         data_type: theirs.data_type,
-        categories: theirs.categories.clone(),
+        categories: theirs.categories.clone().filter(|_| is_chosen),
         min_value: theirs.min_value,
         max_value: theirs.max_value,
         description: theirs.description.clone(),
@@ -211,6 +225,14 @@ pub(super) fn advance<T>(progress: &mut Progress, slice: &Slice<T>) {
     progress.total = slice.total;
     progress.read += (slice.rows.len() + slice.unreadable.len()) as u64;
     progress.refused += slice.unreadable.len() as u64;
+}
+
+/// A record that a server did not take; any other trouble is the copy's.
+pub(super) fn refused(what: String, error: ClientError) -> Result<Refused, ClientError> {
+    match error.status() {
+        Some(status) if status < 500 => Ok(Refused { what, why: error.to_string() }),
+        _ => Err(error),
+    }
 }
 
 /// All rows of a short list.

@@ -6,7 +6,7 @@ use ratchet_remote::langfuse::client::{ClientError, LangfuseClient};
 use ratchet_remote::langfuse::wire::comment::{CommentRequest, CommentView};
 use ratchet_remote::langfuse::wire::queue::{QueueItemRequest, QueueRequest, QueueView};
 
-use super::keepsakes::all;
+use super::keepsakes::{all, refused};
 use super::{Checkpoint, CopyError, Progress, Refused, Route};
 
 /// Copies all queues, each with what is in it.
@@ -114,12 +114,4 @@ pub(super) async fn comments(
 fn is_same(ours: &CommentView, theirs: &CommentView) -> bool {
     (ours.object_type, &ours.object_id, &ours.content)
         == (theirs.object_type, &theirs.object_id, &theirs.content)
-}
-
-/// A record that a server did not take; any other trouble is the copy's.
-fn refused(what: String, error: ClientError) -> Result<Refused, ClientError> {
-    match error.status() {
-        Some(status) if status < 500 => Ok(Refused { what, why: error.to_string() }),
-        _ => Err(error),
-    }
 }
