@@ -2,6 +2,12 @@
 
 /// The loop with today's numbers.
 mod home;
+/// What waits for people.
+mod queues;
+/// Cases to try agents on.
+mod datasets;
+/// What models are told.
+mod prompts;
 /// Figures over time.
 mod dashboards;
 /// Traces and observations.
@@ -64,6 +70,9 @@ pub fn pages(web: Web) -> Router {
         .merge(assets::routes())
         .merge(gallery::routes())
         .merge(home::routes())
+        .merge(queues::routes())
+        .merge(datasets::routes())
+        .merge(prompts::routes())
         .merge(dashboards::routes())
         .merge(trace::routes())
         .merge(lists::routes())

@@ -136,6 +136,11 @@ impl Params {
         self.pairs().filter(move |(known, _)| *known == name).map(|(_, value)| value)
     }
 
+    /// Which page of a numbered list, from 1.
+    pub fn page(&self) -> u64 {
+        self.get("page").and_then(|page| page.parse().ok()).unwrap_or(1).max(1)
+    }
+
     /// Every name and value.
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))

@@ -15,9 +15,10 @@ use ratchet_core::prompt::{
 use ratchet_core::time::Timestamp;
 
 use super::Catalog;
-use super::sql::{FromColumn, Row, Tx, Value};
+use super::sql::{FromColumn, Listing, Row, Tx, Value};
 use super::versioned::PROMPTS;
 use crate::project::ProjectId;
+use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
 
 pub use create::NewPrompt;
@@ -105,6 +106,35 @@ impl Catalog {
             let composed = put_together(tx, &project, &part(&prompt))?;
             prompt.body = composed.body;
             Ok(Some((prompt, composed.graph)))
+        })
+        .await
+    }
+
+    /// Returns the versions of a prompt, newest first, as they were written.
+    ///
+    /// # Errors
+    /// Fails only when the database does; a name without versions is not known.
+    pub async fn prompt_versions(
+        &self,
+        project: ProjectId,
+        name: String,
+        page: PageNumber,
+    ) -> StoreResult<Page<Prompt>> {
+        let listing = Listing {
+            columns: COLUMNS,
+            from: "FROM prompt WHERE project = $1 AND name = $2",
+            order: "version DESC",
+        };
+        self.transact(move |tx| {
+            let key = [(&project).into(), (&name).into()];
+            let mut page = tx.page(listing, &key, page, read)?;
+            let which = (&project, name.as_str());
+            let tags = PROMPTS.tags(tx, which)?;
+            for prompt in &mut page.rows {
+                prompt.labels = PROMPTS.labels(tx, which, prompt.version)?;
+                prompt.tags.clone_from(&tags);
+            }
+            Ok(page)
         })
         .await
     }

@@ -1,3 +1,6 @@
+/// How far queues are.
+mod progress;
+
 use ratchet_core::annotation::{ItemKind, ItemStatus};
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
@@ -8,6 +11,8 @@ use super::{Catalog, person, redaction};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
+
+pub use progress::Progress;
 
 /// A queue of things for people to judge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -212,20 +217,6 @@ impl Catalog {
                 page,
                 read_item,
             )
-        })
-        .await
-    }
-
-    /// Counts what waits for someone to look at it, in all queues of a project.
-    ///
-    /// # Errors
-    /// Fails only when the database does.
-    pub async fn waiting_items(&self, project: ProjectId) -> StoreResult<u64> {
-        let sql = "SELECT count(*) FROM annotation_item WHERE project = $1 AND status = $2";
-        self.transact(move |tx| {
-            let waiting = ItemStatus::Pending.as_str();
-            let counted = tx.one(sql, &[(&project).into(), waiting.into()], |row| row.get(0))?;
-            Ok(counted.unwrap_or_default())
         })
         .await
     }

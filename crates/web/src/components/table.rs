@@ -1,6 +1,7 @@
 //! Rows and columns: a sticky head, numbers to the right, one link for each row.
 
 use maud::{Markup, html};
+use ratchet_store::query::PageNumber;
 
 use super::icon::{Icon, icon};
 use crate::place::Link;
@@ -170,6 +171,21 @@ pub fn pager(here: &Link, at_cursor: bool, next: Option<&str>) -> Markup {
             @if at_cursor { a.button href=(here.clone().without("cursor")) { "Newest" } }
             @if let Some(cursor) = next {
                 a.button href=(here.clone().with("cursor", cursor)) rel="next" { "Older" }
+            }
+        }
+    }
+}
+
+/// The way to the pages before and after, of a list that is read by number.
+pub fn numbers(here: &Link, at: PageNumber, total: u64) -> Markup {
+    let last = total.div_ceil(at.limit.max(1)).max(1);
+    let to = |page: u64| here.clone().with("page", page.to_string());
+    html! {
+        @if last > 1 {
+            nav.pager aria-label="Pages of this list" {
+                @if at.page > 1 { a.button href=(to(at.page - 1)) rel="prev" { "Previous" } }
+                span.muted { "Page " (at.page) " of " (last) }
+                @if at.page < last { a.button href=(to(at.page + 1)) rel="next" { "Next" } }
             }
         }
     }

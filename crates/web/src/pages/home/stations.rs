@@ -81,7 +81,8 @@ async fn scored(web: &Web, place: &Place) -> PageResult<Station> {
 }
 
 async fn waiting(web: &Web, place: &Place) -> PageResult<Station> {
-    let waiting = web.store.catalog.waiting_items(place.project_id()).await?;
+    let queues = web.store.catalog.queue_progress(place.project_id()).await?;
+    let waiting: u64 = queues.values().map(|progress| progress.waiting).sum();
     let next = match waiting {
         0 => "Nothing waits".to_owned(),
         some => format!("{} waiting for review", figure::count(some)),

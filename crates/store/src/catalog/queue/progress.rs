@@ -1,0 +1,44 @@
+use std::collections::BTreeMap;
+
+use ratchet_core::annotation::ItemStatus;
+
+use crate::StoreResult;
+use crate::catalog::Catalog;
+use crate::project::ProjectId;
+
+/// How far a queue is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Items that wait for someone to look at them.
+    pub waiting: u64,
+    /// Items that someone is done with.
+    pub done: u64,
+}
+
+impl Catalog {
+    /// Returns how far each queue of a project is, by its id. A queue without items is not there.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn queue_progress(
+        &self,
+        project: ProjectId,
+    ) -> StoreResult<BTreeMap<String, Progress>> {
+        let sql = "SELECT queue, status, count(*) FROM annotation_item WHERE project = $1 \
+                   GROUP BY queue, status";
+        self.transact(move |tx| {
+            let read = |row: &super::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+            let rows: Vec<(String, ItemStatus, u64)> = tx.rows(sql, &[(&project).into()], read)?;
+            let mut queues: BTreeMap<String, Progress> = BTreeMap::new();
+            for (queue, status, count) in rows {
+                let progress = queues.entry(queue).or_default();
+                match status {
+                    ItemStatus::Pending => progress.waiting += count,
+                    ItemStatus::Completed => progress.done += count,
+                }
+            }
+            Ok(queues)
+        })
+        .await
+    }
+}

@@ -1,0 +1,246 @@
+//! Two runs over one dataset, item by item, with what flipped first.
+
+use std::collections::BTreeMap;
+
+use axum::extract::{Path, State};
+use maud::{Markup, html};
+use ratchet_core::id::TraceId;
+use ratchet_core::limit::elide;
+use ratchet_core::score::Score;
+use ratchet_core::trace::Content;
+use ratchet_store::experiment::{
+    ExperimentItemQuery, ExperimentQuery, KeptExperimentItem, Outcome,
+};
+use ratchet_store::query::{
+    Condition, Detail, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TimeRange,
+};
+
+use super::{PREVIEW, one};
+use crate::components::{badge, diff, figure};
+use crate::place::Place;
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+/// Items of each run that are compared; the page says when there are more.
+const ITEMS: u64 = 500;
+/// Scores of each run that are read.
+const SCORES: u64 = 5_000;
+
+/// What one run made of one item.
+#[derive(Clone, Debug)]
+struct Try {
+    trace: TraceId,
+    output: String,
+    scores: BTreeMap<String, f64>,
+}
+
+/// One item in both runs.
+#[derive(Clone, Debug)]
+struct Pair {
+    item: String,
+    before: Option<Try>,
+    after: Option<Try>,
+}
+
+/// Which way an item went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Flip {
+    /// A score fell from good to bad.
+    Broke,
+    /// A score rose from bad to good.
+    Mended,
+    /// Nothing crossed the line.
+    Stayed,
+}
+
+impl Pair {
+    /// A score of at least a half is good; what crossed that line flipped. What broke counts more.
+    fn flip(&self) -> Flip {
+        let (Some(before), Some(after)) = (&self.before, &self.after) else { return Flip::Stayed };
+        let both = before.scores.iter().filter_map(|(name, was)| {
+            let is = after.scores.get(name)?;
+            Some((*was >= 0.5, *is >= 0.5))
+        });
+        let crossed = both.map(|(was, is)| match (was, is) {
+            (true, false) => Flip::Broke,
+            (false, true) => Flip::Mended,
+            (true, true) | (false, false) => Flip::Stayed,
+        });
+        crossed.min().unwrap_or(Flip::Stayed)
+    }
+}
+
+pub(super) async fn show(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, name)): Path<(String, String)>,
+) -> PageResult<Markup> {
+    let dataset = one::find(&web, &place, name).await?;
+    let chosen = |side: &str| {
+        let run = place.params.get(side).map(str::to_owned);
+        run.ok_or_else(|| Refusal::Bad(format!("{side}: choose a run")))
+    };
+    let before = tries(&web, &place, chosen("before")?).await?;
+    let after = tries(&web, &place, chosen("after")?).await?;
+    let mut pairs = pair(before, after);
+    pairs.sort_by(|one, other| (one.flip(), &one.item).cmp(&(other.flip(), &other.item)));
+    let mut page = one::begin(&dataset, &place);
+    page.crumbs.push((dataset.name.clone(), place.to(&["datasets", &dataset.name, "runs"])));
+    page.title = "Two runs compared".to_owned();
+    page.summary = summary(&pairs);
+    page.body = html! { div.compare { @for pair in &pairs { (draw(pair, &place)) } } };
+    Ok(page.show(&place))
+}
+
+fn summary(pairs: &[Pair]) -> Markup {
+    let count = |flip: Flip| pairs.iter().filter(|pair| pair.flip() == flip).count() as u64;
+    html! {
+        (figure::grouped(pairs.len() as u64)) " items: "
+        (figure::grouped(count(Flip::Broke))) " broke, "
+        (figure::grouped(count(Flip::Mended))) " were mended"
+        @if pairs.len() as u64 >= ITEMS { ", of the first " (ITEMS) }
+        "."
+    }
+}
+
+async fn tries(web: &Web, place: &Place, run: String) -> PageResult<BTreeMap<String, Try>> {
+    let of = ExperimentQuery {
+        project: place.project_id(),
+        range: TimeRange::default(),
+        ids: vec![run],
+        names: Vec::new(),
+        datasets: Vec::new(),
+        paging: Paging::After { cursor: None, limit: ITEMS },
+    };
+    let query = ExperimentItemQuery { of, items: Vec::new(), detail: Detail::Content };
+    let items = web.store.telemetry.experiment_items(query).await?.rows;
+    let scores = scores(web, place, &items).await?;
+    // Newest first: the last try of an item that was tried again is the one compared.
+    let mut tries = BTreeMap::new();
+    for item in items {
+        let scores = scores.get(&item.trace).cloned().unwrap_or_default();
+        let made = Try { output: output(&item), trace: item.trace, scores };
+        tries.entry(item.item).or_insert(made);
+    }
+    Ok(tries)
+}
+
+fn output(item: &KeptExperimentItem) -> String {
+    let content: Option<&Content> = match &item.outcome {
+        Some(Outcome::Step(step)) => step.content.as_ref(),
+        Some(Outcome::Run(run)) => run.content.as_ref(),
+        None => None,
+    };
+    let output = content.and_then(|content| content.output.as_ref());
+    output.map(|output| elide(output.as_str(), PREVIEW * 4).into_owned()).unwrap_or_default()
+}
+
+/// The numbers of the scores on some runs, by run and name.
+async fn scores(
+    web: &Web,
+    place: &Place,
+    items: &[KeptExperimentItem],
+) -> PageResult<BTreeMap<TraceId, BTreeMap<String, f64>>> {
+    let traces = items.iter().map(|item| item.trace.to_string()).collect();
+    let query = ScoreQuery {
+        project: place.project_id(),
+        range: TimeRange::default(),
+        on: ScoresOn::Anything,
+        conditions: vec![Condition { column: ScoreColumn::Trace, test: Test::AnyOf(traces) }],
+        paging: Paging::After { cursor: None, limit: SCORES },
+    };
+    let mut numbers: BTreeMap<TraceId, BTreeMap<String, f64>> = BTreeMap::new();
+    for score in web.store.telemetry.scores(query).await?.rows {
+        let (Some(trace), Some(number)) = (trace_of(&score), score.value.number()) else {
+            continue;
+        };
+        numbers.entry(trace).or_default().entry(score.name).or_insert(number);
+    }
+    Ok(numbers)
+}
+
+fn trace_of(score: &Score) -> Option<TraceId> {
+    use ratchet_core::score::ScoreTarget;
+    match &score.target {
+        ScoreTarget::Trace(trace) | ScoreTarget::Observation(trace, _) => Some(trace.clone()),
+        ScoreTarget::Session(_) | ScoreTarget::DatasetRun(_) => None,
+    }
+}
+
+fn pair(mut before: BTreeMap<String, Try>, after: BTreeMap<String, Try>) -> Vec<Pair> {
+    let mut pairs: Vec<Pair> = Vec::new();
+    for (item, after) in after {
+        let before = before.remove(&item);
+        pairs.push(Pair { item, before, after: Some(after) });
+    }
+    let gone = before.into_iter();
+    pairs.extend(gone.map(|(item, before)| Pair { item, before: Some(before), after: None }));
+    pairs
+}
+
+fn draw(pair: &Pair, place: &Place) -> Markup {
+    let link = |made: &Try| place.to(&["traces", &made.trace.to_string()]);
+    html! {
+        section.pair {
+            h2 {
+                code { bdi { (pair.item) } } " "
+                @match pair.flip() {
+                    Flip::Broke => { span.badge.bad { "broke" } },
+                    Flip::Mended => { span.badge.good { "mended" } },
+                    Flip::Stayed => {},
+                }
+            }
+            @match (&pair.before, &pair.after) {
+                (Some(before), Some(after)) => {
+                    (moved(&before.scores, &after.scores))
+                    (diff::diff(&before.output, &after.output))
+                    p { a href=(link(before)) { "trace before" } " " a href=(link(after)) { "trace after" } }
+                },
+                (Some(only), None) | (None, Some(only)) => {
+                    p.muted { "Only in one of the runs. " a href=(link(only)) { "trace" } }
+                },
+                (None, None) => {},
+            }
+        }
+    }
+}
+
+fn moved(before: &BTreeMap<String, f64>, after: &BTreeMap<String, f64>) -> Markup {
+    html! {
+        p.badges {
+            @for (name, was) in before {
+                @let now = after.get(name).copied().map_or_else(|| "none".to_owned(), figure::number);
+                (badge::tag(&format!("{name} {} → {now}", figure::number(*was))))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(before: &[(&str, f64)], after: &[(&str, f64)], expected: Flip) {
+        let made = |scores: &[(&str, f64)]| Try {
+            trace: TraceId::parse("t").unwrap(),
+            output: String::new(),
+            scores: scores.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+        };
+        let (before, after) = (Some(made(before)), Some(made(after)));
+        assert_eq!(Pair { item: "i".to_owned(), before, after }.flip(), expected);
+    }
+
+    #[test]
+    fn what_crossed_the_line_flipped() {
+        check(&[("correct", 1.0)], &[("correct", 0.0)], Flip::Broke);
+        check(&[("correct", 0.0)], &[("correct", 1.0)], Flip::Mended);
+        check(&[("quality", 0.6)], &[("quality", 0.9)], Flip::Stayed);
+        check(&[("a", 1.0)], &[("b", 0.0)], Flip::Stayed);
+    }
+
+    #[test]
+    fn what_broke_counts_more_than_what_was_mended() {
+        check(&[("a", 1.0), ("b", 0.0)], &[("a", 0.0), ("b", 1.0)], Flip::Broke);
+    }
+}

@@ -1,0 +1,102 @@
+//! Prompts: what is live, how it changed, and one click back.
+
+/// One prompt: its versions, what changed, who uses it.
+mod one;
+
+use axum::Router;
+use axum::extract::State;
+use axum::routing::{get, post};
+use maud::{Markup, html};
+use ratchet_store::catalog::{PromptQuery, PromptSummary};
+use ratchet_store::query::{PageNumber, TimeRange};
+
+use crate::components::badge::{self, Decider};
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{copy, empty, figure};
+use crate::frame::{Page, Section};
+use crate::place::Place;
+use crate::refusal::PageResult;
+use crate::web::Web;
+
+const ROWS: u64 = 50;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/project/{project}/prompts", get(list))
+        .route("/project/{project}/prompts/{name}", get(one::show))
+        .route("/project/{project}/prompts/{name}/label", post(one::label))
+}
+
+async fn list(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    let at = PageNumber { page: place.params.page(), limit: ROWS };
+    let text = |name: &str| place.params.get(name).map(str::to_owned);
+    let query = PromptQuery {
+        project: place.project_id(),
+        name: text("name"),
+        label: text("label"),
+        tag: text("tag"),
+        updated: TimeRange::default(),
+        page: at,
+    };
+    let prompts = web.store.catalog.prompts(query).await?;
+    let total = prompts.total.unwrap_or_default();
+    let mut page = Page::new(Section::Prompts, "Prompts");
+    page.summary =
+        html! { (figure::grouped(total)) " prompts" @if total == 1 { ", one name" } "." };
+    page.body = if total == 0 {
+        nothing()
+    } else {
+        html! {
+            (table::table(&rows(&prompts.rows, &place)))
+            (table::numbers(&place.here(), at, total))
+        }
+    };
+    Ok(page.show(&place))
+}
+
+fn rows(prompts: &[PromptSummary], place: &Place) -> Table {
+    let row = |prompt: &PromptSummary| Row {
+        id: prompt.name.clone(),
+        link: Some(place.to(&["prompts", &prompt.name])),
+        cells: vec![
+            html! { bdi { (prompt.name) } },
+            html! { (prompt.kind.as_str()) },
+            html! { (prompt.versions.len()) },
+            labels(&prompt.labels),
+            html! { span.badges { @for tag in &prompt.tags { (badge::tag(tag)) } } },
+            figure::ago(prompt.last_updated_at, place.now),
+        ],
+        failed: false,
+    };
+    let columns = vec![
+        Column::text("Name"),
+        Column::text("Kind"),
+        Column::number("Versions"),
+        Column::text("Labels"),
+        Column::wide("Tags"),
+        Column::text("Changed"),
+    ];
+    let rows = prompts.iter().map(row).collect();
+    Table { caption: "Prompts".to_owned(), columns, rows, select_for: None }
+}
+
+/// Labels; what is live was decided by people.
+fn labels(labels: &[String]) -> Markup {
+    html! {
+        span.badges {
+            @for label in labels {
+                @if label == ratchet_core::prompt::PRODUCTION {
+                    (badge::decided(Decider::Human, label))
+                } @else { (badge::tag(label)) }
+            }
+        }
+    }
+}
+
+fn nothing() -> Markup {
+    let how = html! {
+        p { "A prompt has versions; the label " code { "production" } " says which one agents get." }
+        (copy::snippet("from langfuse import get_client\n\nget_client().create_prompt(name=\"greeting\", prompt=\"Hello {{name}}\", labels=[\"production\"])"))
+    };
+    empty::empty("Prompts will appear here.", &how)
+}

@@ -1,0 +1,228 @@
+use axum::extract::{Path, State};
+use axum::response::Redirect;
+use maud::{Markup, html};
+use ratchet_core::observation::Observation;
+use ratchet_core::prompt::{LATEST, PRODUCTION, PromptBody, check_label};
+use ratchet_store::catalog::Prompt;
+use ratchet_store::query::{
+    Compare, Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging,
+    Test, TextTest,
+};
+
+use super::labels;
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{diff, figure, json, toast};
+use crate::frame::{Page, Section};
+use crate::place::{Params, Place};
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+/// Versions in the list beside the text; older ones are there by number.
+const VERSIONS: u64 = 100;
+/// Model calls shown that used a version.
+const USES: u64 = 10;
+
+pub(super) async fn show(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, name)): Path<(String, String)>,
+) -> PageResult<Markup> {
+    let page = PageNumber { page: 1, limit: VERSIONS };
+    let project = place.project_id();
+    let versions = web.store.catalog.prompt_versions(project, name.clone(), page).await?.rows;
+    let number = |param: &str| place.params.get(param).and_then(|text| text.parse::<u32>().ok());
+    let find = |number: u32| versions.iter().find(|prompt| prompt.version == number);
+    let chosen = match number("version") {
+        Some(number) => find(number),
+        None => live(&versions).or(versions.first()),
+    };
+    let chosen = chosen.ok_or_else(|| Refusal::not_there("version of this prompt"))?;
+    let against = number("against").or(chosen.version.checked_sub(1)).and_then(find);
+    let uses = uses(&web, &place, chosen).await?;
+    let mut page = Page::new(Section::Prompts, name);
+    page.crumbs = vec![("Prompts".to_owned(), Section::Prompts.link(&place))];
+    page.summary = html! {
+        (chosen.body.kind().as_str()) ", version " (chosen.version) " of "
+        (versions.first().map_or(0, |newest| newest.version)) " "
+        @for tag in &chosen.tags { (crate::components::badge::tag(tag)) }
+    };
+    page.body = html! {
+        @if place.params.get("done") == Some("label") { (toast::toast("The label stands here now")) }
+        div.prompt {
+            (history(&versions, chosen, &place))
+            div {
+                (head(chosen, &place))
+                (body(&chosen.body))
+                @if let Some(against) = against { (changed(against, chosen)) }
+                h2 { "Config" }
+                (json::json(chosen.config.as_str()))
+                h2 { "Used by" }
+                (calls(&uses, &place))
+            }
+        }
+    };
+    Ok(page.show(&place))
+}
+
+/// The version that agents get.
+fn live(versions: &[Prompt]) -> Option<&Prompt> {
+    versions.iter().find(|prompt| prompt.labels.iter().any(|label| label == PRODUCTION))
+}
+
+fn history(versions: &[Prompt], chosen: &Prompt, place: &Place) -> Markup {
+    let here = place.here().without("against").without("done");
+    html! {
+        nav.versions aria-label="Versions" {
+            ol {
+                @for prompt in versions {
+                    li {
+                        a href=(here.clone().with("version", prompt.version.to_string()))
+                          aria-current=[(prompt.version == chosen.version).then_some("true")] {
+                            strong { "v" (prompt.version) } " " (labels(&prompt.labels))
+                            span.muted {
+                                (prompt.commit_message.as_deref().unwrap_or("no message"))
+                            }
+                            small.muted { bdi { (prompt.created_by) } ", " (figure::ago(prompt.created_at, place.now)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn head(chosen: &Prompt, place: &Place) -> Markup {
+    let is_live = chosen.labels.iter().any(|label| label == PRODUCTION);
+    html! {
+        div.prompt-head {
+            h2 { "Version " (chosen.version) }
+            (labels(&chosen.labels))
+            @if place.visitor.can_change() {
+                @if !is_live { (label_form(chosen, place, Some(PRODUCTION))) }
+                (label_form(chosen, place, None))
+            }
+        }
+    }
+}
+
+/// Puts a label at a version: the production label in one click, any other by name.
+fn label_form(chosen: &Prompt, place: &Place, label: Option<&str>) -> Markup {
+    let action = place.to(&["prompts", &chosen.name, "label"]);
+    html! {
+        form.inline method="post" action=(action) {
+            (place.visitor.form_token.field())
+            input type="hidden" name="version" value=(chosen.version);
+            @match label {
+                Some(label) => {
+                    input type="hidden" name="label" value=(label);
+                    button.button.primary type="submit" { "Make it production" }
+                },
+                None => {
+                    input type="text" name="label" required placeholder="another label"
+                          aria-label="Label" size="12";
+                    button.button type="submit" { "Label" }
+                },
+            }
+        }
+    }
+}
+
+fn body(body: &PromptBody) -> Markup {
+    html! {
+        @match body {
+            PromptBody::Text(text) => { pre.payload tabindex="0" { (text) } },
+            PromptBody::Chat(_) => { (json::json(&body.to_json().to_string())) },
+        }
+    }
+}
+
+fn changed(old: &Prompt, new: &Prompt) -> Markup {
+    html! {
+        h2 { "Changed since version " (old.version) }
+        (diff::diff(&written(&old.body), &written(&new.body)))
+    }
+}
+
+/// A body as one text, so that two of them can be compared word by word.
+fn written(body: &PromptBody) -> String {
+    match body {
+        PromptBody::Text(text) => text.clone(),
+        PromptBody::Chat(_) => {
+            serde_json::to_string_pretty(&body.to_json()).unwrap_or_else(|why| why.to_string())
+        }
+    }
+}
+
+async fn uses(web: &Web, place: &Place, prompt: &Prompt) -> PageResult<Vec<Observation>> {
+    let conditions = vec![
+        Condition {
+            column: ObservationColumn::PromptName,
+            test: Test::Text(TextTest::Equals, prompt.name.clone()),
+        },
+        Condition {
+            column: ObservationColumn::PromptVersion,
+            test: Test::Number(Compare::Equal, f64::from(prompt.version)),
+        },
+    ];
+    let query = ObservationQuery {
+        project: place.project_id(),
+        range: place.range(),
+        trace: None,
+        conditions,
+        direction: Direction::Descending,
+        paging: Paging::After { cursor: None, limit: USES },
+        detail: Detail::Row,
+    };
+    Ok(web.store.telemetry.observations(query).await?.rows)
+}
+
+fn calls(uses: &[Observation], place: &Place) -> Markup {
+    if uses.is_empty() {
+        let time = place.scope.span.label();
+        return html! { p.muted { "No model call of the " (time) " says that it used this version." } };
+    }
+    let row = |call: &Observation| Row {
+        id: call.id.to_string(),
+        link: Some(
+            place.to(&["traces", &call.trace.to_string()]).with("observation", call.id.to_string()),
+        ),
+        cells: vec![
+            html! { bdi { (call.name.as_deref().unwrap_or("unnamed")) } },
+            figure::moment(call.start),
+            html! { (call.model.as_deref().unwrap_or("–")) },
+            html! { (call.latency().map(figure::duration).unwrap_or_default()) },
+            figure::cost(call.cost.as_ref().map(ratchet_core::usage::Cost::total)),
+        ],
+        failed: call.level == ratchet_core::observation::Level::Error,
+    };
+    let columns = vec![
+        Column::text("Call"),
+        Column::text("Time"),
+        Column::text("Model"),
+        Column::number("Latency"),
+        Column::number("Cost"),
+    ];
+    let rows = uses.iter().map(row).collect();
+    table::table(&Table { caption: "Model calls".to_owned(), columns, rows, select_for: None })
+}
+
+pub(super) async fn label(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, name)): Path<(String, String)>,
+    form: String,
+) -> PageResult<Redirect> {
+    place.visitor.may_change()?;
+    let form = Params::read(&form);
+    let label = form.get("label").unwrap_or_default().trim().to_owned();
+    check_label(&label).map_err(|why| Refusal::Bad(format!("label: {why}")))?;
+    if label == LATEST {
+        return Err(Refusal::Bad("label: latest always stands at the newest version".to_owned()));
+    }
+    let version = form.get("version").and_then(|version| version.parse().ok());
+    let version = version.ok_or_else(|| Refusal::Bad("version: must be a number".to_owned()))?;
+    let which = (name.clone(), version);
+    web.store.catalog.label_prompt(place.project_id(), which, vec![label], place.now).await?;
+    let back = place.to(&["prompts", &name]).with("version", version.to_string());
+    Ok(Redirect::to(&back.with("done", "label").to_string()))
+}

@@ -1,0 +1,170 @@
+//! Queues: what waits for people, and how far they are.
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::routing::get;
+use maud::{Markup, html};
+use ratchet_core::annotation::{ItemKind, ItemStatus};
+use ratchet_store::catalog::{Progress, Queue, QueueId, QueueItem};
+use ratchet_store::query::PageNumber;
+
+use crate::components::badge::{self, Decider};
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{copy, empty, figure};
+use crate::frame::{Page, Section};
+use crate::place::{Link, Place};
+use crate::refusal::PageResult;
+use crate::web::Web;
+
+const ROWS: u64 = 50;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/project/{project}/queues", get(list))
+        .route("/project/{project}/queues/{queue}", get(show))
+}
+
+async fn list(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    let at = PageNumber { page: place.params.page(), limit: ROWS };
+    let queues = web.store.catalog.queues(place.project_id(), at).await?;
+    let progress = web.store.catalog.queue_progress(place.project_id()).await?;
+    let waiting: u64 = progress.values().map(|progress| progress.waiting).sum();
+    let mut page = Page::new(Section::Queues, "Queues");
+    page.summary = html! { (figure::grouped(waiting)) " waiting for review." };
+    let total = queues.total.unwrap_or_default();
+    let row = |queue: &Queue| {
+        let progress = progress.get(&queue.id).copied().unwrap_or_default();
+        Row {
+            id: queue.id.clone(),
+            link: Some(place.to(&["queues", &queue.id])),
+            cells: vec![
+                html! { bdi { (queue.name) } },
+                html! { (queue.description.as_deref().unwrap_or_default()) },
+                html! { (figure::grouped(progress.waiting)) },
+                html! { (figure::grouped(progress.done)) },
+                bar(progress),
+                figure::ago(queue.created_at, place.now),
+            ],
+            failed: false,
+        }
+    };
+    let columns = vec![
+        Column::text("Queue"),
+        Column::wide("What for"),
+        Column::number("Waiting"),
+        Column::number("Done"),
+        Column::text("Progress"),
+        Column::text("Made"),
+    ];
+    let rows = queues.rows.iter().map(row).collect();
+    let table = Table { caption: "Queues".to_owned(), columns, rows, select_for: None };
+    page.body = if total == 0 {
+        nothing()
+    } else {
+        html! { (table::table(&table)) (table::numbers(&place.here(), at, total)) }
+    };
+    Ok(page.show(&place))
+}
+
+/// How far a queue is, drawn; the numbers stand beside it.
+fn bar(progress: Progress) -> Markup {
+    let total = progress.waiting + progress.done;
+    let done = (progress.done * 100).checked_div(total).unwrap_or_default();
+    html! {
+        svg.progress viewBox="0 0 100 6" preserveAspectRatio="none" role="img"
+            aria-label={ (done) " % done" } {
+            rect.track width="100" height="6" rx="3" {}
+            rect.done width=(done) height="6" rx="3" {}
+        }
+    }
+}
+
+async fn show(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): Path<(String, String)>,
+) -> PageResult<Markup> {
+    let of = QueueId { project: place.project_id(), queue: id };
+    let queue = web.store.catalog.queue(of.clone()).await?;
+    let at = PageNumber { page: place.params.page(), limit: ROWS };
+    let status = place.params.get("status").and_then(ItemStatus::parse);
+    let items = web.store.catalog.queue_items(of, status, at).await?;
+    let total = items.total.unwrap_or_default();
+    let mut page = Page::new(Section::Queues, queue.name.clone());
+    page.crumbs = vec![("Queues".to_owned(), Section::Queues.link(&place))];
+    page.summary = html! {
+        (figure::grouped(total)) " items. " (queue.description.as_deref().unwrap_or_default())
+    };
+    page.action = choices(&place, status);
+    let rows = items.rows.iter().map(|item| row(item, &place)).collect();
+    let columns = vec![
+        Column::text("Item"),
+        Column::text("Kind"),
+        Column::text("State"),
+        Column::text("Since"),
+    ];
+    let caption = format!("Items of {}", queue.name);
+    page.body = if total == 0 {
+        empty::empty(
+            "Nothing is in this queue, or nothing of this state.",
+            &html! {
+                p { "Select traces in a list and add them to the queue." }
+            },
+        )
+    } else {
+        html! {
+            (table::table(&Table { caption, columns, rows, select_for: None }))
+            (table::numbers(&place.here(), at, total))
+        }
+    };
+    Ok(page.show(&place))
+}
+
+fn choices(place: &Place, chosen: Option<ItemStatus>) -> Markup {
+    let here = place.here().without("page");
+    html! {
+        nav.segments aria-label="State" {
+            a href=(here.clone().without("status"))
+              aria-current=[chosen.is_none().then_some("true")] { "all" }
+            @for (status, word) in [(ItemStatus::Pending, "waiting"), (ItemStatus::Completed, "done")] {
+                a href=(here.clone().with("status", status.as_str()))
+                  aria-current=[(chosen == Some(status)).then_some("true")] { (word) }
+            }
+        }
+    }
+}
+
+fn row(item: &QueueItem, place: &Place) -> Row {
+    let state = match item.status {
+        ItemStatus::Pending => badge::tag("waiting"),
+        ItemStatus::Completed => badge::decided(Decider::Human, "done"),
+    };
+    Row {
+        id: item.id.clone(),
+        link: Some(object(item, place)),
+        cells: vec![
+            html! { code { bdi { (item.object) } } },
+            html! { (item.kind.as_str().to_lowercase()) },
+            state,
+            figure::ago(item.created_at, place.now),
+        ],
+        failed: false,
+    }
+}
+
+/// Where to look at what an item is about.
+fn object(item: &QueueItem, place: &Place) -> Link {
+    match item.kind {
+        ItemKind::Trace => place.to(&["traces", &item.object]),
+        ItemKind::Session => place.to(&["sessions", &item.object]),
+        ItemKind::Observation => place.to(&["find"]).with("q", &item.object),
+    }
+}
+
+fn nothing() -> Markup {
+    let how = html! {
+        p { "A queue holds traces, steps or sessions that people are to judge by its score configs." }
+        (copy::snippet("curl -u $LANGFUSE_PUBLIC_KEY:$LANGFUSE_SECRET_KEY -H 'content-type: application/json' \\\n  -d '{\"name\": \"refunds\", \"scoreConfigIds\": [\"…\"]}' \\\n  http://127.0.0.1:3000/api/public/annotation-queues"))
+    };
+    empty::empty("Queues will appear here.", &how)
+}
