@@ -9,6 +9,8 @@ mod lists;
 mod lists_changed;
 /// One trace.
 mod trace;
+/// Prompts, datasets and queues.
+mod shelf;
 /// Pages, a clock and browsers.
 mod browser;
 /// Signing in and out.

@@ -1,0 +1,107 @@
+//! Prompts, datasets and queues.
+
+use ratchet_core::payload::Json;
+use ratchet_core::prompt::PromptBody;
+use ratchet_core::time::Timestamp;
+use ratchet_store::catalog::{Change, NewDataset, NewDatasetItem, NewPrompt, NewQueue, Role};
+
+use crate::browser::{Browser, Site, id};
+
+async fn prompt(site: &Site, text: &str, labels: &[&str]) {
+    let new = NewPrompt {
+        name: "support/greeting".to_owned(),
+        body: PromptBody::Text(text.to_owned()),
+        config: Json::parse("{}").unwrap(),
+        labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+        tags: None,
+        commit_message: Some("kinder".to_owned()),
+        created_by: "ana".to_owned(),
+    };
+    site.data.catalog().create_prompt(id("shop"), new, Timestamp::default()).await.unwrap();
+}
+
+async fn two_versions(role: Role) -> (Site, Browser) {
+    let site = Site::new().await;
+    prompt(&site, "Be <b>brief</b> please", &["production"]).await;
+    prompt(&site, "Be <b>kind</b> please", &[]).await;
+    site.person("p@shop.example", role).await;
+    let browser = site.signed_in("p@shop.example").await;
+    (site, browser)
+}
+
+const PROMPT: &str = "/project/shop/prompts/support%2Fgreeting";
+
+#[tokio::test]
+async fn a_prompt_shows_what_is_live_and_what_changed() {
+    let (_site, mut browser) = two_versions(Role::Viewer).await;
+    browser.get("/project/shop/prompts").await.check(200, "support/greeting");
+    browser.get(PROMPT).await.check(200, "Be &lt;b&gt;brief");
+    let newest = browser.get(&format!("{PROMPT}?version=2")).await;
+    newest.check(200, "Changed since version 1").check(200, "<ins>");
+    assert!(!newest.text.contains("<b>kind"), "a prompt is text, never markup");
+    assert!(!newest.text.contains("Make it production"), "a viewer changes nothing");
+}
+
+#[tokio::test]
+async fn one_click_makes_a_version_live_and_one_brings_the_old_one_back() {
+    let (_site, mut browser) = two_versions(Role::Member).await;
+    browser.get(&format!("{PROMPT}?version=2")).await.check(200, "Make it production");
+    for version in ["2", "1"] {
+        let fields = [("version", version), ("label", "production")];
+        let answer = browser.post(&format!("{PROMPT}/label"), &fields).await;
+        assert_eq!(answer.status, 303, "{}", answer.text);
+        let live = browser.get(PROMPT).await;
+        live.check(200, &format!("<h2>Version {version}</h2>"));
+    }
+}
+
+#[tokio::test]
+async fn a_label_that_cannot_be_is_refused_by_name() {
+    let (_site, mut browser) = two_versions(Role::Member).await;
+    browser.get(PROMPT).await;
+    let post = [("version", "1"), ("label", "Not Plain")];
+    browser.post(&format!("{PROMPT}/label"), &post).await.check(400, "label: ");
+    let latest = [("version", "1"), ("label", "latest")];
+    browser.post(&format!("{PROMPT}/label"), &latest).await.check(400, "newest version");
+    let nowhere = [("version", "9"), ("label", "beta")];
+    assert_eq!(browser.post(&format!("{PROMPT}/label"), &nowhere).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_viewer_may_not_label() {
+    let (_site, mut browser) = two_versions(Role::Viewer).await;
+    browser.get(PROMPT).await;
+    let post = [("version", "2"), ("label", "production")];
+    browser.post(&format!("{PROMPT}/label"), &post).await.check(403, "viewer");
+}
+
+#[tokio::test]
+async fn datasets_and_queues_are_listed_with_what_they_hold() {
+    let (site, mut browser) = two_versions(Role::Viewer).await;
+    let new = NewDataset {
+        name: "refunds".to_owned(),
+        description: Some("<i>hard</i> cases".to_owned()),
+        metadata: None,
+        input_schema: Change::Keep,
+        expected_output_schema: Change::Keep,
+    };
+    let catalog = site.data.catalog();
+    catalog.save_dataset(id("shop"), new, Timestamp::default()).await.unwrap();
+    let item = NewDatasetItem {
+        dataset_name: "refunds".to_owned(),
+        input: Json::parse("\"<script>alert(1)</script>\""),
+        ..NewDatasetItem::default()
+    };
+    catalog.save_dataset_item(id("shop"), item, Timestamp::default()).await.unwrap();
+    browser.get("/project/shop/datasets").await.check(200, "&lt;i&gt;hard");
+    browser.get("/project/shop/datasets/refunds").await.check(200, "&lt;script&gt;");
+    browser.get("/project/shop/datasets/refunds/runs").await.check(200, "No runs yet");
+    browser.get("/project/shop/datasets/refunds/compare").await.check(400, "before: choose a run");
+    let queue = NewQueue { name: "odd".to_owned(), description: None, score_configs: Vec::new() };
+    let queue = catalog.create_queue(id("shop"), queue, Timestamp::default()).await.unwrap();
+    browser.get("/project/shop/queues").await.check(200, "0 waiting for review");
+    let page = format!("/project/shop/queues/{}", queue.id);
+    browser.get(&page).await.check(200, "Nothing is in this queue");
+    let other = page.replace("shop", "lab");
+    assert_eq!(browser.get(&other).await.status, 404, "a queue of a project they do not see");
+}
