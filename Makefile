@@ -8,10 +8,10 @@ DATA ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo dev test unit doctest sdk bench lint fmt fmt-check tidy doc deps snap setup timings
+.PHONY: help demo dev test unit doctest sdk bench screenshots lint fmt fmt-check tidy doc deps snap setup timings
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## build Ratchet, record a realistic week of agent traffic, and stay up to be looked at
 	$(CARGO) run --release --locked -p ratchet-cli --bin ratchet -- demo
@@ -31,7 +31,7 @@ endif
 
 # How long each decoder is fed with nonsense; a bare `cargo test` is content with less.
 unit: export RATCHET_FUZZ_SECONDS ?= 60
-unit: ## run all cargo tests: unit, property, behaviour, end-to-end
+unit: setup ## run all cargo tests: unit, property, behaviour, end-to-end, pages in Chromium
 	$(CARGO) test --workspace --all-targets --locked
 
 doctest: ## run the examples in the documentation
@@ -40,7 +40,12 @@ doctest: ## run the examples in the documentation
 sdk: setup ## run the SDK checks against a real server
 	scripts/sdk-checks
 
+screenshots: ## picture every page, light, dark, small and wide, into screenshots/
+	scripts/setup chromium
+	$(CARGO) test --locked -p ratchet-cli --test cli -- --ignored --exact pages::screenshots::of_every_page
+
 bench: ## measure speed and size (long; not part of `make test`)
+	scripts/setup chromium
 	$(CARGO) build --release --locked -p ratchet-cli
 	$(CARGO) run --release --locked --bin ratchet-bench -- $(BENCH_ARGS)
 

@@ -119,8 +119,15 @@ fn crate_of(path: &str) -> Option<&str> {
     path.strip_prefix("crates/")?.split('/').next()
 }
 
+/// Crates that only tests use.
+const TEST_CRATES: [&str; 2] = ["testkit", "browser"];
+
+fn is_in_test_crate(path: &str) -> bool {
+    crate_of(path).is_some_and(|name| TEST_CRATES.contains(&name))
+}
+
 /// Whether a file is part of a crate's library or binary, not of its tests.
 fn is_product(path: &str) -> bool {
     let in_src = path.split('/').nth(2) == Some("src");
-    is_rust(path) && in_src && crate_of(path) != Some("testkit")
+    is_rust(path) && in_src && !is_in_test_crate(path)
 }

@@ -33,6 +33,8 @@ mod import_rows;
 mod import_langfuse;
 /// Requests that make no sense.
 mod bad_input;
+/// Every page, in a real browser.
+mod pages;
 
 use std::path::Path;
 

@@ -1,6 +1,9 @@
 use std::collections::BTreeMap;
 
-use super::{LineRule, Offence, SourceFile, crate_of, is_product, is_rust, report, repository};
+use super::{
+    LineRule, Offence, SourceFile, crate_of, is_in_test_crate, is_product, is_rust, report,
+    repository,
+};
 
 const MAX_TRAIT_METHODS: usize = 7;
 
@@ -85,7 +88,7 @@ fn every_promise_names_its_issue() {
 }
 
 fn sleeps(file: &SourceFile) -> Vec<Offence> {
-    let is_test_file = file.path.contains("/tests/") || crate_of(&file.path) == Some("testkit");
+    let is_test_file = file.path.contains("/tests/") || is_in_test_crate(&file.path);
     let is_ours = is_rust(&file.path) && !file.path.starts_with("crates/testkit/src/tidy");
     let start = file.lines().find(|(_, line)| *line == "mod tests {").map(|(number, _)| number);
     let first_test_line = if is_test_file { 1 } else { start.unwrap_or(usize::MAX) };

@@ -1,7 +1,7 @@
 //! Dependencies point one way: cli → {server, web} → stages → {store, agent, remote} → core.
 
 use super::manifest::{Crate, crates};
-use super::{Offence, report, repository};
+use super::{Offence, TEST_CRATES, report, repository};
 
 const KINDS: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
@@ -13,13 +13,15 @@ fn below(name: &str) -> Option<&'static [&'static str]> {
         "stages" => Some(&["core", "store", "remote", "agent"]),
         "server" | "web" => Some(&["core", "store", "remote", "agent", "stages"]),
         "testkit" => Some(&["core", "store", "remote"]),
+        "browser" => Some(&[]),
         _ => None,
     }
 }
 
 fn may_depend(name: &str, on: &str) -> bool {
-    let is_test_code = ["testkit", "bench"].contains(&on);
-    !is_test_code && below(name).is_none_or(|allowed| allowed.contains(&on))
+    let is_test_code = TEST_CRATES.contains(&on) || on == "bench";
+    let measures_pages = (name, on) == ("bench", "browser");
+    measures_pages || !is_test_code && below(name).is_none_or(|allowed| allowed.contains(&on))
 }
 
 /// Crates that speak HTTP to clients may know a web framework; those inside may not.
@@ -42,6 +44,7 @@ fn dependencies_follow_the_arrow() {
     assert!(!may_depend("server", "web"));
     assert!(!may_depend("web", "server"));
     assert!(!may_depend("cli", "testkit"));
+    assert!(!may_depend("cli", "browser") && may_depend("bench", "browser"));
     assert!(may_depend("cli", "web"));
     let against = |found: &Crate, on: &str| {
         on.strip_prefix("ratchet-").is_some_and(|on| !may_depend(&found.name, on))
@@ -49,7 +52,7 @@ fn dependencies_follow_the_arrow() {
     report(
         offences("dependencies", against),
         "dependencies point one way, cli → {server, web} → stages → {store, agent, remote} → core, \
-         and testkit is for tests only: move the code to the crate that may know both",
+         and testkit and browser are for tests only: move the code to the crate that may know both",
     );
 }
 

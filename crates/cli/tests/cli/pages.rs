@@ -1,0 +1,44 @@
+//! Every page, in a real browser, against real servers.
+
+/// The browser and the servers that all these tests share.
+mod stage;
+/// Which pages there are.
+mod list;
+/// Nothing goes wrong when a page is opened, whatever it is looked at with.
+mod clean;
+/// No link leads nowhere.
+mod links;
+/// Text that somebody wrote to harm.
+mod hostile;
+/// What pages cost when there is much to show.
+mod budget;
+/// Pictures of all pages.
+mod screenshots;
+
+use ratchet_browser::{Page, Size, Theme};
+
+/// What a page is looked at with.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    name: &'static str,
+    size: Size,
+    theme: Theme,
+}
+
+const LIGHT: Look = Look { name: "light", size: Size::Laptop, theme: Theme::Light };
+const DARK: Look = Look { name: "dark", size: Size::Laptop, theme: Theme::Dark };
+const PHONE: Look = Look { name: "phone", size: Size::Phone, theme: Theme::Light };
+const WIDE: Look = Look { name: "wide", size: Size::Wide, theme: Theme::Dark };
+
+impl Look {
+    fn at(self, page: &Page) {
+        page.size(self.size);
+        page.theme(self.theme);
+    }
+}
+
+/// Fails with all that was found at once: pages are slow to look at, so each run should tell all.
+#[track_caller]
+fn report(found: &[String]) {
+    assert!(found.is_empty(), "{} complaints:\n{}", found.len(), found.join("\n"));
+}

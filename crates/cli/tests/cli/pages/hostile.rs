@@ -1,0 +1,87 @@
+//! Text in every place that takes text, written to run, to break out, to mislead or to break the
+//! layout.
+
+/// What is written.
+mod words;
+/// Where it is written.
+mod seed;
+
+pub(super) use seed::seed;
+
+use super::list::PAGES;
+use super::stage::stage;
+use super::{LIGHT, Look, PHONE, report};
+
+/// Opens every page with everything on it unfolded, and tells what ran or does not fit.
+#[track_caller]
+fn check(look: Look) {
+    let stage = stage();
+    let hostile = stage.hostile();
+    let (page, judge) = (stage.browser.page(), stage.browser.page());
+    look.at(&page);
+    let mut found = Vec::new();
+    for listed in &PAGES {
+        let path = listed.path(&hostile.places);
+        let mut complain = |what: String| found.push(format!("  {} ({path}): {what}", listed.name));
+        page.open(&hostile.url(&path));
+        page.js("document.querySelectorAll('details').forEach((each) => { each.open = true; })");
+        page.settle();
+        page.overflow(look.size).into_iter().for_each(&mut complain);
+        let live = page.js("document.documentElement.outerHTML");
+        let inline = judge.inline(live.as_str().unwrap()).into_iter();
+        // Scripts of ours may set styles, which the policy allows; markup may not.
+        inline.filter(|found| !found.contains(" style=")).for_each(&mut complain);
+        page.problems().iter().for_each(|problem| complain(problem.to_string()));
+    }
+    report(&found);
+}
+
+#[test]
+fn nothing_runs_and_the_layout_holds() {
+    check(LIGHT);
+}
+
+#[test]
+fn nothing_runs_and_the_layout_holds_on_a_telephone() {
+    check(PHONE);
+}
+
+#[test]
+fn the_canary_sings() {
+    let stage = stage();
+    let page = stage.browser.page();
+    page.open("data:text/html,<img src=x onerror='__ran(\"it\")'>");
+    let ran = page.problems().into_iter().map(|problem| problem.to_string());
+    assert!(ran.into_iter().any(|problem| problem == "Ran: it"), "the check could not fail");
+}
+
+#[test]
+fn the_policy_is_strict_and_no_page_needs_an_exception() {
+    let stage = stage();
+    let hostile = stage.hostile();
+    let page = stage.browser.page();
+    let mut found = Vec::new();
+    for listed in &PAGES {
+        let path = listed.path(&hostile.places);
+        let mut complain = |what: String| found.push(format!("  {} ({path}): {what}", listed.name));
+        let answer = hostile.get(&path);
+        let policy = answer.header("content-security-policy").unwrap_or_default();
+        for needed in
+            ["default-src 'none'", "script-src 'self'", "style-src 'self'", "base-uri 'none'"]
+        {
+            if !policy.contains(needed) {
+                complain(format!("the policy lacks {needed}: {policy}"));
+            }
+        }
+        for hole in ["unsafe-", "*", "data:", "http:", "https:"] {
+            if policy.split(';').any(|part| part.contains(hole) && !part.contains("img-src")) {
+                complain(format!("the policy allows {hole}: {policy}"));
+            }
+        }
+        if answer.header("x-content-type-options") != Some("nosniff") {
+            complain("the type may be guessed".to_owned());
+        }
+        page.inline(&answer.text()).into_iter().for_each(&mut complain);
+    }
+    report(&found);
+}
