@@ -128,12 +128,12 @@ fn calls() -> Markup {
     let edge = |from, to, calls| GraphEdge { from, to, calls, is_back: false };
     let nodes = vec![
         node(None, "support", 0, (8.0, 8.0)),
-        node(Some(ObservationKind::Agent), "support-desk", 1, (248.0, 8.0)),
-        node(Some(ObservationKind::Generation), "claude-sonnet-5", 2, (488.0, 8.0)),
-        node(Some(ObservationKind::Tool), "find_order", 2, (488.0, 68.0)),
+        node(Some(ObservationKind::Agent), "support-desk", 1, (204.0, 8.0)),
+        node(Some(ObservationKind::Generation), "claude-sonnet-5", 2, (400.0, 8.0)),
+        node(Some(ObservationKind::Tool), "find_order", 2, (400.0, 66.0)),
     ];
     let edges = vec![edge(0, 1, 1), edge(1, 2, 2), edge(1, 3, 2)];
-    let drawn = CallGraph { nodes, edges, size: (664.0, 120.0), is_cut: false };
+    let drawn = CallGraph { nodes, edges, size: (560.0, 118.0), is_cut: false };
     graph(&drawn, |_| "#".to_owned())
 }
 

@@ -134,7 +134,7 @@ fn conversation(place: &Place, subject: &Subject) -> Markup {
     let (input, output) = (&subject.content.input, &subject.content.output);
     html! {
         @if let Some((text, level)) = status {
-            p class={ "status " (level.as_str().to_lowercase()) } { (badge::level(level)) " " bdi { (ratchet_core::limit::elide(text, 4_000)) } }
+            p class={ "status " (level.as_str().to_lowercase()) } { bdi { (ratchet_core::limit::elide(text, 4_000)) } }
         }
         @if let Some(input) = input { (read(place, subject, Side::Input, input)) }
         @if let Some(output) = output { (read(place, subject, Side::Output, output)) }
