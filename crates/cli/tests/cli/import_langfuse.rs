@@ -325,7 +325,7 @@ fn told_of_rooms() -> (Ratchet, tempfile::TempDir) {
     let picture = json!({"traceId": "t1", "contentType": "image/png", "contentLength": 5,
         "sha256Hash": HELLO.0, "field": "input"});
     let told = post(&running, "/api/public/media", &picture);
-    let put = running.send(http::request("PUT", path_of(&told["uploadUrl"])).body("hello"));
+    let put = running.send(http::request("PUT", &path_of(&told["uploadUrl"])).body("hello"));
     assert_eq!(put.status, 200, "{}", put.text());
     let gone = format!("@@@langfuseMedia:type=image/png|id={}|source=bytes@@@", "x".repeat(22));
     let mut batch = Vec::new();
@@ -367,9 +367,9 @@ fn told_of_rooms() -> (Ratchet, tempfile::TempDir) {
 }
 
 /// The path of a link, whatever the server was called by.
-fn path_of(url: &Value) -> &str {
-    let url = url.as_str().unwrap();
-    &url[url.find("/api/").unwrap()..]
+fn path_of(url: &Value) -> String {
+    let (_, rest) = url.as_str().unwrap().split_once("/api/").unwrap();
+    format!("/api/{rest}")
 }
 
 fn reference() -> String {
@@ -382,7 +382,7 @@ fn rooms(running: &Ratchet) -> Value {
     let get = |path: &str| running.send(http::get(&format!("/api/public/{path}"))).json();
     let id = HELLO.1.chars().take(22).collect::<String>();
     let media = get(&format!("media/{id}"));
-    let bytes = running.send(http::get(path_of(&media["url"]))).text();
+    let bytes = running.send(http::get(&path_of(&media["url"]))).text();
     let queue = get("annotation-queues")["data"][0].clone();
     let items = get(&format!("annotation-queues/{}/items", queue["id"].as_str().unwrap()));
     let fields = |rows: &Value, names: &[&str]| {
