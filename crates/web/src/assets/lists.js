@@ -121,14 +121,14 @@ async function showPeek(row) {
   peek.style.top = `${fitsBelow ? at.bottom + 4 : Math.max(4, at.top - height - 4)}px`;
 }
 
-if (body && list.dataset.peek && matchMedia("(hover: hover)").matches) {
-  body.addEventListener("mouseover", (event) => {
+if (body && list.dataset.peek) {
+  body.addEventListener("pointerover", (event) => {
     const row = event.target.closest("tr");
-    if (!row || row.dataset.id === looking) return;
+    if (event.pointerType !== "mouse" || !row || row.dataset.id === looking) return;
     hidePeek();
     resting = setTimeout(() => showPeek(row), REST);
   });
-  body.addEventListener("mouseleave", hidePeek);
+  body.addEventListener("pointerleave", hidePeek);
   addEventListener("scroll", hidePeek, { capture: true, passive: true });
   addEventListener("keydown", hidePeek);
 }
@@ -157,7 +157,8 @@ form?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const sent = new URLSearchParams(new FormData(form, event.submitter));
   try {
-    const answer = await fetch(form.action, { method: "POST", body: sent });
+    // A button of the form is called action, and would be what form.action is.
+    const answer = await fetch(form.getAttribute("action"), { method: "POST", body: sent });
     const question = parsed(await answer.text()).querySelector("[data-question]");
     if (question) ask(question); else toast("The server would not; reload the page and try again");
   } catch {

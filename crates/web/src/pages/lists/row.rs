@@ -11,6 +11,7 @@ use ratchet_store::telemetry::Telemetry;
 
 use super::column::ListColumn;
 use super::state::Ask;
+use crate::chat::{self, Part, Reading};
 use crate::filter::On;
 use crate::place::{Link, Place};
 
@@ -95,21 +96,45 @@ pub(super) enum CellValue {
 /// Characters of a payload that a cell shows.
 const PREVIEW: usize = 160;
 
-/// The first words of a payload, on one line.
+/// Bytes of a payload that are read as a conversation; a longer one shows as it is.
+const READ: usize = 100_000;
+
+/// The first words of a payload, on one line; of a conversation, what was said last.
 pub(super) fn preview(payload: Option<&Payload>, length: usize) -> Option<String> {
     let text = payload?.as_str();
+    let last = if text.len() <= READ { last_words(text) } else { None };
+    Some(one_line(last.as_deref().unwrap_or(text), length))
+}
+
+fn last_words(text: &str) -> Option<String> {
+    let messages = match chat::read(text) {
+        Reading::Messages(messages) => messages,
+        Reading::Text(text) => return Some(text),
+        Reading::Data(_) => return None,
+    };
+    messages.iter().rev().find_map(|message| {
+        let words = message.parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text.as_str()).filter(|text| !text.trim().is_empty()),
+            _ => None,
+        });
+        let words: Vec<&str> = words.collect();
+        (!words.is_empty()).then(|| words.join(" "))
+    })
+}
+
+fn one_line(text: &str, length: usize) -> String {
     let mut line = String::new();
     let mut words = text.split(|c: char| c.is_whitespace() || c.is_control());
     // A line may be a megabyte long: no more of it is looked at than shown.
     while line.chars().count() <= length {
-        let Some(word) = words.next() else { return Some(line) };
+        let Some(word) = words.next() else { return line };
         if !line.is_empty() && !word.is_empty() {
             line.push(' ');
         }
         line.extend(word.chars().take(length + 1));
     }
     let cut: String = line.chars().take(length).collect();
-    Some(cut + "…")
+    cut + "…"
 }
 
 /// A cell with the first words of a payload.
@@ -174,5 +199,12 @@ mod tests {
         check("01234567890", "0123456789…");
         check(&"日".repeat(1_000), &format!("{}…", "日".repeat(10)));
         check(&" ".repeat(100_000), "");
+    }
+
+    #[test]
+    fn of_a_conversation_the_last_words_show() {
+        check(r#"[{"role":"system","content":"Be kind"},{"role":"user","content":"Hi"}]"#, "Hi");
+        check(r#"{"a":1}"#, r#"{"a":1}"#);
+        check(r#""a text""#, "a text");
     }
 }
