@@ -132,3 +132,22 @@ fn sign_in_first(parts: &Parts) -> Refusal {
     let here = parts.uri.path_and_query().filter(|_| is_look);
     Refusal::SignIn { next: here.map_or("/", |here| here.as_str()).to_owned() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_do_what_they_say() {
+        let may = |role| {
+            let visitor = Visitor { who: Who::Anyone, role, form_token: FormToken::blank() };
+            assert_eq!(visitor.can_change(), visitor.may_change().is_ok());
+            assert_eq!(visitor.can_own(), visitor.may_own().is_ok());
+            [visitor.can_change(), visitor.can_own()]
+        };
+        assert_eq!(may(Role::IngestOnly), [false, false]);
+        assert_eq!(may(Role::Viewer), [false, false]);
+        assert_eq!(may(Role::Member), [true, false]);
+        assert_eq!(may(Role::Owner), [true, true]);
+    }
+}

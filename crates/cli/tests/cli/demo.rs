@@ -1,5 +1,8 @@
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::path::Path;
+use std::process::{Child, Stdio};
 
 use ratchet_core::observation::ObservationKind;
 use ratchet_core::score::Score;
@@ -12,6 +15,8 @@ use ratchet_store::query::{
     Detail, Direction, PageNumber, Paging, ScoreQuery, ScoresOn, SessionQuery, TimeRange,
     TraceOrder, TraceQuery,
 };
+use ratchet_testkit::http;
+use tempfile::TempDir;
 
 use crate::{fails, ok, ratchet};
 
@@ -135,4 +140,56 @@ fn once_needs_a_folder() {
     let data = tempfile::tempdir().unwrap();
     let wrong = ratchet(&["demo", "--once", "--until", "soon", "--data"]).arg(data.path());
     assert!(fails(wrong, 1).contains("--until soon is not a time"));
+}
+
+/// Starts a demo that stays up, and returns what it says until it listens, and where.
+fn look(listen: &str) -> (EndAtDrop, String, SocketAddr) {
+    let (mut command, home) = ratchet(&["demo", "--listen", listen])
+        .env("RATCHET_OTLP_GRPC", "off")
+        .env("RATCHET_OTLP_HTTP", "off")
+        .into_parts();
+    let data = home.path().join("data");
+    command.arg("--data").arg(data).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut said = String::new();
+    let address = loop {
+        let line = lines.next().unwrap();
+        said += &format!("{line}\n");
+        if let Some((_, address)) = line.split_once("is listening on http://") {
+            break address.replace("localhost", "127.0.0.1").parse().unwrap();
+        }
+    };
+    said.extend(lines.next());
+    (EndAtDrop { child, _home: home }, said, address)
+}
+
+/// A process that ends with the test, and the folder that it needs until then.
+struct EndAtDrop {
+    child: Child,
+    _home: TempDir,
+}
+
+impl Drop for EndAtDrop {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+#[test]
+fn a_demo_on_this_machine_is_looked_at_without_signing_in() {
+    let (_demo, said, address) = look("127.0.0.1:0");
+    assert!(said.contains("without sign-in"), "{said}");
+    assert!(!said.contains("/set-up?token="), "{said}");
+    let front = http::send(address, &http::get("/").host("localhost")).unwrap();
+    assert!(front.header("location").unwrap().starts_with("/project/"), "{front:?}");
+}
+
+#[test]
+fn a_demo_that_others_can_reach_asks_them_to_sign_in() {
+    let (_demo, said, address) = look("0.0.0.0:0");
+    assert!(said.contains("/set-up?token="), "{said}");
+    let front = http::send(address, &http::get("/").host("localhost")).unwrap();
+    assert_eq!(front.header("location"), Some("/sign-in?next=%2F"));
 }
