@@ -143,12 +143,14 @@
     return found;
   },
 
-  cost() {
+  // A paint is told a little after it is done.
+  async cost() {
     const [navigation] = performance.getEntriesByType("navigation");
-    const paint = performance.getEntriesByName("first-contentful-paint")[0];
+    const painted = () => performance.getEntriesByName("first-contentful-paint")[0];
+    const paint = await this.until("first paint", painted);
     return {
       server: navigation.responseStart - navigation.requestStart,
-      paint: paint ? paint.startTime : null,
+      paint: paint.startTime,
       loaded: navigation.loadEventEnd,
     };
   },

@@ -1,5 +1,4 @@
 //! What the driver sees, does and complains about, on pages small enough to be an address.
-#![expect(clippy::unwrap_used, reason = "a broken expectation must stop the test")]
 
 use ratchet_browser::{Browser, Page, Size, Theme, Trouble};
 
