@@ -10,6 +10,8 @@ mod datasets;
 mod prompts;
 /// Figures over time.
 mod dashboards;
+/// What the project has settled.
+mod settings;
 /// Traces and observations.
 mod lists;
 /// Whatever has an id.
@@ -74,6 +76,7 @@ pub fn pages(web: Web) -> Router {
         .merge(datasets::routes())
         .merge(prompts::routes())
         .merge(dashboards::routes())
+        .merge(settings::routes())
         .merge(trace::routes())
         .merge(lists::routes())
         .merge(find::routes())
