@@ -10,6 +10,8 @@ mod clean;
 mod links;
 /// Text that somebody wrote to harm.
 mod hostile;
+/// One trace, read with keys and with the mouse.
+mod trace;
 /// What pages cost when there is much to show.
 mod budget;
 /// Pictures of all pages.
