@@ -51,14 +51,14 @@ pub enum UserOrder {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Users {
     /// The first of them, in the order asked for.
-    pub rows: Vec<User>,
+    pub rows: Vec<ServedUser>,
     /// How many there are in all.
     pub total: u64,
 }
 
 /// Someone an agent served.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct User {
+pub struct ServedUser {
     /// What the client calls them.
     pub id: String,
     /// Sums over their traces.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use ratchet_core::score::{DataType, Score, ScoreSource, ScoreTarget, ScoreValue};
-use ratchet_core::stats::distribution::{self, Bin};
+use ratchet_core::stats::distribution::{self, Stretch};
 use ratchet_core::stats::interval::{self, Estimate};
 use ratchet_core::time::Timestamp;
 use ratchet_store::judgement::{COUNTED_UP_TO, Judgement, Sample};
@@ -32,7 +32,7 @@ pub(crate) struct Judged {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Together {
     /// Their mean, and how they lie.
-    Numbers(Option<Estimate>, Vec<Bin>),
+    Numbers(Option<Estimate>, Vec<Stretch>),
     /// The share of those that say yes, and how many they are.
     Truths(Option<Estimate>, u64),
     /// How often each label comes, the most frequent first.

@@ -9,7 +9,7 @@ use ratchet_core::trace::Trace;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::TimeRange;
 use ratchet_store::telemetry::Telemetry;
-use ratchet_store::user::{User, UserDay, UserOrder, UserQuery, UserScope, UserSums};
+use ratchet_store::user::{ServedUser, UserDay, UserOrder, UserQuery, UserScope, UserSums};
 
 use super::Behaviour;
 use crate::build::{at, batch, generation, project, span, trace};
@@ -47,7 +47,7 @@ pub(super) async fn check(store: &Telemetry, model: &Model, shop: &ProjectId) {
     read.rows.sort_by(|a, b| a.id.cmp(&b.id));
     let whole = |days: &BTreeMap<_, Vec<Trace>>| summed(days.values().flatten());
     let expected: Vec<_> =
-        traces.iter().map(|(id, days)| User { id: id.clone(), sums: whole(days) }).collect();
+        traces.iter().map(|(id, days)| ServedUser { id: id.clone(), sums: whole(days) }).collect();
     assert_eq!(read.rows, expected);
     assert_eq!(read.total, expected.len() as u64);
     for (user, days) in traces {

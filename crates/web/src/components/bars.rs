@@ -1,7 +1,7 @@
 //! How values lie: bars standing for ranges of a number, bars lying for labels.
 
 use maud::{Markup, html};
-use ratchet_core::stats::distribution::Bin;
+use ratchet_core::stats::distribution::Stretch;
 
 use super::figure;
 
@@ -16,17 +16,17 @@ const MAX_LABELS: usize = 24;
 
 /// How a number lies.
 #[derive(Clone, Debug)]
-pub struct Histogram<'a> {
+pub struct Spread<'a> {
     /// What is shown.
     pub title: &'a str,
     /// How many values lie where.
-    pub bins: &'a [Bin],
+    pub bins: &'a [Stretch],
     /// The class that colours it: who decided, or one of the hues.
     pub colour: &'a str,
 }
 
 /// Draws how a number lies, with its numbers as a table.
-pub fn histogram(chart: &Histogram<'_>) -> Markup {
+pub fn histogram(chart: &Spread<'_>) -> Markup {
     let most = chart.bins.iter().map(|bin| bin.count).max().unwrap_or_default();
     let all: u64 = chart.bins.iter().map(|bin| bin.count).sum();
     html! {
@@ -48,7 +48,7 @@ pub fn histogram(chart: &Histogram<'_>) -> Markup {
     }
 }
 
-fn standing(chart: &Histogram<'_>, index: usize, bin: &Bin, (most, all): (u64, u64)) -> Markup {
+fn standing(chart: &Spread<'_>, index: usize, bin: &Stretch, (most, all): (u64, u64)) -> Markup {
     let step = (WIDTH - LEFT - RIGHT) / float(chart.bins.len() as u64).max(1.0);
     let full = HEIGHT - TOP - BOTTOM;
     let height = full * float(bin.count) / float(most).max(1.0);
@@ -65,7 +65,7 @@ fn standing(chart: &Histogram<'_>, index: usize, bin: &Bin, (most, all): (u64, u
 }
 
 /// The edges that fit below the axis.
-fn edges(bins: &[Bin]) -> Markup {
+fn edges(bins: &[Stretch]) -> Markup {
     let step = (WIDTH - LEFT - RIGHT) / float(bins.len() as u64).max(1.0);
     let every = bins.len().div_ceil(8).max(1);
     let first = bins.iter().map(|bin| bin.lower);
@@ -79,7 +79,7 @@ fn edges(bins: &[Bin]) -> Markup {
     }
 }
 
-fn numbers(chart: &Histogram<'_>, all: u64) -> Markup {
+fn numbers(chart: &Spread<'_>, all: u64) -> Markup {
     html! {
         details.numbers {
             summary { "Numbers" }
@@ -105,7 +105,7 @@ fn numbers(chart: &Histogram<'_>, all: u64) -> Markup {
     }
 }
 
-fn range(bin: &Bin) -> String {
+fn range(bin: &Stretch) -> String {
     let (lower, upper) = (figure::number(bin.lower), figure::number(bin.upper));
     if lower == upper { lower } else { format!("{lower} to {upper}") }
 }
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn nothing_can_be_drawn_too() {
-        let nothing = Histogram { title: "None", bins: &[], colour: "code" };
+        let nothing = Spread { title: "None", bins: &[], colour: "code" };
         assert!(histogram(&nothing).into_string().contains("<svg"));
         assert!(mini(&[], "code", "none").into_string().contains("<svg"));
     }

@@ -11,7 +11,7 @@ use ratchet_core::stats::distribution;
 use ratchet_core::time::Timestamp;
 
 use crate::components::badge::{self, Decider};
-use crate::components::bars::{self, Histogram};
+use crate::components::bars::{self, Spread};
 use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::icon::{Icon, icon};
 use crate::components::lanes::{self, Run};
@@ -151,7 +151,7 @@ fn distributions() -> Markup {
     let mini: Vec<u64> = bins.iter().map(|bin| bin.count).collect();
     html! {
         div.charts {
-            (bars::histogram(&Histogram { title: "quality", bins: &bins, colour: "model" }))
+            (bars::histogram(&Spread { title: "quality", bins: &bins, colour: "model" }))
             (bars::labels("outcome", &labels, "human"))
         }
         p { (bars::mini(&mini, "model", "quality, from 0.2 to 1")) }

@@ -13,7 +13,7 @@ use ratchet_store::query::{
 };
 
 use super::scores;
-use crate::components::bars::{self, Histogram};
+use crate::components::bars::{self, Spread};
 use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::stat::{self, Stat, Value};
 use crate::components::table::{self, Column, Row, Table};
@@ -170,7 +170,7 @@ fn lies(part: &Judged) -> Markup {
     let colour = judged::colour(part.source);
     match &part.together {
         Together::Numbers(_, bins) => {
-            bars::histogram(&Histogram { title: "How they lie", bins, colour })
+            bars::histogram(&Spread { title: "How they lie", bins, colour })
         }
         Together::Truths(Some(share), yes) => {
             let counts = [("yes", *yes), ("no", share.n.saturating_sub(*yes))];

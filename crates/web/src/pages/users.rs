@@ -4,7 +4,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use maud::{Markup, html};
-use ratchet_store::user::{User, UserOrder, UserQuery, UserScope, Users};
+use ratchet_store::user::{ServedUser, UserOrder, UserQuery, UserScope, Users};
 
 use super::sessions::{errors, tokens};
 use crate::components::table::{self, Column, Order, Row, Sort, Table};
@@ -83,7 +83,7 @@ fn search(containing: &str, place: &Place) -> Markup {
     }
 }
 
-fn list(users: &[User], order: UserOrder, place: &Place) -> Markup {
+fn list(users: &[ServedUser], order: UserOrder, place: &Place) -> Markup {
     let sorted = |(by, word, name): (UserOrder, &str, &str)| {
         let now = (by == order).then_some(Order::Descending);
         let link = place.here().with("order", word);
@@ -95,7 +95,7 @@ fn list(users: &[User], order: UserOrder, place: &Place) -> Markup {
     table::table(&Table { caption: "Users".to_owned(), columns, rows, select_for: None })
 }
 
-fn row(user: &User, place: &Place) -> Row {
+fn row(user: &ServedUser, place: &Place) -> Row {
     let sums = &user.sums;
     Row {
         id: user.id.clone(),

@@ -7,7 +7,7 @@ use crate::embedded::filter::Where;
 use crate::embedded::load::project_number;
 use crate::embedded::user_row::DAY;
 use crate::query::TimeRange;
-use crate::user::{User, UserDay, UserOrder, UserQuery, UserScope, UserSums, Users};
+use crate::user::{ServedUser, UserDay, UserOrder, UserQuery, UserScope, UserSums, Users};
 use crate::{StoreError, StoreResult};
 
 /// Users that one answer holds at most.
@@ -45,7 +45,7 @@ fn read_users(db: &Connection, sql: &str, filter: &Where) -> rusqlite::Result<Us
     let mut users = Users::default();
     while let Some(row) = rows.next()? {
         users.total = row.get(7).map(to_u64)?;
-        users.rows.push(User { id: row.get(6)?, sums: sums(row)? });
+        users.rows.push(ServedUser { id: row.get(6)?, sums: sums(row)? });
     }
     Ok(users)
 }
