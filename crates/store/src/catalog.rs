@@ -85,7 +85,7 @@ pub use person::{NewUser, User};
 pub use product_feedback::ProductFeedback;
 pub use project::{NewProject, Project};
 pub use prompt::{NewPrompt, Prompt, PromptQuery, PromptSummary, Wanted};
-pub use queue::{NewQueue, NewQueueItem, Progress, Queue, QueueId, QueueItem};
+pub use queue::{NewQueue, NewQueueItem, Queue, QueueId, QueueItem, QueueProgress};
 pub use redaction::KeptRule;
 pub use saved_view::{NewView, SavedView, ViewedPage};
 pub use score_config::KeptScoreConfig;

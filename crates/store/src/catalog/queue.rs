@@ -12,7 +12,7 @@ use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
 
-pub use progress::Progress;
+pub use progress::QueueProgress;
 
 /// A queue of things for people to judge.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::annotation::{ItemKind, ItemStatus};
-use ratchet_store::catalog::{Progress, Queue, QueueId, QueueItem};
+use ratchet_store::catalog::{Queue, QueueId, QueueItem, QueueProgress};
 use ratchet_store::query::PageNumber;
 
 use crate::components::badge::{self, Decider};
@@ -67,7 +67,7 @@ async fn list(State(web): State<Web>, place: Place) -> PageResult<Markup> {
 }
 
 /// How far a queue is, drawn; the numbers stand beside it.
-fn bar(progress: Progress) -> Markup {
+fn bar(progress: QueueProgress) -> Markup {
     let total = progress.waiting + progress.done;
     let done = (progress.done * 100).checked_div(total).unwrap_or_default();
     html! {

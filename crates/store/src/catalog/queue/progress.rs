@@ -8,7 +8,7 @@ use crate::project::ProjectId;
 
 /// How far a queue is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct QueueProgress {
     /// Items that wait for someone to look at them.
     pub waiting: u64,
     /// Items that someone is done with.
@@ -23,13 +23,13 @@ impl Catalog {
     pub async fn queue_progress(
         &self,
         project: ProjectId,
-    ) -> StoreResult<BTreeMap<String, Progress>> {
+    ) -> StoreResult<BTreeMap<String, QueueProgress>> {
         let sql = "SELECT queue, status, count(*) FROM annotation_item WHERE project = $1 \
                    GROUP BY queue, status";
         self.transact(move |tx| {
             let read = |row: &super::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
             let rows: Vec<(String, ItemStatus, u64)> = tx.rows(sql, &[(&project).into()], read)?;
-            let mut queues: BTreeMap<String, Progress> = BTreeMap::new();
+            let mut queues: BTreeMap<String, QueueProgress> = BTreeMap::new();
             for (queue, status, count) in rows {
                 let progress = queues.entry(queue).or_default();
                 match status {
