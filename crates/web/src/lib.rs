@@ -1,7 +1,7 @@
 //! Every page, and the visual language.
 //!
 //! Knows neither SQL nor wire formats. A page is a handler that takes a [`place::Place`], asks the
-//! store, and returns a [`frame::Page`] made of [`components`]. First paint needs no script.
+//! store, and returns a page (`frame::Page`) made of [`components`]. First paint needs no script.
 
 /// What every page can reach.
 pub mod web;
