@@ -75,10 +75,10 @@ impl Panel {
 
     /// Draws one line or bar for each key; a key has the same hue in every panel.
     fn draw(self, keyed: &Keyed<'_>) -> Markup {
-        let line = |(hue, (name, groups)): (usize, &(String, Vec<&Group>))| Series {
+        let line = |(hue, (name, sums)): (usize, &(String, SumsByStep<'_>))| Series {
             name: label(name),
             hue,
-            values: self.values(groups, keyed.steps.keys()),
+            values: self.values(sums, keyed.steps.keys()),
         };
         let (shown, rest) = keyed.keys.split_at(keyed.keys.len().min(SHOWN));
         let mut series: Vec<Series> = shown.iter().enumerate().map(line).collect();
@@ -97,34 +97,32 @@ impl Panel {
 
     fn values<'a>(
         self,
-        groups: &[&Group],
+        sums: &SumsByStep<'_>,
         steps: impl Iterator<Item = &'a Option<Timestamp>>,
     ) -> Vec<Option<f64>> {
-        let at = |step: &Option<Timestamp>| {
-            let group = groups.iter().find(|group| group.at == *step)?;
-            self.value(&group.sums)
-        };
-        steps.map(at).collect()
+        steps.map(|step| self.value(sums.get(step)?)).collect()
     }
 }
+
+/// The sums of one key, found by their step of time: a project may have thousands of keys.
+type SumsByStep<'a> = BTreeMap<Option<Timestamp>, &'a Sums>;
 
 /// The groups by key, the busiest key first, and the steps of time there are.
 struct Keyed<'a> {
     steps: BTreeMap<Option<Timestamp>, String>,
-    keys: Vec<(String, Vec<&'a Group>)>,
+    keys: Vec<(String, SumsByStep<'a>)>,
 }
 
 impl<'a> Keyed<'a> {
     fn new(course: &'a [Group], step: Step) -> Self {
         let mut steps = BTreeMap::new();
-        let mut keys: BTreeMap<String, Vec<&Group>> = BTreeMap::new();
+        let mut keys: BTreeMap<String, SumsByStep<'_>> = BTreeMap::new();
         for group in course {
             steps.entry(group.at).or_insert_with(|| step_name(group, step));
-            keys.entry(name(group)).or_default().push(group);
+            keys.entry(name(group)).or_default().insert(group.at, &group.sums);
         }
-        let mut keys: Vec<(String, Vec<&Group>)> = keys.into_iter().collect();
-        let count = |groups: &[&Group]| groups.iter().map(|group| group.sums.count).sum::<i64>();
-        keys.sort_by_key(|(_, groups)| -count(groups));
+        let mut keys: Vec<(String, SumsByStep<'_>)> = keys.into_iter().collect();
+        keys.sort_by_key(|(_, sums)| -sums.values().map(|sums| sums.count).sum::<i64>());
         Self { steps, keys }
     }
 }
@@ -185,7 +183,8 @@ mod tests {
     #[test]
     fn a_day_without_a_key_leaves_a_gap() {
         let course = [group(1, "a", 3), group(2, "b", 4)];
-        let values = Panel::Volume.values(&[&course[0]], [course[0].at, course[1].at].iter());
+        let sums = SumsByStep::from([(course[0].at, &course[0].sums)]);
+        let values = Panel::Volume.values(&sums, [course[0].at, course[1].at].iter());
         assert_eq!(values, [Some(3.0), None]);
     }
 }
