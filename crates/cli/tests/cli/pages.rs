@@ -2,6 +2,10 @@
 
 /// The browser and the servers that all these tests share.
 mod stage;
+/// Writing to a server.
+mod writer;
+/// What people add to recorded traffic.
+mod furnish;
 /// Which pages there are.
 mod list;
 /// Nothing goes wrong when a page is opened, whatever it is looked at with.

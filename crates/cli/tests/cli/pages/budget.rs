@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use super::list::{PAGES, Places};
+use super::list::PAGES;
 use super::stage::stage;
 use super::{LIGHT, report};
 use ratchet_store::embedded::Folder;
@@ -19,7 +19,7 @@ const DAYS: i64 = 7;
 const MOST_BYTES: u64 = 600_000;
 
 /// Fills a folder with a week of traces that ends now.
-pub(super) fn fill(data: &Path) -> Places {
+pub(super) fn fill(data: &Path) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let folder = Folder::open(data, ratchet_testkit::folder::options()).unwrap();
@@ -28,7 +28,6 @@ pub(super) fn fill(data: &Path) -> Places {
         }
         folder.close().await.unwrap();
     });
-    Places::from([("project", PROJECT.to_owned()), ("trace", format!("t{}", TRACES - 1))])
 }
 
 /// Milliseconds from the start of all stories until now.

@@ -1,4 +1,6 @@
-use super::list::PAGES;
+use ratchet_browser::Page;
+
+use super::list::{PAGES, visit};
 use super::stage::stage;
 use super::{DARK, LIGHT, Look, PHONE, WIDE, report};
 
@@ -6,19 +8,19 @@ use super::{DARK, LIGHT, Look, PHONE, WIDE, report};
 #[track_caller]
 fn check(look: Look) {
     let stage = stage();
-    let demo = stage.demo();
     let page = stage.browser.page();
     look.at(&page);
     let mut found = Vec::new();
-    for listed in &PAGES {
-        let path = listed.path(&demo.places);
-        let mut complain = |what: String| found.push(format!("  {} ({path}): {what}", listed.name));
-        page.open(&demo.url(&path));
-        page.problems().iter().for_each(|problem| complain(problem.to_string()));
-        page.overflow(look.size).into_iter().for_each(&mut complain);
-        page.accessibility().iter().for_each(|violation| complain(violation.to_string()));
-    }
+    visit(&stage, &page, |name| found.extend(wrong(&page, look, name)));
     report(&found);
+}
+
+/// What is wrong with a page as it is now.
+fn wrong(page: &Page, look: Look, name: &str) -> Vec<String> {
+    let problems = page.problems().into_iter().map(|problem| problem.to_string());
+    let violations = page.accessibility().into_iter().map(|violation| violation.to_string());
+    let all = problems.chain(page.overflow(look.size)).chain(violations);
+    all.map(|what| format!("  {name} ({}): {what}", page.path())).collect()
 }
 
 #[test]
@@ -39,4 +41,16 @@ fn on_a_telephone() {
 #[test]
 fn on_a_large_screen() {
     check(WIDE);
+}
+
+#[test]
+fn before_anything_is_there() {
+    let stage = stage();
+    let (page, empty) = (stage.browser.page(), stage.empty());
+    let mut found = Vec::new();
+    for listed in PAGES.iter().filter(|listed| listed.is_about_a_project()) {
+        page.open(&empty.url(&listed.path(&empty.places)));
+        found.extend(wrong(&page, LIGHT, listed.name));
+    }
+    report(&found);
 }

@@ -1,5 +1,9 @@
 use std::collections::BTreeMap;
 
+use ratchet_browser::Page;
+
+use super::stage::Stage;
+
 /// A page that people can open.
 #[derive(Debug)]
 pub(super) struct Listed {
@@ -9,11 +13,41 @@ pub(super) struct Listed {
     address: &'static str,
 }
 
-/// All of them. A new page is added here, and every check looks at it.
-pub(super) const PAGES: [Listed; 5] = [
+/// All that belong to a project, or to nobody. A new page is added here, and every check looks at
+/// it.
+pub(super) const PAGES: [Listed; 28] = [
     Listed { name: "home", address: "/project/{project}" },
+    Listed { name: "traces", address: "/project/{project}/traces" },
+    Listed { name: "traces-found", address: "/project/{project}/find?q={words}" },
+    Listed { name: "traces-misread", address: "/project/{project}/traces?q=cost%3Emuch" },
+    Listed { name: "observations", address: "/project/{project}/observations" },
     Listed { name: "trace", address: "/project/{project}/traces/{trace}" },
+    Listed { name: "trace-raw", address: "/project/{project}/traces/{trace}?view=raw" },
+    Listed { name: "trace-graph", address: "/project/{project}/traces/{trace}?view=graph" },
+    Listed { name: "sessions", address: "/project/{project}/sessions" },
+    Listed { name: "session", address: "/project/{project}/sessions/{session}" },
+    Listed { name: "users", address: "/project/{project}/users" },
+    Listed { name: "user", address: "/project/{project}/users/{user}" },
+    Listed { name: "scores", address: "/project/{project}/scores" },
+    Listed { name: "score", address: "/project/{project}/scores/{score}" },
+    Listed {
+        name: "score-compare",
+        address: "/project/{project}/scores/compare?a={score}&b={other-score}",
+    },
+    Listed { name: "queues", address: "/project/{project}/queues" },
+    Listed { name: "queue", address: "/project/{project}/queues/{queue}" },
+    Listed { name: "datasets", address: "/project/{project}/datasets" },
+    Listed { name: "dataset", address: "/project/{project}/datasets/{dataset}" },
+    Listed { name: "runs", address: "/project/{project}/datasets/{dataset}/runs" },
+    Listed {
+        name: "runs-compared",
+        address: "/project/{project}/datasets/{dataset}/compare?before={before}&after={after}",
+    },
+    Listed { name: "prompts", address: "/project/{project}/prompts" },
+    Listed { name: "prompt", address: "/project/{project}/prompts/{prompt}?version=2" },
     Listed { name: "dashboard", address: "/project/{project}/dashboards" },
+    Listed { name: "dashboard-by-model", address: "/project/{project}/dashboards?by=model" },
+    Listed { name: "settings", address: "/project/{project}/settings" },
     Listed { name: "gallery", address: "/ui/gallery" },
     Listed { name: "api-docs", address: "/api/docs" },
 ];
@@ -22,6 +56,11 @@ pub(super) const PAGES: [Listed; 5] = [
 pub(super) type Places = BTreeMap<&'static str, String>;
 
 impl Listed {
+    /// Whether it needs nothing but a project.
+    pub(super) fn is_about_a_project(&self) -> bool {
+        self.address.matches('{').count() == 1
+    }
+
     /// The address on a server where these things are.
     pub(super) fn path(&self, places: &Places) -> String {
         let mut path = String::new();
@@ -39,8 +78,26 @@ impl Listed {
     }
 }
 
+/// Opens every page of servers that are in use, those for signing in too, and shows each.
+pub(super) fn visit(stage: &Stage, page: &Page, mut show: impl FnMut(&str)) {
+    let demo = stage.demo();
+    for listed in &PAGES {
+        page.open(&demo.url(&listed.path(&demo.places)));
+        show(listed.name);
+    }
+    let fresh = stage.fresh();
+    page.open(&fresh.url(&fresh.places["set-up"]));
+    show("set-up");
+    let guarded = stage.guarded();
+    page.open(&guarded.url("/sign-in"));
+    show("sign-in");
+    guarded.sign_in(page);
+    page.open(&guarded.url("/account"));
+    show("account");
+}
+
 /// An id as a part of a path, however odd.
-fn encode(text: &str) -> String {
+pub(super) fn encode(text: &str) -> String {
     let encoded = text.bytes().map(|byte| match byte {
         b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
         _ if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),

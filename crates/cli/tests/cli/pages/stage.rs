@@ -1,14 +1,21 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-use ratchet_browser::Browser;
+use ratchet_browser::{Browser, Page};
 use ratchet_testkit::http::{self, Answer};
-use ratchet_testkit::process::{PROJECT, PUBLIC_KEY, Ratchet, SECRET_KEY};
+use ratchet_testkit::process::{Launch, PROJECT, PUBLIC_KEY, Ratchet, SECRET_KEY};
 use tempfile::TempDir;
 
+use super::furnish::furnish;
 use super::list::Places;
+use super::writer::Writer;
 use super::{budget, hostile};
 use crate::{ok, ratchet, server};
+
+/// Whoever owns a server that people sign in to.
+pub(super) const OWNER: &str = "ada@example.com";
+/// What they sign in with.
+pub(super) const PASSWORD: &str = "correct horse";
 
 /// One browser and some servers, each started when somebody first asks for it. They end with the
 /// last test that uses them.
@@ -17,6 +24,9 @@ pub(super) struct Stage {
     demo: OnceLock<Served>,
     hostile: OnceLock<Served>,
     crowded: OnceLock<Served>,
+    empty: OnceLock<Served>,
+    guarded: OnceLock<Served>,
+    fresh: OnceLock<Served>,
 }
 
 /// A server with something in it.
@@ -40,6 +50,9 @@ pub(super) fn stage() -> Arc<Stage> {
         demo: OnceLock::new(),
         hostile: OnceLock::new(),
         crowded: OnceLock::new(),
+        empty: OnceLock::new(),
+        guarded: OnceLock::new(),
+        fresh: OnceLock::new(),
     });
     *shared = Arc::downgrade(&stage);
     stage
@@ -55,32 +68,68 @@ impl Stage {
                 .env("RATCHET_INIT_PROJECT_ID", PROJECT)
                 .env("RATCHET_INIT_PUBLIC_KEY", PUBLIC_KEY)
                 .env("RATCHET_INIT_SECRET_KEY", SECRET_KEY));
-            Served::start(data, |server| {
-                let traces = get(server, "/api/public/traces?limit=1").json();
-                let trace = traces["data"][0]["id"].as_str().unwrap().to_owned();
-                Places::from([("project", PROJECT.to_owned()), ("trace", trace)])
-            })
+            Served::start(open(data.path()), data, |server| furnish(&Writer { server }))
         })
     }
 
     /// Text in every place that takes text, written to harm.
     pub(super) fn hostile(&self) -> &Served {
-        self.hostile.get_or_init(|| Served::start(TempDir::new().unwrap(), hostile::seed))
+        self.hostile.get_or_init(|| {
+            let data = TempDir::new().unwrap();
+            Served::start(open(data.path()), data, hostile::seed)
+        })
     }
 
     /// A hundred thousand observations.
     pub(super) fn crowded(&self) -> &Served {
         self.crowded.get_or_init(|| {
             let data = TempDir::new().unwrap();
-            let places = budget::fill(data.path());
-            Served::start(data, |_| places)
+            budget::fill(data.path());
+            Served::start(open(data.path()), data, |server| furnish(&Writer { server }))
         })
+    }
+
+    /// Nothing but a project.
+    pub(super) fn empty(&self) -> &Served {
+        self.empty.get_or_init(|| {
+            let data = TempDir::new().unwrap();
+            Served::start(open(data.path()), data, |_| {
+                let words = |text: &str| text.to_owned();
+                Places::from([("project", words(PROJECT)), ("words", words("refund"))])
+            })
+        })
+    }
+
+    /// A server that people sign in to, with an owner.
+    pub(super) fn guarded(&self) -> &Served {
+        self.guarded.get_or_init(|| {
+            let data = TempDir::new().unwrap();
+            let launch = server(data.path())
+                .env("RATCHET_INIT_OWNER_EMAIL", OWNER)
+                .env("RATCHET_INIT_OWNER_PASSWORD", PASSWORD);
+            Served::start(launch, data, |_| Places::from([("project", PROJECT.to_owned())]))
+        })
+    }
+
+    /// A server that nobody owns yet, and the address that makes an owner.
+    pub(super) fn fresh(&self) -> &Served {
+        self.fresh.get_or_init(Served::fresh)
     }
 }
 
 impl Served {
-    fn start(data: TempDir, seed: impl FnOnce(&Ratchet) -> Places) -> Self {
-        let server = serve(data.path());
+    /// One more server that nobody owns yet.
+    pub(super) fn fresh() -> Self {
+        let data = TempDir::new().unwrap();
+        Self::start(server(data.path()), data, |server| {
+            let url = server.ready["setUp"].as_str().unwrap();
+            let path = url.strip_prefix(server.web()).unwrap();
+            Places::from([("project", PROJECT.to_owned()), ("set-up", path.to_owned())])
+        })
+    }
+
+    fn start(launch: Launch, data: TempDir, seed: impl FnOnce(&Ratchet) -> Places) -> Self {
+        let server = launch.start();
         let places = seed(&server);
         let web = server.web().to_owned();
         Self { places, web, server: Mutex::new(server), _data: data }
@@ -93,15 +142,23 @@ impl Served {
 
     /// What the server answers to a browser that runs no scripts.
     pub(super) fn get(&self, path: &str) -> Answer {
-        get(&self.server.lock().unwrap(), path)
+        self.server.lock().unwrap().send(http::get(path).host("localhost"))
+    }
+
+    /// Has the owner sign in.
+    #[track_caller]
+    pub(super) fn sign_in(&self, page: &Page) {
+        page.open(&self.url("/sign-in"));
+        page.click("[name=email]");
+        page.type_text(OWNER);
+        page.press("Tab");
+        page.type_text(PASSWORD);
+        page.press("Enter");
+        page.wait_for_path("/project/");
     }
 }
 
 /// A server that lets anybody on this machine in.
-fn serve(data: &Path) -> Ratchet {
-    server(data).arg("--no-auth").start()
-}
-
-fn get(server: &Ratchet, path: &str) -> Answer {
-    server.send(http::get(path).host("localhost"))
+fn open(data: &Path) -> Launch {
+    server(data).arg("--no-auth")
 }

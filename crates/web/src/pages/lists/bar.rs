@@ -67,18 +67,20 @@ fn problems(state: &ListState) -> Markup {
     let typed = |problem: &Problem| state.typed.get(problem.span.clone()).unwrap_or_default();
     html! {
         @if !state.parsed.problems.is_empty() {
-            ul.problems #q-problems role="alert" {
-                @for problem in &state.parsed.problems {
-                    li {
-                        code { bdi { (ratchet_core::limit::elide(typed(problem), 120)) } } ": "
-                        (problem.message) "."
+            div role="alert" {
+                ul.problems #q-problems {
+                    @for problem in &state.parsed.problems {
+                        li {
+                            code { bdi { (ratchet_core::limit::elide(typed(problem), 120)) } } ": "
+                            (problem.message) "."
+                        }
                     }
                 }
             }
         }
         @if asks_to_leave_out_only(&state.parsed.filter) {
-            ul.problems role="alert" {
-                li { "A text can be left out only where another is searched for." }
+            p.problems role="alert" {
+                "A text can be left out only where another is searched for."
             }
         }
     }

@@ -1,30 +1,77 @@
-use ratchet_server::clock::Clock;
-use ratchet_testkit::http;
 use ratchet_testkit::process::{PROJECT, Ratchet};
 use serde_json::{Value, json};
 
 use super::words;
 use crate::pages::list::Places;
+use crate::pages::writer::Writer;
 
 /// Names are shorter than texts.
 const NAME_CHARS: usize = 190;
 
+/// Names of views are shorter still.
+const VIEW_CHARS: usize = 80;
+
+/// What a change of a prompt may say.
+const MESSAGE_CHARS: usize = 500;
+
 /// How long a line may be: nobody promised line breaks.
 const LONG_LINE: usize = 1 << 20;
 
+/// Ids are the client's to choose.
+const TRACE: &str = r#"../"><script>__ran("id")</script>?a=b&c#d"#;
+/// Scores are named by whoever gives them.
+const SCORES: [&str; 2] =
+    ["<img src=x onerror='__ran(\"score\")'>/../\u{202e}a", "=1+1\" onfocus=\"__ran('score too')"];
+
 /// Writes hostile text into every place that takes text.
 pub(crate) fn seed(server: &Ratchet) -> Places {
-    let writer = Writer { server };
+    let hand = Hand(Writer { server });
     for (nth, words) in words::all().enumerate() {
-        writer.trace(nth, words);
-        writer.things(nth, words);
+        hand.trace(nth, words);
+        hand.things(nth, words);
+        hand.view(words);
     }
-    writer.conversation();
-    Places::from([("project", PROJECT.to_owned()), ("trace", HOSTILE_TRACE.to_owned())])
+    hand.conversation();
+    hand.judge();
+    let (all, last) = (words::together(), words::all().count());
+    let queue = hand.things(last, &all);
+    hand.0.post("/api/public/v2/prompts", &prompt(last, &all, &words::together_backwards()));
+    hand.settings();
+    let [before, after] = ["<b>before", "<i>after"].map(|run| hand.run(last, run, &all));
+    let place = |name, id: &str| (name, id.to_owned());
+    Places::from([
+        place("project", PROJECT),
+        place("trace", TRACE),
+        place("session", &all_of_a_name()),
+        place("user", &all_of_a_name()),
+        place("score", SCORES[0]),
+        place("other-score", SCORES[1]),
+        place("prompt", &named("p", last, &all)),
+        place("dataset", &named("d", last, &all)),
+        place("words", words::RUNNING[0]),
+        place("queue", &queue),
+        place("before", &before),
+        place("after", &after),
+    ])
 }
 
-/// Ids are the client's to choose.
-pub(crate) const HOSTILE_TRACE: &str = r#"../"><script>__ran("id")</script>?a=b&c#d"#;
+/// The beginning of all texts, as long as names are.
+fn all_of_a_name() -> String {
+    words::together().chars().take(NAME_CHARS).collect()
+}
+
+/// The name of a thing that must have a name of its own.
+fn named(kind: &str, nth: usize, words: &str) -> String {
+    format!("{kind}{nth} {}", name_of(words))
+}
+
+fn prompt(nth: usize, words: &str, text: &str) -> Value {
+    json!({
+        "name": named("p", nth, words), "prompt": text, "type": "text",
+        "commitMessage": words.chars().take(MESSAGE_CHARS).collect::<String>(),
+        "tags": [name_of(words)], "config": { words: words },
+    })
+}
 
 /// As much of a text as a name may hold where names are checked.
 fn name_of(words: &str) -> String {
@@ -33,39 +80,15 @@ fn name_of(words: &str) -> String {
     kept.replace("//", "/ /").trim_end_matches('/').to_owned()
 }
 
-struct Writer<'a> {
-    server: &'a Ratchet,
-}
+struct Hand<'a>(Writer<'a>);
 
-impl Writer<'_> {
-    /// Sends something that must be taken: what is refused would test nothing.
-    #[track_caller]
-    fn post(&self, path: &str, body: &Value) -> Value {
-        let answer = self.server.send(http::post(path).host("localhost").json(body.to_string()));
-        assert!((200..300).contains(&answer.status), "{path}: {} to {body}", answer.text());
-        let answer = if answer.body.is_empty() { Value::Null } else { answer.json() };
-        let refused = answer["errors"].as_array().is_some_and(|errors| !errors.is_empty());
-        assert!(!refused, "{path}: {answer} to {body}");
-        answer
-    }
-
-    #[track_caller]
-    fn record(&self, events: &[(&str, Value)]) {
-        let now = Clock::System.now().to_string();
-        let event = |(nth, (kind, body)): (usize, &(&str, Value))| {
-            let id = body["id"].as_str().unwrap_or_default();
-            json!({ "id": format!("{kind} {nth} {id}"), "type": kind, "timestamp": now, "body": body })
-        };
-        let batch: Vec<Value> = events.iter().enumerate().map(event).collect();
-        self.post("/api/public/ingestion", &json!({ "batch": batch }));
-    }
-
+impl Hand<'_> {
     /// A trace, its observations and its scores, each made of one text.
     fn trace(&self, nth: usize, words: &str) {
         let (trace, observation) = (format!("hostile-{nth}"), format!("hostile-{nth}-call"));
         let name: String = words.chars().take(NAME_CHARS).collect();
         let payload = json!({ words: words, "list": [words, { "deep": words }] });
-        self.record(&[
+        self.0.record(&[
             (
                 "trace-create",
                 json!({
@@ -95,7 +118,7 @@ impl Writer<'_> {
                 }),
             ),
         ]);
-        self.post(
+        self.0.post(
             "/api/public/comments",
             &json!({
                 "projectId": PROJECT, "objectType": "TRACE", "objectId": trace, "content": words,
@@ -103,82 +126,119 @@ impl Writer<'_> {
         );
     }
 
-    /// Prompts, datasets, queues and what scores may be, each made of one text.
-    fn things(&self, nth: usize, words: &str) {
-        let name = name_of(words);
-        let (prompt, dataset) = (format!("p{nth} {name}"), format!("d{nth} {name}"));
-        self.post(
-            "/api/public/v2/prompts",
-            &json!({
-                "name": prompt, "prompt": words, "type": "text", "commitMessage": words,
-                "tags": [name], "config": { words: words },
-            }),
-        );
-        self.post(
-            "/api/public/v2/datasets",
-            &json!({
-                "name": dataset, "description": words, "metadata": { words: words },
-            }),
-        );
-        self.post(
+    /// Prompts, datasets, queues and what scores may be, each made of one text. Returns the queue.
+    fn things(&self, nth: usize, words: &str) -> String {
+        let (dataset, item) = (named("d", nth, words), format!("item-{nth}"));
+        self.0.post("/api/public/v2/prompts", &prompt(nth, words, words));
+        let about = json!({ "name": dataset, "description": words, "metadata": { words: words } });
+        self.0.post("/api/public/v2/datasets", &about);
+        self.0.post(
             "/api/public/dataset-items",
             &json!({
-                "datasetName": dataset, "id": format!("item-{nth}"), "input": words,
+                "datasetName": dataset, "id": item, "input": words, "sourceTraceId": TRACE,
                 "expectedOutput": { words: words }, "metadata": words,
             }),
         );
-        self.post(
-            "/api/public/dataset-run-items",
-            &json!({
-                "runName": name, "runDescription": words, "datasetItemId": format!("item-{nth}"),
-                "traceId": format!("hostile-{nth}"),
-            }),
-        );
-        let label: String = name.chars().take(50).collect();
-        self.post(
+        self.run(nth, &name_of(words), words);
+        let label: String = name_of(words).chars().take(50).collect();
+        self.0.post(
             "/api/public/score-configs",
             &json!({
                 "name": format!("config {nth}"), "description": words, "dataType": "CATEGORICAL",
                 "categories": [{ "label": label, "value": 1 }],
             }),
         );
-        self.post(
-            "/api/public/annotation-queues",
+        self.queue(&named("q", nth, words), words)
+    }
+
+    /// A queue with something of every kind in it. Returns its id.
+    fn queue(&self, name: &str, words: &str) -> String {
+        let about = json!({ "name": name, "description": words, "scoreConfigIds": [] });
+        let queue = self.0.post("/api/public/annotation-queues", &about)["id"].take();
+        let queue = queue.as_str().unwrap().to_owned();
+        for (kind, object) in [("TRACE", TRACE), ("SESSION", words), ("OBSERVATION", words)] {
+            let object: String = object.chars().take(NAME_CHARS).collect();
+            let item = json!({ "objectId": object, "objectType": kind });
+            self.0.post(&format!("/api/public/annotation-queues/{queue}/items"), &item);
+        }
+        queue
+    }
+
+    /// A run over the only item of a dataset. Returns its id.
+    fn run(&self, nth: usize, name: &str, words: &str) -> String {
+        let made = self.0.post(
+            "/api/public/dataset-run-items",
             &json!({
-                "name": format!("q{nth} {name}"), "description": words, "scoreConfigIds": [],
+                "runName": name, "runDescription": words, "datasetItemId": format!("item-{nth}"),
+                "traceId": if name.starts_with("<b>") { TRACE } else { "hostile-0" },
             }),
         );
+        made["datasetRunId"].as_str().unwrap().to_owned()
+    }
+
+    /// A saved view of each list.
+    fn view(&self, words: &str) {
+        let name: String = words.chars().take(VIEW_CHARS).collect();
+        for list in ["traces", "observations"] {
+            let page = format!("/project/{PROJECT}/{list}");
+            let action = format!("/project/{PROJECT}/list/{list}/save-view");
+            self.0.submit(&page, &action, &[("name", &name), ("back", words)]);
+        }
+    }
+
+    /// Scores with hostile names on many traces, so that they can be compared.
+    fn judge(&self) {
+        for (nth, words) in words::all().enumerate() {
+            let value: String = words.chars().take(NAME_CHARS).collect();
+            let score = |name: &str| {
+                let body = json!({
+                    "id": format!("{name} of {nth}"), "traceId": format!("hostile-{nth}"),
+                    "name": name, "value": value, "dataType": "CATEGORICAL", "comment": words,
+                });
+                ("score-create", body)
+            };
+            self.0.record(&SCORES.map(score));
+        }
+    }
+
+    /// What a project settles.
+    fn settings(&self) {
+        for (nth, words) in words::RUNNING.into_iter().enumerate() {
+            let name = format!("m{nth} {}", name_of(words));
+            let model = json!({ "modelName": name, "matchPattern": "never", "inputPrice": 0.1 });
+            self.0.post("/api/public/models", &model);
+        }
     }
 
     /// One trace whose id is hostile too, with everything in it at once and a line without end.
     fn conversation(&self) {
         let all = words::together();
-        let name: String = all.chars().take(NAME_CHARS).collect();
+        let name = all_of_a_name();
         let line = "m".repeat(LONG_LINE);
         let messages: Vec<Value> = words::all()
             .zip(["system", "user", "assistant", "tool"].into_iter().cycle())
             .map(|(words, role)| json!({ "role": role, "content": words }))
             .collect();
-        self.record(&[
+        self.0.record(&[
             (
                 "trace-create",
                 json!({
-                    "id": HOSTILE_TRACE, "name": name, "input": all, "output": line,
-                    "metadata": { "line": line },
+                    "id": TRACE, "name": name, "input": all, "output": line,
+                    "metadata": { "line": line }, "userId": name, "sessionId": name,
                 }),
             ),
             (
                 "span-create",
                 json!({
-                    "id": format!("{HOSTILE_TRACE} root"), "traceId": HOSTILE_TRACE, "name": name,
+                    "id": format!("{TRACE} root"), "traceId": TRACE, "name": name,
                     "input": line, "output": all,
                 }),
             ),
             (
                 "generation-create",
                 json!({
-                    "id": format!("{HOSTILE_TRACE} call"), "traceId": HOSTILE_TRACE, "name": name,
-                    "parentObservationId": format!("{HOSTILE_TRACE} root"),
+                    "id": format!("{TRACE} call"), "traceId": TRACE, "name": name,
+                    "parentObservationId": format!("{TRACE} root"),
                     "input": messages, "output": { "role": "assistant", "content": all },
                 }),
             ),

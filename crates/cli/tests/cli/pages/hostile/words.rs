@@ -61,3 +61,10 @@ pub(super) fn all() -> impl Iterator<Item = &'static str> {
 pub(super) fn together() -> String {
     all().collect::<Vec<_>>().join("\n")
 }
+
+/// The same in another order, for places that compare two texts.
+pub(super) fn together_backwards() -> String {
+    let mut all: Vec<&str> = all().collect();
+    all.reverse();
+    all.join("\n")
+}

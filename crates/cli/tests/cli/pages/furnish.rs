@@ -1,0 +1,159 @@
+use std::collections::BTreeMap;
+
+use ratchet_testkit::process::PROJECT;
+use serde_json::{Value, json};
+
+use super::list::Places;
+use super::writer::Writer;
+
+/// Cases of the dataset; each run tries all of them.
+const CASES: usize = 4;
+/// A prompt with something to compare.
+const PROMPT: &str = "support/greeting";
+const DATASET: &str = "refunds";
+
+/// Adds what people and evaluators make of recorded traffic, so that every page has something to
+/// show: scores, prompts, a dataset with runs, a queue.
+pub(super) fn furnish(writer: &Writer<'_>) -> Places {
+    let newest = writer.get("/api/public/traces?limit=40")["data"].take();
+    let traces = newest.as_array().unwrap();
+    let shown = traces.iter().find(|trace| trace["sessionId"].is_string());
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let shown = shown.unwrap();
+    let mut places = Places::from([
+        ("project", PROJECT.to_owned()),
+        ("trace", text(&shown["id"])),
+        ("session", text(&shown["sessionId"])),
+        ("user", text(&shown["userId"])),
+        ("score", "quality".to_owned()),
+        ("other-score", "helpful".to_owned()),
+        ("prompt", PROMPT.to_owned()),
+        ("dataset", DATASET.to_owned()),
+        ("words", "refund".to_owned()),
+    ]);
+    let ids: Vec<String> = traces.iter().map(|trace| text(&trace["id"])).collect();
+    judge(writer, &ids);
+    prompts(writer, &ids[0]);
+    places.extend(dataset(writer, &ids));
+    places.insert("queue", queue(writer, &ids));
+    comment(writer, &places["trace"]);
+    places
+}
+
+/// Scores of every form, by every kind of judge.
+fn judge(writer: &Writer<'_>, traces: &[String]) {
+    let labels = ["kind", "curt", "cold"];
+    let config = json!({
+        "name": "tone", "dataType": "CATEGORICAL", "categories": labels
+            .iter().enumerate().map(|(value, label)| json!({ "label": label, "value": value }))
+            .collect::<Vec<_>>(),
+    });
+    let config = writer.post("/api/public/score-configs", &config)["id"].take();
+    let mut events = Vec::new();
+    for (nth, trace) in traces.iter().enumerate() {
+        let mut score = |name: &str, more: Value| {
+            let id = format!("{name} of {trace}");
+            let mut body = json!({ "id": id, "traceId": trace, "name": name });
+            body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            events.push(("score-create", body));
+        };
+        let quality = f64::from(u8::try_from(nth * 37 % 100).unwrap()) / 100.0;
+        score("quality", json!({ "value": quality, "dataType": "NUMERIC", "source": "EVAL" }));
+        score(
+            "helpful",
+            json!({ "value": 1.0 - quality * quality, "dataType": "NUMERIC", "comment": "by rule" }),
+        );
+        score(
+            "tone",
+            json!({
+                "value": labels[nth % 3], "dataType": "CATEGORICAL", "source": "ANNOTATION",
+                "configId": config,
+            }),
+        );
+        score("resolved", json!({ "value": nth % 2, "dataType": "BOOLEAN" }));
+    }
+    writer.record(&events);
+}
+
+/// A prompt that changed and one that did not, and a model call that says which it used.
+fn prompts(writer: &Writer<'_>, trace: &str) {
+    let create = |name: &str, prompt: Value, labels: &[&str], message: &str| {
+        let kind = if prompt.is_string() { "text" } else { "chat" };
+        let made = json!({
+            "name": name, "prompt": prompt, "type": kind, "labels": labels, "tags": ["support"],
+            "config": { "temperature": 0.2, "model": "gpt-5" }, "commitMessage": message,
+        });
+        writer.post("/api/public/v2/prompts", &made);
+    };
+    let before = "You help customers of a shop.\nBe brief.\nAsk for the order number.";
+    let after =
+        "You help customers of a small shop.\nBe brief and kind.\nAsk for the order number.";
+    create(PROMPT, before.into(), &["production"], "first words");
+    create(PROMPT, after.into(), &["staging"], "kinder");
+    let chat = json!([
+        { "role": "system", "content": "Sort what people write." },
+        { "role": "user", "content": "{{message}}" },
+    ]);
+    create("triage", chat, &["production"], "first words");
+    for version in [1, 2] {
+        let id = format!("a call with version {version}");
+        let call = json!({
+            "id": id, "traceId": trace, "name": "answer", "model": "gpt-5",
+            "promptName": PROMPT, "promptVersion": version, "input": "hello", "output": "welcome",
+        });
+        writer.record(&[("generation-create", call)]);
+    }
+}
+
+/// A dataset and two runs over it.
+fn dataset(writer: &Writer<'_>, traces: &[String]) -> BTreeMap<&'static str, String> {
+    let about = "cases that agents got wrong before";
+    writer.post("/api/public/v2/datasets", &json!({ "name": DATASET, "description": about }));
+    for (case, trace) in traces.iter().take(CASES).enumerate() {
+        let item = json!({
+            "datasetName": DATASET, "id": format!("case-{case}"), "sourceTraceId": trace,
+            "input": { "question": format!("Where is order {case}?"), "channel": "chat" },
+            "expectedOutput": { "answer": "On its way.", "refund": false },
+        });
+        writer.post("/api/public/dataset-items", &item);
+    }
+    let run = |name: &str, first: usize| {
+        let mut id = String::new();
+        for case in 0..CASES {
+            let item = json!({
+                "runName": name, "runDescription": format!("the agent as of {name}"),
+                "datasetItemId": format!("case-{case}"), "traceId": traces[first + case],
+            });
+            let made = writer.post("/api/public/dataset-run-items", &item);
+            made["datasetRunId"].as_str().unwrap().clone_into(&mut id);
+        }
+        id
+    };
+    BTreeMap::from([("before", run("baseline", 0)), ("after", run("kinder", CASES))])
+}
+
+/// A queue with something waiting and something done.
+fn queue(writer: &Writer<'_>, traces: &[String]) -> String {
+    let config = json!({ "name": "correct", "dataType": "BOOLEAN", "description": "is it true" });
+    let config = writer.post("/api/public/score-configs", &config);
+    let about = json!({
+        "name": "odd answers", "description": "what evaluators are unsure of",
+        "scoreConfigIds": [config["id"]],
+    });
+    let queue = writer.post("/api/public/annotation-queues", &about);
+    let id = queue["id"].as_str().unwrap();
+    for (nth, trace) in traces.iter().take(CASES).enumerate() {
+        let status = if nth == 0 { "COMPLETED" } else { "PENDING" };
+        let item = json!({ "objectId": trace, "objectType": "TRACE", "status": status });
+        writer.post(&format!("/api/public/annotation-queues/{id}/items"), &item);
+    }
+    id.to_owned()
+}
+
+fn comment(writer: &Writer<'_>, trace: &str) {
+    let comment = json!({
+        "projectId": PROJECT, "objectType": "TRACE", "objectId": trace,
+        "content": "This one is worth a **look**.",
+    });
+    writer.post("/api/public/comments", &comment);
+}
