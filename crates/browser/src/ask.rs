@@ -34,6 +34,20 @@ impl Page {
         }
     }
 
+    /// Waits until an expression is true, again if the page is left meanwhile.
+    #[track_caller]
+    pub(crate) fn await_truth(&self, expression: &str) {
+        let what = Value::from(expression);
+        let ask = format!("({FUNCTIONS}).until({what}, () => Boolean({expression}))");
+        loop {
+            match self.run(&ask) {
+                Ok(_) => return,
+                Err(error) if is_left(&error) => self.settle(),
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
     /// Calls one of the functions.
     pub(crate) fn evaluate(&self, function: &str, arguments: &[Value]) -> Reply {
         let arguments: Vec<String> = arguments.iter().map(Value::to_string).collect();

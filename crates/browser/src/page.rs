@@ -23,6 +23,9 @@ const DOMAINS: [&str; 6] = [
 /// What recorded text calls if it ever runs.
 const CANARY: &str = "__ran";
 
+/// No page of ours has more to step through.
+const MOST_TABS: usize = 1_000;
+
 /// One tab. It remembers nothing of another, and closes when it is dropped.
 #[derive(Debug)]
 pub struct Page {
@@ -162,6 +165,33 @@ impl Page {
     pub fn wait_for_path(&self, beginning: &str) {
         self.tell("at", &[beginning.into()]);
         self.settle();
+    }
+
+    /// Waits until an expression of JavaScript is true, whichever page it is asked on.
+    #[track_caller]
+    pub fn wait_until(&self, expression: &str) {
+        self.await_truth(expression);
+        self.settle();
+    }
+
+    /// Presses Tab until what a selector finds has the focus, as people without a mouse do.
+    ///
+    /// # Panics
+    /// If it never has.
+    #[track_caller]
+    pub fn tab_to(&self, selector: &str) {
+        self.wait_for(selector);
+        let has_focus = format!("document.activeElement.matches({})", Value::from(selector));
+        let tab = Stroke::parse("Tab").events();
+        for _ in 0..MOST_TABS {
+            if self.js(&has_focus) == true {
+                return;
+            }
+            for event in &tab {
+                self.call("Input.dispatchKeyEvent", event);
+            }
+        }
+        panic!("{selector} is not reached with Tab");
     }
 
     /// Whether something can be seen now, by a selector or by its words.

@@ -14,8 +14,20 @@ mod clean;
 mod links;
 /// Text that somebody wrote to harm.
 mod hostile;
+/// Keys or a mouse.
+mod hand;
 /// One trace, read with keys and with the mouse.
 mod trace;
+/// Lists: filters, rows, what is done with chosen ones.
+mod lists;
+/// Sessions, users and scores.
+mod people;
+/// Prompts, datasets and queues.
+mod shelf;
+/// Home, dashboards, settings, and what every page has.
+mod around;
+/// Setting up, signing in, one's own account.
+mod doors;
 /// What pages cost when there is much to show.
 mod budget;
 /// Pictures of all pages.

@@ -63,19 +63,24 @@ impl Listed {
 
     /// The address on a server where these things are.
     pub(super) fn path(&self, places: &Places) -> String {
-        let mut path = String::new();
-        for piece in self.address.split_inclusive('}') {
-            let Some((before, name)) = piece.split_once('{') else {
-                path += piece;
-                continue;
-            };
-            let name = name.trim_end_matches('}');
-            let Some(id) = places.get(name) else { panic!("{}: which {name}?", self.address) };
-            path += before;
-            path += &encode(id);
-        }
-        path
+        fill(self.address, places)
     }
+}
+
+/// An address with ids in place of what is in braces.
+pub(super) fn fill(address: &str, places: &Places) -> String {
+    let mut path = String::new();
+    for piece in address.split_inclusive('}') {
+        let Some((before, name)) = piece.split_once('{') else {
+            path += piece;
+            continue;
+        };
+        let name = name.trim_end_matches('}');
+        let Some(id) = places.get(name) else { panic!("{address}: which {name}?") };
+        path += before;
+        path += &encode(id);
+    }
+    path
 }
 
 /// Opens every page of servers that are in use, those for signing in too, and shows each.

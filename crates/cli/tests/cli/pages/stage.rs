@@ -1,5 +1,5 @@
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use ratchet_browser::{Browser, Page};
 use ratchet_testkit::http::{self, Answer};
@@ -41,7 +41,7 @@ pub(super) struct Served {
 pub(super) fn stage() -> Arc<Stage> {
     static SHARED: Mutex<Weak<Stage>> = Mutex::new(Weak::new());
     // A test that fails while it sets the stage leaves it as it was.
-    let mut shared = SHARED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(stage) = shared.upgrade() {
         return stage;
     }
@@ -142,7 +142,17 @@ impl Served {
 
     /// What the server answers to a browser that runs no scripts.
     pub(super) fn get(&self, path: &str) -> Answer {
-        self.server.lock().unwrap().send(http::get(path).host("localhost"))
+        self.server().send(http::get(path).host("localhost"))
+    }
+
+    /// Writes something on the server.
+    pub(super) fn write<T>(&self, write: impl FnOnce(&Writer<'_>) -> T) -> T {
+        write(&Writer { server: &self.server() })
+    }
+
+    /// A test that failed while it held the server leaves it as it was.
+    fn server(&self) -> MutexGuard<'_, Ratchet> {
+        self.server.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has the owner sign in.

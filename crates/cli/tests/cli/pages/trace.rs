@@ -1,6 +1,7 @@
 use ratchet_browser::Page;
 
 use super::LIGHT;
+use super::hand::with_both;
 use super::stage::stage;
 
 /// The number of the line that is chosen.
@@ -54,5 +55,18 @@ fn a_trace_is_read_with_the_mouse_alone() {
         assert!(!page.path().contains("observation="), "{}", page.path());
         page.js("history.back()");
         page.wait_for("[data-row='1'][aria-selected=true]");
+    });
+}
+
+#[test]
+fn a_trace_is_commented_and_judged() {
+    with_both("/project/{project}/traces/{trace}", |hand, page, _| {
+        let words = format!("seen by {}", hand.word());
+        hand.write(page, "#comment", &words);
+        hand.press(page, "form[action$=\"/comments\"] button");
+        page.wait_for(&words);
+        hand.press(page, "details.judge > summary");
+        hand.press(page, "details.judge[open] form button");
+        page.wait_until("!document.querySelector('details.judge[open]')");
     });
 }
