@@ -10,6 +10,8 @@ pub mod badge;
 pub mod stat;
 /// Rows and columns.
 pub mod table;
+/// The frame of a drawing.
+pub mod plot;
 /// Drawings of numbers.
 pub mod chart;
 /// How values lie.

@@ -1,18 +1,24 @@
 //! What is around every page: the rail with the loop, the bar with the scope, the head.
 
+/// The rail with the loop; a bar at the bottom of a phone.
+mod rail;
+/// The bar with the scope.
+mod bar;
+
 use maud::{DOCTYPE, Markup, Render, html};
 
 use crate::assets;
 use crate::components::icon::{Icon, icon};
 use crate::place::{Link, Place, Theme};
-use crate::scope::Span;
+
+pub(crate) use bar::menu;
 
 /// A page, before the frame is put around it.
 #[derive(Debug)]
 pub(crate) struct Page {
     /// Which entry of the rail it belongs to.
     pub(crate) section: Section,
-    /// What stands above it and how to get there, from the project down.
+    /// What stands above it and how to get there, below the project.
     pub(crate) crumbs: Vec<(String, Link)>,
     /// What it is called.
     pub(crate) title: String,
@@ -37,11 +43,11 @@ impl Page {
         let title = format!("{} · {}", self.title, place.project.name);
         let body = html! {
             a.skip href="#main" { "Skip to content" }
-            (rail(place, self.section))
-            (bar(place))
+            (rail::rail(place, self.section))
+            (bar::bar(place))
             main #main tabindex="-1" data-form-token=(place.visitor.form_token.expose()) {
                 header.head {
-                    (self.breadcrumbs())
+                    (self.breadcrumbs(place))
                     div.head-line {
                         h1 { (self.title) }
                         p.summary { (self.summary) }
@@ -55,11 +61,13 @@ impl Page {
         document(&title, place.theme, &body)
     }
 
-    fn breadcrumbs(&self) -> Markup {
+    /// The way up: the project, and what the page names above itself.
+    fn breadcrumbs(&self, place: &Place) -> Markup {
         html! {
-            @if !self.crumbs.is_empty() {
+            @if self.section != Section::Home {
                 nav.crumbs aria-label="Breadcrumbs" {
-                    @for (name, link) in &self.crumbs { a href=(link) { (name) } }
+                    a href=(Section::Home.link(place)) { bdi { (place.project.name) } }
+                    @for (name, link) in &self.crumbs { a href=(link) { bdi { (name) } } }
                 }
             }
         }
@@ -184,109 +192,6 @@ impl Section {
     /// The way there.
     pub fn link(self, place: &Place) -> Link {
         place.to(self.segment().as_slice())
-    }
-}
-
-fn rail(place: &Place, current: Section) -> Markup {
-    html! {
-        nav.rail aria-label="Pages" {
-            a.brand href=(Section::Home.link(place)) { (icon(Icon::Ratchet)) span { "Ratchet" } }
-            @for (stage, sections) in Section::RAIL {
-                @if let Some(stage) = stage { p.stage { (stage) } }
-                ul {
-                    @for section in sections {
-                        li {
-                            a href=(section.link(place))
-                              aria-current=[(*section == current).then_some("page")] {
-                                (icon(section.icon())) span { (section.name()) }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn bar(place: &Place) -> Markup {
-    html! {
-        header.bar {
-            (menu("Project", &place.project.name, &html! {
-                @for project in &place.projects {
-                    a href=(Link::to_project(&project.id, &[]).in_scope(&place.scope))
-                      aria-current=[(project.id == place.project.id).then_some("true")] {
-                        (project.name)
-                    }
-                }
-            }))
-            (environment_menu(place))
-            (span_menu(place))
-            div.bar-end {
-                button.find type="button" data-palette aria-keyshortcuts="Control+K" {
-                    (icon(Icon::Find)) span { "Find" } kbd { "Ctrl K" }
-                }
-                button.quiet type="button" data-help aria-keyshortcuts="?" title="Keyboard help (?)" {
-                    (icon(Icon::Help)) span.sr { "Keyboard help" }
-                }
-                button.quiet type="button" data-theme-switch title="Light or dark" {
-                    (icon(Icon::Theme)) span.sr { "Light or dark" }
-                }
-                (menu("You", place.visitor.name(), &html! {
-                    a href=(Section::Settings.link(place)) { "Settings" }
-                    @if place.visitor.person().is_some() {
-                        a href="/account" { "Your account" }
-                        form method="post" action="/sign-out" {
-                            (place.visitor.form_token.field())
-                            button type="submit" { "Sign out" }
-                        }
-                    }
-                    a href="/api/docs" { "API" }
-                    a href="/ui/gallery" { "Gallery" }
-                }))
-            }
-        }
-    }
-}
-
-fn environment_menu(place: &Place) -> Markup {
-    let chosen = place.scope.environment.as_deref();
-    let here = place.here().without("cursor");
-    menu(
-        "Environment",
-        chosen.unwrap_or("all environments"),
-        &html! {
-            a href=(here.clone().without("env")) aria-current=[chosen.is_none().then_some("true")] {
-                "all environments"
-            }
-            @for environment in &place.environments {
-                a href=(here.clone().with("env", environment))
-                  aria-current=[(chosen == Some(environment)).then_some("true")] { (environment) }
-            }
-        },
-    )
-}
-
-fn span_menu(place: &Place) -> Markup {
-    let here = place.here().without("cursor");
-    menu(
-        "Time",
-        &place.scope.span.label(),
-        &html! {
-            @for span in Span::CHOICES {
-                a href=(here.clone().with("range", span.word()))
-                  aria-current=[(span == place.scope.span).then_some("true")] { (span.label()) }
-            }
-        },
-    )
-}
-
-/// A choice that needs no script: what is chosen now, and links to everything else.
-pub(crate) fn menu(what: &str, chosen: &str, choices: &Markup) -> Markup {
-    html! {
-        details.menu {
-            summary aria-label={ (what) ": " (chosen) } { (chosen) (icon(Icon::Down)) }
-            div.menu-list { (choices) }
-        }
     }
 }
 

@@ -59,6 +59,12 @@ pub fn float(n: i64) -> f64 {
     n as f64
 }
 
+/// A count that was drawn, as a count again.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "no less than none")]
+pub fn whole_number(n: f64) -> u64 {
+    n.round().max(0.0) as u64
+}
+
 /// How wide the steps of a chart are: hours while they can be told apart, days beyond.
 pub const fn step_of(span: Span) -> Step {
     match span {

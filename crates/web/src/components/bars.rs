@@ -4,13 +4,8 @@ use maud::{Markup, html};
 use ratchet_core::stats::distribution::Stretch;
 
 use super::figure;
+use super::plot::{self, Plot, plot};
 
-const WIDTH: f64 = 720.0;
-const HEIGHT: f64 = 180.0;
-const LEFT: f64 = 48.0;
-const RIGHT: f64 = 16.0;
-const TOP: f64 = 16.0;
-const BOTTOM: f64 = 22.0;
 /// Labels that get a bar of their own; the rest stand together in the last one.
 const MAX_LABELS: usize = 24;
 
@@ -29,54 +24,51 @@ pub struct Spread<'a> {
 pub fn histogram(chart: &Spread<'_>) -> Markup {
     let most = chart.bins.iter().map(|bin| bin.count).max().unwrap_or_default();
     let all: u64 = chart.bins.iter().map(|bin| bin.count).sum();
+    let drawing = html! {
+        g class=(chart.colour) {
+            @for (index, bin) in chart.bins.iter().enumerate() {
+                (standing(chart, index, bin, (most, all)))
+            }
+        }
+    };
+    let framed = Plot {
+        title: chart.title,
+        scale: vec![(0.0, "0".to_owned()), (1.0, figure::count(most))],
+        below: edges(chart.bins),
+        ends: Vec::new(),
+        drawing,
+    };
     html! {
         figure.chart {
             figcaption { (chart.title) }
-            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(chart.title) {
-                line.grid x1=(LEFT) x2=(WIDTH - RIGHT) y1=(HEIGHT - BOTTOM) y2=(HEIGHT - BOTTOM) {}
-                text.axis.end x=(LEFT - 6.0) y=(TOP + 4.0) { (figure::count(most)) }
-                text.axis.end x=(LEFT - 6.0) y=(HEIGHT - BOTTOM + 4.0) { "0" }
-                g class=(chart.colour) {
-                    @for (index, bin) in chart.bins.iter().enumerate() {
-                        (standing(chart, index, bin, (most, all)))
-                    }
-                }
-                (edges(chart.bins))
-            }
+            (plot(&framed))
             (numbers(chart, all))
         }
     }
 }
 
 fn standing(chart: &Spread<'_>, index: usize, bin: &Stretch, (most, all): (u64, u64)) -> Markup {
-    let step = (WIDTH - LEFT - RIGHT) / float(chart.bins.len() as u64).max(1.0);
-    let full = HEIGHT - TOP - BOTTOM;
-    let height = full * float(bin.count) / float(most).max(1.0);
-    let x = LEFT + step * float(index as u64);
+    let step = plot::WIDTH / float(chart.bins.len() as u64).max(1.0);
+    let y = plot::y_of(float(bin.count) / float(most).max(1.0));
+    let x = step * float(index as u64);
     let name = range(bin);
     html! {
         @if bin.count > 0 {
-            rect x=(x + step * 0.06) width=(step * 0.88) y=(HEIGHT - BOTTOM - height) height=(height) {}
+            rect x=(x + step * 0.06) width=(step * 0.88) y=(y) height=(plot::HEIGHT - y) {}
         }
-        rect.reading x=(x) width=(step) y=(TOP) height=(full) {
+        rect.reading x=(x) width=(step) y="0" height=(plot::HEIGHT) {
             title { (name) ": " (figure::grouped(bin.count)) " (" (share(bin.count, all)) ")" }
         }
     }
 }
 
 /// The edges that fit below the axis.
-fn edges(bins: &[Stretch]) -> Markup {
-    let step = (WIDTH - LEFT - RIGHT) / float(bins.len() as u64).max(1.0);
+fn edges(bins: &[Stretch]) -> Vec<(f64, String)> {
     let every = bins.len().div_ceil(8).max(1);
     let first = bins.iter().map(|bin| bin.lower);
-    let all: Vec<f64> = first.chain(bins.last().map(|bin| bin.upper)).collect();
-    html! {
-        @for (index, edge) in all.iter().enumerate().step_by(every) {
-            text.axis.middle x=(LEFT + step * float(index as u64)) y=(HEIGHT - 5.0) {
-                (figure::number(*edge))
-            }
-        }
-    }
+    let all = first.chain(bins.last().map(|bin| bin.upper)).enumerate().step_by(every);
+    let parts = float(bins.len() as u64).max(1.0);
+    all.map(|(index, edge)| (float(index as u64) / parts, figure::number(edge))).collect()
 }
 
 fn numbers(chart: &Spread<'_>, all: u64) -> Markup {

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
+use super::plot::{self, End, Plot, plot};
+
 /// A line, or bars, over steps of time.
 #[derive(Clone, Debug)]
 pub struct Series {
@@ -39,15 +41,9 @@ pub enum Form {
     Bars,
 }
 
-const WIDTH: f64 = 720.0;
-const HEIGHT: f64 = 180.0;
-const LEFT: f64 = 56.0;
-const RIGHT: f64 = 112.0;
-const TOP: f64 = 10.0;
-const BOTTOM: f64 = 22.0;
 const HUES: usize = 6;
-/// The height of a label at the end of a line.
-const LABEL: f64 = 12.0;
+/// Names below a drawing that fit.
+const NAMES: usize = 6;
 
 /// A small line without axes.
 pub fn spark(values: &[f64], label: &str) -> Markup {
@@ -65,20 +61,29 @@ pub fn spark(values: &[f64], label: &str) -> Markup {
     }
 }
 
-/// Draws values over time.
+/// Draws values over time. A single series is named by the title.
 pub fn over_time(chart: &OverTime) -> Markup {
     let top = nice(greatest(chart));
+    let drawing = html! {
+        @match chart.form {
+            Form::Lines => { (lines(chart, top)) },
+            Form::Bars => { (bars(chart, top)) },
+        }
+        (readings(chart))
+    };
+    let steps = chart.steps.len();
+    let names = chart.steps.iter().enumerate().step_by(steps.div_ceil(NAMES).max(1));
+    let framed = Plot {
+        title: &chart.title,
+        scale: [0.0, 0.5, 1.0].map(|part| (part, (chart.read)(part * top))).into(),
+        below: names.map(|(index, name)| (across(index, steps), name.clone())).collect(),
+        ends: if chart.series.len() > 1 { ends(chart, top) } else { Vec::new() },
+        drawing,
+    };
     html! {
         figure.chart {
             figcaption { (chart.title) }
-            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(chart.title) {
-                (axis(chart, top))
-                @match chart.form {
-                    Form::Lines => { (lines(chart, top)) },
-                    Form::Bars => { (bars(chart, top)) },
-                }
-                (readings(chart))
-            }
+            (plot(&framed))
             (numbers(chart))
         }
     }
@@ -94,13 +99,13 @@ fn greatest(chart: &OverTime) -> f64 {
     }
 }
 
-/// The next round number: 1, 2 or 5 with zeros.
+/// The next round number whose half is round too.
 fn nice(value: f64) -> f64 {
     if value <= 0.0 || !value.is_finite() {
         return 1.0;
     }
     let unit = 10f64.powf(value.log10().floor());
-    [1.0, 2.0, 5.0]
+    [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]
         .map(|times| times * unit)
         .into_iter()
         .find(|n| *n >= value)
@@ -112,12 +117,9 @@ fn ratio(index: usize, of: usize) -> f64 {
     if of == 0 { 0.5 } else { index as f64 / of as f64 }
 }
 
-fn x_of(index: usize, steps: usize) -> f64 {
-    LEFT + ratio(index * 2 + 1, steps * 2) * (WIDTH - LEFT - RIGHT)
-}
-
-fn y_of(value: f64, top: f64) -> f64 {
-    HEIGHT - BOTTOM - value / top * (HEIGHT - TOP - BOTTOM)
+/// How far to the right the middle of a step is.
+fn across(index: usize, steps: usize) -> f64 {
+    ratio(index * 2 + 1, steps * 2)
 }
 
 fn polyline(points: impl Iterator<Item = (f64, f64)>) -> String {
@@ -127,74 +129,55 @@ fn polyline(points: impl Iterator<Item = (f64, f64)>) -> String {
     })
 }
 
-fn axis(chart: &OverTime, top: f64) -> Markup {
-    let steps = chart.steps.len();
-    let every = steps.div_ceil(6).max(1);
-    html! {
-        @for part in [0.0, 0.5, 1.0] {
-            line.grid x1=(LEFT) x2=(WIDTH - RIGHT) y1=(y_of(part * top, top)) y2=(y_of(part * top, top)) {}
-            text.axis.end x=(LEFT - 6.0) y=(y_of(part * top, top) + 4.0) { ((chart.read)(part * top)) }
-        }
-        @for (index, step) in chart.steps.iter().enumerate().step_by(every) {
-            text.axis.middle x=(x_of(index, steps)) y=(HEIGHT - 5.0) { (step) }
-        }
-    }
-}
-
 fn lines(chart: &OverTime, top: f64) -> Markup {
-    let steps = chart.steps.len();
-    let points = |series: &Series| -> Vec<(f64, f64)> {
-        let values = series.values.iter().enumerate();
-        values.filter_map(|(at, value)| Some((x_of(at, steps), y_of((*value)?, top)))).collect()
-    };
-    let drawn: Vec<Vec<(f64, f64)>> = chart.series.iter().map(points).collect();
-    let ends: Vec<f64> =
-        drawn.iter().map(|points| points.last().map_or(TOP, |end| end.1)).collect();
     html! {
-        @for ((series, points), label) in chart.series.iter().zip(&drawn).zip(apart(&ends)) {
+        @for series in &chart.series {
+            @let points = points(series, chart.steps.len(), top);
             g class={ "hue-" (series.hue % HUES) } {
                 polyline.line points=(polyline(points.iter().copied())) {}
                 @if let Some((x, y)) = points.last() {
-                    circle cx=(x) cy=(y) r="2.5" {}
-                    text.direct x=(WIDTH - RIGHT + 8.0) y=(label + 4.0) { (series.name) }
+                    path.dot d={ "M" (format!("{x:.1} {y:.1}")) "h0" } {}
                 }
             }
         }
     }
 }
 
-/// Moves labels down until none covers another, and up again where they would leave the drawing.
-fn apart(ends: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..ends.len()).collect();
-    order.sort_by(|one, other| ends[*one].total_cmp(&ends[*other]));
-    let mut placed = ends.to_vec();
-    for pair in order.windows(2) {
-        placed[pair[1]] = placed[pair[1]].max(placed[pair[0]] + LABEL);
-    }
-    let mut floor = HEIGHT - BOTTOM;
-    for index in order.into_iter().rev() {
-        placed[index] = placed[index].min(floor);
-        floor = placed[index] - LABEL;
-    }
-    placed
+fn points(series: &Series, steps: usize, top: f64) -> Vec<(f64, f64)> {
+    let values = series.values.iter().enumerate();
+    let point = |(at, value): (usize, &Option<f64>)| {
+        Some((across(at, steps) * plot::WIDTH, plot::y_of((*value)? / top)))
+    };
+    values.filter_map(point).collect()
+}
+
+/// The name of each series, beside its last value.
+fn ends(chart: &OverTime, top: f64) -> Vec<End<'_>> {
+    let steps = chart.steps.len();
+    let stood = stack(chart, steps.saturating_sub(1));
+    let ends = chart.series.iter().zip(stood).map(|(series, (from, to))| {
+        let y = match chart.form {
+            Form::Lines => points(series, steps, top).last().map(|last| last.1),
+            Form::Bars => Some(plot::y_of((from + to) / 2.0 / top)),
+        };
+        End { y: y.unwrap_or_default(), hue: series.hue % HUES, name: &series.name }
+    });
+    ends.collect()
 }
 
 fn bars(chart: &OverTime, top: f64) -> Markup {
     let steps = chart.steps.len();
-    let width = ((WIDTH - LEFT - RIGHT) / ratio(steps.max(1), 1) * 0.76).max(1.0);
+    let width = (plot::WIDTH / ratio(steps.max(1), 1) * 0.76).max(1.0);
     html! {
         @for index in 0..steps {
             @for (series, (from, to)) in chart.series.iter().zip(stack(chart, index)) {
                 @if to > from {
                     rect class={ "hue-" (series.hue % HUES) } width=(width)
-                         x=(x_of(index, steps) - width / 2.0) y=(y_of(to, top))
-                         height=(y_of(from, top) - y_of(to, top)) {}
+                         x=(across(index, steps) * plot::WIDTH - width / 2.0)
+                         y=(plot::y_of(to / top))
+                         height=(plot::y_of(from / top) - plot::y_of(to / top)) {}
                 }
             }
-        }
-        @for (index, series) in chart.series.iter().enumerate() {
-            text class={ "direct hue-" (series.hue % HUES) }
-                 x=(WIDTH - RIGHT + 6.0) y=(TOP + 12.0 + ratio(index, 1) * 14.0) { (series.name) }
         }
     }
 }
@@ -214,11 +197,11 @@ fn stack(chart: &OverTime, index: usize) -> Vec<(f64, f64)> {
 /// What to read when the pointer is over a step.
 fn readings(chart: &OverTime) -> Markup {
     let steps = chart.steps.len();
-    let width = (WIDTH - LEFT - RIGHT) / ratio(steps.max(1), 1);
+    let width = plot::WIDTH / ratio(steps.max(1), 1);
     html! {
         @for (index, step) in chart.steps.iter().enumerate() {
-            rect.reading x=(x_of(index, steps) - width / 2.0) y=(TOP) width=(width)
-                 height=(HEIGHT - TOP - BOTTOM) {
+            rect.reading x=(across(index, steps) * plot::WIDTH - width / 2.0) y="0" width=(width)
+                 height=(plot::HEIGHT) {
                 title {
                     (step)
                     @for series in &chart.series {
@@ -264,17 +247,7 @@ mod tests {
 
     #[test]
     fn axes_end_at_round_numbers() {
-        assert_eq!([0.0, 0.7, 1.0, 1.1, 34.0, 99.0].map(nice), [1.0, 1.0, 1.0, 2.0, 50.0, 100.0]);
-    }
-
-    #[test]
-    fn labels_do_not_cover_each_other() {
-        let placed = apart(&[150.0, 150.0, 20.0, 158.0]);
-        let mut sorted = placed.clone();
-        sorted.sort_by(f64::total_cmp);
-        assert!(sorted.windows(2).all(|pair| pair[1] - pair[0] >= LABEL), "{placed:?}");
-        assert!(sorted.last().is_some_and(|last| *last <= HEIGHT - BOTTOM), "{placed:?}");
-        assert_eq!(placed[2], 20.0);
+        assert_eq!([0.0, 0.7, 1.0, 1.1, 34.0, 99.0].map(nice), [1.0, 0.8, 1.0, 2.0, 40.0, 100.0]);
     }
 
     #[test]

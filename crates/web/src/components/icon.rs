@@ -35,11 +35,12 @@ pub enum Icon {
     Evaluator,
     Embedding,
     Guardrail,
+    More,
 }
 
 impl Icon {
     /// Every drawing: lines on a grid of 16 by 16.
-    pub const DRAWN: [(Self, &str); 31] = [
+    pub const DRAWN: [(Self, &str); 32] = [
         (Self::Ratchet, "M8 2a6 6 0 1 0 6 6M8 2l3-1M8 2l2 2.500M8 5v3l2.500 1.500"),
         (Self::Home, "M2 7.500 8 2.500l6 5M3.500 6.500V13.500h9V6.500M6.500 13.500V9.500h3v4"),
         (Self::Trace, "M2 3.500h7M4.500 8h7M7 12.500h7"),
@@ -98,6 +99,7 @@ impl Icon {
             Self::Guardrail,
             "M8 2l5.500 2v4c0 3-2.500 5-5.500 6-3-1-5.500-3-5.500-6V4zM5.500 8l2 2 3-3.500",
         ),
+        (Self::More, "M2.500 4h11M2.500 8h11M2.500 12h11"),
     ];
 
     fn path(self) -> &'static str {
@@ -120,7 +122,7 @@ mod tests {
 
     #[test]
     fn every_icon_is_drawn_once() {
-        let last = Icon::Guardrail as usize;
+        let last = Icon::More as usize;
         assert_eq!(Icon::DRAWN.len(), last + 1);
         for (index, (icon, path)) in Icon::DRAWN.into_iter().enumerate() {
             assert_eq!(icon as usize, index);

@@ -128,7 +128,7 @@ pub fn rows(table: &Table) -> Markup {
                     }
                 }
                 @for (index, (cell, column)) in row.cells.iter().zip(&table.columns).enumerate() {
-                    td class=[class(column.align)] {
+                    td class=[class(column.align)] data-label=[(index > 0).then_some(&column.name)] {
                         @match (&row.link, index) {
                             (Some(link), 0) => { a.row-link href=(link) { (cell) } },
                             _ => { (cell) },

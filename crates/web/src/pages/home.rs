@@ -4,6 +4,8 @@
 mod stations;
 /// What changed, written from data.
 mod changes;
+/// What failed most, and what cost most.
+mod leaders;
 /// What to do before there is anything to see.
 mod connect;
 
@@ -45,12 +47,14 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     let course = sums::groups(&web, &place, place.range(), step, &[]).await?;
     page.body = html! {
         (stations::draw(&stations))
-        div.columns {
+        div.home {
             section {
                 h2 { "What changed" }
-                (changes::draw(&changes::changes(&now, before.as_ref()), &place.scope.span.label()))
+                (changes::draw(&now, before.as_ref(), &place.scope.span.label()))
             }
             section.charts { (steps(&course, step)) (cost(&course, step)) }
+            (leaders::failures(&web, &place).await?)
+            (leaders::spending(&web, &place).await?)
         }
     };
     Ok(page.show(&place))
@@ -63,7 +67,7 @@ async fn recorded(State(web): State<Web>, place: Place) -> PageResult<String> {
 }
 
 fn steps(course: &[Group], step: Step) -> Markup {
-    let read: fn(f64) -> String = |value| figure::number(value.round());
+    let read: fn(f64) -> String = |value| figure::grouped(sums::whole_number(value));
     let of = |value: fn(&Group) -> i64| -> Vec<Option<f64>> {
         course.iter().map(|group| Some(float(value(group)))).collect()
     };

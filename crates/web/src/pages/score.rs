@@ -47,10 +47,7 @@ async fn show(
     let sample = web.store.telemetry.score_samples(question).await?.into_iter().next();
     let newest = web.store.telemetry.scores(newest(&place, &name, source)).await?;
     let mut page = Page::new(Section::Scores, name.clone());
-    page.crumbs = vec![
-        (place.project.name.clone(), place.to(&[])),
-        ("Scores".to_owned(), place.to(&["scores"])),
-    ];
+    page.crumbs = vec![("Scores".to_owned(), place.to(&["scores"]))];
     page.action = html! {
         a.button href=(place.to(&["scores", "compare"]).with("a", name.clone())) { "Compare" }
     };

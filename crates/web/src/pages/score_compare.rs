@@ -76,10 +76,7 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     let chosen = Chosen::read(&place);
     let samples = scores::samples(&web, &place).await?;
     let mut page = Page::new(Section::Scores, "Compare two scores");
-    page.crumbs = vec![
-        (place.project.name.clone(), place.to(&[])),
-        ("Scores".to_owned(), place.to(&["scores"])),
-    ];
+    page.crumbs = vec![("Scores".to_owned(), place.to(&["scores"]))];
     let form = form(&samples, &chosen, &place);
     let Chosen { left: Some(left), right: Some(right) } = chosen else {
         page.summary = html! { "Choose two, and see what both say about the same traces." };

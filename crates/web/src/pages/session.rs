@@ -55,10 +55,7 @@ async fn show(
     let session = session.ok_or_else(|| Refusal::not_there("session"))?;
     let read = Read::of(&web, &place, &id).await?;
     let mut page = Page::new(Section::Sessions, format!("Session {id}"));
-    page.crumbs = vec![
-        (place.project.name.clone(), place.to(&[])),
-        ("Sessions".to_owned(), place.to(&["sessions"])),
-    ];
+    page.crumbs = vec![("Sessions".to_owned(), place.to(&["sessions"]))];
     page.summary = summary(&session, &read, &place);
     page.action = copy::id(&id.to_string());
     page.body = body(&session, &read, &place);

@@ -51,10 +51,7 @@ async fn show(
     let days = web.store.telemetry.user_days(users::scope(&place), user.clone()).await?;
     let traces = web.store.telemetry.traces(question(&place, &user)).await?.rows;
     let mut page = Page::new(Section::Users, user.clone());
-    page.crumbs = vec![
-        (place.project.name.clone(), place.to(&[])),
-        ("Users".to_owned(), place.to(&["users"])),
-    ];
+    page.crumbs = vec![("Users".to_owned(), place.to(&["users"]))];
     page.action = copy::id(&user);
     page.summary = html! { "What this user's traces took in the " (place.scope.span.label()) "." };
     page.body = if days.is_empty() && traces.is_empty() {

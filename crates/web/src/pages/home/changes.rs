@@ -12,9 +12,17 @@ pub(super) struct Change {
     evidence: String,
 }
 
+/// A time before with less than one step in so many tells nothing of how things were.
+const TOO_LITTLE: i64 = 20;
+
+/// The time before, where enough happened in it.
+fn comparable<'a>(now: &Sums, before: Option<&'a Sums>) -> Option<&'a Sums> {
+    before.filter(|before| before.count > 0 && before.count >= now.count / TOO_LITTLE)
+}
+
 /// Compares a time with the one before it. Without a time before, it says how things are.
-pub(super) fn changes(now: &Sums, before: Option<&Sums>) -> Vec<Change> {
-    let before = before.filter(|before| before.count > 0);
+fn changes(now: &Sums, before: Option<&Sums>) -> Vec<Change> {
+    let before = comparable(now, before);
     vec![volume(now, before), errors(now, before), spending(now, before), slowness(now, before)]
 }
 
@@ -87,14 +95,20 @@ fn share(part: i64, whole: i64) -> f64 {
 }
 
 /// Draws the sentences, each with the numbers it was read from.
-pub(super) fn draw(changes: &[Change], time: &str) -> Markup {
+pub(super) fn draw(now: &Sums, before: Option<&Sums>, time: &str) -> Markup {
     html! {
         ul.changes {
-            @for change in changes {
+            @for change in changes(now, before) {
                 li { (change.what) " " small.muted { (change.evidence) } }
             }
         }
-        p.muted { "In the " (time) ", compared with as long a time just before." }
+        p.muted {
+            "In the " (time)
+            @match comparable(now, before) {
+                Some(_) => ", compared with as long a time just before.",
+                None => "; too little is known of the time before to compare with it.",
+            }
+        }
     }
 }
 
@@ -121,5 +135,6 @@ mod tests {
         let expected = ["Agents took 1,000 steps.", "0 % of the steps failed."];
         check((1_000, 0), None, expected);
         check((1_000, 0), Some((0, 0)), expected);
+        check((1_000, 0), Some((49, 1)), expected);
     }
 }

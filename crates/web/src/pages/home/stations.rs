@@ -18,7 +18,8 @@ pub(super) struct Station {
     number: String,
     unit: &'static str,
     next: String,
-    link: Link,
+    /// None while there is no such page.
+    link: Option<Link>,
 }
 
 /// More experiments than this are only called "many".
@@ -32,7 +33,7 @@ pub(super) async fn gather(web: &Web, place: &Place) -> PageResult<[Station; 6]>
         recorded(web, place).await?,
         scored(web, place).await?,
         waiting(web, place).await?,
-        improve(place),
+        improve(),
         gated(web, place).await?,
         promoted(web, place).await?,
     ])
@@ -57,7 +58,7 @@ async fn recorded(web: &Web, place: &Place) -> PageResult<Station> {
         number: figure::count(traces),
         unit: "traces",
         next: "Look at them".to_owned(),
-        link: Section::Traces.link(place),
+        link: Some(Section::Traces.link(place)),
     })
 }
 
@@ -76,7 +77,7 @@ async fn scored(web: &Web, place: &Place) -> PageResult<Station> {
         number: figure::count(scores),
         unit: "scores",
         next: next.to_owned(),
-        link: Section::Scores.link(place),
+        link: Some(Section::Scores.link(place)),
     })
 }
 
@@ -92,18 +93,18 @@ async fn waiting(web: &Web, place: &Place) -> PageResult<Station> {
         number: figure::count(waiting),
         unit: "waiting",
         next,
-        link: Section::Queues.link(place),
+        link: Some(Section::Queues.link(place)),
     })
 }
 
 /// Nothing proposes yet, and the station says so rather than show a zero that looks measured.
-fn improve(place: &Place) -> Station {
+fn improve() -> Station {
     Station {
         stage: "Improve",
         number: "–".to_owned(),
         unit: "proposals",
-        next: "Not in this release".to_owned(),
-        link: Section::Prompts.link(place),
+        next: "Fixes drafted from what fails, to accept or refuse. Still being built.".to_owned(),
+        link: None,
     }
 }
 
@@ -123,7 +124,7 @@ async fn gated(web: &Web, place: &Place) -> PageResult<Station> {
         number: if runs == MANY { "many".to_owned() } else { figure::count(runs) },
         unit: "dataset runs",
         next: next.to_owned(),
-        link: Section::Datasets.link(place),
+        link: Some(Section::Datasets.link(place)),
     })
 }
 
@@ -142,21 +143,27 @@ async fn promoted(web: &Web, place: &Place) -> PageResult<Station> {
         number: figure::count(promoted),
         unit: "prompts changed in production",
         next: "See what is live".to_owned(),
-        link: Section::Prompts.link(place),
+        link: Some(Section::Prompts.link(place)),
     })
 }
 
 /// Draws the loop.
 pub(super) fn draw(stations: &[Station]) -> Markup {
+    let inside = |station: &Station| {
+        html! {
+            span.station { (station.stage) }
+            span.stat-value { (station.number) }
+            span.muted { (station.unit) }
+            span.next { (station.next) }
+        }
+    };
     html! {
         ol.loop aria-label="The loop" {
             @for station in stations {
                 li {
-                    a href=(station.link) {
-                        span.station { (station.stage) }
-                        span.stat-value { (station.number) }
-                        span.muted { (station.unit) }
-                        span.next { (station.next) }
+                    @match &station.link {
+                        Some(link) => a href=(link) { (inside(station)) },
+                        None => div.not-yet { (inside(station)) },
                     }
                 }
             }

@@ -1,0 +1,100 @@
+//! What failed most and what cost most, each a few lines that lead further.
+
+use maud::{Markup, html};
+use ratchet_store::aggregate::{Dimension, Group, Step};
+
+use crate::components::figure;
+use crate::components::table::{Column, Row, Table, table};
+use crate::filter::{Filter, Pattern, Term, What, WordField};
+use crate::frame::Section;
+use crate::place::Place;
+use crate::refusal::PageResult;
+use crate::sums::{self, float, natural};
+use crate::web::Web;
+
+/// Lines of each table.
+const LINES: usize = 5;
+
+/// The steps that failed most often. Nothing where nothing failed.
+pub(super) async fn failures(web: &Web, place: &Place) -> PageResult<Markup> {
+    let groups = sums::groups(web, place, place.range(), Step::Whole, &[Dimension::Name]).await?;
+    let failed = greatest(groups, |group| float(group.sums.errors));
+    let columns = vec![
+        Column::text("Step"),
+        Column::number("Failed"),
+        Column::number("Of"),
+        Column::number("Share"),
+    ];
+    let row = |(name, group): &(String, Group)| {
+        let filter = Filter {
+            terms: vec![exactly(WordField::Name, name), exactly(WordField::Level, "error")],
+        };
+        let share = float(group.sums.errors) / float(group.sums.count).max(1.0);
+        Row {
+            id: name.clone(),
+            link: Some(Section::Observations.link(place).with("q", filter.to_string())),
+            cells: vec![
+                html! { bdi { (name) } },
+                html! { (figure::grouped(natural(group.sums.errors))) },
+                html! { (figure::grouped(natural(group.sums.count))) },
+                html! { (figure::percent(share)) },
+            ],
+            failed: false,
+        }
+    };
+    Ok(section("Where it failed", columns, failed.iter().map(row).collect()))
+}
+
+/// The models that cost most. Nothing where no cost is known.
+pub(super) async fn spending(web: &Web, place: &Place) -> PageResult<Markup> {
+    let groups = sums::groups(web, place, place.range(), Step::Whole, &[Dimension::Model]).await?;
+    let dear = greatest(groups, |group| group.sums.cost.dollars());
+    let columns = vec![
+        Column::text("Model"),
+        Column::number("Calls"),
+        Column::number("Tokens"),
+        Column::number("Cost"),
+    ];
+    let row = |(name, group): &(String, Group)| {
+        let filter = Filter { terms: vec![exactly(WordField::Model, name)] };
+        Row {
+            id: name.clone(),
+            link: Some(Section::Observations.link(place).with("q", filter.to_string())),
+            cells: vec![
+                html! { bdi { (name) } },
+                html! { (figure::grouped(natural(group.sums.count))) },
+                html! { (figure::count(natural(group.sums.total_tokens))) },
+                html! { (figure::money(group.sums.cost)) },
+            ],
+            failed: false,
+        }
+    };
+    Ok(section("What it cost", columns, dear.iter().map(row).collect()))
+}
+
+fn section(title: &str, columns: Vec<Column>, rows: Vec<Row>) -> Markup {
+    html! {
+        @if !rows.is_empty() {
+            section {
+                h2 { (title) }
+                (table(&Table { caption: title.to_owned(), columns, rows, select_for: None }))
+            }
+        }
+    }
+}
+
+fn exactly(field: WordField, word: &str) -> Term {
+    Term { negated: false, what: What::Word(field, Pattern::Exactly(vec![word.to_owned()])) }
+}
+
+/// The named groups with most of something, the most first.
+fn greatest(groups: Vec<Group>, of: impl Fn(&Group) -> f64) -> Vec<(String, Group)> {
+    let mut named: Vec<(String, Group)> = groups
+        .into_iter()
+        .filter(|group| of(group) > 0.0)
+        .filter_map(|group| Some((group.key.first().cloned().flatten()?, group)))
+        .collect();
+    named.sort_by(|(_, one), (_, other)| of(other).total_cmp(&of(one)));
+    named.truncate(LINES);
+    named
+}
