@@ -11,7 +11,7 @@ use super::plot::{self, End, Plot, plot};
 pub struct Series {
     /// What it shows; stands at its end.
     pub name: String,
-    /// Which of the six hues, from 0.
+    /// Which of the six hues, from 0, or [`FAILED`].
     pub hue: usize,
     /// Its values, one for each step; `None` where there is none.
     pub values: Vec<Option<f64>>,
@@ -41,7 +41,9 @@ pub enum Form {
     Bars,
 }
 
-const HUES: usize = 6;
+/// The hue of what failed.
+pub const FAILED: usize = 6;
+const HUES: usize = 7;
 /// Names below a drawing that fit.
 const NAMES: usize = 6;
 

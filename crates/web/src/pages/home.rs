@@ -73,7 +73,7 @@ fn steps(course: &[Group], step: Step) -> Markup {
     };
     let well = |group: &Group| group.sums.count - group.sums.errors;
     let series = vec![
-        Series { name: "failed".into(), hue: 1, values: of(|group| group.sums.errors) },
+        Series { name: "failed".into(), hue: chart::FAILED, values: of(|group| group.sums.errors) },
         Series { name: "well".into(), hue: 0, values: of(well) },
     ];
     let (title, form) = ("Steps".to_owned(), Form::Bars);
