@@ -19,6 +19,7 @@ use ratchet_server::api::compact::CompactView;
 use ratchet_server::api::keys::{KeyRequest, KeyView, NewKeyView};
 use ratchet_server::api::projects::{ProjectEntry, ProjectRequest, RetentionRequest};
 use ratchet_server::clock::Clock;
+use ratchet_store::catalog::Actor;
 use ratchet_store::embedded::{BackupReport, Folder};
 use ratchet_store::project::ProjectId;
 
@@ -68,7 +69,9 @@ impl Target {
             return Remote::new(url, &config.credentials).map(Self::Server);
         }
         folder::must_exist(&config.data)?;
-        folder::open(&config, command).map(Self::Folder)
+        let mut folder = folder::open(&config, command)?;
+        folder.catalog = folder.catalog.by(Actor::CommandLine);
+        Ok(Self::Folder(folder))
     }
 
     async fn close(self) -> anyhow::Result<()> {
@@ -130,7 +133,11 @@ impl Target {
         match self {
             Self::Folder(folder) => {
                 let id = ProjectId::parse(project)?;
-                Ok(folder.catalog.set_retention(id, request.check()?).await?.into())
+                Ok(folder
+                    .catalog
+                    .set_retention(id, request.check()?, Clock::System.now())
+                    .await?
+                    .into())
             }
             Self::Server(server) => {
                 server.put(&format!("/api/v1/projects/{project}/retention"), &request).await
@@ -171,7 +178,7 @@ impl Target {
         match self {
             Self::Folder(folder) => {
                 let id = ProjectId::parse(project)?;
-                Ok(folder.catalog.revoke_key(id, key.to_owned()).await?.into())
+                Ok(folder.catalog.revoke_key(id, key.to_owned(), Clock::System.now()).await?.into())
             }
             Self::Server(server) => server.delete(&["projects", project, "keys", key]).await,
         }

@@ -14,7 +14,7 @@ use axum::http::HeaderMap;
 use axum::http::header::ORIGIN;
 use axum::http::request::Parts;
 use ratchet_stages::record::events::Reach;
-use ratchet_store::catalog::{ApiKey, Role};
+use ratchet_store::catalog::{Actor, ApiKey, Catalog, Role};
 use ratchet_store::project::ProjectId;
 
 use crate::app::{Access, App};
@@ -30,6 +30,8 @@ pub struct Caller {
     pub key: String,
     /// What the key may do.
     pub role: Role,
+    /// Who it is in the audit log.
+    pub actor: Actor,
 }
 
 /// A caller who may look.
@@ -58,6 +60,11 @@ pub struct Member(pub Caller);
 pub struct Owner(pub Caller);
 
 impl Caller {
+    /// The catalog in the caller's hands: what is changed with it is noted as theirs.
+    pub fn catalog(&self, app: &App) -> Catalog {
+        app.store.catalog.by(self.actor.clone())
+    }
+
     /// Works out who sent these headers, and counts the call against the key's rate.
     ///
     /// # Errors
@@ -128,7 +135,8 @@ impl Caller {
 
 impl From<ApiKey> for Caller {
     fn from(key: ApiKey) -> Self {
-        Self { project: key.project, key: key.id, role: key.role }
+        let actor = Actor::key(&key);
+        Self { project: key.project, key: key.id, role: key.role, actor }
     }
 }
 
@@ -141,7 +149,8 @@ async fn identify(app: &App, headers: &HeaderMap) -> ApiResult<Identity> {
     if let Access::Open(project) = &app.settings.access {
         site::refuse_others(headers)?;
         let (project, key) = (project.clone(), "open".to_owned());
-        return Ok(Identity::Full(Caller { project, key, role: Role::Owner }));
+        let (role, actor) = (Role::Owner, Actor::Anyone);
+        return Ok(Identity::Full(Caller { project, key, role, actor }));
     }
     let identity = match Credentials::from_headers(headers)? {
         Credentials::Pair { public, secret } => {
@@ -222,7 +231,8 @@ mod tests {
     use super::*;
 
     fn caller(role: Role) -> Caller {
-        Caller { project: ProjectId::parse("p").unwrap(), key: "k".to_owned(), role }
+        let (project, key) = (ProjectId::parse("p").unwrap(), "k".to_owned());
+        Caller { project, key, role, actor: Actor::Anyone }
     }
 
     #[test]

@@ -61,6 +61,10 @@ mod document;
 mod saved_view;
 /// What owners do with whole projects and with people.
 pub(crate) mod administration;
+/// Who changed what.
+mod audit;
+
+use std::sync::Arc;
 
 use crate::embedded;
 use crate::prices::ProjectPrices;
@@ -71,6 +75,7 @@ use password::Passwords;
 pub(crate) use sql::Tx;
 
 pub use administration::{Membership, ProjectChange, ProjectNote};
+pub use audit::{Actor, AuditEntry, AuditQuery, Noun, Verb};
 pub use comment::{Comment, CommentFilter, NewComment};
 pub use dataset::{Change, Dataset, NewDataset, Schemas};
 pub use dataset_item::{DatasetItem, DatasetItemQuery, NewDatasetItem};
@@ -101,6 +106,8 @@ pub struct Catalog {
     intakes: KnownIntakes,
     prices: ProjectPrices,
     passwords: Passwords,
+    /// Who holds it.
+    actor: Arc<Actor>,
 }
 
 #[derive(Clone, Debug)]
@@ -118,6 +125,7 @@ impl Catalog {
             intakes: KnownIntakes::default(),
             prices,
             passwords: Passwords::default(),
+            actor: Arc::default(),
         }
     }
 
@@ -139,8 +147,9 @@ impl Catalog {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        let actor = Arc::clone(&self.actor);
         match &self.engine {
-            Engine::Embedded(db) => db.transact(work).await,
+            Engine::Embedded(db) => db.transact(move |tx| work(&tx.by(&actor))).await,
         }
     }
 }

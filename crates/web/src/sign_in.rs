@@ -22,7 +22,7 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use ratchet_core::secret::Secret;
-use ratchet_store::catalog::{Role, SESSION_LIFE, SignedIn, Suspect, Turn, User};
+use ratchet_store::catalog::{Actor, Role, SESSION_LIFE, SignedIn, Suspect, Turn, User};
 
 use crate::cookie::{Channel, Cookie};
 use crate::place::Params;
@@ -101,7 +101,8 @@ async fn leave(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
 async fn welcome(web: &Web, headers: &HeaderMap, user: &User) -> PageResult<HeaderMap> {
     end_present_session(web, headers).await?;
     let client = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let begun = web.store.catalog.begin_session(user.id.clone(), client.to_owned(), web.now());
+    let catalog = web.store.catalog.by(Actor::person(user));
+    let begun = catalog.begin_session(user.id.clone(), client.to_owned(), web.now());
     let (session, token) = begun.await?;
     tracing::info!(user.id, session = session.id, "signed in");
     let channel = Channel::of(headers);

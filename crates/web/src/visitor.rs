@@ -1,7 +1,7 @@
 use axum::extract::FromRequestParts;
 use axum::http::Method;
 use axum::http::request::Parts;
-use ratchet_store::catalog::{Project, Role, SignedIn};
+use ratchet_store::catalog::{Actor, Catalog, Project, Role, SignedIn};
 
 use crate::cookie::Cookie;
 use crate::forgery::FormToken;
@@ -49,6 +49,14 @@ impl Visitor {
         };
         let form_token = FormToken::of(web, &token)?;
         Ok(Self { role: signed_in.user.role, who: Who::Person(signed_in), form_token })
+    }
+
+    /// The catalog in their hands: what is changed with it is noted as theirs.
+    pub fn catalog(&self, web: &Web) -> Catalog {
+        web.store.catalog.by(match &self.who {
+            Who::Person(SignedIn { user, .. }) => Actor::person(user),
+            Who::Anyone => Actor::Anyone,
+        })
     }
 
     /// What the page calls them.

@@ -44,7 +44,7 @@ impl Target {
                 let user = folder.catalog.user(user.to_owned()).await?;
                 let (id, password) = (user.id.clone(), chosen.password.clone());
                 let no_session = None;
-                folder.catalog.set_password(id, password, no_session).await?;
+                folder.catalog.set_password(id, password, no_session, Clock::System.now()).await?;
                 Ok(chosen.shown_with(user))
             }
             Self::Server(server) => server.put_to(&["users", user, "password"], &request).await,
@@ -56,7 +56,7 @@ impl Target {
         match self {
             Self::Folder(folder) => {
                 let user = folder.catalog.user(user.to_owned()).await?;
-                folder.catalog.delete_user(user.id.clone()).await?;
+                folder.catalog.delete_user(user.id.clone(), Clock::System.now()).await?;
                 Ok(user.into())
             }
             Self::Server(server) => server.delete(&["users", user]).await,

@@ -31,7 +31,11 @@ impl Target {
         match self {
             Self::Folder(folder) => {
                 let id = ProjectId::parse(project)?;
-                Ok(folder.catalog.set_page_origins(id, request.check()?).await?.into())
+                Ok(folder
+                    .catalog
+                    .set_page_origins(id, request.check()?, Clock::System.now())
+                    .await?
+                    .into())
             }
             Self::Server(server) => {
                 server.put(&format!("/api/v1/projects/{project}/origins"), &request).await
@@ -82,7 +86,11 @@ impl Target {
         match self {
             Self::Folder(folder) => {
                 let id = ProjectId::parse(project)?;
-                Ok(folder.catalog.remove_redaction_rule(id, rule.to_owned()).await?.into())
+                Ok(folder
+                    .catalog
+                    .remove_redaction_rule(id, rule.to_owned(), Clock::System.now())
+                    .await?
+                    .into())
             }
             Self::Server(server) => server.delete(&["projects", project, "redaction", rule]).await,
         }

@@ -121,12 +121,12 @@ pub(super) async fn list(
 )]
 pub(super) async fn create(
     State(app): State<App>,
-    _: Owner,
+    Owner(caller): Owner,
     PathProject(project): PathProject,
     JsonBody(request): JsonBody<KeyRequest>,
 ) -> ApiResult<(StatusCode, Json<NewKeyView>)> {
     let new = request.check(project)?;
-    let made = app.store.catalog.create_key(new, app.clock.now()).await?;
+    let made = caller.catalog(&app).create_key(new, app.clock.now()).await?;
     Ok((StatusCode::CREATED, Json(made.into())))
 }
 
@@ -143,9 +143,9 @@ pub(super) async fn create(
 )]
 pub(super) async fn revoke(
     State(app): State<App>,
-    _: Owner,
+    Owner(caller): Owner,
     PathProject(project): PathProject,
     Path((_, key)): Path<(String, String)>,
 ) -> ApiResult<Json<KeyView>> {
-    Ok(Json(app.store.catalog.revoke_key(project, key).await?.into()))
+    Ok(Json(caller.catalog(&app).revoke_key(project, key, app.clock.now()).await?.into()))
 }

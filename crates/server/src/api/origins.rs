@@ -73,10 +73,10 @@ pub(super) async fn show(
 )]
 pub(super) async fn set(
     State(app): State<App>,
-    _: Owner,
+    Owner(caller): Owner,
     PathProject(project): PathProject,
     JsonBody(request): JsonBody<OriginsView>,
 ) -> ApiResult<Json<OriginsView>> {
     let origins = request.check()?;
-    Ok(Json(app.store.catalog.set_page_origins(project, origins).await?.into()))
+    Ok(Json(caller.catalog(&app).set_page_origins(project, origins, app.clock.now()).await?.into()))
 }

@@ -124,10 +124,10 @@ pub(super) async fn list(State(app): State<App>, _: Owner) -> ApiResult<Json<Vec
 )]
 pub(super) async fn create(
     State(app): State<App>,
-    _: Owner,
+    Owner(caller): Owner,
     JsonBody(request): JsonBody<ProjectRequest>,
 ) -> ApiResult<(StatusCode, Json<ProjectEntry>)> {
-    let project = app.store.catalog.create_project(request.check()?, app.clock.now()).await?;
+    let project = caller.catalog(&app).create_project(request.check()?, app.clock.now()).await?;
     Ok((StatusCode::CREATED, Json(project.into())))
 }
 
@@ -142,12 +142,12 @@ pub(super) async fn create(
 )]
 pub(super) async fn set_retention(
     State(app): State<App>,
-    _: Owner,
+    Owner(caller): Owner,
     PathProject(project): PathProject,
     JsonBody(request): JsonBody<RetentionRequest>,
 ) -> ApiResult<Json<ProjectEntry>> {
     let days = request.check()?;
-    Ok(Json(app.store.catalog.set_retention(project, days).await?.into()))
+    Ok(Json(caller.catalog(&app).set_retention(project, days, app.clock.now()).await?.into()))
 }
 
 #[cfg(test)]

@@ -176,12 +176,12 @@ pub(super) async fn list(
 )]
 pub(super) async fn add(
     State(app): State<App>,
-    _: Owner,
+    Owner(caller): Owner,
     PathProject(project): PathProject,
     JsonBody(request): JsonBody<RedactionRuleRequest>,
 ) -> ApiResult<(StatusCode, Json<RedactionRuleView>)> {
     let rule = request.check()?;
-    let added = app.store.catalog.add_redaction_rule(project, rule, app.clock.now()).await?;
+    let added = caller.catalog(&app).add_redaction_rule(project, rule, app.clock.now()).await?;
     let added = added.map_err(|why| refused(&why))?;
     Ok((StatusCode::CREATED, Json(added.into())))
 }
@@ -199,11 +199,12 @@ pub(super) async fn add(
 )]
 pub(super) async fn remove(
     State(app): State<App>,
-    _: Owner,
+    Owner(caller): Owner,
     PathProject(project): PathProject,
     Path((_, rule)): Path<(String, String)>,
 ) -> ApiResult<Json<RedactionRuleView>> {
-    let removed = app.store.catalog.remove_redaction_rule(project, rule).await?;
+    let removed =
+        caller.catalog(&app).remove_redaction_rule(project, rule, app.clock.now()).await?;
     Ok(Json(removed.into()))
 }
 

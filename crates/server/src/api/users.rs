@@ -166,11 +166,11 @@ pub(super) async fn list(State(app): State<App>, _: Owner) -> ApiResult<Json<Vec
 )]
 pub(super) async fn create(
     State(app): State<App>,
-    _: Owner,
+    Owner(caller): Owner,
     JsonBody(request): JsonBody<UserRequest>,
 ) -> ApiResult<(StatusCode, Json<UserWithPassword>)> {
     let (new, chosen) = request.check()?;
-    let user = app.store.catalog.create_user(new, app.clock.now()).await?;
+    let user = caller.catalog(&app).create_user(new, app.clock.now()).await?;
     Ok((StatusCode::CREATED, Json(chosen.shown_with(user))))
 }
 
@@ -186,14 +186,17 @@ pub(super) async fn create(
 )]
 pub(super) async fn set_password(
     State(app): State<App>,
-    _: Owner,
+    Owner(caller): Owner,
     Path(user): Path<String>,
     JsonBody(request): JsonBody<PasswordRequest>,
 ) -> ApiResult<Json<UserWithPassword>> {
     let chosen = request.check()?;
     let user = app.store.catalog.user(user).await?;
     let no_session = None;
-    app.store.catalog.set_password(user.id.clone(), chosen.password.clone(), no_session).await?;
+    caller
+        .catalog(&app)
+        .set_password(user.id.clone(), chosen.password.clone(), no_session, app.clock.now())
+        .await?;
     Ok(Json(chosen.shown_with(user)))
 }
 
@@ -207,10 +210,10 @@ pub(super) async fn set_password(
 )]
 pub(super) async fn remove(
     State(app): State<App>,
-    _: Owner,
+    Owner(caller): Owner,
     Path(user): Path<String>,
 ) -> ApiResult<Json<UserView>> {
     let user = app.store.catalog.user(user).await?;
-    app.store.catalog.delete_user(user.id.clone()).await?;
+    caller.catalog(&app).delete_user(user.id.clone(), app.clock.now()).await?;
     Ok(Json(user.into()))
 }

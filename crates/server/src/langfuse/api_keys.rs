@@ -55,7 +55,7 @@ pub(super) async fn list(
 )]
 pub(super) async fn create(
     State(app): State<App>,
-    _: Owner,
+    Owner(caller): Owner,
     PathOf(project): PathOf<String>,
     Sent(request): Sent<ApiKeyRequest>,
 ) -> ApiResult<Json<ApiKeyCreated>> {
@@ -64,7 +64,8 @@ pub(super) async fn create(
     // A project's key does all that Langfuse's do; only administration takes an owner's.
     let role = request.role.unwrap_or_else(|| "member".to_owned());
     let new = KeyRequest { role, note: request.note }.check(project)?;
-    let (key, pair) = app.store.catalog.create_key(NewKey { pair, ..new }, app.clock.now()).await?;
+    let (key, pair) =
+        caller.catalog(&app).create_key(NewKey { pair, ..new }, app.clock.now()).await?;
     let view = key_view(key);
     Ok(Json(ApiKeyCreated {
         id: view.id,
@@ -89,10 +90,10 @@ pub(super) async fn create(
 )]
 pub(super) async fn delete(
     State(app): State<App>,
-    _: Owner,
+    Owner(caller): Owner,
     PathOf((project, key)): PathOf<(String, String)>,
 ) -> ApiResult<Json<Success>> {
-    app.store.catalog.revoke_key(project_at(&project)?, key).await?;
+    caller.catalog(&app).revoke_key(project_at(&project)?, key, app.clock.now()).await?;
     Ok(Json(Success { success: true }))
 }
 

@@ -53,7 +53,7 @@ pub(super) async fn create(
         author: request.author_user_id,
     };
     must_exist(&app, &caller.project, new.kind, &new.object).await?;
-    let made = app.store.catalog.create_comment(caller.project, new, app.clock.now()).await?;
+    let made = caller.catalog(&app).create_comment(caller.project, new, app.clock.now()).await?;
     Ok(Json(CommentCreated { id: made.id }))
 }
 

@@ -78,7 +78,7 @@ pub(super) async fn create(
             filters: request.filters.unwrap_or_default(),
         })
     };
-    documents::create(&app, caller.project, make).await
+    documents::create(&app, caller, make).await
 }
 
 /// `GET /api/public/unstable/dashboards/{dashboardId}`: one dashboard.
@@ -119,7 +119,7 @@ pub(super) async fn change(
         set(&mut kept.filters, change.filters);
         Ok(())
     };
-    documents::change(&app, caller.project, id, alter).await
+    documents::change(&app, caller, id, alter).await
 }
 
 /// `DELETE /api/public/unstable/dashboards/{dashboardId}`: removes a dashboard, not its widgets.
@@ -135,7 +135,7 @@ pub(super) async fn delete(
     Member(caller): Member,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<Deleted>> {
-    documents::delete::<DashboardView>(&app, caller.project, id).await?;
+    documents::delete::<DashboardView>(&app, caller, id).await?;
     Ok(Json(Deleted { message: "Dashboard successfully deleted".to_owned() }))
 }
 
@@ -166,7 +166,7 @@ pub(super) async fn place(
         tiles.push(tile.clone());
         Ok(tile)
     };
-    documents::change_part(&app, caller.project, id, alter).await.map(Json)
+    documents::change_part(&app, caller, id, alter).await.map(Json)
 }
 
 /// `PATCH /api/public/unstable/dashboards/{dashboardId}/placements/{placementId}`: moves a tile.
@@ -197,7 +197,7 @@ pub(super) async fn shift(
         *tile = tile.clone().moved(change);
         Ok(tile.clone())
     };
-    documents::change_part(&app, caller.project, id, alter).await.map(Json)
+    documents::change_part(&app, caller, id, alter).await.map(Json)
 }
 
 /// `DELETE /api/public/unstable/dashboards/{dashboardId}/placements/{placementId}`: takes a tile
@@ -223,7 +223,7 @@ pub(super) async fn displace(
         tiles.retain(|tile| tile.id() != placement);
         if tiles.len() == before { Err(missing_placement(&placement)) } else { Ok(()) }
     };
-    documents::change_part(&app, caller.project, id, alter).await?;
+    documents::change_part(&app, caller, id, alter).await?;
     Ok(Json(Deleted { message: "Placement successfully deleted".to_owned() }))
 }
 

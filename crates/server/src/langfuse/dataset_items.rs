@@ -112,7 +112,7 @@ pub(super) async fn create(
 ) -> ApiResult<Json<DatasetItemView>> {
     let new = read_new(sent)?;
     let project = caller.project.clone();
-    let item = app.store.catalog.save_dataset_item(caller.project, new, app.clock.now()).await?;
+    let item = caller.catalog(&app).save_dataset_item(caller.project, new, app.clock.now()).await?;
     one_view(&app, &origin, project, item).await
 }
 
@@ -130,7 +130,7 @@ pub(super) async fn remove(
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<Deleted>> {
     let now = app.clock.now();
-    app.store.catalog.delete_dataset_item(caller.project.clone(), id.clone(), now).await?;
+    caller.catalog(&app).delete_dataset_item(caller.project.clone(), id.clone(), now).await?;
     app.store.telemetry.forget_item(caller.project, id).await?;
     Ok(Json(Deleted { message: "Dataset item successfully deleted".to_owned() }))
 }

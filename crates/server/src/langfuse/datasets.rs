@@ -17,7 +17,7 @@ use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
 use super::sent::{Sent, kept};
 use crate::app::App;
-use crate::auth::{Member, Reader};
+use crate::auth::{Caller, Member, Reader};
 use crate::error::{ApiError, ApiResult};
 
 /// The routes of this resource.
@@ -74,7 +74,7 @@ pub(super) async fn create(
     Member(caller): Member,
     Sent(sent): Sent<CreateDataset>,
 ) -> ApiResult<Json<DatasetView>> {
-    Ok(Json(save(&app, &caller.project, sent).await?))
+    Ok(Json(save(&app, &caller, sent).await?))
 }
 
 /// Makes a dataset, or changes the one of its name.
@@ -83,12 +83,12 @@ pub(super) async fn create(
 /// Fails if what was sent makes no sense, or if items that are there do not fit a new schema.
 pub(super) async fn save(
     app: &App,
-    project: &ProjectId,
+    caller: &Caller,
     sent: CreateDataset,
 ) -> ApiResult<DatasetView> {
-    let new = read_new(sent)?;
-    let dataset = app.store.catalog.save_dataset(project.clone(), new, app.clock.now()).await?;
-    Ok(view(dataset, project))
+    let (new, project) = (read_new(sent)?, caller.project.clone());
+    let dataset = caller.catalog(app).save_dataset(project, new, app.clock.now()).await?;
+    Ok(view(dataset, &caller.project))
 }
 
 /// The dataset of a name.

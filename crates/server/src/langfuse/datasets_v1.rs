@@ -66,7 +66,7 @@ async fn create(
     Member(caller): Member,
     Sent(sent): Sent<CreateDataset>,
 ) -> ApiResult<Json<DatasetWithNames>> {
-    let dataset = datasets::save(&app, &caller.project, sent).await?;
+    let dataset = datasets::save(&app, &caller, sent).await?;
     Ok(Json(with_names(&app, &caller.project, dataset).await?))
 }
 

@@ -22,6 +22,7 @@ use serde_json::Value;
 
 use super::params::{self, Params};
 use crate::app::App;
+use crate::auth::Caller;
 use crate::error::{ApiError, ApiResult};
 
 /// An error of ours is never longer.
@@ -132,7 +133,7 @@ pub(super) async fn show<V: View>(app: &App, project: ProjectId, id: String) -> 
 /// Fails with what `make` says, or 400 if it makes no sense.
 pub(super) async fn create<V: View>(
     app: &App,
-    project: ProjectId,
+    caller: Caller,
     make: impl FnOnce(&Documents<'_>, Timestamp) -> ApiResult<V::Of> + Send + 'static,
 ) -> ApiResult<Json<V>> {
     let now = app.clock.now();
@@ -140,7 +141,7 @@ pub(super) async fn create<V: View>(
         let made = keep(documents, make(documents, now)?, now)?;
         V::one(documents, made)
     };
-    app.store.catalog.with_documents(project, work).await.map(Json)
+    caller.catalog(app).with_documents(caller.project, work).await.map(Json)
 }
 
 /// Changes a definition, and answers with it.
@@ -150,7 +151,7 @@ pub(super) async fn create<V: View>(
 /// it makes no sense.
 pub(super) async fn change<V: View>(
     app: &App,
-    project: ProjectId,
+    caller: Caller,
     id: String,
     alter: impl FnOnce(&Documents<'_>, &mut V::Of) -> ApiResult<()> + Send + 'static,
 ) -> ApiResult<Json<V>> {
@@ -159,7 +160,7 @@ pub(super) async fn change<V: View>(
         let (kept, ()) = altered(documents, (&id, now), |kept| alter(documents, kept))?;
         V::one(documents, kept)
     };
-    app.store.catalog.with_documents(project, work).await.map(Json)
+    caller.catalog(app).with_documents(caller.project, work).await.map(Json)
 }
 
 /// Changes a definition, and answers with the part of it that `alter` returns.
@@ -168,7 +169,7 @@ pub(super) async fn change<V: View>(
 /// As [`change`].
 pub(super) async fn change_part<K: Kept, T: Send + 'static>(
     app: &App,
-    project: ProjectId,
+    caller: Caller,
     id: String,
     alter: impl FnOnce(&mut K) -> ApiResult<T> + Send + 'static,
 ) -> ApiResult<T> {
@@ -176,7 +177,7 @@ pub(super) async fn change_part<K: Kept, T: Send + 'static>(
     let work = move |documents: &Documents<'_>| {
         altered(documents, (&id, now), alter).map(|(_, part)| part)
     };
-    app.store.catalog.with_documents(project, work).await
+    caller.catalog(app).with_documents(caller.project, work).await
 }
 
 fn altered<K: Kept, T>(
@@ -193,12 +194,13 @@ fn altered<K: Kept, T>(
 ///
 /// # Errors
 /// 404 if the project has none of that id, 409 if it is needed.
-pub(super) async fn delete<K: Kept>(app: &App, project: ProjectId, id: String) -> ApiResult<()> {
+pub(super) async fn delete<K: Kept>(app: &App, caller: Caller, id: String) -> ApiResult<()> {
+    let now = app.clock.now();
     let work = move |documents: &Documents<'_>| {
         find::<K>(documents, &id)?.check_unused(documents)?;
-        Ok(documents.delete(K::KIND, &id)?)
+        Ok(documents.delete(K::KIND, &id, now)?)
     };
-    app.store.catalog.with_documents(project, work).await
+    caller.catalog(app).with_documents(caller.project, work).await
 }
 
 /// Returns a definition.

@@ -73,7 +73,7 @@ pub(super) async fn create(
             updated_at: now.into(),
         })
     };
-    documents::create(&app, caller.project, make).await
+    documents::create(&app, caller, make).await
 }
 
 /// `GET /api/public/v2/evaluation-rules/{evaluationRuleId}`: one rule.
@@ -119,7 +119,7 @@ pub(super) async fn change(
         set(&mut kept.evaluator_assignments, change.evaluator_assignments);
         Ok(())
     };
-    documents::change(&app, caller.project, id, alter).await
+    documents::change(&app, caller, id, alter).await
 }
 
 /// `DELETE /api/public/v2/evaluation-rules/{evaluationRuleId}`: removes a rule, not its
@@ -136,6 +136,6 @@ pub(super) async fn delete(
     Member(caller): Member,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<DeletedId>> {
-    documents::delete::<EvaluationRuleView>(&app, caller.project, id.clone()).await?;
+    documents::delete::<EvaluationRuleView>(&app, caller, id.clone()).await?;
     Ok(Json(DeletedId { id }))
 }

@@ -76,7 +76,7 @@ pub(super) async fn create(
             versions: vec![version(request, 1, now)?],
         })
     };
-    documents::create(&app, caller.project, make).await
+    documents::create(&app, caller, make).await
 }
 
 /// `GET /api/public/v2/evaluators/{evaluatorId}`: one evaluator.
@@ -116,7 +116,7 @@ pub(super) async fn change(
 ) -> ApiResult<Json<EvaluatorView>> {
     let now = app.clock.now();
     let alter = move |_: &Documents<'_>, kept: &mut KeptEvaluator| alter(kept, change, now);
-    documents::change(&app, caller.project, id, alter).await
+    documents::change(&app, caller, id, alter).await
 }
 
 /// `DELETE /api/public/v2/evaluators/{evaluatorId}`: removes an evaluator that no rule uses.
@@ -132,7 +132,7 @@ pub(super) async fn delete(
     Member(caller): Member,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<DeletedId>> {
-    documents::delete::<KeptEvaluator>(&app, caller.project, id.clone()).await?;
+    documents::delete::<KeptEvaluator>(&app, caller, id.clone()).await?;
     Ok(Json(DeletedId { id }))
 }
 

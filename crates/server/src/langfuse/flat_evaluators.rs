@@ -91,7 +91,7 @@ pub(super) async fn create(
         evaluator.versions.push(version(EvaluatorRequest::from(request), number, now)?);
         Ok(evaluator)
     };
-    documents::create(&app, caller.project, make).await
+    documents::create(&app, caller, make).await
 }
 
 /// `GET /api/public/unstable/evaluators/{evaluatorId}`: one evaluator in its latest version.
@@ -123,7 +123,7 @@ pub(super) async fn delete(
     Member(caller): Member,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<Deleted>> {
-    documents::delete::<KeptEvaluator>(&app, caller.project, id).await?;
+    documents::delete::<KeptEvaluator>(&app, caller, id).await?;
     Ok(Json(Deleted { message: "Evaluator successfully deleted".to_owned() }))
 }
 

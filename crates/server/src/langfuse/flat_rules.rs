@@ -83,7 +83,7 @@ pub(super) async fn create(
             updated_at: now.into(),
         })
     };
-    documents::create(&app, caller.project, make).await
+    documents::create(&app, caller, make).await
 }
 
 /// `GET /api/public/unstable/evaluation-rules/{evaluationRuleId}`: one rule.
@@ -142,7 +142,7 @@ pub(super) async fn change(
         set(&mut kept.target, change.target);
         Ok(())
     };
-    documents::change(&app, caller.project, id, alter).await
+    documents::change(&app, caller, id, alter).await
 }
 
 /// `DELETE /api/public/unstable/evaluation-rules/{evaluationRuleId}`: removes a rule, not its
@@ -159,7 +159,7 @@ pub(super) async fn delete(
     Member(caller): Member,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<Deleted>> {
-    documents::delete::<EvaluationRuleView>(&app, caller.project, id).await?;
+    documents::delete::<EvaluationRuleView>(&app, caller, id).await?;
     Ok(Json(Deleted { message: "Evaluation rule successfully deleted".to_owned() }))
 }
 

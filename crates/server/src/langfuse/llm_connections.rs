@@ -65,7 +65,7 @@ pub(super) async fn keep(
     Sent(request): Sent<LlmConnectionRequest>,
 ) -> ApiResult<Json<LlmConnectionView>> {
     let new = check(request)?;
-    let (catalog, secrets) = (&app.store.catalog, app.store.secrets.clone());
+    let (catalog, secrets) = (caller.catalog(&app), app.store.secrets.clone());
     let kept = catalog.keep_llm_connection(caller.project, new, secrets, app.clock.now()).await?;
     Ok(Json(view(&kept)))
 }
@@ -83,7 +83,7 @@ pub(super) async fn delete(
     Owner(caller): Owner,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<Deleted>> {
-    app.store.catalog.delete_llm_connection(caller.project, id).await?;
+    caller.catalog(&app).delete_llm_connection(caller.project, id, app.clock.now()).await?;
     Ok(Json(Deleted { message: "LLM connection successfully deleted".to_owned() }))
 }
 

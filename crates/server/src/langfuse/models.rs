@@ -128,7 +128,7 @@ pub(super) async fn delete(
     PathOf(id): PathOf<String>,
 ) -> ApiResult<StatusCode> {
     refuse_built_in(&app, &id)?;
-    app.store.catalog.delete_model(caller.project, id).await?;
+    caller.catalog(&app).delete_model(caller.project, id, app.clock.now()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -150,7 +150,7 @@ async fn keep(
     let wrong = |field, problem: String| ApiError::InvalidFields(vec![Issue::at(field, problem)]);
     OwnModel::new(id.clone(), &definition).map_err(|why| wrong(why.field, why.problem))?;
     let kept = KeptModel { id, definition, created_at: app.clock.now() };
-    let kept = app.store.catalog.keep_model(caller.project, kept).await?;
+    let kept = caller.catalog(app).keep_model(caller.project, kept, app.clock.now()).await?;
     Ok(Json(own_view(&kept)))
 }
 

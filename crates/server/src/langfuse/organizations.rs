@@ -95,11 +95,11 @@ pub(super) async fn people(State(app): State<App>, _: Owner) -> ApiResult<Json<M
 )]
 pub(super) async fn set_role(
     State(app): State<App>,
-    _: Owner,
+    Owner(caller): Owner,
     Sent(request): Sent<MembershipRequest>,
 ) -> ApiResult<Json<MembershipView>> {
     let role = role(request.role)?;
-    let user = app.store.catalog.set_role(request.user_id, role).await?;
+    let user = caller.catalog(&app).set_role(request.user_id, role, app.clock.now()).await?;
     Ok(Json(view(role, user)))
 }
 
@@ -113,10 +113,10 @@ pub(super) async fn set_role(
 )]
 pub(super) async fn remove(
     State(app): State<App>,
-    _: Owner,
+    Owner(caller): Owner,
     Sent(request): Sent<MembershipEnd>,
 ) -> ApiResult<Json<MembershipEnded>> {
-    app.store.catalog.delete_user(request.user_id.clone()).await?;
+    caller.catalog(&app).delete_user(request.user_id.clone(), app.clock.now()).await?;
     Ok(Json(ended(request.user_id)))
 }
 
@@ -149,12 +149,15 @@ pub(super) async fn members(
 )]
 pub(super) async fn set_member(
     State(app): State<App>,
-    _: Owner,
+    Owner(caller): Owner,
     PathOf(project): PathOf<String>,
     Sent(request): Sent<MembershipRequest>,
 ) -> ApiResult<Json<MembershipView>> {
     let (project, role) = (project_at(&project)?, role(request.role)?);
-    let member = app.store.catalog.set_membership(project, request.user_id, role).await?;
+    let member = caller
+        .catalog(&app)
+        .set_membership(project, request.user_id, role, app.clock.now())
+        .await?;
     Ok(Json(view(role, member.user)))
 }
 
@@ -169,12 +172,12 @@ pub(super) async fn set_member(
 )]
 pub(super) async fn end_member(
     State(app): State<App>,
-    _: Owner,
+    Owner(caller): Owner,
     PathOf(project): PathOf<String>,
     Sent(request): Sent<MembershipEnd>,
 ) -> ApiResult<Json<MembershipEnded>> {
     let project = project_at(&project)?;
-    app.store.catalog.end_membership(project, request.user_id.clone()).await?;
+    caller.catalog(&app).end_membership(project, request.user_id.clone(), app.clock.now()).await?;
     Ok(Json(ended(request.user_id)))
 }
 

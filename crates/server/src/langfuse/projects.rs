@@ -57,16 +57,16 @@ pub(super) async fn list(State(app): State<App>, caller: Caller) -> ApiResult<Js
 )]
 pub(super) async fn create(
     State(app): State<App>,
-    _: Owner,
+    Owner(caller): Owner,
     Sent(request): Sent<NewProjectRequest>,
 ) -> ApiResult<Json<ProjectView>> {
     let retention_days = Some(request.retention).filter(|days| *days > 0);
     let asked = ProjectRequest { name: request.name, id: None, retention_days };
     let now = app.clock.now();
-    let mut made = app.store.catalog.create_project(asked.check()?, now).await?;
+    let mut made = caller.catalog(&app).create_project(asked.check()?, now).await?;
     if let Some(metadata) = request.metadata {
         let change = ProjectChange { metadata: Some(noted(&metadata)?), ..Default::default() };
-        made = app.store.catalog.change_project(made.id, change, now).await?;
+        made = caller.catalog(&app).change_project(made.id, change, now).await?;
     }
     Ok(Json(view(&app, made).await?))
 }
@@ -82,7 +82,7 @@ pub(super) async fn create(
 )]
 pub(super) async fn change(
     State(app): State<App>,
-    _: Owner,
+    Owner(caller): Owner,
     PathOf(id): PathOf<String>,
     Sent(request): Sent<ProjectChangeRequest>,
 ) -> ApiResult<Json<ProjectView>> {
@@ -94,7 +94,7 @@ pub(super) async fn change(
         retention_days: request.retention.map(days).transpose()?,
         metadata: request.metadata.as_ref().map(noted).transpose()?,
     };
-    let changed = app.store.catalog.change_project(id, change, app.clock.now()).await?;
+    let changed = caller.catalog(&app).change_project(id, change, app.clock.now()).await?;
     Ok(Json(view(&app, changed).await?))
 }
 
@@ -118,7 +118,7 @@ pub(super) async fn delete(
         let message = "a key cannot delete the project it opens; use an owner's key of another one";
         return Err(ApiError::Conflict(message.to_owned()));
     }
-    app.store.catalog.delete_project(id.clone(), app.clock.now()).await?;
+    caller.catalog(&app).delete_project(id.clone(), app.clock.now()).await?;
     // Nobody can reach what it recorded any more. That goes a slice at a time, others write
     // between, and a server that stops before it is done goes on when it is back.
     app.store.telemetry.abandon(id.clone()).await?;

@@ -121,7 +121,7 @@ pub(super) async fn create(
 ) -> ApiResult<Json<PromptView>> {
     let new = read_new(sent)?;
     let project = caller.project.clone();
-    let prompt = app.store.catalog.create_prompt(project, new, app.clock.now()).await?;
+    let prompt = caller.catalog(&app).create_prompt(project, new, app.clock.now()).await?;
     Ok(Json(view(prompt, None, &caller.project)))
 }
 
@@ -151,7 +151,7 @@ pub(super) async fn label(
     refuse(issues)?;
     let project = caller.project.clone();
     let labelled =
-        app.store.catalog.label_prompt(project, which, sent.new_labels, app.clock.now()).await?;
+        caller.catalog(&app).label_prompt(project, which, sent.new_labels, app.clock.now()).await?;
     Ok(Json(view(labelled, None, &caller.project)))
 }
 
@@ -176,7 +176,7 @@ pub(super) async fn remove(
     let pick = pick(&mut params);
     params.finish()?;
     let now = app.clock.now();
-    app.store.catalog.delete_prompts(caller.project, name, pick, now).await?;
+    caller.catalog(&app).delete_prompts(caller.project, name, pick, now).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

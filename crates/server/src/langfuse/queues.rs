@@ -78,7 +78,7 @@ pub(super) async fn create(
         description: request.description,
         score_configs: request.score_config_ids,
     };
-    let made = app.store.catalog.create_queue(caller.project, new, app.clock.now()).await?;
+    let made = caller.catalog(&app).create_queue(caller.project, new, app.clock.now()).await?;
     Ok(Json(queue_view(made)))
 }
 
@@ -147,7 +147,7 @@ pub(super) async fn add(
         status: request.status.map_or(ItemStatus::Pending, |status| status.0),
     };
     let now = app.clock.now();
-    let item = app.store.catalog.add_queue_item(of(caller, queue), new, now).await?;
+    let item = caller.catalog(&app).add_queue_item(of(caller, queue), new, now).await?;
     Ok(Json(item_view(item)))
 }
 
@@ -183,7 +183,7 @@ pub(super) async fn change(
     Sent(change): Sent<QueueItemChange>,
 ) -> ApiResult<Json<QueueItemView>> {
     let (status, now) = (change.status.map(|status| status.0), app.clock.now());
-    let changed = app.store.catalog.set_queue_item(of(caller, queue), item, status, now).await?;
+    let changed = caller.catalog(&app).set_queue_item(of(caller, queue), item, status, now).await?;
     Ok(Json(item_view(changed)))
 }
 
@@ -200,7 +200,7 @@ pub(super) async fn remove(
     Member(caller): Member,
     PathOf((queue, item)): PathOf<(String, String)>,
 ) -> ApiResult<Json<QueueItemDeleted>> {
-    app.store.catalog.remove_queue_item(of(caller, queue), item).await?;
+    caller.catalog(&app).remove_queue_item(of(caller, queue), item, app.clock.now()).await?;
     let message = "Annotation queue item deleted successfully".to_owned();
     Ok(Json(QueueItemDeleted { success: true, message }))
 }
@@ -222,7 +222,10 @@ pub(super) async fn assign(
 ) -> ApiResult<Json<AssignmentView>> {
     let project_id = caller.project.to_string();
     let user_id = request.user_id;
-    app.store.catalog.assign_queue(of(caller, queue.clone()), user_id.clone()).await?;
+    caller
+        .catalog(&app)
+        .assign_queue(of(caller, queue.clone()), user_id.clone(), app.clock.now())
+        .await?;
     Ok(Json(AssignmentView { user_id, queue_id: queue, project_id }))
 }
 
@@ -241,7 +244,10 @@ pub(super) async fn unassign(
     PathOf(queue): PathOf<String>,
     Sent(request): Sent<AssignmentRequest>,
 ) -> ApiResult<Json<Success>> {
-    app.store.catalog.unassign_queue(of(caller, queue), request.user_id).await?;
+    caller
+        .catalog(&app)
+        .unassign_queue(of(caller, queue), request.user_id, app.clock.now())
+        .await?;
     Ok(Json(Success { success: true }))
 }
 

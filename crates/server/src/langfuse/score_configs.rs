@@ -86,7 +86,7 @@ pub(super) async fn create(
 ) -> ApiResult<Json<ScoreConfigView>> {
     let id = uuid::Uuid::new_v4().to_string();
     let kept = new_config(sent, id, app.clock.now()).map_err(refuse)?;
-    let kept = app.store.catalog.create_score_config(caller.project.clone(), kept).await?;
+    let kept = caller.catalog(&app).create_score_config(caller.project.clone(), kept).await?;
     Ok(Json(view(kept, caller.project.as_str())))
 }
 
@@ -110,7 +110,7 @@ pub(super) async fn update(
     let now = app.clock.now();
     let change = move |kept| changed(kept, sent, now).map_err(refuse);
     let project = caller.project.clone();
-    let kept = app.store.catalog.change_score_config(project, id, change).await?;
+    let kept = caller.catalog(&app).change_score_config(project, id, change).await?;
     Ok(Json(view(kept, caller.project.as_str())))
 }
 

@@ -173,7 +173,7 @@ pub(super) async fn create(
         created_by: API.to_owned(),
     };
     let project = caller.project.clone();
-    let skill = app.store.catalog.create_skill(project, new, app.clock.now()).await?;
+    let skill = caller.catalog(&app).create_skill(project, new, app.clock.now()).await?;
     Ok(Json(view(skill, &caller.project)))
 }
 
@@ -196,7 +196,7 @@ pub(super) async fn tag(
     issues.extend(too_many("tags", sent.tags.len(), MAX_WORDS));
     refuse(issues)?;
     let project = caller.project.clone();
-    let skill = app.store.catalog.tag_skill(project, name, sent.tags, app.clock.now()).await?;
+    let skill = caller.catalog(&app).tag_skill(project, name, sent.tags, app.clock.now()).await?;
     Ok(Json(view(skill, &caller.project)))
 }
 
@@ -224,7 +224,7 @@ pub(super) async fn label(
     refuse(issues)?;
     let project = caller.project.clone();
     let now = app.clock.now();
-    let skill = app.store.catalog.label_skill(project, which, sent.labels, now).await?;
+    let skill = caller.catalog(&app).label_skill(project, which, sent.labels, now).await?;
     Ok(Json(view(skill, &caller.project)))
 }
 
@@ -245,7 +245,7 @@ pub(super) async fn remove(
     Member(caller): Member,
     PathOf(which): PathOf<(String, u32)>,
 ) -> ApiResult<Json<SkillDeleted>> {
-    app.store.catalog.delete_skill(caller.project, which, app.clock.now()).await?;
+    caller.catalog(&app).delete_skill(caller.project, which, app.clock.now()).await?;
     Ok(Json(SkillDeleted { deleted: true }))
 }
 

@@ -82,7 +82,7 @@ pub(super) async fn create(
             chart_config: config(request.chart_type, request.chart_config)?,
         })
     };
-    documents::create(&app, caller.project, make).await
+    documents::create(&app, caller, make).await
 }
 
 /// `GET /api/public/unstable/dashboard-widgets/{widgetId}`: one chart.
@@ -130,7 +130,7 @@ pub(super) async fn change(
         set(&mut kept.filters, change.filters);
         Ok(())
     };
-    documents::change(&app, caller.project, id, alter).await
+    documents::change(&app, caller, id, alter).await
 }
 
 /// `DELETE /api/public/unstable/dashboard-widgets/{widgetId}`: removes a chart that stands on no
@@ -147,7 +147,7 @@ pub(super) async fn delete(
     Member(caller): Member,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<Deleted>> {
-    documents::delete::<WidgetView>(&app, caller.project, id).await?;
+    documents::delete::<WidgetView>(&app, caller, id).await?;
     Ok(Json(Deleted { message: "Dashboard widget successfully deleted".to_owned() }))
 }
 

@@ -44,7 +44,8 @@ async fn a_revoked_key_opens_nothing() {
     let server = TestServer::start().await;
     let post = || server.post("/v1/traces").json("{}".to_owned());
     post().send().await.check(200, "");
-    server.app.store.catalog.revoke_key(project(), public_key(Role::Member)).await.unwrap();
+    let (catalog, now) = (&server.app.store.catalog, server.app.clock.now());
+    catalog.revoke_key(project(), public_key(Role::Member), now).await.unwrap();
     post().send().await.check(401, "revoked");
     server.stop().await;
 }

@@ -15,6 +15,8 @@ mod comparison;
 mod calls;
 /// Those calls with every kind of key.
 mod walk;
+/// Whether every change is noted.
+mod audit;
 
 /// One operation of the description.
 #[derive(Debug)]

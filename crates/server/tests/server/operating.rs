@@ -111,7 +111,7 @@ async fn what_is_too_old_goes_and_the_rest_stays() {
     let data = server.stop().await;
     let store = data.folder();
     assert_eq!(sweep(store, at(40 * DAY)).await.unwrap().traces, 0, "kept forever");
-    store.catalog.set_retention(project(), Some(30)).await.unwrap();
+    store.catalog.set_retention(project(), Some(30), at(40 * DAY)).await.unwrap();
     assert_eq!(sweep(store, at(40 * DAY)).await.unwrap().traces, 1);
     for (number, kept) in [(1, false), (2, true)] {
         let id = TraceId::parse(&trace_id(number)).unwrap();

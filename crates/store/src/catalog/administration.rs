@@ -4,7 +4,7 @@ use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 
 use super::sql::{Row, Tx};
-use super::{Catalog, Project, Role, User, person, project};
+use super::{Catalog, Noun, Project, Role, User, Verb, person, project};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -14,6 +14,7 @@ pub(crate) const TABLES: &[&str] = &[
     "annotation_item",
     "annotation_queue",
     "api_key",
+    "audit_entry",
     "comment",
     "dataset_item",
     "dataset",
@@ -95,17 +96,18 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<Project> {
         self.transact(move |tx| {
-            project::find(tx, &id)?;
-            if let Some(name) = change.name {
+            let before = project::find(tx, &id)?;
+            if let Some(name) = change.name.filter(|name| *name != before.name) {
                 tx.insert(
                     "UPDATE project SET name = $1 WHERE id = $2",
                     &[(&name).into(), (&id).into()],
                     || format!("a project with the name {name}"),
                 )?;
+                let deed = Verb::Changed.what(Noun::Project, id.as_str()).named(&name);
+                tx.note(&id, now, &deed.was(before.name).became(&name))?;
             }
             if let Some(days) = change.retention_days {
-                let sql = "UPDATE project SET retention_days = $1 WHERE id = $2";
-                tx.execute(sql, &[days.into(), (&id).into()])?;
+                project::keep_for(tx, &id, days, now)?;
             }
             if let Some(metadata) = change.metadata {
                 tx.execute(
@@ -114,6 +116,8 @@ impl Catalog {
                      SET metadata = excluded.metadata, updated_at = excluded.updated_at",
                     &[(&id).into(), (&metadata).into(), now.into()],
                 )?;
+                let deed = Verb::Changed.what(Noun::Project, id.as_str()).named("metadata");
+                tx.note(&id, now, &deed)?;
             }
             project::find(tx, &id)
         })
@@ -129,7 +133,10 @@ impl Catalog {
         let prices = self.prices.clone();
         let gone = id.clone();
         self.transact(move |tx| {
-            project::find(tx, &id)?;
+            let project = project::find(tx, &id)?;
+            // First, so that its number is greater than those that go.
+            let deed = Verb::Deleted.what(Noun::Project, id.as_str()).named(&project.name);
+            tx.note_for_all(now, &deed)?;
             for table in TABLES {
                 tx.execute(&format!("DELETE FROM {table} WHERE project = $1"), &[(&id).into()])?;
             }
@@ -197,10 +204,11 @@ impl Catalog {
         id: ProjectId,
         user: String,
         role: Role,
+        now: Timestamp,
     ) -> StoreResult<Membership> {
         self.transact(move |tx| {
             let user = person::find(tx, &user)?;
-            join(tx, &id, &user.id, role)?;
+            join(tx, (&id, &user), role, now)?;
             Ok(Membership { user, role })
         })
         .await
@@ -237,13 +245,21 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if there is no such project, or if they did not work in it.
-    pub async fn end_membership(&self, id: ProjectId, user: String) -> StoreResult<()> {
+    pub async fn end_membership(
+        &self,
+        id: ProjectId,
+        user: String,
+        now: Timestamp,
+    ) -> StoreResult<()> {
         self.transact(move |tx| {
+            let role = role_in(tx, &id, &user)?;
+            let role =
+                role.ok_or_else(|| StoreError::NotFound(format!("the membership of {user}")))?;
             let sql = "DELETE FROM membership WHERE project = $1 AND person = $2";
-            match tx.execute(sql, &[(&id).into(), (&user).into()])? {
-                0 => Err(StoreError::NotFound(format!("the membership of {user}"))),
-                _ => Ok(()),
-            }
+            tx.execute(sql, &[(&id).into(), (&user).into()])?;
+            let user = person::find(tx, &user)?;
+            let deed = Verb::Removed.what(Noun::Member, &user.id).named(&user.email);
+            tx.note(&id, now, &deed.was(role.as_str()))
         })
         .await
     }
@@ -252,12 +268,14 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if there is no such person, or if no owner would be left.
-    pub async fn set_role(&self, user: String, role: Role) -> StoreResult<User> {
+    pub async fn set_role(&self, user: String, role: Role, now: Timestamp) -> StoreResult<User> {
         self.transact(move |tx| {
             let found = person::find(tx, &user)?;
             let sql = "UPDATE person SET role = $1 WHERE id = $2";
             tx.execute(sql, &[role.into(), (&user).into()])?;
             must_have_owner(tx)?;
+            let deed = Verb::Changed.what(Noun::Person, &user).named(&found.email);
+            tx.note_for_all(now, &deed.was(found.role.as_str()).became(role.as_str()))?;
             Ok(User { role, ..found })
         })
         .await
@@ -267,14 +285,16 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if there is no such person, or if no owner would be left.
-    pub async fn delete_user(&self, user: String) -> StoreResult<()> {
+    pub async fn delete_user(&self, user: String, now: Timestamp) -> StoreResult<()> {
         self.transact(move |tx| {
-            person::find(tx, &user)?;
+            let found = person::find(tx, &user)?;
             for table in ["annotation_assignment", "membership", "web_session", "identity"] {
                 tx.execute(&format!("DELETE FROM {table} WHERE person = $1"), &[(&user).into()])?;
             }
             tx.execute("DELETE FROM person WHERE id = $1", &[(&user).into()])?;
-            must_have_owner(tx)
+            must_have_owner(tx)?;
+            let deed = Verb::Deleted.what(Noun::Person, &user).named(&found.email);
+            tx.note_for_all(now, &deed.was(found.role.as_str()))
         })
         .await
     }
@@ -284,14 +304,32 @@ impl Catalog {
 ///
 /// # Errors
 /// Fails if there is no such project.
-pub(super) fn join(tx: &Tx<'_>, id: &ProjectId, person: &str, role: Role) -> StoreResult<()> {
+pub(super) fn join(
+    tx: &Tx<'_>,
+    (id, user): (&ProjectId, &User),
+    role: Role,
+    now: Timestamp,
+) -> StoreResult<()> {
     project::find(tx, id)?;
+    let before = role_in(tx, id, &user.id)?;
     tx.execute(
         "INSERT INTO membership (project, person, role) VALUES ($1, $2, $3) \
          ON CONFLICT (project, person) DO UPDATE SET role = excluded.role",
-        &[id.into(), person.into(), role.into()],
+        &[id.into(), (&user.id).into(), role.into()],
     )?;
-    Ok(())
+    let verb = if before.is_some() { Verb::Changed } else { Verb::Added };
+    let deed = verb.what(Noun::Member, &user.id).named(&user.email).became(role.as_str());
+    let deed = match before {
+        Some(before) => deed.was(before.as_str()),
+        None => deed,
+    };
+    tx.note(id, now, &deed)
+}
+
+/// What a person may do in a project, if they work in it.
+fn role_in(tx: &Tx<'_>, id: &ProjectId, person: &str) -> StoreResult<Option<Role>> {
+    let sql = "SELECT role FROM membership WHERE project = $1 AND person = $2";
+    tx.one(sql, &[id.into(), person.into()], |row| row.get(0))
 }
 
 /// The projects that were deleted lately, and when.

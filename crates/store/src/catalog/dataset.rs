@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::dataset_check::{Unchecked, Verdicts};
 use super::sql::{Listing, Row, Tx};
-use super::{Catalog, beside, redaction};
+use super::{Catalog, Noun, Verb, beside, redaction};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -224,6 +224,7 @@ fn write_checked(
 ) -> StoreResult<Saving> {
     check_rules(tx, project, &new)?;
     let known = by_name(tx, project, &new.name)?;
+    let is_new = known.is_none();
     let before = known.as_ref().map(|known| known.schemas.clone()).unwrap_or_default();
     let dataset = changed(known, new, now);
     if dataset.schemas != before
@@ -232,6 +233,8 @@ fn write_checked(
         return Ok(Saving::Open(unchecked));
     }
     write(tx, project, &dataset)?;
+    let verb = if is_new { Verb::Made } else { Verb::Changed };
+    tx.note(project, now, &verb.what(Noun::Dataset, &dataset.id).named(&dataset.name))?;
     Ok(Saving::Done(dataset))
 }
 

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::dataset::{self, Dataset, Schemas};
 use super::dataset_check::{Sides, check};
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
-use super::{Catalog, MediaOwner, MediaUse, Mention, beside, media};
+use super::{Catalog, MediaOwner, MediaUse, Mention, Noun, Verb, beside, media};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -203,6 +203,8 @@ impl Catalog {
             let item = find(tx, &project, &id, None)?;
             let item = item.ok_or_else(|| StoreError::NotFound(format!("Dataset item {id}")))?;
             end_version(tx, &project, (&id, next_moment(Some(item.valid_from), now)))?;
+            let deed = Verb::Deleted.what(Noun::DatasetItem, &id);
+            tx.note(&project, now, &deed.was(format!("of {}", item.dataset_name)))?;
             Ok(item)
         })
         .await

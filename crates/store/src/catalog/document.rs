@@ -1,9 +1,9 @@
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 
-use super::Catalog;
 use super::llm_connection::{self, LlmConnection};
 use super::sql::{Listing, Row, Tx, Value};
+use super::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
 use crate::query::{Page, Paging};
 use crate::{StoreError, StoreResult};
@@ -26,11 +26,16 @@ pub enum DocumentKind {
 
 impl DocumentKind {
     const fn as_str(self) -> &'static str {
+        self.noun().as_str()
+    }
+
+    /// What its entries in the audit log are about.
+    const fn noun(self) -> Noun {
         match self {
-            Self::Dashboard => "dashboard",
-            Self::Widget => "widget",
-            Self::Evaluator => "evaluator",
-            Self::EvaluationRule => "evaluation rule",
+            Self::Dashboard => Noun::Dashboard,
+            Self::Widget => Noun::Widget,
+            Self::Evaluator => Noun::Evaluator,
+            Self::EvaluationRule => Noun::EvaluationRule,
         }
     }
 }
@@ -144,6 +149,9 @@ impl Documents<'_> {
     /// # Errors
     /// Fails if the project has too many of that kind.
     pub fn keep(&self, kind: DocumentKind, document: &Document) -> StoreResult<()> {
+        let sql = format!("SELECT 1 {FROM} AND id = $3");
+        let which = [self.project.into(), kind.as_str().into(), (&document.id).into()];
+        let verb = if self.tx.exists(&sql, &which)? { Verb::Changed } else { Verb::Made };
         self.tx.execute(
             "INSERT INTO document (project, kind, id, body, created_at, updated_at) \
              VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (project, kind, id) \
@@ -163,19 +171,21 @@ impl Documents<'_> {
             let what = format!("a project has at most {MAX_DOCUMENTS} of one kind");
             return Err(StoreError::BadQuery(what));
         }
-        Ok(())
+        let name = name(&document.body).unwrap_or_else(|| document.id.clone());
+        let deed = verb.what(kind.noun(), &document.id).named(&name);
+        self.tx.note(self.project, document.updated_at, &deed)
     }
 
     /// Removes a document.
     ///
     /// # Errors
     /// Fails if the project has none of that id.
-    pub fn delete(&self, kind: DocumentKind, id: &str) -> StoreResult<()> {
+    pub fn delete(&self, kind: DocumentKind, id: &str, now: Timestamp) -> StoreResult<()> {
+        let found = self.find(kind, id)?;
         let sql = "DELETE FROM document WHERE project = $1 AND kind = $2 AND id = $3";
-        match self.tx.execute(sql, &[self.project.into(), kind.as_str().into(), id.into()])? {
-            0 => Err(StoreError::NotFound(format!("{} {id}", kind.as_str()))),
-            _ => Ok(()),
-        }
+        self.tx.execute(sql, &[self.project.into(), kind.as_str().into(), id.into()])?;
+        let name = name(&found.body).unwrap_or_else(|| id.to_owned());
+        self.tx.note(self.project, now, &Verb::Deleted.what(kind.noun(), id).named(&name))
     }
 
     /// Returns the project's connection to a provider of models, which documents may name.
@@ -189,6 +199,12 @@ impl Documents<'_> {
     fn of_kind(&self, kind: DocumentKind) -> [Value; 2] {
         [self.project.into(), kind.as_str().into()]
     }
+}
+
+/// What people call what a document defines, if it says.
+fn name(body: &Json) -> Option<String> {
+    let body: serde_json::Value = serde_json::from_str(body.as_str()).ok()?;
+    body.get("name")?.as_str().map(str::to_owned)
 }
 
 /// Where a list goes on behind a document.

@@ -2,7 +2,7 @@ use ratchet_core::account::Email;
 use ratchet_core::time::Timestamp;
 
 use super::sql::Tx;
-use super::{Catalog, Role, User, administration, person};
+use super::{Catalog, Noun, Role, User, Verb, administration, person};
 use crate::StoreResult;
 use crate::project::ProjectId;
 
@@ -66,7 +66,8 @@ fn link(tx: &Tx<'_>, identity: &Identity, user: &User, now: Timestamp) -> StoreR
     let sql = "INSERT INTO identity (issuer, subject, person, created_at) VALUES ($1, $2, $3, $4)";
     let (issuer, subject) = (&identity.issuer, &identity.subject);
     tx.execute(sql, &[issuer.into(), subject.into(), (&user.id).into(), now.into()])?;
-    Ok(())
+    let deed = Verb::Changed.what(Noun::Person, &user.id).named(&user.email);
+    tx.note_for_all(now, &deed.became(format!("signs in through {issuer}")))
 }
 
 fn admit(
@@ -79,7 +80,7 @@ fn admit(
     let user = User::new(email, identity.name.clone(), admission.role, now);
     let user = person::insert(tx, user, person::NO_PASSWORD)?;
     if let Some(project) = &admission.project {
-        administration::join(tx, project, &user.id, admission.role)?;
+        administration::join(tx, (project, &user), admission.role, now)?;
     }
     Ok(user)
 }

@@ -85,7 +85,10 @@ mod tests {
         assert!(matches!(refused, StoreError::Unsettled(_)), "{refused}");
         assert!(refused.to_string().contains("no longer there"), "{refused}");
         assert_eq!(catalog.redaction_rules(shop.clone()).await.unwrap().len(), 1);
-        catalog.remove_redaction_rule(shop.clone(), "r".to_owned()).await.unwrap();
+        catalog
+            .remove_redaction_rule(shop.clone(), "r".to_owned(), Timestamp::default())
+            .await
+            .unwrap();
         assert!(catalog.intake(&shop).await.is_ok());
     }
 }

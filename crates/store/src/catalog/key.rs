@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::remembered::Remembered;
 use super::sql::{FromColumn, Row, Value};
-use super::{Catalog, credentials, project};
+use super::{Catalog, Noun, Verb, credentials, project};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -159,6 +159,8 @@ impl Catalog {
                 ],
                 || format!("the public key {public}"),
             )?;
+            let deed = Verb::Made.what(Noun::Key, &key.id).named(public);
+            tx.note(&key.project, now, &deed.became(described(&key)))?;
             Ok((key, pair))
         })
         .await
@@ -179,14 +181,22 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if the project has no such key.
-    pub async fn revoke_key(&self, project: ProjectId, key: String) -> StoreResult<ApiKey> {
+    pub async fn revoke_key(
+        &self,
+        project: ProjectId,
+        key: String,
+        now: Timestamp,
+    ) -> StoreResult<ApiKey> {
         let revoke = self.transact(move |tx| {
             let which = "project = $1 AND (id = $2 OR public_key = $2)";
             let find = format!("SELECT {COLUMNS} FROM api_key WHERE {which}");
             let found = tx.one(&find, &[(&project).into(), (&key).into()], read)?;
             let delete = format!("DELETE FROM api_key WHERE {which}");
             tx.execute(&delete, &[(&project).into(), (&key).into()])?;
-            found.ok_or_else(|| StoreError::NotFound(format!("key {key}")))
+            let found = found.ok_or_else(|| StoreError::NotFound(format!("key {key}")))?;
+            let deed = Verb::Revoked.what(Noun::Key, &found.key.id).named(&found.key.public_key);
+            tx.note(&project, now, &deed.was(described(&found.key)))?;
+            Ok(found)
         });
         let revoked = revoke.await?;
         self.keys.0.forget(&revoked.key.public_key);
@@ -229,6 +239,12 @@ impl Catalog {
         }
         Ok(found)
     }
+}
+
+/// What a key may do and what it is for, in short.
+fn described(key: &ApiKey) -> String {
+    let role = key.role.as_str();
+    key.note.as_ref().map_or_else(|| role.to_owned(), |note| format!("{role}: {note}"))
 }
 
 fn read(row: &Row<'_>) -> StoreResult<StoredKey> {

@@ -6,8 +6,8 @@ use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
-use super::Catalog;
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
+use super::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::secrets::Secrets;
@@ -111,6 +111,7 @@ impl Catalog {
     ) -> StoreResult<LlmConnection> {
         self.transact(move |tx| {
             let owner = owner(&project, &new.provider);
+            let before = by_provider(tx, &project, &new.provider)?;
             let headers: BTreeMap<_, _> =
                 new.headers.iter().map(|(name, value)| (name, value.expose())).collect();
             let headers = Secret::new(serde_json::json!(headers).to_string());
@@ -143,7 +144,12 @@ impl Catalog {
                 ],
             )?;
             let kept = by_provider(tx, &project, &new.provider)?;
-            kept.ok_or_else(|| StoreError::NotFound(format!("connection {}", new.provider)))
+            let kept =
+                kept.ok_or_else(|| StoreError::NotFound(format!("connection {}", new.provider)))?;
+            let verb = if before.is_some() { Verb::Changed } else { Verb::Added };
+            let deed = verb.what(Noun::Connection, &kept.id).named(&kept.provider);
+            tx.note(&project, now, &deed.became(described(&kept)))?;
+            Ok(kept)
         })
         .await
     }
@@ -182,13 +188,21 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if there is no such connection.
-    pub async fn delete_llm_connection(&self, project: ProjectId, id: String) -> StoreResult<()> {
+    pub async fn delete_llm_connection(
+        &self,
+        project: ProjectId,
+        id: String,
+        now: Timestamp,
+    ) -> StoreResult<()> {
         self.transact(move |tx| {
-            let sql = "DELETE FROM llm_connection WHERE project = $1 AND id = $2";
-            match tx.execute(sql, &[(&project).into(), (&id).into()])? {
-                0 => Err(StoreError::NotFound(format!("LLM connection {id}"))),
-                _ => Ok(()),
-            }
+            let which = "FROM llm_connection WHERE project = $1 AND id = $2";
+            let key = [(&project).into(), (&id).into()];
+            let found = tx.one(&format!("SELECT {COLUMNS} {which}"), &key, read)?;
+            let found =
+                found.ok_or_else(|| StoreError::NotFound(format!("LLM connection {id}")))?;
+            tx.execute(&format!("DELETE {which}"), &key)?;
+            let deed = Verb::Removed.what(Noun::Connection, &id).named(&found.provider);
+            tx.note(&project, now, &deed.was(described(&found)))
         })
         .await
     }
@@ -201,6 +215,17 @@ pub(super) fn by_provider(
 ) -> StoreResult<Option<LlmConnection>> {
     let sql = format!("SELECT {COLUMNS} FROM llm_connection WHERE project = $1 AND provider = $2");
     tx.one(&sql, &[project.into(), provider.into()], read)
+}
+
+/// Where a connection leads, in short.
+fn described(kept: &LlmConnection) -> String {
+    let adapter = kept.adapter.as_str();
+    let Some(url) = &kept.base_url else { return adapter.to_owned() };
+    // Some write a password before the host.
+    let host = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
+    let host = host.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = host.rsplit('@').next().unwrap_or_default();
+    format!("{adapter} at {host}")
 }
 
 /// What a secret is sealed for: moved to another row, it does not open.

@@ -3,8 +3,8 @@ use ratchet_core::price::{ModelDefinition, ModelUnit, OwnModel};
 use ratchet_core::time::Timestamp;
 use serde_json::Value as AnyJson;
 
-use super::Catalog;
 use super::sql::{FromColumn, Row, Tx, Value};
+use super::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -46,11 +46,17 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if the definition makes no sense, or if the project has too many models.
-    pub async fn keep_model(&self, project: ProjectId, kept: KeptModel) -> StoreResult<KeptModel> {
+    pub async fn keep_model(
+        &self,
+        project: ProjectId,
+        kept: KeptModel,
+        now: Timestamp,
+    ) -> StoreResult<KeptModel> {
         let prices = self.prices.clone();
         self.transact(move |tx| {
             OwnModel::new(kept.id.clone(), &kept.definition)
                 .map_err(|why| StoreError::BadQuery(why.to_string()))?;
+            let before = find(tx, &project, &kept.id)?;
             write(tx, &project, &kept)?;
             let models = all(tx, &project)?;
             if models.len() as u64 > MAX_MODELS {
@@ -58,6 +64,14 @@ impl Catalog {
                 return Err(StoreError::BadQuery(what));
             }
             let kept = find(tx, &project, &kept.id)?.unwrap_or(kept);
+            let verb = if before.is_some() { Verb::Changed } else { Verb::Made };
+            let deed = verb.what(Noun::Model, &kept.id).named(&kept.definition.name);
+            let deed = deed.became(described(&kept.definition));
+            let deed = match &before {
+                Some(before) => deed.was(described(&before.definition)),
+                None => deed,
+            };
+            tx.note(&project, now, &deed)?;
             // Within the transaction, so that of two changes the later one stays.
             prices.set(&project, ready(&models));
             Ok(kept)
@@ -69,13 +83,20 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if there is no such model.
-    pub async fn delete_model(&self, project: ProjectId, id: String) -> StoreResult<()> {
+    pub async fn delete_model(
+        &self,
+        project: ProjectId,
+        id: String,
+        now: Timestamp,
+    ) -> StoreResult<()> {
         let prices = self.prices.clone();
         self.transact(move |tx| {
+            let found = find(tx, &project, &id)?;
+            let found = found.ok_or_else(|| StoreError::NotFound(format!("model {id}")))?;
             let sql = "DELETE FROM model WHERE project = $1 AND id = $2";
-            if tx.execute(sql, &[(&project).into(), (&id).into()])? == 0 {
-                return Err(StoreError::NotFound(format!("model {id}")));
-            }
+            tx.execute(sql, &[(&project).into(), (&id).into()])?;
+            let deed = Verb::Deleted.what(Noun::Model, &id).named(&found.definition.name);
+            tx.note(&project, now, &deed.was(described(&found.definition)))?;
             prices.set(&project, ready(&all(tx, &project)?));
             Ok(())
         })
@@ -93,6 +114,15 @@ pub(crate) fn of_all_projects(tx: &Tx<'_>) -> StoreResult<Vec<(ProjectId, Vec<Ow
             Ok((project, models))
         })
         .collect()
+}
+
+/// What a model costs, in short.
+fn described(model: &ModelDefinition) -> String {
+    let prices = model.tiers.iter().map(|tier| {
+        let kinds = tier.prices.iter().map(|(kind, price)| format!("{kind} {price}"));
+        format!("{}: {}", tier.name, kinds.collect::<Vec<_>>().join(", "))
+    });
+    prices.collect::<Vec<_>>().join("; ")
 }
 
 fn ready(models: &[KeptModel]) -> Vec<OwnModel> {

@@ -1,7 +1,8 @@
 use ratchet_core::origin::PageOrigin;
+use ratchet_core::time::Timestamp;
 
 use super::sql::{Row, Tx};
-use super::{Catalog, project};
+use super::{Catalog, Noun, Verb, project};
 use crate::StoreResult;
 use crate::project::ProjectId;
 
@@ -22,12 +23,14 @@ impl Catalog {
         &self,
         project: ProjectId,
         origins: Vec<PageOrigin>,
+        now: Timestamp,
     ) -> StoreResult<Vec<PageOrigin>> {
         let owner = project.clone();
         let kept = self.transact(move |tx| {
             if !tx.exists("SELECT 1 FROM project WHERE id = $1", &[(&project).into()])? {
                 return Err(project::missing(&project));
             }
+            let before = all(tx, &project)?;
             tx.execute("DELETE FROM page_origin WHERE project = $1", &[(&project).into()])?;
             for origin in &origins {
                 tx.execute(
@@ -36,12 +39,22 @@ impl Catalog {
                     &[(&project).into(), origin.as_str().into()],
                 )?;
             }
-            all(tx, &project)
+            let kept = all(tx, &project)?;
+            let deed = Verb::Changed.what(Noun::PageOrigins, "").was(described(&before));
+            tx.note(&project, now, &deed.became(described(&kept)))?;
+            Ok(kept)
         });
         let kept = kept.await?;
         self.intakes.forget(&owner);
         Ok(kept)
     }
+}
+
+fn described(origins: &[PageOrigin]) -> String {
+    if origins.is_empty() {
+        return "any page".to_owned();
+    }
+    origins.iter().map(PageOrigin::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// Whose pages may call with a project's keys.

@@ -4,7 +4,7 @@ use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::sql::{Row, Tx};
-use super::{Catalog, Role, administration, web_session};
+use super::{Catalog, Noun, Role, Verb, administration, web_session};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -54,7 +54,7 @@ impl Catalog {
         self.transact(move |tx| {
             let user = insert(tx, user, &hash)?;
             if let Some(project) = &new.project {
-                administration::join(tx, project, &user.id, user.role)?;
+                administration::join(tx, (project, &user), user.role, now)?;
             }
             Ok(user)
         })
@@ -137,6 +137,7 @@ impl Catalog {
         user: String,
         password: Secret,
         kept_session: Option<String>,
+        now: Timestamp,
     ) -> StoreResult<User> {
         let hash = self.passwords.hash(password).await?;
         self.transact(move |tx| {
@@ -144,6 +145,8 @@ impl Catalog {
             let sql = "UPDATE person SET password_hash = $1 WHERE id = $2";
             tx.execute(sql, &[hash.into(), (&user).into()])?;
             web_session::end_all_but(tx, &user, kept_session.as_deref().unwrap_or_default())?;
+            let deed = Verb::Changed.what(Noun::Person, &user).named(&found.email);
+            tx.note_for_all(now, &deed.became("another password"))?;
             Ok(found)
         })
         .await
@@ -179,6 +182,8 @@ pub(super) fn insert(tx: &Tx<'_>, user: User, password_hash: &str) -> StoreResul
             user.created_at.into(),
         ],
     )?;
+    let deed = Verb::Made.what(Noun::Person, &user.id).named(&user.email);
+    tx.note_for_all(user.created_at, &deed.became(user.role.as_str()))?;
     Ok(user)
 }
 

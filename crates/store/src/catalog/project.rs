@@ -1,7 +1,7 @@
 use ratchet_core::time::Timestamp;
 
-use super::Catalog;
 use super::sql::{Row, Tx};
+use super::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -49,6 +49,8 @@ impl Catalog {
             // What another one of this id recorded was abandoned; what comes now is its own.
             let sql = "DELETE FROM deleted_project WHERE id = $1";
             tx.execute(sql, &[(&project.id).into()])?;
+            let deed = Verb::Made.what(Noun::Project, project.id.as_str()).named(&project.name);
+            tx.note(&project.id, now, &deed.became(kept_for(retention_days)))?;
             Ok(project)
         })
         .await
@@ -67,14 +69,41 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if there is no such project.
-    pub async fn set_retention(&self, id: ProjectId, days: Option<u32>) -> StoreResult<Project> {
-        self.transact(move |tx| {
-            let sql = "UPDATE project SET retention_days = $1 WHERE id = $2";
-            tx.execute(sql, &[days.into(), (&id).into()])?;
-            let sql = format!("SELECT {COLUMNS} FROM project WHERE id = $1");
-            tx.one(&sql, &[(&id).into()], read)?.ok_or_else(|| missing(&id))
-        })
-        .await
+    pub async fn set_retention(
+        &self,
+        id: ProjectId,
+        days: Option<u32>,
+        now: Timestamp,
+    ) -> StoreResult<Project> {
+        self.transact(move |tx| keep_for(tx, &id, days, now)).await
+    }
+}
+
+/// Sets how long a project's telemetry is kept.
+///
+/// # Errors
+/// Fails if there is no such project.
+pub(super) fn keep_for(
+    tx: &Tx<'_>,
+    id: &ProjectId,
+    days: Option<u32>,
+    now: Timestamp,
+) -> StoreResult<Project> {
+    let project = find(tx, id)?;
+    let sql = "UPDATE project SET retention_days = $1 WHERE id = $2";
+    tx.execute(sql, &[days.into(), id.into()])?;
+    let deed = Verb::Changed.what(Noun::Project, id.as_str()).named(&project.name);
+    let (was, becomes) = (kept_for(project.retention_days), kept_for(days));
+    tx.note(id, now, &deed.was(was).became(becomes))?;
+    Ok(Project { retention_days: days, ..project })
+}
+
+/// How long telemetry is kept, in words.
+fn kept_for(days: Option<u32>) -> String {
+    match days {
+        Some(1) => "telemetry is kept for 1 day".to_owned(),
+        Some(days) => format!("telemetry is kept for {days} days"),
+        None => "telemetry is kept forever".to_owned(),
     }
 }
 

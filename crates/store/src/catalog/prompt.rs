@@ -14,9 +14,9 @@ use ratchet_core::prompt::{
 };
 use ratchet_core::time::Timestamp;
 
-use super::Catalog;
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
-use super::versioned::PROMPTS;
+use super::versioned::{PROMPTS, moved};
+use super::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -155,8 +155,12 @@ impl Catalog {
             let reference = Reference { name, pick: Pick::Version(version) };
             let missing = || StoreError::NotFound(format!("Prompt {reference}"));
             find(tx, &project, &reference)?.ok_or_else(missing)?;
+            let which = (&project, reference.name.as_str());
             for label in &labels {
-                PROMPTS.put_label(tx, (&project, &reference.name), (label, version), now)?;
+                let before = PROMPTS.labelled(tx, which, label)?;
+                PROMPTS.put_label(tx, which, (label, version), now)?;
+                let deed = Verb::Labelled.what(Noun::Prompt, which.1);
+                tx.note(&project, now, &moved(deed, label, before, version))?;
             }
             find(tx, &project, &reference)?.ok_or_else(missing)
         })

@@ -7,7 +7,7 @@ use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
-use super::{Catalog, person, redaction};
+use super::{Catalog, Noun, Verb, person, redaction};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -119,6 +119,7 @@ impl Catalog {
                 ],
                 || format!("an annotation queue with the name {}", new.name),
             )?;
+            tx.note(&project, now, &Verb::Made.what(Noun::Queue, &id).named(&new.name))?;
             let NewQueue { name, description, score_configs } = new;
             Ok(Queue { id, name, description, score_configs, created_at: now, updated_at: now })
         })
@@ -268,14 +269,20 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if there is no such item.
-    pub async fn remove_queue_item(&self, of: QueueId, id: String) -> StoreResult<()> {
+    pub async fn remove_queue_item(
+        &self,
+        of: QueueId,
+        id: String,
+        now: Timestamp,
+    ) -> StoreResult<()> {
         self.transact(move |tx| {
-            find_item(tx, &of, &id)?;
+            let item = find_item(tx, &of, &id)?;
             tx.execute(
                 "DELETE FROM annotation_item WHERE project = $1 AND queue = $2 AND id = $3",
                 &[(&of.project).into(), (&of.queue).into(), (&id).into()],
             )?;
-            Ok(())
+            let was = format!("{} {}", item.kind.as_str().to_lowercase(), item.object);
+            tx.note(&of.project, now, &Verb::Removed.what(Noun::QueueItem, &id).was(was))
         })
         .await
     }
@@ -284,16 +291,22 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if there is no such queue or person.
-    pub async fn assign_queue(&self, of: QueueId, person: String) -> StoreResult<()> {
+    pub async fn assign_queue(
+        &self,
+        of: QueueId,
+        person: String,
+        now: Timestamp,
+    ) -> StoreResult<()> {
         self.transact(move |tx| {
-            find_queue(tx, &of)?;
-            person::find(tx, &person)?;
+            let queue = find_queue(tx, &of)?;
+            let user = person::find(tx, &person)?;
             tx.execute(
                 "INSERT INTO annotation_assignment (project, queue, person) VALUES ($1, $2, $3) \
                  ON CONFLICT DO NOTHING",
                 &[(&of.project).into(), (&of.queue).into(), (&person).into()],
             )?;
-            Ok(())
+            let deed = Verb::Assigned.what(Noun::Queue, &queue.id).named(&queue.name);
+            tx.note(&of.project, now, &deed.became(user.email))
         })
         .await
     }
@@ -302,15 +315,22 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if there is no such queue, or the person did not look after it.
-    pub async fn unassign_queue(&self, of: QueueId, person: String) -> StoreResult<()> {
+    pub async fn unassign_queue(
+        &self,
+        of: QueueId,
+        person: String,
+        now: Timestamp,
+    ) -> StoreResult<()> {
         self.transact(move |tx| {
-            find_queue(tx, &of)?;
+            let queue = find_queue(tx, &of)?;
             let sql = "DELETE FROM annotation_assignment \
                        WHERE project = $1 AND queue = $2 AND person = $3";
-            match tx.execute(sql, &[(&of.project).into(), (&of.queue).into(), (&person).into()])? {
-                0 => Err(StoreError::NotFound(format!("the assignment of {person}"))),
-                _ => Ok(()),
+            let key = [(&of.project).into(), (&of.queue).into(), (&person).into()];
+            if tx.execute(sql, &key)? == 0 {
+                return Err(StoreError::NotFound(format!("the assignment of {person}")));
             }
+            let deed = Verb::Unassigned.what(Noun::Queue, &queue.id).named(&queue.name);
+            tx.note(&of.project, now, &deed.was(person::find(tx, &person)?.email))
         })
         .await
     }

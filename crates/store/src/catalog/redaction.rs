@@ -4,7 +4,7 @@ use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::sql::{Row, Tx};
-use super::{Catalog, project};
+use super::{Catalog, Noun, Verb, project};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -68,6 +68,8 @@ impl Catalog {
                 ],
                 || format!("the redaction rule {}", kept.id),
             )?;
+            let deed = Verb::Added.what(Noun::RedactionRule, &kept.id).named(what.kind());
+            tx.note(&project, now, &deed.became(described(&kept.rule)))?;
             Ok(Ok(kept))
         });
         let added = added.await?;
@@ -83,6 +85,7 @@ impl Catalog {
         &self,
         project: ProjectId,
         id: String,
+        now: Timestamp,
     ) -> StoreResult<KeptRule> {
         let owner = project.clone();
         let removed = self.transact(move |tx| {
@@ -90,7 +93,11 @@ impl Catalog {
             let find = format!("SELECT {COLUMNS} {which}");
             let found = tx.one(&find, &[(&project).into(), (&id).into()], read)?;
             tx.execute(&format!("DELETE {which}"), &[(&project).into(), (&id).into()])?;
-            found.ok_or_else(|| StoreError::NotFound(format!("redaction rule {id}")))
+            let found =
+                found.ok_or_else(|| StoreError::NotFound(format!("redaction rule {id}")))?;
+            let deed = Verb::Removed.what(Noun::RedactionRule, &id).named(found.rule.what.kind());
+            tx.note(&project, now, &deed.was(described(&found.rule)))?;
+            Ok(found)
         });
         let removed = removed.await?;
         self.intakes.forget(&owner);
@@ -142,6 +149,10 @@ pub(super) fn must_pass(
 /// A text as a field for [`must_pass`].
 pub(super) fn said(text: &str) -> Json {
     Json::from_value(&text.into())
+}
+
+fn described(rule: &Rule) -> String {
+    format!("{} → {}", rule.what.text(), rule.replacement)
 }
 
 fn read(row: &Row<'_>) -> StoreResult<KeptRule> {

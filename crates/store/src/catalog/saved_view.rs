@@ -1,8 +1,8 @@
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
-use super::Catalog;
 use super::sql::{FromColumn, Row, Value};
+use super::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -118,13 +118,18 @@ impl Catalog {
                 let why = format!("a page has at most {MOST_VIEWS} saved views; delete one first");
                 return Err(StoreError::BadQuery(why));
             }
+            let known = "SELECT id FROM saved_view \
+                         WHERE project = $1 AND page = $2 AND name = $3";
+            let which = [(&project).into(), new.page.into(), (&new.name).into()];
+            let known: Option<String> = tx.one(known, &which, |row| row.get(0))?;
+            let id = known.clone().unwrap_or_else(|| Uuid::new_v4().to_string());
             tx.execute(
                 "INSERT INTO saved_view (project, id, page, name, query, author, created_at) \
                  VALUES ($1, $2, $3, $4, $5, $6, $7) \
                  ON CONFLICT (project, page, name) DO UPDATE SET query = $5, author = $6",
                 &[
                     (&project).into(),
-                    Uuid::new_v4().to_string().into(),
+                    (&id).into(),
                     new.page.into(),
                     (&new.name).into(),
                     (&new.query).into(),
@@ -132,7 +137,9 @@ impl Catalog {
                     now.into(),
                 ],
             )?;
-            Ok(())
+            let verb = if known.is_some() { Verb::Changed } else { Verb::Made };
+            let deed = verb.what(Noun::View, &id).named(&new.name);
+            tx.note(&project, now, &deed.became(format!("{}?{}", new.page.as_str(), new.query)))
         })
         .await
     }
@@ -141,13 +148,19 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if the project has no such view.
-    pub async fn delete_view(&self, project: ProjectId, id: String) -> StoreResult<()> {
+    pub async fn delete_view(
+        &self,
+        project: ProjectId,
+        id: String,
+        now: Timestamp,
+    ) -> StoreResult<()> {
         self.transact(move |tx| {
-            let sql = "DELETE FROM saved_view WHERE project = $1 AND id = $2";
-            match tx.execute(sql, &[(&project).into(), (&id).into()])? {
-                0 => Err(StoreError::NotFound(format!("saved view {id}"))),
-                _ => Ok(()),
-            }
+            let which = "FROM saved_view WHERE project = $1 AND id = $2";
+            let key = [(&project).into(), (&id).into()];
+            let found = tx.one(&format!("SELECT {COLUMNS} {which}"), &key, read)?;
+            let found = found.ok_or_else(|| StoreError::NotFound(format!("saved view {id}")))?;
+            tx.execute(&format!("DELETE {which}"), &key)?;
+            tx.note(&project, now, &Verb::Deleted.what(Noun::View, &id).named(&found.name))
         })
         .await
     }

@@ -5,7 +5,7 @@ use ratchet_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::sql::{Listing, Row, Tx};
-use super::{Catalog, project, redaction};
+use super::{Catalog, Noun, Verb, project, redaction};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -49,6 +49,7 @@ impl Catalog {
                 return Err(project::missing(&project));
             }
             write(tx, &project, &kept)?;
+            note(tx, &project, Verb::Made, &kept)?;
             Ok(kept)
         });
         let kept = kept.await?;
@@ -101,12 +102,21 @@ impl Catalog {
             let found = found.ok_or_else(|| StoreError::NotFound(format!("Score config {id}")))?;
             let kept = change(found)?;
             write(tx, &project, &kept)?;
+            note(tx, &project, Verb::Changed, &kept)?;
             Ok(kept)
         };
         let changed = self.transact_or_refuse(work).await?;
         self.intakes.forget(&owner);
         Ok(changed)
     }
+}
+
+fn note(tx: &Tx<'_>, project: &ProjectId, verb: Verb, kept: &KeptScoreConfig) -> StoreResult<()> {
+    let config = &kept.config;
+    let archived = if config.is_archived { ", archived" } else { "" };
+    let became = format!("{}{archived}", config.values.data_type().as_str().to_lowercase());
+    let deed = verb.what(Noun::ScoreConfig, &config.id).named(&config.name).became(became);
+    tx.note(project, kept.updated_at, &deed)
 }
 
 /// All score configs of a project.

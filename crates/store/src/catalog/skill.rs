@@ -9,8 +9,8 @@ use ratchet_core::prompt::{LATEST, Pick};
 use ratchet_core::time::Timestamp;
 
 use super::sql::{Row, Tx};
-use super::versioned::{SKILLS, Which};
-use super::{Catalog, redaction};
+use super::versioned::{SKILLS, Which, described};
+use super::{Catalog, Noun, Verb, redaction};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -116,6 +116,8 @@ impl Catalog {
             let said = Json::from_value(&tags.clone().into());
             redaction::must_pass(tx, &project, &[("tags", &said)])?;
             SKILLS.set_tags(tx, which, &tags, now)?;
+            let deed = Verb::Changed.what(Noun::Skill, &name);
+            tx.note(&project, now, &deed.became(format!("tags: {}", tags.join(", "))))?;
             must_find(tx, which, &newest)
         })
         .await
@@ -153,6 +155,9 @@ impl Catalog {
                        WHERE project = $1 AND name = $2 AND version = $3";
             let values = [(&project).into(), (&name).into(), version.into(), now.into()];
             tx.execute(sql, &values)?;
+            let deed = Verb::Labelled.what(Noun::Skill, &name);
+            let deed = deed.was(described(version, &skill.labels));
+            tx.note(&project, now, &deed.became(described(version, &labels)))?;
             must_find(tx, which, &pick)
         })
         .await
@@ -186,7 +191,9 @@ impl Catalog {
                 );
                 tx.execute(&sql, &[(&project).into(), (&name).into(), version.into()])?;
             }
-            SKILLS.settle(tx, which, now)
+            SKILLS.settle(tx, which, now)?;
+            let deed = Verb::Deleted.what(Noun::Skill, &name).was(format!("v{version}"));
+            tx.note(&project, now, &deed)
         })
         .await
     }

@@ -14,6 +14,7 @@ use std::path::Path;
 use rusqlite::types::ValueRef;
 use rusqlite::{ErrorCode, OptionalExtension, params_from_iter};
 
+use super::Actor;
 use crate::embedded::sqlite_error;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -37,6 +38,7 @@ pub(crate) struct Listing<'sql> {
 pub(crate) struct Tx<'db> {
     db: &'db rusqlite::Transaction<'db>,
     file: &'db Path,
+    actor: &'db Actor,
 }
 
 /// A row of an answer.
@@ -48,7 +50,17 @@ pub(crate) struct Row<'row> {
 
 impl<'db> Tx<'db> {
     pub(crate) fn new(db: &'db rusqlite::Transaction<'db>, file: &'db Path) -> Self {
-        Self { db, file }
+        Self { db, file, actor: &Actor::Server }
+    }
+
+    /// The same transaction in the hands of someone else.
+    pub(crate) fn by<'short>(&'short self, actor: &'short Actor) -> Tx<'short> {
+        Tx { db: self.db, file: self.file, actor }
+    }
+
+    /// Whose work it is.
+    pub(crate) fn actor(&self) -> &Actor {
+        self.actor
     }
 
     /// Runs a statement and returns how many rows it touched.

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use ratchet_core::prompt::{LATEST, Pick};
 use ratchet_core::time::Timestamp;
 
+use super::audit::Deed;
 use super::sql::{Tx, Value};
 use crate::StoreResult;
 use crate::project::ProjectId;
@@ -76,6 +77,20 @@ impl Versioned {
         tx.rows(&sql, &[project.into(), name.into()], |row| row.get(0))
     }
 
+    /// The version where a label stands, if it does.
+    pub(super) fn labelled(
+        self,
+        tx: &Tx<'_>,
+        (project, name): Which<'_>,
+        label: &str,
+    ) -> StoreResult<Option<u32>> {
+        let sql = format!(
+            "SELECT version FROM {}_label WHERE project = $1 AND name = $2 AND label = $3",
+            self.table
+        );
+        tx.one(&sql, &[project.into(), name.into(), label.into()], |row| row.get(0))
+    }
+
     /// Puts a label at a version, and notes the change at both versions it concerns.
     pub(super) fn put_label(
         self,
@@ -137,6 +152,26 @@ impl Versioned {
         let sql = format!("DELETE FROM {}_tag WHERE project = $1 AND name = $2", self.table);
         tx.execute(&sql, &[project.into(), name.into()])?;
         Ok(())
+    }
+}
+
+/// A new version with its labels, in short.
+pub(super) fn described(version: u32, labels: &[String]) -> String {
+    let labels: Vec<&str> =
+        labels.iter().map(String::as_str).filter(|one| *one != LATEST).collect();
+    if labels.is_empty() {
+        format!("v{version}")
+    } else {
+        format!("v{version} {}", labels.join(", "))
+    }
+}
+
+/// The deed with where a label stood and where it stands.
+pub(super) fn moved<'a>(deed: Deed<'a>, label: &str, from: Option<u32>, to: u32) -> Deed<'a> {
+    let deed = deed.became(format!("{label} at v{to}"));
+    match from {
+        Some(from) => deed.was(format!("{label} at v{from}")),
+        None => deed,
     }
 }
 

@@ -6,7 +6,7 @@ use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::sql::{Row, Tx};
-use super::{Catalog, Role, User, credentials, person};
+use super::{Catalog, Noun, Role, User, Verb, credentials, person};
 use crate::secrets::random_token;
 use crate::{StoreError, StoreResult};
 
@@ -66,7 +66,7 @@ impl Catalog {
         let id = Uuid::new_v4().to_string();
         let session = WebSession { id, person, client, created_at: now, seen_at: now };
         self.transact(move |tx| {
-            person::find(tx, &session.person)?;
+            let user = person::find(tx, &session.person)?;
             tx.execute(
                 "DELETE FROM web_session WHERE created_at <= $1 OR seen_at <= $2",
                 &[before(now, SESSION_LIFE).into(), before(now, SESSION_IDLE).into()],
@@ -83,6 +83,8 @@ impl Catalog {
                     now.into(),
                 ],
             )?;
+            let deed = Verb::SignedIn.what(Noun::Person, &user.id).named(&user.email);
+            tx.note_for_all(now, &deed.became(&session.client))?;
             Ok((session, token))
         })
         .await

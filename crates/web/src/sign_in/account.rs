@@ -54,7 +54,8 @@ async fn change_password(
         return page(&web, &visitor, Some(&Problem::Wrong)).await;
     }
     web.store.catalog.attempt_succeeded(suspects).await?;
-    web.store.catalog.set_password(user.id.clone(), new, Some(session.id.clone())).await?;
+    let kept = Some(session.id.clone());
+    visitor.catalog(&web).set_password(user.id.clone(), new, kept, web.now()).await?;
     tracing::info!(user.id, "a password was changed");
     Ok(Redirect::to("/account").into_response())
 }

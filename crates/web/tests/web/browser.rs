@@ -53,6 +53,11 @@ impl Site {
         Self { data, router, nanos }
     }
 
+    /// The time of day.
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp::from_nanos(self.nanos.load(Ordering::SeqCst))
+    }
+
     /// Moves the clock.
     pub(crate) fn advance(&self, by: Duration) {
         self.nanos.fetch_add(i64::try_from(by.as_nanos()).unwrap(), Ordering::SeqCst);

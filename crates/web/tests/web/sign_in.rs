@@ -232,13 +232,13 @@ async fn a_project_of_others_looks_like_none() {
     assert!(!browser.get(PAGE).await.text.contains("/project/lab"), "not in the menu either");
 
     let catalog = site.data.catalog();
-    catalog.set_membership(id("lab"), ada.id.clone(), Role::Viewer).await.unwrap();
+    catalog.set_membership(id("lab"), ada.id.clone(), Role::Viewer, site.now()).await.unwrap();
     browser.get("/project/lab").await.check(200, "");
-    catalog.end_membership(id("shop"), ada.id.clone()).await.unwrap();
+    catalog.end_membership(id("shop"), ada.id.clone(), site.now()).await.unwrap();
     assert_eq!(browser.get(PAGE).await.status, 404);
     site.signed_in("owner@example.com").await.get("/project/lab").await.check(200, "");
     // Whoever is removed is out at once.
-    catalog.delete_user(ada.id).await.unwrap();
+    catalog.delete_user(ada.id, site.now()).await.unwrap();
     browser.get(PAGE).await.leads_to("/sign-in?next=%2Fproject%2Fshop");
 }
 

@@ -4,6 +4,7 @@ use axum::http::{HeaderMap, StatusCode};
 use ratchet_core::id::ScoreId;
 use ratchet_core::score::Score;
 use ratchet_remote::langfuse::wire::score::ScoreView;
+use ratchet_store::catalog::Noun;
 
 use super::first_shape;
 use crate::app::App;
@@ -66,6 +67,11 @@ pub(super) async fn delete(
     Member(caller): Member,
     PathId(id): PathId<Score>,
 ) -> ApiResult<StatusCode> {
+    let (project, now) = (caller.project.clone(), app.clock.now());
+    if app.store.telemetry.score(project.clone(), id.clone()).await?.is_none() {
+        return Err(not_found(&id));
+    }
+    caller.catalog(&app).note_deletion(project, Noun::Score, vec![id.to_string()], now).await?;
     let was_there = app.store.telemetry.delete_score(caller.project, id.clone()).await?;
     if was_there { Ok(StatusCode::NO_CONTENT) } else { Err(not_found(&id)) }
 }

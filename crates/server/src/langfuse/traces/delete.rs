@@ -5,9 +5,10 @@ use ratchet_core::trace::Trace;
 use ratchet_remote::langfuse::wire::error::{Issue, Step};
 use ratchet_remote::langfuse::wire::read::read;
 use ratchet_remote::langfuse::wire::trace::{DeleteTraces, Deleted};
+use ratchet_store::catalog::Noun;
 
 use crate::app::App;
-use crate::auth::Member;
+use crate::auth::{Caller, Member};
 use crate::body::Received;
 use crate::error::{ApiError, ApiResult};
 use crate::langfuse::path::PathId;
@@ -27,7 +28,7 @@ pub(in crate::langfuse) async fn one(
     Member(caller): Member,
     PathId(id): PathId<Trace>,
 ) -> ApiResult<Json<Deleted>> {
-    let deleted = app.store.telemetry.delete_traces(caller.project, vec![id]).await?;
+    let deleted = noted(&app, caller, vec![id]).await?;
     let message = match deleted {
         0 => "There was no such trace, nothing to delete",
         _ => "Trace deleted successfully",
@@ -50,9 +51,21 @@ pub(in crate::langfuse) async fn many(
 ) -> ApiResult<Json<Deleted>> {
     let ids = read_ids(&app, received)?;
     let asked = ids.len();
-    let deleted = app.store.telemetry.delete_traces(caller.project, ids).await?;
+    let deleted = noted(&app, caller, ids).await?;
     let message = format!("Traces deleted successfully: {deleted} of {asked}");
     Ok(Json(Deleted { message }))
+}
+
+/// Deletes traces, and returns how many there were to delete.
+async fn noted(app: &App, caller: Caller, ids: Vec<TraceId>) -> ApiResult<u64> {
+    let telemetry = &app.store.telemetry;
+    let known = telemetry.find_traces(caller.project.clone(), ids.clone()).await?;
+    if !known.is_empty() {
+        let named = known.into_iter().map(|trace| trace.id.to_string()).collect();
+        let (project, now) = (caller.project.clone(), app.clock.now());
+        caller.catalog(app).note_deletion(project, Noun::Traces, named, now).await?;
+    }
+    Ok(telemetry.delete_traces(caller.project, ids).await?)
 }
 
 fn read_ids(app: &App, received: Received) -> ApiResult<Vec<TraceId>> {

@@ -13,7 +13,7 @@ use super::calls::{self, Call, Chosen, Ids, Kept, Needs};
 use crate::harness::{Reply, TestServer, basic, public_key};
 
 /// The word in everything that the seeded project holds.
-const OURS: &str = "ourword";
+pub(super) const OURS: &str = "ourword";
 /// The word in what others send.
 const THEIRS: &str = "theirword";
 /// `Basic` of `pk-neighbour:sk`, an owner of another project.
@@ -61,7 +61,7 @@ impl Walk {
     }
 }
 
-async fn make_strangers(server: &TestServer) {
+pub(super) async fn make_strangers(server: &TestServer) {
     let (now, catalog) = (Timestamp::default(), &server.app.store.catalog);
     let project = ProjectId::parse("neighbour").unwrap();
     let new =
@@ -73,11 +73,11 @@ async fn make_strangers(server: &TestServer) {
         let new = NewKey { project, role: Role::Owner, note: None, pair: Some(pair) };
         catalog.create_key(new, now).await.unwrap();
     }
-    catalog.revoke_key(ours, "pk-revoked".to_owned()).await.unwrap();
+    catalog.revoke_key(ours, "pk-revoked".to_owned(), now).await.unwrap();
 }
 
 /// People, and the bytes of the media that a call announces.
-async fn make_what_no_call_makes(server: &TestServer) {
+pub(super) async fn make_what_no_call_makes(server: &TestServer) {
     let store = &server.app.store;
     for (second, role) in [(1, Role::Member), (2, Role::Owner)] {
         let email = Email::parse(&format!("{}@example.com", role.as_str())).unwrap();
@@ -101,7 +101,7 @@ async fn make_what_no_call_makes(server: &TestServer) {
     store.catalog.media_stored(project, media.id, now).await.unwrap();
 }
 
-fn text(reply: &Reply) -> String {
+pub(super) fn text(reply: &Reply) -> String {
     String::from_utf8_lossy(&reply.body).into_owned()
 }
 

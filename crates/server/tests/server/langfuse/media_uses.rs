@@ -132,7 +132,7 @@ async fn dataset_items_keep_their_media_and_retention_frees_others() {
     dataset(&server, json!({"name": "d"})).await;
     item(&server, json!({"datasetName": "d", "id": "i", "input": reference()})).await;
     let catalog = &server.app.store.catalog;
-    catalog.set_retention(crate::harness::project(), Some(1)).await.unwrap();
+    catalog.set_retention(crate::harness::project(), Some(1), now(&server)).await.unwrap();
     server.clock.advance(HOUR * 72);
     let swept = sweep(&server.app.store, now(&server)).await.unwrap();
     assert_eq!((swept.traces, swept.media), (1, 0), "the item is there");

@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use super::{Prompt, find, put_together};
 use crate::catalog::sql::{Tx, Value};
-use crate::catalog::versioned::PROMPTS;
-use crate::catalog::{Catalog, redaction};
+use crate::catalog::versioned::{PROMPTS, described};
+use crate::catalog::{Catalog, Noun, Verb, redaction};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -54,6 +54,8 @@ impl Catalog {
             for label in new.labels.iter().map(String::as_str).chain([LATEST]) {
                 PROMPTS.put_label(tx, (&project, &new.name), (label, version), now)?;
             }
+            let deed = Verb::Made.what(Noun::Prompt, &new.name);
+            tx.note(&project, now, &deed.became(described(version, &new.labels)))?;
             let reference = Reference { name: new.name, pick: Pick::Version(version) };
             find(tx, &project, &reference)?
                 .ok_or_else(|| StoreError::NotFound(format!("Prompt {reference}")))

@@ -3,9 +3,9 @@ use std::collections::BTreeSet;
 use ratchet_core::prompt::{LATEST, Pick};
 use ratchet_core::time::Timestamp;
 
-use crate::catalog::Catalog;
 use crate::catalog::sql::Tx;
 use crate::catalog::versioned::{PROMPTS, Which};
+use crate::catalog::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -38,7 +38,10 @@ impl Catalog {
                     tx.execute(&sql, &[(&project).into(), (&name).into(), (*version).into()])?;
                 }
             }
-            PROMPTS.settle(tx, which, now)
+            PROMPTS.settle(tx, which, now)?;
+            let versions: Vec<String> = going.iter().map(|version| format!("v{version}")).collect();
+            let deed = Verb::Deleted.what(Noun::Prompt, &name);
+            tx.note(&project, now, &deed.was(versions.join(", ")))
         })
         .await
     }

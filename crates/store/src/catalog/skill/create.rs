@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::{Skill, must_find};
 use crate::catalog::sql::Tx;
 use crate::catalog::versioned::SKILLS;
-use crate::catalog::{Catalog, redaction};
+use crate::catalog::{Catalog, Noun, Verb, redaction};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -70,6 +70,8 @@ impl Catalog {
                 insert_file(tx, &project, &id, file)?;
             }
             SKILLS.put_label(tx, which, (LATEST, version), now)?;
+            let deed = Verb::Made.what(Noun::Skill, &new.name).became(format!("v{version}"));
+            tx.note(&project, now, &deed)?;
             must_find(tx, which, &Pick::Version(version))
         })
         .await

@@ -9,7 +9,7 @@ use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::payload::Payload;
 use ratchet_core::trace::Content;
 use ratchet_stages::record;
-use ratchet_store::catalog::{Dataset, NewDatasetItem, NewQueueItem, Queue, QueueId};
+use ratchet_store::catalog::{Dataset, NewDatasetItem, NewQueueItem, Noun, Queue, QueueId};
 use ratchet_store::query::PageNumber;
 
 use super::change::{Done, came_from};
@@ -113,7 +113,9 @@ pub(super) async fn act<R: ListedRow>(
         ("dataset", on) => collect(&web, &place, &form, ids, on).await?,
         ("queue", on) => queue(&web, &place, &form, ids, on).await?,
         ("delete", On::Traces) if form.get("sure") == Some("yes") => {
-            let count = ids.len();
+            let (count, noun) = (ids.len(), Noun::Traces);
+            let catalog = place.visitor.catalog(&web);
+            catalog.note_deletion(place.project_id(), noun, ids.clone(), place.now).await?;
             web.store.telemetry.delete_traces(place.project_id(), trace_ids(&ids)?).await?;
             Done::Deleted(count)
         }
@@ -165,7 +167,7 @@ async fn queue(
     for object in ids {
         let to = QueueId { project: place.project_id(), queue: queue.clone() };
         let new = NewQueueItem { kind, object, status: ItemStatus::Pending };
-        web.store.catalog.add_queue_item(to, new, place.now).await?;
+        place.visitor.catalog(web).add_queue_item(to, new, place.now).await?;
     }
     Ok(Done::Queued(count))
 }
@@ -199,7 +201,7 @@ async fn collect(
             source_observation: observation,
             ..NewDatasetItem::default()
         };
-        web.store.catalog.save_dataset_item(place.project_id(), new, place.now).await?;
+        place.visitor.catalog(web).save_dataset_item(place.project_id(), new, place.now).await?;
         count += 1;
     }
     Ok(Done::Collected(count))

@@ -117,7 +117,7 @@ pub(super) async fn save<R: ListedRow>(
     }
     let author = place.visitor.person().map(str::to_owned);
     let new = NewView { page: page_of(R::ON), name: name.to_owned(), query, author };
-    web.store.catalog.save_view(place.project_id(), new, place.now).await?;
+    place.visitor.catalog(&web).save_view(place.project_id(), new, place.now).await?;
     Ok(Done::SavedView.back(&place, R::ON, &form))
 }
 
@@ -130,6 +130,6 @@ pub(super) async fn forget<R: ListedRow>(
     place.visitor.may_change()?;
     let form = Params::read(&String::from_utf8_lossy(&body));
     let id = form.get("id").unwrap_or_default().to_owned();
-    web.store.catalog.delete_view(place.project_id(), id).await?;
+    place.visitor.catalog(&web).delete_view(place.project_id(), id, place.now).await?;
     Ok(Done::DeletedView.back(&place, R::ON, &form))
 }

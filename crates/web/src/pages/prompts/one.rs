@@ -222,7 +222,11 @@ pub(super) async fn label(
     let version = form.get("version").and_then(|version| version.parse().ok());
     let version = version.ok_or_else(|| Refusal::Bad("version: must be a number".to_owned()))?;
     let which = (name.clone(), version);
-    web.store.catalog.label_prompt(place.project_id(), which, vec![label], place.now).await?;
+    place
+        .visitor
+        .catalog(&web)
+        .label_prompt(place.project_id(), which, vec![label], place.now)
+        .await?;
     let back = place.to(&["prompts", &name]).with("version", version.to_string());
     Ok(Redirect::to(&back.with("done", "label").to_string()))
 }

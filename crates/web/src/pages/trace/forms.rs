@@ -120,7 +120,7 @@ pub(super) async fn comment(
     };
     let author = place.visitor.person().map(str::to_owned);
     let new = NewComment { kind, object, content: content.to_owned(), author };
-    web.store.catalog.create_comment(place.project_id(), new, place.now).await?;
+    place.visitor.catalog(&web).create_comment(place.project_id(), new, place.now).await?;
     Ok(back(&place, &subject, "commented"))
 }
 

@@ -1,0 +1,124 @@
+//! Every operation that changes something, and the entry it leaves in the audit log.
+
+use ratchet_store::catalog::{Actor, AuditEntry, AuditQuery, Role};
+
+use super::calls::{self, Call, Chosen, Ids, Kept};
+use super::walk::{OURS, make_strangers, make_what_no_call_makes, text};
+use crate::harness::{TestServer, basic, public_key};
+
+/// What changes nothing that was settled. What is recorded, collected or said has its own time and
+/// often its own author, and there is too much of it.
+const NOT_AUDITED: &[&str] = &[
+    "PATCH /api/public/annotation-queues/{queue}/items/{item}",
+    "PATCH /api/public/media/{id}",
+    "POST /api/public/annotation-queues/{queue}/items",
+    "POST /api/public/comments",
+    "POST /api/public/dataset-items",
+    "POST /api/public/dataset-run-items",
+    "POST /api/public/feedback",
+    "POST /api/public/ingestion",
+    "POST /api/public/media",
+    "POST /api/public/otel/v1/logs",
+    "POST /api/public/otel/v1/metrics",
+    "POST /api/public/otel/v1/traces",
+    "POST /api/public/scores",
+    "POST /api/v1/backup",
+    "POST /api/v1/compact",
+    "POST /api/v1/projects/{project}/redaction/test",
+    "POST /v1/logs",
+    "POST /v1/metrics",
+    "POST /v1/traces",
+    "PUT /api/v1/media/{project}/{media}",
+];
+
+/// What is gone or needed when its turn comes: two families of operations share rules, evaluators
+/// and people, and memberships go with their project.
+const NOT_TO_DELETE: [&str; 4] = [
+    "DELETE /api/public/v2/evaluation-rules/{rule}",
+    "DELETE /api/public/v2/evaluators/{evaluator}",
+    "DELETE /api/public/projects/{project}/memberships",
+    "DELETE /api/v1/users/{user}",
+];
+
+/// Whether a call makes what another one deletes: it may be gone, for two delete the same trace,
+/// and a person's id is that of the last one made.
+fn makes_again(call: &Call, deletes: &Call) -> bool {
+    let records = ["POST /api/public/ingestion", "POST /api/public/scores"];
+    let path = |call: &Call| call.operation.split(' ').nth(1).map(str::to_owned);
+    let is_like = path(call) == path(deletes) && ["POST", "PUT"].contains(&call.method());
+    is_like || records.contains(&call.operation.as_str())
+}
+
+/// The newest entry of all.
+async fn newest(server: &TestServer) -> Option<AuditEntry> {
+    let catalog = &server.app.store.catalog;
+    let projects = catalog.projects().await.unwrap().into_iter().map(|project| Some(project.id));
+    let mut newest: Option<AuditEntry> = None;
+    for project in projects.chain([None]) {
+        let found = catalog.audit(AuditQuery::newest(project, 1)).await.unwrap().rows;
+        let found = found.into_iter().chain(newest.take());
+        newest = found.max_by_key(|entry| entry.number);
+    }
+    newest
+}
+
+#[tokio::test]
+async fn every_change_leaves_an_entry_of_whoever_made_it() {
+    let server = TestServer::start().await;
+    make_strangers(&server).await;
+    make_what_no_call_makes(&server).await;
+    let (mut kept, mut gone) = (Kept::default(), Vec::new());
+    let calls = calls::all();
+    let (last, first): (Vec<&Call>, Vec<&Call>) =
+        calls.iter().partition(|call| call.method() == "DELETE");
+    for call in first.into_iter().chain(last) {
+        let operation = &call.operation;
+        let ids = Ids { kept: &kept, mark: OURS, chosen: Chosen::Seeded };
+        if call.method() == "DELETE" {
+            for again in calls.iter().filter(|other| makes_again(other, call)) {
+                again.make(&server, &basic(Role::Owner), &ids).await;
+            }
+        }
+        let before = newest(&server).await.map_or(0, |entry| entry.number);
+        let reply = call.make(&server, &basic(Role::Owner), &ids).await;
+        if call.method() == "DELETE" && [404, 409].contains(&reply.status.as_u16()) {
+            gone.push(operation.clone());
+            continue;
+        }
+        assert!(reply.status.is_success(), "{operation}: {}", text(&reply));
+        call.keep(&reply, &mut kept);
+        let entry = newest(&server).await.filter(|entry| entry.number > before);
+        if call.method() == "GET" || NOT_AUDITED.contains(&operation.as_str()) {
+            assert_eq!(entry, None, "{operation}");
+            continue;
+        }
+        let entry = entry.unwrap_or_else(|| panic!("{operation} leaves no entry"));
+        assert!(
+            matches!(&entry.actor, Actor::Key { public_key: key, .. } if *key == public_key(Role::Owner)),
+            "{operation}: {entry:?}"
+        );
+        assert_eq!(entry.at, server.app.clock.now(), "{operation}");
+    }
+    assert_eq!(gone, NOT_TO_DELETE);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_refused_leaves_no_entry() {
+    let server = TestServer::start().await;
+    let before = newest(&server).await.map(|entry| entry.number);
+    for (path, body) in [
+        ("/api/public/v2/prompts", r#"{"name": "", "prompt": "x"}"#),
+        ("/api/public/score-configs", r#"{"name": "s", "dataType": "none"}"#),
+        ("/api/public/models", r#"{"modelName": "m", "matchPattern": "("}"#),
+    ] {
+        let reply = server.post(path).json(body.to_owned()).send().await;
+        reply.check(400, "");
+    }
+    server.delete("/api/public/models/none").send().await.check(404, "");
+    server.delete("/api/public/scores/none").send().await.check(404, "");
+    server.delete("/api/public/traces/none").send().await.check(200, "");
+    let after = newest(&server).await.map(|entry| entry.number);
+    assert_eq!(after, before);
+    server.stop().await;
+}
