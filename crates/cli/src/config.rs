@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use clap::Args;
+use ratchet_core::network::Networks;
 use ratchet_core::secret::Secret;
 use ratchet_server::app::{Limits, Timeouts};
 use ratchet_server::rate::Rate;
@@ -57,6 +58,7 @@ pub(crate) struct Config {
     /// How the store works.
     pub(crate) store: StoreConfig,
     /// A server that vouches for people.
+    pub(crate) trusted_proxies: Networks,
     pub(crate) oidc: Oidc,
     /// What the first start creates.
     pub(crate) init: Init,
@@ -209,6 +211,11 @@ impl Config {
                 queue: of.value("store.queue", Count(256), "batches waiting to be written")?.0,
                 readers: of.value("store.readers", Count(4), "connections for reading")?.0,
             },
+            trusted_proxies: of.value(
+                "trusted_proxies",
+                Networks::default(),
+                "networks whose X-Forwarded-For is believed, with commas",
+            )?,
             oidc: Oidc::read(&mut of)?,
             init: Init::read(&mut of)?,
             credentials: Credentials {

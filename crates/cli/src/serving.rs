@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use anyhow::{Context, bail};
+use ratchet_core::network::Networks;
 use ratchet_server::app::{Access, App, Settings};
 use ratchet_server::clock::Clock;
 use ratchet_server::run::Listeners;
@@ -28,6 +29,7 @@ pub(crate) struct Server {
     app: App,
     listeners: Listeners,
     vouching: Option<Vouching>,
+    trusted_proxies: Networks,
     /// What there is to talk to, and secrets made just now.
     pub(crate) opening: Opening,
     /// Where it listens.
@@ -58,7 +60,8 @@ impl Server {
         let prices = folder::prices(&config.data)?;
         let app = App::new(folder.clone(), settings, Clock::System, prices);
         let bound = Bound::of(&listeners)?;
-        Ok(Self { folder, app, listeners, vouching, opening, bound })
+        let trusted_proxies = config.trusted_proxies.clone();
+        Ok(Self { folder, app, listeners, vouching, trusted_proxies, opening, bound })
     }
 
     /// Makes one more key for the project, for a client of our own.
@@ -91,6 +94,7 @@ impl Server {
         let sign_in = SignIn {
             set_up_token: self.opening.set_up_token,
             vouching: self.vouching.map(Box::new),
+            trusted_proxies: self.trusted_proxies,
         };
         let pages = ratchet_web::pages(pages_of(&self.app, sign_in));
         ratchet_server::run::run(self.app, self.listeners, pages, stop).await?;

@@ -65,6 +65,8 @@ pub mod limit;
 pub mod redact;
 /// Whose web pages may call.
 pub mod origin;
+/// Networks of addresses.
+pub mod network;
 /// Texts that must not be shown.
 pub mod secret;
 /// Who people are to a server: addresses and passwords.

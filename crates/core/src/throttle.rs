@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use crate::time::Timestamp;
 
+/// How long it takes until one failure is forgiven: an office of people who mistype now and then
+/// is not locked out for days, and a guesser gains little.
+const FORGIVEN_EVERY: Duration = Duration::from_secs(10 * 60);
 /// After so long without a failure nothing is held against anyone.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(24 * 3_600);
 
@@ -39,7 +42,7 @@ impl Failures {
     /// assert_eq!(failures.wait(pace, now), Some(Duration::from_secs(4)));
     /// ```
     pub fn wait(self, pace: Pace, now: Timestamp) -> Option<Duration> {
-        let beyond = self.count.checked_sub(pace.free)?;
+        let beyond = self.unforgiven(now).checked_sub(pace.free)?;
         let seconds = 1u64.checked_shl(beyond);
         let whole = seconds.map_or(pace.longest, Duration::from_secs).min(pace.longest);
         let left = whole.saturating_sub(self.elapsed(now));
@@ -49,8 +52,14 @@ impl Failures {
     /// One failure more, at this moment.
     #[must_use]
     pub fn and_one(self, now: Timestamp) -> Self {
-        let earlier = if self.is_forgotten(now) { 0 } else { self.count };
+        let earlier = if self.is_forgotten(now) { 0 } else { self.unforgiven(now) };
         Self { count: earlier.saturating_add(1), last: now }
+    }
+
+    /// How many failures still count.
+    fn unforgiven(self, now: Timestamp) -> u32 {
+        let forgiven = self.elapsed(now).as_secs() / FORGIVEN_EVERY.as_secs();
+        self.count.saturating_sub(u32::try_from(forgiven).unwrap_or(u32::MAX))
     }
 
     /// Whether all this was so long ago that it does not matter.
@@ -105,10 +114,12 @@ mod tests {
     }
 
     #[test]
-    fn a_day_without_failures_forgives() {
+    fn time_forgives() {
         let day = 24 * 3_600;
         let many = Failures { count: 9, last: at(0) };
-        assert_eq!(many.and_one(at(day - 1)).count, 10);
+        assert_eq!(many.and_one(at(599)).count, 10);
+        assert_eq!(many.and_one(at(600)).count, 9);
+        assert_eq!(many.and_one(at(day - 1)).count, 1);
         assert_eq!(many.and_one(at(day)), Failures { count: 1, last: at(day) });
         assert_eq!(Failures::forgotten_until(at(day)), at(0));
     }

@@ -214,17 +214,16 @@ impl Provider {
     }
 
     async fn discovery(&self, now: Timestamp) -> Result<Discovery, OidcError> {
-        let mut known = self.known.lock().await;
-        if let Some((discovery, since)) = &known.discovery
-            && is_younger(*since, now, FRESH)
-        {
-            return Ok(discovery.clone());
+        let known = self.known.lock().await.discovery.clone();
+        if let Some((discovery, _)) = known.filter(|(_, since)| is_younger(*since, now, FRESH)) {
+            return Ok(discovery);
         }
         let url = discovery::address(&self.settings.issuer).map_err(OidcError::Settings)?;
         let document = self.ask("description", self.client.get(url)).await?;
         let discovery = Discovery::check(document, &self.settings.issuer)
             .map_err(|why| OidcError::Nonsense { what: "description", why })?;
-        known.discovery = Some((discovery.clone(), now));
+        // Asked for without the lock: nobody queues behind a provider that is slow.
+        self.known.lock().await.discovery = Some((discovery.clone(), now));
         Ok(discovery)
     }
 
@@ -235,14 +234,12 @@ impl Provider {
         now: Timestamp,
         age: Duration,
     ) -> Result<KeySet, OidcError> {
-        let mut known = self.known.lock().await;
-        if let Some((keys, since)) = &known.keys
-            && is_younger(*since, now, age)
-        {
-            return Ok(keys.clone());
+        let known = self.known.lock().await.keys.clone();
+        if let Some((keys, _)) = known.filter(|(_, since)| is_younger(*since, now, age)) {
+            return Ok(keys);
         }
         let keys: KeySet = self.ask("keys", self.client.get(discovery.jwks_uri.clone())).await?;
-        known.keys = Some((keys.clone(), now));
+        self.known.lock().await.keys = Some((keys.clone(), now));
         Ok(keys)
     }
 

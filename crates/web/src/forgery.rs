@@ -5,6 +5,7 @@
 //! only such a page knows: in the field `form_token` of a form, or in the header `X-Form-Token`, which
 //! scripts fill from `data-form-token` of the page's `main`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, to_bytes};
@@ -17,6 +18,7 @@ use maud::{Markup, html};
 use ratchet_core::origin::is_loopback_host;
 use ratchet_core::secret::Secret;
 use ratchet_store::secrets::random_token;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::cookie::Cookie;
 use crate::refusal::{PageResult, Refusal};
@@ -31,8 +33,28 @@ const HEADER: &str = "x-form-token";
 const FORM_BYTES: usize = 4_000_000;
 /// Bytes of a form that anyone may send.
 const STRANGERS_FORM_BYTES: usize = 32_000;
+/// Bytes of all forms that are under way at once.
+const ALL_FORMS_BYTES: usize = 64_000_000;
 /// How long a form may take to come.
 const FORM_TIME: Duration = Duration::from_secs(60);
+
+/// Room for the forms that are under way: nobody fills the memory with forms that never end.
+#[derive(Debug)]
+pub(crate) struct FormRoom(Arc<Semaphore>);
+
+impl Default for FormRoom {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(ALL_FORMS_BYTES)))
+    }
+}
+
+impl FormRoom {
+    /// Takes room for a form of up to so many bytes, until it is dropped.
+    fn take(&self, bytes: usize) -> PageResult<OwnedSemaphorePermit> {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        Arc::clone(&self.0).try_acquire_many_owned(bytes).map_err(|_| Refusal::Busy)
+    }
+}
 
 /// What proves that a form is of ours.
 #[derive(Clone, Debug)]
@@ -82,29 +104,55 @@ pub(crate) fn carried_by_stranger(headers: &HeaderMap) -> PageResult<Secret> {
 /// Lets a request through to its page unless it may be forged.
 pub(crate) async fn refuse(State(web): State<Web>, request: Request, next: Next) -> Response {
     match examine(&web, request).await {
-        Ok(request) => next.run(request).await,
+        // The page still holds the form: its room is free when the page is done.
+        Ok((request, _room)) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     }
 }
 
-async fn examine(web: &Web, request: Request) -> PageResult<Request> {
+async fn examine(
+    web: &Web,
+    request: Request,
+) -> PageResult<(Request, Option<OwnedSemaphorePermit>)> {
     let headers = request.headers();
     if matches!(web.access, Access::Open(_)) {
         refuse_other_names(headers)?;
     }
     if is_harmless(request.method()) {
-        return Ok(request);
+        return Ok((request, None));
     }
     refuse_other_sites(headers)?;
-    let (carried, limit) = match (&web.access, Cookie::Session.read(headers)) {
-        (Access::Open(_), _) => (Some(Secret::new("")), FORM_BYTES),
-        (Access::People(_), Some(session)) => (Some(session), FORM_BYTES),
-        (Access::People(_), None) => (Cookie::Form.read(headers), STRANGERS_FORM_BYTES),
+    let (limit, by_script, cookies) = match is_visitor(web, headers).await? {
+        true => (FORM_BYTES, script_token(headers), [Cookie::Session].as_slice()),
+        // No script of ours runs on pages for strangers. A session that is over still goes with
+        // its forms: the page then says that it is.
+        false => (STRANGERS_FORM_BYTES, None, [Cookie::Session, Cookie::Form].as_slice()),
     };
-    let (request, given) = given_token(request, limit).await?;
-    let (Some(carried), Some(given)) = (carried, given) else { return Err(stale()) };
-    let is_ours = web.store.secrets.is_signed(&signed(&carried), given.expose())?;
-    if is_ours { Ok(request) } else { Err(stale()) }
+    let carried: Vec<Secret> = match web.access {
+        Access::Open(_) => vec![Secret::new("")],
+        Access::People(_) => cookies.iter().filter_map(|cookie| cookie.read(headers)).collect(),
+    };
+    let room = web.form_room.take(limit)?;
+    let (request, given) = match by_script {
+        Some(given) => (request, Some(given)),
+        None => form_token(request, limit).await?,
+    };
+    let Some(given) = given else { return Err(stale()) };
+    for carried in carried {
+        if web.store.secrets.is_signed(&signed(&carried), given.expose())? {
+            return Ok((request, Some(room)));
+        }
+    }
+    Err(stale())
+}
+
+/// Whether someone may look, and does not only carry a cookie that says so.
+async fn is_visitor(web: &Web, headers: &HeaderMap) -> PageResult<bool> {
+    if let Access::Open(_) = web.access {
+        return Ok(true);
+    }
+    let Some(session) = Cookie::Session.read(headers) else { return Ok(false) };
+    Ok(web.store.catalog.signed_in(&session, web.now()).await?.is_some())
 }
 
 fn is_harmless(method: &Method) -> bool {
@@ -152,12 +200,13 @@ fn refuse_other_sites(headers: &HeaderMap) -> PageResult<()> {
     Err(Refusal::Forbidden("another site sent this; nothing was changed".to_owned()))
 }
 
-/// Finds the token in a request, and puts what was read of it back.
-async fn given_token(request: Request, limit: usize) -> PageResult<(Request, Option<Secret>)> {
-    if let Some(given) = request.headers().get(HEADER) {
-        let given = given.to_str().ok().map(Secret::new);
-        return Ok((request, given));
-    }
+/// The token that a script sends.
+fn script_token(headers: &HeaderMap) -> Option<Secret> {
+    headers.get(HEADER).and_then(|given| given.to_str().ok()).map(Secret::new)
+}
+
+/// Finds the token in a form, and puts what was read of it back.
+async fn form_token(request: Request, limit: usize) -> PageResult<(Request, Option<Secret>)> {
     let content = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let is_form = content.is_some_and(|content| {
         let kind = content.split(';').next().unwrap_or_default().trim();
@@ -186,6 +235,15 @@ mod tests {
     use axum::http::{HeaderName, HeaderValue};
 
     use super::*;
+
+    #[test]
+    fn forms_that_never_end_do_not_fill_the_memory() {
+        let room = FormRoom::default();
+        let forms: Vec<_> = (0..16).map(|_| room.take(FORM_BYTES).unwrap()).collect();
+        assert!(matches!(room.take(STRANGERS_FORM_BYTES), Err(Refusal::Busy)));
+        drop(forms);
+        assert!(room.take(FORM_BYTES).is_ok());
+    }
 
     #[track_caller]
     fn check(named: &[(&'static str, &'static str)], is_let_in: bool) {

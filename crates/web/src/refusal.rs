@@ -28,6 +28,8 @@ pub enum Refusal {
     },
     /// Nobody is signed in, and it is a script that asks.
     SignedOut,
+    /// Too much is under way.
+    Busy,
     /// The store failed.
     Store(StoreError),
 }
@@ -46,7 +48,7 @@ impl Refusal {
             Self::Bad(_) | Self::Store(StoreError::BadQuery(_) | StoreError::Exists(_)) => {
                 StatusCode::BAD_REQUEST
             }
-            Self::Store(StoreError::QueueFull | StoreError::Closing) => {
+            Self::Busy | Self::Store(StoreError::QueueFull | StoreError::Closing) => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
             Self::Store(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -63,6 +65,7 @@ impl Refusal {
                 error @ (StoreError::NotFound(_) | StoreError::BadQuery(_) | StoreError::Exists(_)),
             ) => error.to_string(),
             Self::SignIn { .. } | Self::SignedOut => "you are not signed in".to_owned(),
+            Self::Busy => "too many forms are under way; nothing was changed".to_owned(),
             Self::Store(_) => "the store could not answer; nothing was changed".to_owned(),
         };
         let advice = match self.status() {

@@ -21,6 +21,7 @@ use axum::http::header::USER_AGENT;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
+use ratchet_core::network::Networks;
 use ratchet_core::secret::Secret;
 use ratchet_store::catalog::{Actor, Role, SESSION_LIFE, SignedIn, Suspect, Turn, User};
 
@@ -41,6 +42,8 @@ pub struct SignIn {
     pub set_up_token: Option<Secret>,
     /// Another server that vouches for people, if there is one.
     pub vouching: Option<Box<Vouching>>,
+    /// Proxies that say for whom they speak, and are believed.
+    pub trusted_proxies: Networks,
 }
 
 /// The pages.
@@ -74,10 +77,10 @@ async fn enter(State(web): State<Web>, parts: Parts, body: Bytes) -> PageResult<
     let (email, password) = (fields.get("email"), fields.get("password"));
     let (email, password) = (email.unwrap_or_default(), password.unwrap_or_default());
     let form = SignInForm { email, next: &next, problem: None };
-    let suspects =
-        vec![Suspect::Account(email.to_owned()), Suspect::Address(whence::address(&parts))];
+    let address = whence::address(&web, &parts);
+    let suspects = Suspect::at_account(email, &address);
     if let Turn::Wait(wait) = web.store.catalog.begin_attempt(suspects.clone(), web.now()).await? {
-        tracing::warn!(address = whence::address(&parts), "refused an attempt to sign in");
+        tracing::warn!(address, "refused an attempt to sign in");
         return form.with(Problem::TooMany(wait)).show(&web, &parts.headers);
     }
     let found = web.store.catalog.check_password(email, Secret::new(password)).await?;

@@ -6,6 +6,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
 
+use crate::forgery::FormRoom;
 use crate::sign_in::SignIn;
 
 /// What every page can reach. A clone is one more pointer to the same parts.
@@ -19,6 +20,8 @@ pub struct WebParts {
     pub store: Folder,
     /// Who may look.
     pub access: Access,
+    /// Room for what visitors send.
+    pub(crate) form_room: FormRoom,
     clock: Clock,
 }
 
@@ -46,7 +49,8 @@ impl Web {
         access: Access,
         clock: impl Fn() -> Timestamp + Send + Sync + 'static,
     ) -> Self {
-        Self(Arc::new(WebParts { store, access, clock: Clock(Box::new(clock)) }))
+        let (form_room, clock) = (FormRoom::default(), Clock(Box::new(clock)));
+        Self(Arc::new(WebParts { store, access, form_room, clock }))
     }
 
     /// The time of day.

@@ -4,7 +4,7 @@ use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 
 use super::sql::{Row, Tx};
-use super::{Catalog, Noun, Project, Role, User, Verb, person, project};
+use super::{Catalog, Noun, Project, Role, User, Verb, identity, person, project};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -288,7 +288,8 @@ impl Catalog {
     pub async fn delete_user(&self, user: String, now: Timestamp) -> StoreResult<()> {
         self.transact(move |tx| {
             let found = person::find(tx, &user)?;
-            for table in ["annotation_assignment", "membership", "web_session", "identity"] {
+            identity::bar(tx, &user)?;
+            for table in ["annotation_assignment", "membership", "web_session"] {
                 tx.execute(&format!("DELETE FROM {table} WHERE person = $1"), &[(&user).into()])?;
             }
             tx.execute("DELETE FROM person WHERE id = $1", &[(&user).into()])?;

@@ -47,8 +47,11 @@ impl Catalog {
             let Some(email) = &identity.email else { return Ok(None) };
             let user = match (person::find_by_email(tx, email)?, admission) {
                 (Some(user), _) => user,
-                (None, Some(admission)) => admit(tx, &identity, email, &admission, now)?,
-                (None, None) => return Ok(None),
+                // Whoever was removed does not come back by themselves.
+                (None, Some(admission)) if !is_barred(tx, &identity)? => {
+                    admit(tx, &identity, email, &admission, now)?
+                }
+                (None, _) => return Ok(None),
             };
             link(tx, &identity, &user, now)?;
             Ok(Some(user))
@@ -60,6 +63,23 @@ impl Catalog {
 fn linked(tx: &Tx<'_>, identity: &Identity) -> StoreResult<Option<String>> {
     let sql = "SELECT person FROM identity WHERE issuer = $1 AND subject = $2";
     tx.one(sql, &[(&identity.issuer).into(), (&identity.subject).into()], |row| row.get(0))
+}
+
+fn is_barred(tx: &Tx<'_>, identity: &Identity) -> StoreResult<bool> {
+    let sql = "SELECT 1 FROM barred_identity WHERE issuer = $1 AND subject = $2";
+    let found = tx.one(sql, &[(&identity.issuer).into(), (&identity.subject).into()], |row| {
+        row.get::<i64>(0)
+    })?;
+    Ok(found.is_some())
+}
+
+/// Lets nobody in any more whom the person is to others; their links go.
+pub(super) fn bar(tx: &Tx<'_>, person: &str) -> StoreResult<()> {
+    let sql = "INSERT INTO barred_identity (issuer, subject) \
+               SELECT issuer, subject FROM identity WHERE person = $1 ON CONFLICT DO NOTHING";
+    tx.execute(sql, &[person.into()])?;
+    tx.execute("DELETE FROM identity WHERE person = $1", &[person.into()])?;
+    Ok(())
 }
 
 fn link(tx: &Tx<'_>, identity: &Identity, user: &User, now: Timestamp) -> StoreResult<()> {

@@ -10,8 +10,10 @@ use super::sql::Tx;
 use super::{Catalog, credentials};
 use crate::StoreResult;
 
-/// An account is guessed at by many, and its person must still get in.
-const ACCOUNT_PACE: Pace = Pace { free: 5, longest: Duration::from_secs(5 * 60) };
+/// Someone at one address who guesses at one account.
+const GUESSER_PACE: Pace = Pace { free: 5, longest: Duration::from_secs(5 * 60) };
+/// An account is guessed at from many addresses, and its person must still get in.
+const ACCOUNT_PACE: Pace = Pace { free: 50, longest: Duration::from_secs(30) };
 /// Behind one address there may be a whole office.
 const ADDRESS_PACE: Pace = Pace { free: 20, longest: Duration::from_secs(15 * 60) };
 /// How many accounts and addresses are watched; beyond that the oldest failures are forgotten.
@@ -22,6 +24,13 @@ const WATCHED: i64 = 20_000;
 pub enum Suspect {
     /// What was given as the email address, whether there is such an account or not.
     Account(String),
+    /// The same, from one address: a stranger's failures are not held against its person.
+    Guesser {
+        /// What was given as the email address.
+        account: String,
+        /// Where the attempt comes from.
+        address: String,
+    },
     /// Where the attempt comes from.
     Address(String),
 }
@@ -36,13 +45,21 @@ pub enum Turn {
 }
 
 impl Suspect {
+    /// Whom an attempt at an account counts against.
+    pub fn at_account(email: &str, address: &str) -> Vec<Self> {
+        let (account, address) = (email.to_owned(), address.to_owned());
+        vec![
+            Self::Guesser { account: account.clone(), address: address.clone() },
+            Self::Account(account),
+            Self::Address(address),
+        ]
+    }
+
     /// People type passwords into the wrong field, so what they typed is not kept.
     fn key(&self) -> String {
         match self {
-            Self::Account(typed) => {
-                let typed = Secret::new(typed.trim().to_lowercase());
-                format!("account {}", credentials::hash_token(&typed))
-            }
+            Self::Account(typed) => format!("account {}", hashed(typed)),
+            Self::Guesser { account, address } => format!("guesser {address} {}", hashed(account)),
             Self::Address(address) => format!("address {address}"),
         }
     }
@@ -50,6 +67,7 @@ impl Suspect {
     fn pace(&self) -> Pace {
         match self {
             Self::Account(_) => ACCOUNT_PACE,
+            Self::Guesser { .. } => GUESSER_PACE,
             Self::Address(_) => ADDRESS_PACE,
         }
     }
@@ -92,7 +110,7 @@ impl Catalog {
                     Suspect::Address(_) if known.count > 1 => {
                         set(tx, suspect, Failures { count: known.count - 1, ..known })?;
                     }
-                    Suspect::Account(_) | Suspect::Address(_) => {
+                    Suspect::Account(_) | Suspect::Guesser { .. } | Suspect::Address(_) => {
                         let sql = "DELETE FROM sign_in_failure WHERE subject = $1";
                         tx.execute(sql, &[suspect.key().into()])?;
                     }
@@ -124,6 +142,10 @@ impl Catalog {
         })
         .await
     }
+}
+
+fn hashed(typed: &str) -> String {
+    credentials::hash_token(&Secret::new(typed.trim().to_lowercase()))
 }
 
 fn failures(tx: &Tx<'_>, suspect: &Suspect) -> StoreResult<Failures> {

@@ -45,8 +45,7 @@ async fn change_password(
         return page(&web, &visitor, Some(&Problem::Choice(PASSWORD_RULE.to_owned()))).await;
     }
     // Someone at an unlocked screen must not get to guess at leisure.
-    let suspects =
-        vec![Suspect::Account(user.email.clone()), Suspect::Address(whence::address(&parts))];
+    let suspects = Suspect::at_account(&user.email, &whence::address(&web, &parts));
     if let Turn::Wait(wait) = web.store.catalog.begin_attempt(suspects.clone(), web.now()).await? {
         return page(&web, &visitor, Some(&Problem::TooMany(wait))).await;
     }

@@ -145,11 +145,8 @@ pub(super) fn strangers_page(
     let body = html! { (told(problem)) (form(&token)) };
     let mut response = frame::bare(title, &body).into_response();
     *response.status_mut() = problem.map_or(StatusCode::OK, Problem::status);
-    // A session that is over must not stand in for the form's own cookie.
-    for (name, value) in [Cookie::Form.set(&carried, None, channel), Cookie::Session.clear(channel)]
-    {
-        response.headers_mut().append(name, value);
-    }
+    let (name, value) = Cookie::Form.set(&carried, None, channel);
+    response.headers_mut().append(name, value);
     if let Some(Problem::TooMany(wait)) = problem {
         response.headers_mut().insert(RETRY_AFTER, seconds(*wait).into());
     }

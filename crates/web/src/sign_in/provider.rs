@@ -75,14 +75,15 @@ async fn depart(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
 async fn arrive(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
     let vouching = vouching(&web)?;
     let params = Params::read(parts.uri.query().unwrap_or_default());
-    let suspects = vec![Suspect::Address(whence::address(&parts))];
+    // First: any page of any site can make a browser come here, and that is no attempt of its own.
+    let Some(kept) = departed(&web, &parts.headers, &params).await? else {
+        return refused(&web, &parts.headers, Problem::Journey);
+    };
+    let suspects = vec![Suspect::Address(whence::address(&web, &parts))];
     let turn = web.store.catalog.begin_attempt(suspects.clone(), web.now()).await?;
     if let Turn::Wait(wait) = turn {
         return refused(&web, &parts.headers, Problem::TooMany(wait));
     }
-    let Some(kept) = departed(&web, &parts.headers, &params).await? else {
-        return refused(&web, &parts.headers, Problem::Journey);
-    };
     let is_by_them = params.get("iss").is_none_or(|issuer| issuer == vouching.provider.issuer());
     let Some(code) = params.get("code").filter(|_| is_by_them) else {
         return refused(&web, &parts.headers, Problem::Declined);

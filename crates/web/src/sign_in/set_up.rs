@@ -35,7 +35,7 @@ async fn create(State(web): State<Web>, parts: Parts, body: Bytes) -> PageResult
         return Ok(Redirect::to("/sign-in").into_response());
     }
     let fields = read_form(&body);
-    let suspects = vec![Suspect::Address(whence::address(&parts))];
+    let suspects = vec![Suspect::Address(whence::address(&web, &parts))];
     if let Turn::Wait(wait) = web.store.catalog.begin_attempt(suspects.clone(), web.now()).await? {
         return form(&web, &parts.headers, &fields, Some(&Problem::TooMany(wait)));
     }

@@ -3,15 +3,25 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use axum::extract::ConnectInfo;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use ratchet_core::network::Networks;
+
+use crate::web::{Access, Web};
 
 /// Where a request comes from, as far as one person can be told from another by it.
 ///
-/// A proxy in front of us is near, on this machine or in the same network, and adds whom it speaks
-/// for to the end of `X-Forwarded-For`. From anyone further away that header means nothing.
-pub(crate) fn address(parts: &Parts) -> String {
+/// A proxy that settings name adds whom it speaks for to the end of `X-Forwarded-For`. From anyone
+/// else that header means nothing: whoever could choose their address could guess without end.
+pub(super) fn address(web: &Web, parts: &Parts) -> String {
+    match &web.access {
+        Access::People(sign_in) => address_behind(&sign_in.trusted_proxies, parts),
+        Access::Open(_) => address_behind(&Networks::default(), parts),
+    }
+}
+
+fn address_behind(proxies: &Networks, parts: &Parts) -> String {
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
     let Some(peer) = peer.map(|peer| peer.to_canonical()) else { return "unknown".to_owned() };
-    let spoken_for = forwarded(&parts.headers).filter(|_| is_near(peer));
+    let spoken_for = forwarded(&parts.headers).filter(|_| proxies.contains(peer));
     let ip = spoken_for.unwrap_or(peer);
     match ip {
         IpAddr::V4(ip) => ip.to_string(),
@@ -29,13 +39,6 @@ fn forwarded(headers: &HeaderMap) -> Option<IpAddr> {
     last.parse().ok().map(|ip: IpAddr| ip.to_canonical())
 }
 
-fn is_near(peer: IpAddr) -> bool {
-    match peer {
-        IpAddr::V4(ip) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
-        IpAddr::V6(ip) => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use axum::http::Request;
@@ -50,15 +53,17 @@ mod tests {
         if let Some(forwarded) = forwarded {
             request.headers_mut().insert("x-forwarded-for", forwarded.parse().unwrap());
         }
-        assert_eq!(address(&request.into_parts().0), expected);
+        let proxies = "127.0.0.0/8, ::1, 10.0.0.2".parse().unwrap();
+        assert_eq!(address_behind(&proxies, &request.into_parts().0), expected);
     }
 
     #[test]
-    fn only_a_near_proxy_speaks_for_others() {
+    fn only_a_trusted_proxy_speaks_for_others() {
         check("203.0.113.9", None, "203.0.113.9");
         check("203.0.113.9", Some("198.51.100.7"), "203.0.113.9");
         check("127.0.0.1", Some("10.9.9.9, 198.51.100.7"), "198.51.100.7");
         check("10.0.0.2", Some("198.51.100.7"), "198.51.100.7");
+        check("10.0.0.3", Some("198.51.100.7"), "10.0.0.3");
         check("::1", Some("nonsense"), "::/64");
         check("::ffff:203.0.113.9", None, "203.0.113.9");
     }

@@ -25,7 +25,7 @@ async fn vouched_site(admission: Option<Admission>) -> (Site, ScriptedProvider) 
         domains: vec!["example.com".to_owned()],
         admission,
     };
-    let sign_in = SignIn { set_up_token: None, vouching: Some(Box::new(vouching)) };
+    let sign_in = SignIn { vouching: Some(Box::new(vouching)), ..SignIn::default() };
     let site = Site::with(Access::People(sign_in)).await;
     site.person("owner@example.com", Role::Owner).await;
     (site, scripted)
@@ -90,6 +90,32 @@ async fn newcomers_come_in_if_they_may() {
         assert_eq!(answer.status, 403, "{why}");
     }
     assert_eq!(site.data.catalog().users().await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn whoever_was_removed_does_not_come_back_as_a_newcomer() {
+    let (site, _provider) = vouched_site(viewers()).await;
+    sign_in(&mut site.browser()).await.leads_to("/account");
+    let users = site.data.catalog().users().await.unwrap();
+    let ada = users.into_iter().find(|user| user.email == "ada@example.com").unwrap();
+    site.data.catalog().delete_user(ada.id, site.now()).await.unwrap();
+    sign_in(&mut site.browser()).await.check(403, "no account here");
+    // An owner who makes them anew means it.
+    site.person("ada@example.com", Role::Member).await;
+    sign_in(&mut site.browser()).await.leads_to("/account");
+}
+
+#[tokio::test]
+async fn what_other_sites_make_a_browser_ask_for_is_no_attempt_of_its_person() {
+    let (site, _provider) = vouched_site(viewers()).await;
+    let mut browser = site.browser();
+    sign_in(&mut browser).await.leads_to("/account");
+    for _ in 0..30 {
+        let callback = "/sign-in/provider/callback?code=x&state=y";
+        browser.get(callback).await.check(403, "not begun here");
+    }
+    browser.get("/account").await.check(200, "ada@example.com");
+    sign_in(&mut site.browser()).await.leads_to("/account");
 }
 
 #[tokio::test]
@@ -190,7 +216,7 @@ async fn a_provider_that_is_down_leaves_passwords_to_sign_in_with() {
     let provider = Provider::new(settings).unwrap();
     let vouching =
         Vouching { provider, label: "Example".to_owned(), domains: Vec::new(), admission: None };
-    let sign_in = SignIn { set_up_token: None, vouching: Some(Box::new(vouching)) };
+    let sign_in = SignIn { vouching: Some(Box::new(vouching)), ..SignIn::default() };
     let site = Site::with(Access::People(sign_in)).await;
     site.person("ada@example.com", Role::Member).await;
     let answer = site.browser().get("/sign-in/provider").await;

@@ -7,7 +7,7 @@ use crate::browser::{PASSWORD, Site};
 
 async fn new_site() -> Site {
     let set_up_token = Some(Secret::new("printed"));
-    Site::with(Access::People(SignIn { set_up_token, vouching: None })).await
+    Site::with(Access::People(SignIn { set_up_token, ..SignIn::default() })).await
 }
 
 fn fields<'a>(token: &'a str, email: &'a str, password: &'a str) -> [(&'a str, &'a str); 3] {
