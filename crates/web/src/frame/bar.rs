@@ -64,7 +64,7 @@ fn who(place: &Place) -> Markup {
 fn environment_menu(place: &Place) -> Markup {
     let chosen = place.scope.environment.as_deref();
     let here = place.here().without("cursor");
-    let (all, short) = ("all environments", "all env.");
+    let (all, short) = ("all environments", "all");
     let shown = html! {
         @match chosen {
             Some(environment) => bdi { (environment) },

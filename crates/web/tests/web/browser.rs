@@ -25,7 +25,7 @@ pub(crate) const HOST: &str = "ratchet.example";
 /// A server's pages with two projects, `shop` and `lab`, and a clock that stands still.
 pub(crate) struct Site {
     pub(crate) data: DataFolder,
-    router: Router,
+    pub(crate) router: Router,
     nanos: Arc<AtomicI64>,
 }
 

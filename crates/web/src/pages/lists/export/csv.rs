@@ -24,9 +24,12 @@ fn cell(value: &CellValue) -> String {
     }
 }
 
+/// Plain and full-width: some spreadsheets make no difference.
+const FORMULA_STARTS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+
 /// Spreadsheets take what begins like this for a formula and run it; a quote before it stops them.
 fn harmless(text: &str) -> String {
-    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
+    let is_formula = text.starts_with(FORMULA_STARTS);
     if is_formula { format!("'{text}") } else { text.to_owned() }
 }
 
@@ -61,6 +64,7 @@ mod tests {
         check("-2", "'-2");
         check("@here", "'@here");
         check("\t=1", "'\t=1");
+        check("＝1", "'＝1");
         check("\r=1", "\"'\r=1\"");
         check("=HYPERLINK(\"x\",\"y\")", "\"'=HYPERLINK(\"\"x\"\",\"\"y\"\")\"");
         let tags = CellValue::Words(vec!["=1".to_owned(), "b".to_owned()]);
