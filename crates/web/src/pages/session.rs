@@ -79,7 +79,9 @@ struct Read {
 impl Read {
     async fn of(web: &Web, place: &Place, id: &SessionId) -> PageResult<Self> {
         let cursor = place.params.get("cursor").map(str::to_owned);
-        let first = place.params.get("turn").and_then(|turn| turn.parse().ok()).unwrap_or(1);
+        // Four bytes hold any turn there can be, and leave room to count on from it.
+        let first = place.params.get("turn").and_then(|turn| turn.parse::<u32>().ok());
+        let first = first.map_or(1, u64::from);
         let telemetry = &web.store.telemetry;
         let page = Paging::After { cursor, limit: TURNS };
         let turns = telemetry.traces(question(place, id, page, Detail::Content)).await?;

@@ -143,6 +143,8 @@ async fn what_is_not_there_and_what_is_nonsense_is_told_apart_from_a_failure() {
     assert_eq!(site.get("/project/other/sessions/trip").await.status, 404);
     assert_eq!(site.get("/project/shop/sessions?cursor=nonsense").await.status, 400);
     assert_eq!(site.get("/project/shop/sessions/trip?cursor=x&turn=-1").await.status, 400);
+    let last = format!("/project/shop/sessions/trip?turn={}", u64::MAX);
+    assert_eq!(site.get(&last).await.status, 200);
     let long = format!("/project/shop/sessions/{}", "x".repeat(5_000));
     assert_eq!(site.get(&long).await.status, 404);
 }

@@ -35,6 +35,8 @@ pub(super) async fn changes(web: &Web, place: &Place, subject: &Subject) -> Page
     let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
     let rest = |messages: &[String]| messages.get(same..).unwrap_or_default().join("\n\n");
     let (old, new) = (rest(&old), rest(&new));
+    let (old, new) = (elide(&old, MAX_BYTES).into_owned(), elide(&new, MAX_BYTES).into_owned());
+    let changes = diff::beside(old, new).await;
     let to_before = link(place, &subject.trace).with("observation", before.id.to_string());
     Ok(html! {
         p.muted {
@@ -42,7 +44,7 @@ pub(super) async fn changes(web: &Web, place: &Place, subject: &Subject) -> Page
             ", the model call before. " (plural(same as u64, "message")) " at the start "
             @if same == 1 { "is" } @else { "are" } " the same."
         }
-        (diff::diff(&elide(&old, MAX_BYTES), &elide(&new, MAX_BYTES)))
+        (changes)
     })
 }
 
