@@ -29,6 +29,7 @@ mod read;
 mod retention;
 mod rollup;
 mod score_row;
+mod seek;
 mod session_row;
 mod stamps;
 mod stray;

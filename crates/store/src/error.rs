@@ -56,6 +56,9 @@ pub enum StoreError {
     /// The question makes no sense: an unknown cursor, a filter on the wrong type.
     #[error("{0}")]
     BadQuery(String),
+    /// The answer takes longer to find than anyone may wait.
+    #[error("finding the answer takes too long; ask about a shorter time, or for less")]
+    TooSlow,
     /// What was to be made is there already.
     #[error("{0} exists already")]
     Exists(String),

@@ -10,6 +10,10 @@ pub mod error;
 pub mod project;
 /// Questions to the store, as types.
 pub mod query;
+/// What came in last, for whoever looks on.
+pub mod arrival;
+/// Lists that are looked for within a time.
+pub mod seek;
 /// How long things took, in a form that can be subtracted.
 pub mod histogram;
 /// Sums by hour and by dimension.

@@ -77,6 +77,8 @@ pub enum TextTest {
     Lacks,
     /// Somewhere inside, in any case.
     Matches,
+    /// Nowhere inside, in any case.
+    Misses,
     /// At the start.
     StartsWith,
     /// At the end.
@@ -377,6 +379,8 @@ pub struct Matching {
     pub matching: u64,
     /// How many of those failed.
     pub failed: u64,
+    /// Whether there are more than were looked at.
+    pub is_cut: bool,
 }
 
 /// A question for sessions, newest first.

@@ -35,6 +35,11 @@ fn paging() {
 }
 
 #[test]
+fn seeking() {
+    behaviour::check(embedded, behaviour::seeking::ALL);
+}
+
+#[test]
 fn filters() {
     behaviour::check(embedded, behaviour::filters::ALL);
 }

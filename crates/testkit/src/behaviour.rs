@@ -9,6 +9,8 @@ pub mod merging;
 pub mod summaries;
 /// Pages, cursors and orders.
 pub mod paging;
+/// Lists within a time, and what came last.
+pub mod seeking;
 /// Every column, every test.
 pub mod filters;
 /// The users that agents served.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::time::Duration;
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::HeaderMap;
@@ -42,6 +43,8 @@ pub struct Place {
     pub theme: Option<Theme>,
     /// When they asked.
     pub now: Timestamp,
+    /// How long to look for what they asked for.
+    pub patience: Duration,
     path: String,
 }
 
@@ -93,6 +96,7 @@ impl FromRequestParts<Web> for Place {
             params,
             theme: Theme::of(&parts.headers),
             now: web.now(),
+            patience: web.patience,
             path: parts.uri.path().to_owned(),
         })
     }

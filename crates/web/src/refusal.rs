@@ -48,7 +48,8 @@ impl Refusal {
             Self::Bad(_) | Self::Store(StoreError::BadQuery(_) | StoreError::Exists(_)) => {
                 StatusCode::BAD_REQUEST
             }
-            Self::Busy | Self::Store(StoreError::QueueFull | StoreError::Closing) => {
+            Self::Busy
+            | Self::Store(StoreError::QueueFull | StoreError::Closing | StoreError::TooSlow) => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
             Self::Store(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -62,7 +63,10 @@ impl Refusal {
                 message.clone()
             }
             Self::Store(
-                error @ (StoreError::NotFound(_) | StoreError::BadQuery(_) | StoreError::Exists(_)),
+                error @ (StoreError::NotFound(_)
+                | StoreError::BadQuery(_)
+                | StoreError::Exists(_)
+                | StoreError::TooSlow),
             ) => error.to_string(),
             Self::SignIn { .. } | Self::SignedOut => "you are not signed in".to_owned(),
             Self::Busy => "too many forms are under way; nothing was changed".to_owned(),

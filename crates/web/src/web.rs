@@ -1,6 +1,7 @@
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ratchet_core::time::Timestamp;
 use ratchet_store::embedded::Folder;
@@ -22,6 +23,8 @@ pub struct WebParts {
     pub access: Access,
     /// Room for what visitors send.
     pub(crate) form_room: FormRoom,
+    /// How long a page looks for what it shows.
+    pub patience: Duration,
     clock: Clock,
 }
 
@@ -42,6 +45,9 @@ impl fmt::Debug for Clock {
     }
 }
 
+/// How long people like to wait for a list.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 impl Web {
     /// Puts the parts together. The time of day comes from the server's clock.
     pub fn new(
@@ -49,8 +55,18 @@ impl Web {
         access: Access,
         clock: impl Fn() -> Timestamp + Send + Sync + 'static,
     ) -> Self {
+        Self::patient_for(PATIENCE, store, access, clock)
+    }
+
+    /// The same, with another time for pages to look for what they show.
+    pub fn patient_for(
+        patience: Duration,
+        store: Folder,
+        access: Access,
+        clock: impl Fn() -> Timestamp + Send + Sync + 'static,
+    ) -> Self {
         let (form_room, clock) = (FormRoom::default(), Clock(Box::new(clock)));
-        Self(Arc::new(WebParts { store, access, form_room, clock }))
+        Self(Arc::new(WebParts { store, access, form_room, patience, clock }))
     }
 
     /// The time of day.

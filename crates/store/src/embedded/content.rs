@@ -76,7 +76,9 @@ fn holds(seen: Option<Seen>, test: &Test) -> bool {
     let Some(seen) = seen else {
         return match test {
             Test::IsNull | Test::NoneOf(_) => true,
-            Test::Text(how, _) => matches!(how, TextTest::Differs | TextTest::Lacks),
+            Test::Text(how, _) => {
+                matches!(how, TextTest::Differs | TextTest::Lacks | TextTest::Misses)
+            }
             Test::Number(how, _) => *how == Compare::Unequal,
             _ => false,
         };
@@ -106,6 +108,7 @@ fn text_holds(seen: &str, how: TextTest, text: &str) -> bool {
         TextTest::Contains => seen.contains(text),
         TextTest::Lacks => !seen.contains(text),
         TextTest::Matches => seen.to_lowercase().contains(&text.to_lowercase()),
+        TextTest::Misses => !seen.to_lowercase().contains(&text.to_lowercase()),
         TextTest::StartsWith => seen.starts_with(text),
         TextTest::EndsWith => seen.ends_with(text),
     }

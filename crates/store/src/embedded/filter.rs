@@ -22,7 +22,7 @@ mod judged;
 mod called;
 
 /// A growing WHERE clause and its parameters.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Where {
     pub(super) clauses: Vec<String>,
     pub(super) params: Vec<Value>,
@@ -219,6 +219,7 @@ fn text_clause(sql: &str, how: TextTest, text: &str) -> String {
         TextTest::Contains => format!("instr({sql}, ?) > 0"),
         TextTest::Lacks => format!("coalesce(instr({sql}, ?) = 0, 1)"),
         TextTest::Matches => format!("instr(fold({sql}), fold(?)) > 0"),
+        TextTest::Misses => format!("coalesce(instr(fold({sql}), fold(?)) = 0, 1)"),
         TextTest::StartsWith => format!("substr({sql}, 1, {}) = ?", text.chars().count()),
         TextTest::EndsWith => match text.chars().count() {
             0 => format!("{sql} IS NOT NULL AND ? IS NOT NULL"),

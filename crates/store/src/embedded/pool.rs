@@ -1,14 +1,21 @@
 //! Connections for reading, used from threads that may block.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use tokio::sync::Semaphore;
 
 use super::connection::{self, Purpose};
 use super::sqlite_error;
 use crate::{StoreError, StoreResult};
+
+/// How long any question may take: longer than whoever asked is likely to wait.
+const LONGEST: Duration = Duration::from_secs(120);
+/// Steps of SQLite's machine between two looks at the clock: well under a millisecond.
+const STEPS: i32 = 10_000;
 
 /// A pool of reading connections to one database.
 #[derive(Debug)]
@@ -26,20 +33,39 @@ impl Pool {
         Self { file, idle: Mutex::new(Vec::new()), permits }
     }
 
-    /// Runs a query on a thread that may block, all of it on one snapshot.
+    /// Runs a query on a thread that may block, all of it on one snapshot. It ends early when
+    /// nobody waits for the answer any more.
     pub(super) async fn read<T: Send + 'static>(
         self: &Arc<Self>,
         query: impl FnOnce(&Connection) -> StoreResult<T> + Send + 'static,
     ) -> StoreResult<T> {
+        self.read_within(LONGEST, query).await
+    }
+
+    /// The same, refused as too slow after a time.
+    pub(super) async fn read_within<T: Send + 'static>(
+        self: &Arc<Self>,
+        time: Duration,
+        query: impl FnOnce(&Connection) -> StoreResult<T> + Send + 'static,
+    ) -> StoreResult<T> {
         let permit = self.permits.clone().acquire_owned().await;
         let pool = self.clone();
+        let waiting = Waiting::default();
+        let is_left = waiting.is_left.clone();
         let work = move || {
             let _permit = permit.map_err(|_| StoreError::Closing)?;
             let mut db = pool.take()?;
+            let started = Instant::now();
+            let gives_up = move || is_left.load(Ordering::Relaxed) || started.elapsed() >= time;
+            db.progress_handler(STEPS, Some(gives_up))
+                .map_err(|error| sqlite_error(&pool.file, error))?;
             let transaction = db.transaction().map_err(|error| sqlite_error(&pool.file, error))?;
-            let answer = query(&transaction);
+            let answer = query(&transaction).map_err(interrupted);
             drop(transaction);
-            if let Ok(mut idle) = pool.idle.lock() {
+            // One that was interrupted may still be inside its transaction.
+            if db.is_autocommit()
+                && let Ok(mut idle) = pool.idle.lock()
+            {
                 idle.push(db);
             }
             answer
@@ -50,5 +76,28 @@ impl Pool {
     fn take(&self) -> StoreResult<Connection> {
         let idle = self.idle.lock().ok().and_then(|mut idle| idle.pop());
         idle.map_or_else(|| connection::open(&self.file, Purpose::Read), Ok)
+    }
+}
+
+/// Whoever waits for an answer. A request whose client has gone is dropped while it waits.
+#[derive(Debug, Default)]
+struct Waiting {
+    is_left: Arc<AtomicBool>,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.is_left.store(true, Ordering::Relaxed);
+    }
+}
+
+fn interrupted(error: StoreError) -> StoreError {
+    match error {
+        StoreError::Database(why)
+            if why.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) =>
+        {
+            StoreError::TooSlow
+        }
+        other => other,
     }
 }

@@ -16,6 +16,7 @@ use super::block::Packer;
 use super::facts::Facts;
 use super::mention;
 use super::observation_row::entry_of;
+use crate::arrival::Arrival;
 use crate::catalog::Mention;
 use crate::project::ProjectId;
 use crate::telemetry::Batch;
@@ -47,6 +48,22 @@ impl Prepared {
     /// Whether it holds no observation.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The records it tells of.
+    pub(super) fn arrivals(&self) -> Vec<Arrival> {
+        let mut arrivals = Vec::with_capacity(self.traces.len() + self.len());
+        for PreparedTrace { patch, observations, .. } in &self.traces {
+            let seen = observations.iter().map(|seen| seen.patch.id.clone());
+            arrivals.extend(seen.map(|id| Arrival::Observation(patch.id.clone(), id)));
+            arrivals.push(Arrival::Trace(patch.id.clone()));
+        }
+        // Unless it is known where it belongs, it waits in a trace named like itself.
+        for stray in &self.strays {
+            arrivals.push(Arrival::Observation(stray.id.cast(), stray.id.clone()));
+            arrivals.push(Arrival::Trace(stray.id.cast()));
+        }
+        arrivals
     }
 }
 

@@ -13,6 +13,7 @@ pub(super) mod matching;
 pub(super) mod sums;
 pub(super) mod metrics;
 mod narrow;
+mod seek;
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};
@@ -61,25 +62,47 @@ impl List<'_> {
         {
             total = Some(self.known_total.map_or_else(|| self.total(db), Ok)?);
         }
-        if let Paging::After { cursor: Some(cursor), .. } = self.paging {
-            self.after(cursor::decode::<KEYS>(cursor)?);
+        if let Some(keys) = self.cursor::<KEYS>()? {
+            self.filter.beyond(self.order, self.direction, keys);
         }
-        let sql = self.sql(if has_content_tests { None } else { Some((skip, take + 1)) });
-        let mut statement = db.prepare_cached(&sql).map_err(StoreError::Database)?;
-        let params = params_from_iter(self.filter.params.iter());
-        let mut rows = statement.query(params).map_err(StoreError::Database)?;
+        let limit = if has_content_tests { None } else { Some((skip, take + 1)) };
         let mut slice = Slice::new(if has_content_tests { skip } else { 0 }, take);
         let counts_all = has_content_tests && matches!(self.paging, Paging::Numbered(_));
+        let is_over = |slice: &Slice<T>| slice.is_over() && !counts_all;
+        self.fill(db, (&self.filter, limit), (&mut slice, is_over), &mut read)?;
+        let total = total.or_else(|| counts_all.then_some(slice.seen));
+        Ok(slice.into_page(self.paging, total))
+    }
+
+    /// Reads rows into a slice until there are no more or it is over.
+    fn fill<T>(
+        &self,
+        db: &Connection,
+        (filter, limit): (&Where, Option<(u64, u64)>),
+        (slice, is_over): (&mut Slice<T>, impl Fn(&Slice<T>) -> bool),
+        read: &mut impl FnMut(&Row<'_>) -> rusqlite::Result<Option<Listed<T>>>,
+    ) -> StoreResult<()> {
+        let sql = self.sql(filter, limit);
+        let mut statement = db.prepare_cached(&sql).map_err(StoreError::Database)?;
+        let params = params_from_iter(filter.params.iter());
+        let mut rows = statement.query(params).map_err(StoreError::Database)?;
         while let Some(row) = rows.next().map_err(StoreError::Database)? {
             if let Some(listed) = read(row).map_err(StoreError::Database)? {
                 slice.take(listed);
             }
-            if slice.is_over() && !counts_all {
+            if is_over(slice) {
                 break;
             }
         }
-        let total = total.or_else(|| counts_all.then_some(slice.seen));
-        Ok(slice.into_page(self.paging, total))
+        Ok(())
+    }
+
+    /// The keys after which the slice begins.
+    fn cursor<const KEYS: usize>(&self) -> StoreResult<Option<[Value; KEYS]>> {
+        match self.paging {
+            Paging::After { cursor: Some(cursor), .. } => cursor::decode(cursor).map(Some),
+            Paging::After { cursor: None, .. } | Paging::Numbered(_) => Ok(None),
+        }
     }
 
     fn window(&self) -> StoreResult<(u64, u64)> {
@@ -103,28 +126,39 @@ impl List<'_> {
         Ok(u64::try_from(count).unwrap_or(0))
     }
 
-    fn after<const KEYS: usize>(&mut self, keys: [Value; KEYS]) {
-        let comparison = match self.direction {
-            Direction::Ascending => ">",
-            Direction::Descending => "<",
-        };
-        let marks = ["?"; KEYS].join(", ");
-        let clause = format!("({}) {comparison} ({marks})", self.order.join(", "));
-        self.filter.and(clause, keys);
+    fn sql(&self, filter: &Where, limit: Option<(u64, u64)>) -> String {
+        let limit = limit.map_or_else(String::new, |(skip, take)| {
+            format!(" LIMIT {take} OFFSET {skip}", skip = skip.min(i64::MAX as u64))
+        });
+        let (select, filter) = (&self.select, filter.sql());
+        format!("{select} {filter} {}{limit}", self.order_by())
     }
 
-    fn sql(&self, limit: Option<(u64, u64)>) -> String {
+    fn order_by(&self) -> String {
         let word = match self.direction {
             Direction::Ascending => "ASC",
             Direction::Descending => "DESC",
         };
         let order: Vec<String> =
             self.order.iter().map(|column| format!("{column} {word}")).collect();
-        let limit = limit.map_or_else(String::new, |(skip, take)| {
-            format!(" LIMIT {take} OFFSET {skip}", skip = skip.min(i64::MAX as u64))
-        });
-        let (select, filter) = (&self.select, self.filter.sql());
-        format!("{select} {filter} ORDER BY {}{limit}", order.join(", "))
+        format!("ORDER BY {}", order.join(", "))
+    }
+}
+
+impl Where {
+    /// Adds that a row comes later in an order than these keys.
+    fn beyond<const KEYS: usize>(
+        &mut self,
+        order: &[&str],
+        direction: Direction,
+        keys: [Value; KEYS],
+    ) {
+        let comparison = match direction {
+            Direction::Ascending => ">",
+            Direction::Descending => "<",
+        };
+        let marks = ["?"; KEYS].join(", ");
+        self.and(format!("({}) {comparison} ({marks})", order.join(", ")), keys);
     }
 }
 

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use ratchet_core::price::PriceTable;
@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use super::apply::{Applier, Memory};
 use super::prepare::Prepared;
 use super::sqlite_error;
+use crate::arrival::Log;
 use crate::{StoreError, StoreResult};
 
 /// Bytes that may wait in the queue; beyond, requests are turned away.
@@ -44,6 +45,8 @@ pub(super) struct WriterHandle {
     queue: Mutex<Option<SyncSender<Job>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     pub(super) counters: Arc<Counters>,
+    /// What was committed last.
+    pub(super) arrivals: Arc<Mutex<Log>>,
 }
 
 /// The writer's own state.
@@ -53,6 +56,7 @@ pub(super) struct Writer {
     pub(super) prices: Arc<PriceTable>,
     memory: Memory,
     counters: Arc<Counters>,
+    arrivals: Arc<Mutex<Log>>,
 }
 
 impl WriterHandle {
@@ -64,6 +68,7 @@ impl WriterHandle {
         queue_len: usize,
     ) -> StoreResult<Self> {
         let counters = Arc::new(Counters::default());
+        let arrivals = Arc::new(Mutex::new(Log::default()));
         let (queue, inbox) = sync_channel(queue_len);
         let mut writer = Writer {
             db,
@@ -71,6 +76,7 @@ impl WriterHandle {
             prices,
             memory: Memory::default(),
             counters: counters.clone(),
+            arrivals: arrivals.clone(),
         };
         let thread = std::thread::Builder::new()
             .name("ratchet-writer".to_owned())
@@ -81,7 +87,7 @@ impl WriterHandle {
                 source,
             })?;
         let (queue, thread) = (Mutex::new(Some(queue)), Mutex::new(Some(thread)));
-        Ok(Self { queue, thread, counters })
+        Ok(Self { queue, thread, counters, arrivals })
     }
 
     /// Queues a batch and waits until it is on disk.
@@ -190,16 +196,24 @@ impl Writer {
         }
     }
 
-    fn write<'a>(&mut self, batches: impl Iterator<Item = &'a Prepared>) -> StoreResult<()> {
+    fn write<'a>(
+        &mut self,
+        batches: impl Iterator<Item = &'a Prepared> + Clone,
+    ) -> StoreResult<()> {
         let mut observations = 0;
         self.transact(|applier| {
-            for batch in batches {
+            for batch in batches.clone() {
                 applier.apply(batch)?;
                 observations += batch.len();
             }
             Ok(())
         })?;
         self.counters.observations.fetch_add(observations as u64, Ordering::Relaxed);
+        // A log that another thread broke off in is still in order: it is added to at its end.
+        let mut arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+        for batch in batches {
+            arrivals.add(batch.project.clone(), batch.arrivals());
+        }
         Ok(())
     }
 

@@ -157,6 +157,7 @@ pub(super) fn tests() -> Vec<Test> {
         TextTest::Contains,
         TextTest::Lacks,
         TextTest::Matches,
+        TextTest::Misses,
         TextTest::StartsWith,
         TextTest::EndsWith,
     ];

@@ -75,7 +75,7 @@ fn models_pass(models: &[String], test: &Test) -> Option<bool> {
     match test {
         Test::IsNull => Some(models.is_empty()),
         Test::IsNotNull => Some(!models.is_empty()),
-        Test::Text(TextTest::Differs | TextTest::Lacks, _) | Test::NoneOf(_) => {
+        Test::Text(TextTest::Differs | TextTest::Lacks | TextTest::Misses, _) | Test::NoneOf(_) => {
             Some(models.iter().all(|model| passes(model) == Some(true)))
         }
         Test::Text(..) | Test::AnyOf(_) => {
@@ -94,6 +94,9 @@ fn text_passes(text: Option<&str>, test: &Test) -> Option<bool> {
             (TextTest::Lacks, text) => !text.is_some_and(|text| text.contains(other)),
             (TextTest::Matches, text) => {
                 text.is_some_and(|text| text.to_lowercase().contains(&other.to_lowercase()))
+            }
+            (TextTest::Misses, text) => {
+                !text.is_some_and(|text| text.to_lowercase().contains(&other.to_lowercase()))
             }
             (TextTest::StartsWith, text) => text.is_some_and(|text| text.starts_with(other)),
             (TextTest::EndsWith, text) => text.is_some_and(|text| text.ends_with(other)),

@@ -14,17 +14,23 @@ async function fetched(address) {
   return parsed(await answer.text());
 }
 
-// Live: asks for what is newer every two seconds while the page is seen, and holds it until asked.
+// Live: asks for what came or changed every two seconds while the page is seen, and holds it until
+// asked. What came is told in the order it came, so nothing is missed, whenever it began.
 const EVERY = 2000;
 const MOST_WAITING = 500;
 const button = document.querySelector("[data-live]");
-let newest = list?.dataset.newest;
-let waiting = [];
+let arrived = list?.dataset.arrived;
+let waiting = new Map();
+let isCut = false;
 let timer = 0;
+
+function shown(id) {
+  return body?.querySelector(`tr[data-id="${CSS.escape(id)}"]`);
+}
 
 function showWaiting() {
   let notice = list.querySelector(".waiting-rows");
-  if (!waiting.length) { notice?.remove(); return; }
+  if (!waiting.size) { notice?.remove(); return; }
   if (!notice) {
     notice = document.createElement("button");
     notice.type = "button";
@@ -32,25 +38,56 @@ function showWaiting() {
     notice.addEventListener("click", takeIn);
     list.append(notice);
   }
-  notice.textContent = `${waiting.length}${waiting.length >= MOST_WAITING ? "+" : ""} new`;
+  const changed = [...waiting.keys()].filter(shown).length;
+  const fresh = waiting.size - changed;
+  const more = isCut || waiting.size >= MOST_WAITING ? "+" : "";
+  const words = [];
+  if (fresh || !changed) words.push(`${fresh}${more} new`);
+  if (changed) words.push(`${changed} changed`);
+  notice.textContent = words.join(", ");
 }
 
 function takeIn() {
+  // Nothing to put rows into, or more than are held: the page itself shows them best.
+  if (!body || isCut) { location.reload(); return; }
   for (const row of body.querySelectorAll("tr.fresh")) row.classList.remove("fresh");
-  for (const row of waiting) row.classList.add("fresh");
-  body.prepend(...waiting);
-  waiting = [];
+  const fresh = [];
+  for (const [id, row] of waiting) {
+    row.classList.add("fresh");
+    const old = shown(id);
+    const wasChosen = old?.querySelector("input[type=checkbox]")?.checked;
+    if (wasChosen) row.querySelector("input[type=checkbox]").checked = true;
+    if (old) old.replaceWith(row); else fresh.unshift(row);
+  }
+  body.prepend(...fresh);
+  waiting = new Map();
   showWaiting();
   list.querySelector(".table-wrap").scrollTop = 0;
 }
 
+function hold(rows) {
+  // From the oldest, so that the newest come on top.
+  for (const row of [...rows].reverse()) {
+    waiting.delete(row.dataset.id);
+    waiting.set(row.dataset.id, row);
+  }
+  if (waiting.size <= MOST_WAITING) return;
+  isCut = true;
+  waiting = new Map([...waiting].slice(-MOST_WAITING));
+}
+
 async function look() {
   const address = new URL(button.dataset.live, location.href);
-  address.searchParams.set("after", newest);
   try {
-    const found = (await fetched(address)).querySelector("table");
-    newest = found.dataset.newest;
-    waiting = [...found.querySelectorAll("tr"), ...waiting].slice(0, MOST_WAITING);
+    let hasMore = true;
+    while (hasMore && button.getAttribute("aria-pressed") === "true") {
+      address.searchParams.set("after", arrived);
+      const found = (await fetched(address)).querySelector("table");
+      arrived = found.dataset.arrived;
+      hasMore = "more" in found.dataset;
+      isCut ||= "cut" in found.dataset;
+      hold(found.querySelectorAll("tr"));
+    }
     showWaiting();
     button.title = "New rows are held until you ask for them";
   } catch {
@@ -74,7 +111,7 @@ function setLive(isOn) {
   beat();
 }
 
-if (button && body && newest) {
+if (button && arrived) {
   button.hidden = false;
   button.addEventListener("click", () => setLive(button.getAttribute("aria-pressed") !== "true"));
   document.addEventListener("visibilitychange", () => { if (!document.hidden) beat(); });

@@ -98,7 +98,7 @@ fn word_test(field: WordField, pattern: &Pattern, negated: bool) -> Test {
         (Pattern::StartsWith(start), _) => text(TextTest::StartsWith, start),
         (Pattern::EndsWith(end), _) => text(TextTest::EndsWith, end),
         (Pattern::Contains(part), false) => text(TextTest::Matches, part),
-        (Pattern::Contains(part), true) => text(TextTest::Lacks, part),
+        (Pattern::Contains(part), true) => text(TextTest::Misses, part),
     }
 }
 

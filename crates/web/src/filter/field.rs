@@ -10,6 +10,14 @@ pub(crate) enum On {
 impl On {
     /// Both lists.
     const BOTH: &'static [Self] = &[Self::Traces, Self::Observations];
+
+    /// The word in addresses.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Traces => "traces",
+            Self::Observations => "observations",
+        }
+    }
 }
 
 /// A field that is a word.

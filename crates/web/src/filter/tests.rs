@@ -84,7 +84,7 @@ fn terms_are_conditions() {
     let text = |how, text: &str| Test::Text(how, text.to_owned());
     let expected = [
         (TraceColumn::Level, Test::AnyOf(vec!["ERROR".to_owned()])),
-        (TraceColumn::Name, text(TextTest::Lacks, "x")),
+        (TraceColumn::Name, text(TextTest::Misses, "x")),
         (TraceColumn::Cost, Test::Number(Compare::Greater, 1.0)),
         (TraceColumn::Cost, Test::Number(Compare::AtMost, 1.0)),
     ];

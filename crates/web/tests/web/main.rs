@@ -7,6 +7,10 @@ mod site;
 mod lists;
 /// What people do with them.
 mod lists_changed;
+/// Rows as they come.
+mod lists_live;
+/// More rows than can be looked at.
+mod lists_long;
 /// One trace.
 mod trace;
 /// Prompts, datasets and queues.

@@ -1,5 +1,7 @@
 //! The pages over a data folder that goes away with the test.
 
+use std::time::Duration;
+
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request};
 use ratchet_store::catalog::NewProject;
@@ -27,11 +29,17 @@ pub(crate) struct Shown {
 
 impl TestSite {
     pub(crate) async fn new() -> Self {
+        Self::patient_for(Duration::from_secs(60)).await
+    }
+
+    /// Pages that look only so long for what they show.
+    pub(crate) async fn patient_for(patience: Duration) -> Self {
         let data = DataFolder::new();
         let shop: ProjectId = project("shop");
         let new = NewProject { id: shop.clone(), name: "shop".to_owned(), retention_days: None };
         data.catalog().create_project(new, START).await.unwrap();
-        let web = Web::new(data.folder().clone(), Access::Open(shop), || START);
+        let store = data.folder().clone();
+        let web = Web::patient_for(patience, store, Access::Open(shop), || START);
         Self { router: ratchet_web::pages(web), data }
     }
 

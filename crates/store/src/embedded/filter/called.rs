@@ -25,6 +25,9 @@ impl Where {
             Test::Text(TextTest::Lacks, text) => {
                 ("NOT EXISTS", text_clause("c.model", TextTest::Contains, text), vec![text])
             }
+            Test::Text(TextTest::Misses, text) => {
+                ("NOT EXISTS", text_clause("c.model", TextTest::Matches, text), vec![text])
+            }
             Test::Text(how, text) => ("EXISTS", text_clause("c.model", *how, text), vec![text]),
             Test::AnyOf(words) => {
                 ("EXISTS", format!("c.model IN ({})", marks(words)), words.iter().collect())

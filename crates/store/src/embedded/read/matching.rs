@@ -65,6 +65,7 @@ fn count<C>(
          (SELECT {passes} AS passes, {failed} AS failed {from} {} ORDER BY {time} DESC LIMIT ?)",
         newest.sql()
     );
+    let beyond = newest.clone();
     let limit = Value::Integer(to_i64(query.at_most));
     let params = tests.params.into_iter().chain(newest.params).chain([limit]);
     let read = || {
@@ -73,8 +74,16 @@ fn count<C>(
                 looked_at: to_u64(row.get(0)?),
                 matching: to_u64(row.get(1)?),
                 failed: to_u64(row.get(2)?),
+                is_cut: false,
             })
         })
     };
-    read().map_err(StoreError::Database)
+    let found: Matching = read().map_err(StoreError::Database)?;
+    let sql = format!("SELECT 1 {from} {} ORDER BY {time} DESC LIMIT 1 OFFSET ?", beyond.sql());
+    let next = || {
+        let params = beyond.params.into_iter().chain([Value::Integer(to_i64(query.at_most))]);
+        db.prepare_cached(&sql)?.exists(params_from_iter(params))
+    };
+    let is_cut = found.looked_at >= query.at_most && next().map_err(StoreError::Database)?;
+    Ok(Matching { is_cut, ..found })
 }

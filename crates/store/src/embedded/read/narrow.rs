@@ -7,7 +7,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
 use crate::embedded::filter::id_value;
-use crate::query::{Condition, ObservationColumn, Test, TextTest};
+use crate::query::{Condition, ObservationColumn, Test, TextTest, TraceColumn};
 
 /// Traces that are few enough to look at all of their observations.
 const FEW: i64 = 2_000;
@@ -57,22 +57,51 @@ impl Way {
     }
 }
 
+/// Whether some condition leaves few traces, found by an index of their own.
+pub(super) fn are_few_traces(
+    db: &Connection,
+    project: i64,
+    conditions: &[Condition<TraceColumn>],
+) -> rusqlite::Result<bool> {
+    for Condition { column, test } in conditions {
+        let column = match column {
+            TraceColumn::Id => "id",
+            TraceColumn::Session => "session",
+            TraceColumn::User => "user",
+            _ => continue,
+        };
+        if let Some(values) = values(column, test)
+            && is_few(db, project, column, values)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The column of a trace and the values for it that a condition names.
 fn looked_up(condition: &Condition<ObservationColumn>) -> Option<(&'static str, Vec<Value>)> {
-    let text = |word: &String| Value::Text(word.clone());
-    let words = match &condition.test {
+    let column = match condition.column {
+        ObservationColumn::Trace => "id",
+        ObservationColumn::TraceSession => "session",
+        ObservationColumn::TraceUser => "user",
+        _ => return None,
+    };
+    Some((column, values(column, &condition.test)?))
+}
+
+/// The values of a trace's column that a test names.
+fn values(column: &str, test: &Test) -> Option<Vec<Value>> {
+    let words = match test {
         Test::Text(TextTest::Equals, word) => std::slice::from_ref(word),
         Test::AnyOf(words) if words.len() <= MAX_WORDS => words,
         _ => return None,
     };
-    match condition.column {
-        ObservationColumn::Trace => Some(("id", words.iter().map(|id| id_value(id)).collect())),
-        ObservationColumn::TraceSession => {
-            Some(("session", words.iter().map(|id| id_value(id)).collect()))
-        }
-        ObservationColumn::TraceUser => Some(("user", words.iter().map(text).collect())),
-        _ => None,
-    }
+    let value = |word: &String| match column {
+        "user" => Value::Text(word.clone()),
+        _ => id_value(word),
+    };
+    Some(words.iter().map(value).collect())
 }
 
 fn is_few(

@@ -1,17 +1,21 @@
+use std::time::Duration;
+
 use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::observation::Observation;
 use rusqlite::{Connection, Row, params};
 
 use super::narrow::Way;
+use super::seek::Walk;
 use super::{List, Listed, nothing};
 use crate::embedded::column::{Column, to_u64};
 use crate::embedded::content;
-use crate::embedded::filter::{Where, id_value};
+use crate::embedded::filter::{ContentPart, Where, id_value};
 use crate::embedded::load::{find_observation, project_number};
 use crate::embedded::observation_row::{self, ObservationRow};
 use crate::embedded::payload::Blocks;
 use crate::project::ProjectId;
-use crate::query::{Detail, ObservationQuery, Page, TimeRange};
+use crate::query::{Detail, ObservationQuery, Page, Test, TimeRange};
+use crate::seek::{ObservationOrder, Sought};
 use crate::{StoreError, StoreResult};
 
 /// Observations with the ids of their traces behind the columns of the row.
@@ -36,24 +40,82 @@ pub(in crate::embedded) fn list(
 ) -> StoreResult<Page<Observation>> {
     let project = project_number(db, &query.project).map_err(StoreError::Database)?;
     let Some(project) = project else { return Ok(nothing(&query.paging)) };
+    let way = way(db, project, query)?;
+    let list = asked(db, project, query, way)?;
+    let read = reader((db, START), query, list.filter.content.clone());
+    list.read::<_, 3>(db, read)
+}
+
+/// The observations that match, as far as they are found within a time.
+pub(in crate::embedded) fn seek(
+    db: &Connection,
+    query: &ObservationQuery,
+    time: Duration,
+) -> StoreResult<Sought<Observation>> {
+    let project = project_number(db, &query.project).map_err(StoreError::Database)?;
+    let way = project.map(|project| way(db, project, query)).transpose()?;
+    let is_found_soon =
+        query.trace.is_some() || query.conditions.is_empty() || way == Some(Way::ByTrace);
+    let Some(project) = project.filter(|_| !is_found_soon) else {
+        return Ok(Sought { page: list(db, query)?, reached: None });
+    };
+    let mut walk = Walk { from: "FROM observation o", filter: Where::default() };
+    walk.filter.and("o.project = ?", [project.into()]);
+    walk.filter.within("o.start", query.range);
+    let list = asked(db, project, query, Way::ByObservation)?;
+    let read = reader((db, START), query, list.filter.content.clone());
+    list.seek::<_, 3>(db, (&walk, time), read)
+}
+
+/// The observations that match, in another order than that of their time.
+pub(in crate::embedded) fn sorted(
+    db: &Connection,
+    query: &ObservationQuery,
+    by: ObservationOrder,
+) -> StoreResult<Page<Observation>> {
+    let project = project_number(db, &query.project).map_err(StoreError::Database)?;
+    let Some(project) = project else { return Ok(nothing(&query.paging)) };
+    let way = way(db, project, query)?;
+    let key = match by {
+        ObservationOrder::Name => "coalesce(o.name, '')",
+        ObservationOrder::Latency => "coalesce(max(o.end, o.start) - o.start, -1)",
+        ObservationOrder::Cost => "coalesce(o.cost, -1)",
+        ObservationOrder::TotalTokens => "o.total_tokens",
+    };
+    let order = [key, "o.trace", "o.id"];
+    let select = format!("SELECT {}, {key} {}", columns(), way.from());
+    let list = List { select, order: &order, ..asked(db, project, query, way)? };
+    let read = reader((db, observation_row::WIDTH + 1), query, list.filter.content.clone());
+    list.read::<_, 3>(db, read)
+}
+
+fn way(db: &Connection, project: i64, query: &ObservationQuery) -> StoreResult<Way> {
+    if query.trace.is_some() {
+        return Ok(Way::ByObservation);
+    }
+    Way::of(db, project, &query.conditions).map_err(StoreError::Database)
+}
+
+fn asked<'a>(
+    db: &Connection,
+    project: i64,
+    query: &'a ObservationQuery,
+    way: Way,
+) -> StoreResult<List<'a>> {
     let mut filter = Where::default();
-    let mut way = Way::ByObservation;
     match &query.trace {
         // By number, so that only the trace's own rows are read.
         Some(trace) => filter.and(
             "o.trace = (SELECT no FROM trace WHERE project = ? AND id = ?)",
             [project.into(), id_value(&trace.to_string())],
         ),
-        None => {
-            way = Way::of(db, project, &query.conditions).map_err(StoreError::Database)?;
-            filter.and(way.project(), [project.into()]);
-        }
+        None => filter.and(way.project(), [project.into()]),
     }
     filter.within("o.start", query.range);
     filter.observations(&query.conditions)?;
     let is_everything =
         query.trace.is_none() && query.range == TimeRange::default() && query.conditions.is_empty();
-    let list = List {
+    Ok(List {
         select: format!("SELECT {} {}", columns(), way.from()),
         count: format!("SELECT count(*) {}", way.from()),
         filter,
@@ -61,17 +123,28 @@ pub(in crate::embedded) fn list(
         direction: query.direction,
         paging: &query.paging,
         known_total: is_everything.then(|| tally(db, project)).transpose()?,
-    };
-    let tests = list.filter.content.clone();
+    })
+}
+
+/// Where the start stands among the columns.
+const START: usize = 3;
+
+/// Reads a row that [`asked`] selects, if it passes the tests on what it carries. The key is the
+/// column that orders the rows.
+fn reader(
+    (db, key): (&Connection, usize),
+    query: &ObservationQuery,
+    tests: Vec<(ContentPart, Test)>,
+) -> impl FnMut(&Row<'_>) -> rusqlite::Result<Option<Listed<Observation>>> {
     let mut blocks = Blocks::new(db);
-    list.read::<_, 3>(db, |row| {
-        let needs_content = query.detail == Detail::Content || !tests.is_empty();
-        let keys = vec![row.get(3)?, row.get(0)?, row.get(1)?];
+    let needs_content = query.detail == Detail::Content || !tests.is_empty();
+    move |row| {
+        let keys = vec![row.get(key)?, row.get(0)?, row.get(1)?];
         let row = read(row)?;
         let row = if needs_content { with_content(&mut blocks, row)? } else { row.observation };
         let fails = row.content.as_ref().is_some_and(|seen| !content::passes(seen, &tests));
         Ok((!fails).then_some(Listed { row, keys }))
-    })
+    }
 }
 
 /// One observation with what it carries, found by its id alone.

@@ -1,46 +1,92 @@
+use std::time::Duration;
+
 use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::trace::{Content, Trace};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{List, Listed, nothing};
+use super::seek::Walk;
+use super::{List, Listed, narrow, nothing};
 use crate::embedded::column::{Column, to_u64};
 use crate::embedded::content;
-use crate::embedded::filter::Where;
+use crate::embedded::filter::{ContentPart, Where};
 use crate::embedded::load::{load_trace, project_number};
 use crate::embedded::payload::Blocks;
 use crate::embedded::trace_row::{self, TraceRow};
 use crate::project::ProjectId;
-use crate::query::{Detail, Page, Paging, TimeRange, TraceOrder, TraceQuery};
+use crate::query::{Detail, Page, Paging, Test, TimeRange, TraceOrder, TraceQuery};
+use crate::seek::Sought;
 use crate::{StoreError, StoreResult};
 
 /// The traces that match.
 pub(in crate::embedded) fn list(db: &Connection, query: &TraceQuery) -> StoreResult<Page<Trace>> {
     let project = project_number(db, &query.project).map_err(StoreError::Database)?;
     let Some(project) = project else { return Ok(nothing(&query.paging)) };
-    let (order, direction) = query.order;
     let order = match query.paging {
-        Paging::Numbered(_) => order_columns(order),
-        Paging::After { .. } => cursor_columns(order),
+        Paging::Numbered(_) => order_columns(query.order.0),
+        Paging::After { .. } => cursor_columns(query.order.0),
     };
+    let list = asked(db, project, query, &order)?;
+    let read = reader(db, query, list.filter.content.clone());
+    list.read::<_, 2>(db, read)
+}
+
+/// The traces that match, by time, as far as they are found within a time.
+pub(in crate::embedded) fn seek(
+    db: &Connection,
+    query: &TraceQuery,
+    time: Duration,
+) -> StoreResult<Sought<Trace>> {
+    let project = project_number(db, &query.project).map_err(StoreError::Database)?;
+    let is_few = |project| narrow::are_few_traces(db, project, &query.conditions);
+    let is_found_soon = match project {
+        Some(project) if !query.conditions.is_empty() => {
+            is_few(project).map_err(StoreError::Database)?
+        }
+        _ => true,
+    };
+    let Some(project) = project.filter(|_| !is_found_soon) else {
+        return Ok(Sought { page: list(db, query)?, reached: None });
+    };
+    let order = cursor_columns(TraceOrder::Timestamp);
+    let mut walk = Walk { from: "FROM trace t", filter: Where::default() };
+    walk.filter.and("t.project = ?", [project.into()]);
+    walk.filter.within("t.timestamp", query.range);
+    let list = asked(db, project, query, &order)?;
+    let read = reader(db, query, list.filter.content.clone());
+    list.seek::<_, 2>(db, (&walk, time), read)
+}
+
+fn asked<'a>(
+    db: &Connection,
+    project: i64,
+    query: &'a TraceQuery,
+    order: &'a [&'static str; 2],
+) -> StoreResult<List<'a>> {
     let mut filter = Where::default();
     filter.and("t.project = ?", [project.into()]);
     filter.within("t.timestamp", query.range);
     filter.traces(&query.conditions)?;
     let is_everything = query.range == TimeRange::default() && query.conditions.is_empty();
-    let known_total = is_everything.then(|| tally(db, project)).transpose()?;
-    let list = List {
+    Ok(List {
         select: format!("SELECT {}, {} FROM trace t", trace_row::COLUMNS, order[0]),
         count: "SELECT count(*) FROM trace t".to_owned(),
         filter,
-        order: &order,
-        direction,
+        order,
+        direction: query.order.1,
         paging: &query.paging,
-        known_total,
-    };
-    let tests = list.filter.content.clone();
+        known_total: is_everything.then(|| tally(db, project)).transpose()?,
+    })
+}
+
+/// Reads a row that [`asked`] selects, if it passes the tests on what it carries.
+fn reader(
+    db: &Connection,
+    query: &TraceQuery,
+    tests: Vec<(ContentPart, Test)>,
+) -> impl FnMut(&Row<'_>) -> rusqlite::Result<Option<Listed<Trace>>> {
     let mut blocks = Blocks::new(db);
-    list.read::<_, 2>(db, |row| {
-        let needs_content = query.detail == Detail::Content || !tests.is_empty();
+    let needs_content = query.detail == Detail::Content || !tests.is_empty();
+    move |row| {
         let keys = vec![row.get(trace_row::COLUMN_COUNT)?, row.get(0)?];
         let row = trace_row::read(row, Default::default())?;
         let content = if needs_content { Some(content_of(db, &mut blocks, &row)?) } else { None };
@@ -48,7 +94,7 @@ pub(in crate::embedded) fn list(db: &Connection, query: &TraceQuery) -> StoreRes
             return Ok(None);
         }
         Ok(Some(Listed { row: Trace { content, ..row.into_trace() }, keys }))
-    })
+    }
 }
 
 /// One trace with what it carries.

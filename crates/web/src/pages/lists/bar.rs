@@ -26,8 +26,8 @@ pub(super) fn bar(
         (problems(state))
         div.list-tools {
             (chips(place, state))
-            (quick(place, &state.parsed.filter))
-            @for facet in facets { (offered(place, &state.parsed.filter, facet)) }
+            (quick(place, state))
+            @for facet in facets { (offered(place, state, facet)) }
             div.end {
                 (live(place, state))
                 (views::views_menu(place, state.on, saved))
@@ -44,8 +44,8 @@ fn field(place: &Place, state: &ListState) -> Markup {
         On::Observations => "type:generation model:claude* tokens>=1000 level:error \"free text\"",
     };
     html! {
-        form.filter method="get" action=(here(place).path()) role="search" {
-            (kept(&here(place).without("q")))
+        form.filter method="get" action=(here(place, state.on).path()) role="search" {
+            (kept(&here(place, state.on).without("q")))
             label.sr for="q" { "Filter" }
             (icon(Icon::Find))
             input #q type="search" name="q" value=(state.typed) placeholder=(example) data-filter
@@ -87,7 +87,7 @@ fn problems(state: &ListState) -> Markup {
 }
 
 /// Whether there are texts to leave out, but none to search for.
-fn asks_to_leave_out_only(filter: &Filter) -> bool {
+pub(super) fn asks_to_leave_out_only(filter: &Filter) -> bool {
     let mut texts = filter.texts().peekable();
     texts.peek().is_some() && texts.all(|(_, is_wanted)| !is_wanted)
 }
@@ -100,12 +100,12 @@ fn chips(place: &Place, state: &ListState) -> Markup {
                 @for (place_of, term) in filter.terms.iter().enumerate() {
                     li.chip {
                         code { bdi { (ratchet_core::limit::elide(&term.to_string(), 80)) } }
-                        a href=(ListState::with_filter(place, &filter.without(place_of)))
+                        a href=(ListState::with_filter(place, state.on, &filter.without(place_of)))
                           aria-label={ "Remove " (term) } { (icon(Icon::Close)) }
                     }
                 }
                 @if filter.terms.len() > 1 {
-                    li { a.quiet href=(here(place).without("q")) { "Clear all" } }
+                    li { a.quiet href=(here(place, state.on).without("q")) { "Clear all" } }
                 }
             }
         }
@@ -122,21 +122,28 @@ pub(super) fn quick_filters() -> [(&'static str, Term); 4] {
     ]
 }
 
-fn quick(place: &Place, filter: &Filter) -> Markup {
+fn quick(place: &Place, state: &ListState) -> Markup {
+    let filter = &state.parsed.filter;
     html! {
         nav.quick aria-label="Quick filters" {
             @for (name, term) in quick_filters() {
-                a href=(ListState::with_filter(place, &filter.toggled(&term)))
+                a href=(ListState::with_filter(place, state.on, &filter.toggled(&term)))
                   aria-current=[filter.has(&term).then_some("true")] title=(term) { (name) }
             }
         }
     }
 }
 
-fn offered(place: &Place, filter: &Filter, facet: &Facet) -> Markup {
+fn offered(place: &Place, state: &ListState, facet: &Facet) -> Markup {
+    let filter = &state.parsed.filter;
     let entries = facet.words.iter().map(|(word, count)| {
         let term = Term::word(facet.field, word);
-        (word, count, filter.has(&term), ListState::with_filter(place, &filter.toggled(&term)))
+        (
+            word,
+            count,
+            filter.has(&term),
+            ListState::with_filter(place, state.on, &filter.toggled(&term)),
+        )
     });
     menu(
         "Filter by",
@@ -180,12 +187,8 @@ fn exports(place: &Place, state: &ListState) -> Markup {
 
 /// What else is served of this very list.
 pub(super) fn served(place: &Place, on: On, what: &str) -> Link {
-    let list = match on {
-        On::Traces => "traces",
-        On::Observations => "observations",
-    };
-    let link = Link::to_project(&place.project.id, &["list", list, what]);
-    here(place).pairs().fold(link, |link, (name, value)| link.and(name, value))
+    let link = Link::to_project(&place.project.id, &["list", on.word(), what]);
+    here(place, on).pairs().fold(link, |link, (name, value)| link.and(name, value))
 }
 
 fn columns(place: &Place, state: &ListState) -> Markup {
@@ -194,8 +197,8 @@ fn columns(place: &Place, state: &ListState) -> Markup {
         "Columns",
         "Columns",
         &html! {
-            form.choose method="get" action=(here(place).path()) {
-                (kept(&here(place).without("col")))
+            form.choose method="get" action=(here(place, state.on).path()) {
+                (kept(&here(place, state.on).without("col")))
                 // The name is always shown; saying so keeps a choice of nothing else a choice.
                 input type="hidden" name="col" value=(ListColumn::Name.word());
                 @for column in all {
@@ -207,7 +210,7 @@ fn columns(place: &Place, state: &ListState) -> Markup {
                 }
                 div.choose-end {
                     button.button.primary type="submit" { "Show" }
-                    a.quiet href=(here(place).without("col")) { "Usual columns" }
+                    a.quiet href=(here(place, state.on).without("col")) { "Usual columns" }
                 }
             }
         },

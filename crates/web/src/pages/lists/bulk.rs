@@ -58,7 +58,7 @@ pub(super) fn bar(place: &Place, on: On, targets: &Targets) -> Markup {
     html! {
         form.chosen #(FORM) method="post" action=(action(place, on, "do")) data-selection hidden {
             (place.visitor.form_token.field())
-            (back(place))
+            (back(place, on))
             p { strong data-selected { "0" } " chosen" }
             @if on == On::Traces {
                 span.chosen-group {

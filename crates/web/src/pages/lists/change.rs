@@ -85,11 +85,7 @@ pub(super) fn told(place: &Place, on: On) -> Markup {
 
 /// A list, from its start and with nothing chosen.
 pub(super) fn list_link(place: &Place, on: On) -> Link {
-    let segment = match on {
-        On::Traces => "traces",
-        On::Observations => "observations",
-    };
-    Link::to_project(&place.project.id, &[segment])
+    Link::to_project(&place.project.id, &[on.word()])
 }
 
 /// The list that a form was sent from.

@@ -229,15 +229,15 @@ impl ListColumn {
     pub(super) const fn order(self, on: On) -> Option<TraceOrder> {
         match (self, on) {
             (Self::Time, _) => Some(TraceOrder::Timestamp),
+            (Self::Name, _) => Some(TraceOrder::Name),
+            (Self::Latency, _) => Some(TraceOrder::Latency),
+            (Self::Cost, _) => Some(TraceOrder::Cost),
+            (Self::Tokens, _) => Some(TraceOrder::TotalTokens),
             (_, On::Observations) => None,
-            (Self::Name, On::Traces) => Some(TraceOrder::Name),
             (Self::User, On::Traces) => Some(TraceOrder::User),
             (Self::Session, On::Traces) => Some(TraceOrder::Session),
             (Self::Release, On::Traces) => Some(TraceOrder::Release),
             (Self::Version, On::Traces) => Some(TraceOrder::Version),
-            (Self::Latency, On::Traces) => Some(TraceOrder::Latency),
-            (Self::Cost, On::Traces) => Some(TraceOrder::Cost),
-            (Self::Tokens, On::Traces) => Some(TraceOrder::TotalTokens),
             _ => None,
         }
     }

@@ -1,14 +1,13 @@
-use std::collections::VecDeque;
-
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::try_unfold;
-use ratchet_store::query::{Detail, Page};
+use ratchet_store::query::Detail;
 use ratchet_store::telemetry::Telemetry;
 use ratchet_store::{StoreError, StoreResult};
 
+use super::bar;
 use super::column::ListColumn;
 use super::row::{CellValue, ListedRow};
 use super::search::search;
@@ -25,8 +24,6 @@ mod jsonl;
 
 /// Rows that are read at a time: their payloads are held together.
 const SLICE: u64 = 25;
-/// Rows that are remembered so that a search does not give them twice.
-const REMEMBERED: usize = 10_000;
 
 /// What an export looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +71,12 @@ pub(super) async fn export<R: ListedRow>(
     let wanted = place.params.get("format").unwrap_or_default();
     let format = Format::ALL.into_iter().find(|format| format.word() == wanted);
     let format = format.ok_or_else(|| Refusal::Bad("format must be csv or jsonl".to_owned()))?;
-    let state = ListState { cursor: None, ..ListState::read(R::ON, &place.params) };
+    // Any other order than that of time would look at all rows again for each slice.
+    let state = ListState::read(R::ON, &place.params).newest_first();
+    if bar::asks_to_leave_out_only(&state.parsed.filter) {
+        let why = "a text can be left out only where another is searched for";
+        return Err(Refusal::Bad(why.to_owned()));
+    }
     let ask = Ask { limit: SLICE, detail: Detail::Content, ..state.ask(&place) };
     let rows = Rows::<R>::new(web.store.telemetry.clone(), ask);
     let body = Body::from_stream(try_unfold((rows, Part::Head), move |(rows, part)| {
@@ -134,14 +136,12 @@ struct Rows<R> {
     telemetry: Telemetry,
     ask: Ask,
     is_over: bool,
-    seen: VecDeque<String>,
     _row: std::marker::PhantomData<fn() -> R>,
 }
 
 impl<R: ListedRow> Rows<R> {
     fn new(telemetry: Telemetry, ask: Ask) -> Self {
-        let seen = VecDeque::new();
-        Self { telemetry, ask, is_over: false, seen, _row: std::marker::PhantomData }
+        Self { telemetry, ask, is_over: false, _row: std::marker::PhantomData }
     }
 
     /// The next slice, which may be empty; `None` at the end.
@@ -149,28 +149,15 @@ impl<R: ListedRow> Rows<R> {
         if self.is_over {
             return Ok(None);
         }
-        let page = match search::<R>(&self.telemetry, &self.ask).await? {
-            Some(found) => {
-                let rows = found.rows.into_iter().filter(|row| self.is_new(row)).collect();
-                Page { rows, total: None, cursor: found.cursor }
+        let (rows, cursor) = match search::<R>(&self.telemetry, &self.ask).await? {
+            Some(found) => (found.rows, found.cursor),
+            None => {
+                let page = R::read(&self.telemetry, &self.ask).await?.page;
+                (page.rows, page.cursor)
             }
-            None => R::read(&self.telemetry, &self.ask).await?,
         };
-        self.is_over = page.cursor.is_none();
-        self.ask.cursor = page.cursor;
-        Ok(Some(page.rows))
-    }
-
-    /// A search finds a trace once for each of its observations.
-    fn is_new(&mut self, row: &R) -> bool {
-        let id = row.facts().id;
-        if self.seen.contains(&id) {
-            return false;
-        }
-        self.seen.push_back(id);
-        if self.seen.len() > REMEMBERED {
-            self.seen.pop_front();
-        }
-        true
+        self.is_over = cursor.is_none();
+        self.ask.cursor = cursor;
+        Ok(Some(rows))
     }
 }

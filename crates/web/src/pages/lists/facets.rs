@@ -77,7 +77,7 @@ async fn of_traces(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Vec<Facet>> 
     };
     let (mut names, mut users, mut tags, mut agents) =
         (Counts::default(), Counts::default(), Counts::default(), Counts::default());
-    for trace in Trace::read(telemetry, &newest).await?.rows {
+    for trace in Trace::read(telemetry, &newest).await?.page.rows {
         names.add(trace.name.as_deref(), 1);
         users.add(trace.user.as_deref(), 1);
         agents.add(trace.agent.as_deref(), 1);

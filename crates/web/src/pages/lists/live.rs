@@ -1,35 +1,37 @@
 use axum::extract::State;
 use maud::{Markup, html};
 use ratchet_core::id::{ObservationId, TraceId};
-use ratchet_core::time::Timestamp;
 use ratchet_core::trace::Content;
-use ratchet_store::query::TimeRange;
 
 use super::page::drawn;
 use super::row::{ListedRow, preview};
-use super::state::{Ask, ListState};
+use super::state::ListState;
 use crate::components::table;
 use crate::filter::On;
 use crate::place::Place;
 use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
 
-/// The rows that came after a moment: what a live list asks for again and again.
+/// Rows that one answer holds.
+const AT_ONCE: usize = 50;
+
+/// The rows that came or changed after a moment: what a live list asks for again and again, at
+/// once while there are more.
 pub(super) async fn newer<R: ListedRow>(
     State(web): State<Web>,
     place: Place,
 ) -> PageResult<Markup> {
-    let after = place.params.get("after").and_then(|nanos| nanos.parse().ok());
-    let after = after.map(Timestamp::from_nanos);
+    let after = place.params.get("after").and_then(|moment| moment.parse().ok());
     let after = after.ok_or_else(|| Refusal::Bad("after must be a moment".to_owned()))?;
-    let state = ListState { cursor: None, ..ListState::read(R::ON, &place.params) };
-    let since = TimeRange { from: Some(after.plus_nanos(1)), to: None };
-    let ask = state.ask(&place);
-    let ask = Ask { range: ask.range.and(since), ..ask };
-    let rows = R::read(&web.store.telemetry, &ask).await?.rows;
-    let newest = rows.first().map_or(after, |row| row.facts().at);
+    let telemetry = &web.store.telemetry;
+    let came = telemetry.arrivals((&place.project_id(), R::WATCHED), after, AT_ONCE);
+    let state = ListState::read(R::ON, &place.params).newest_first();
+    let rows = match came.records.as_slice() {
+        [] => Vec::new(),
+        _ => R::arrived(telemetry, &state.ask(&place), came.records).await?,
+    };
     Ok(html! {
-        table data-newest=(newest.nanos()) {
+        table data-arrived=(came.until) data-more[came.has_more] data-cut[came.is_cut] {
             tbody { (table::rows(&drawn(&place, &state, &rows))) }
         }
     })

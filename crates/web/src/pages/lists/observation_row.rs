@@ -1,11 +1,15 @@
+use std::collections::BTreeSet;
+
 use maud::{Markup, html};
 use ratchet_core::observation::{Level, Observation};
 use ratchet_core::usage::Cost;
 use ratchet_store::StoreResult;
+use ratchet_store::arrival::{Arrival, Watched};
 use ratchet_store::query::{
-    Condition, Direction, Matching, ObservationColumn, ObservationQuery, Page, Paging, TallyQuery,
-    Test, TextTest, TimeRange,
+    Condition, Direction, Matching, ObservationColumn, ObservationQuery, Paging, TallyQuery, Test,
+    TextTest, TimeRange, TraceOrder,
 };
+use ratchet_store::seek::{ObservationOrder, Sought};
 use ratchet_store::telemetry::Telemetry;
 
 use super::column::ListColumn;
@@ -18,9 +22,42 @@ use crate::place::Place;
 impl ListedRow for Observation {
     const ON: On = On::Observations;
 
-    async fn read(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Page<Self>> {
+    const WATCHED: Watched = Watched::Observations;
+
+    async fn read(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Sought<Self>> {
         let paging = Paging::After { cursor: ask.cursor.clone(), limit: ask.limit };
-        telemetry.observations(query(ask, ask.order.1, paging)).await
+        let (order, direction) = ask.order;
+        let query = query(ask, direction, paging);
+        let by = match order {
+            TraceOrder::Name => ObservationOrder::Name,
+            TraceOrder::Latency => ObservationOrder::Latency,
+            TraceOrder::Cost => ObservationOrder::Cost,
+            TraceOrder::TotalTokens => ObservationOrder::TotalTokens,
+            _ => return telemetry.seek_observations(query, ask.time).await,
+        };
+        let page = telemetry.sorted_observations(query, by, ask.time).await?;
+        Ok(Sought { page, reached: None })
+    }
+
+    async fn arrived(
+        telemetry: &Telemetry,
+        ask: &Ask,
+        records: Vec<Arrival>,
+    ) -> StoreResult<Vec<Self>> {
+        let (mut traces, mut ids) = (BTreeSet::new(), Vec::new());
+        for record in records {
+            let Arrival::Observation(trace, id) = record else { continue };
+            traces.insert(trace.to_string());
+            ids.push(id.to_string());
+        }
+        let paging = Paging::After { cursor: None, limit: ids.len() as u64 };
+        let mut query = query(ask, Direction::Descending, paging);
+        let any_of = |column, ids| Condition { column, test: Test::AnyOf(ids) };
+        // By way of their traces they are found at once, whenever they began.
+        let traces = traces.into_iter().collect();
+        query.conditions.push(any_of(ObservationColumn::Trace, traces));
+        query.conditions.push(any_of(ObservationColumn::Id, ids));
+        Ok(telemetry.observations(query).await?.rows)
     }
 
     async fn matching(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Matching> {
@@ -57,7 +94,6 @@ impl ListedRow for Observation {
     fn facts(&self) -> RowFacts {
         RowFacts {
             id: self.id.to_string(),
-            at: self.start,
             failed: self.level == Level::Error,
             trace: self.trace.to_string(),
         }

@@ -1,6 +1,9 @@
 use axum::extract::State;
 use maud::{Markup, html};
+use ratchet_core::time::Timestamp;
+use ratchet_store::StoreError;
 use ratchet_store::query::Direction;
+use ratchet_store::seek::Sought;
 
 use super::column::ListColumn;
 use super::row::ListedRow;
@@ -9,7 +12,7 @@ use super::state::{ListState, ROWS, here, sort_word};
 use super::{bar, bulk, change, facets, summary, views};
 use crate::assets;
 use crate::components::table::{self, Column, Order, Row, Sort, Table};
-use crate::components::{copy, empty};
+use crate::components::{copy, empty, figure};
 use crate::filter::On;
 use crate::frame::{Page, Section};
 use crate::place::Place;
@@ -21,12 +24,21 @@ struct Found<R> {
     rows: Vec<R>,
     cursor: Option<String>,
     summary: Markup,
+    /// How far was looked, if the time was over first.
+    reached: Option<Timestamp>,
+    /// Whether there were too many rows to put them in the order asked for.
+    is_unsorted: bool,
 }
 
 /// A list: traces or observations.
 pub(super) async fn show<R: ListedRow>(State(web): State<Web>, place: Place) -> PageResult<Markup> {
-    let state = ListState::read(R::ON, &place.params);
+    let mut state = ListState::read(R::ON, &place.params);
+    // Before rows are read: what comes meanwhile is shown twice rather than never.
+    let arrived = web.store.telemetry.arrived();
     let found = find::<R>(&web, &place, &state).await?;
+    if found.is_unsorted {
+        state = state.newest_first();
+    }
     let facets = facets::facets(&web.store.telemetry, &state.ask(&place), R::ON).await?;
     let saved = views::of(&web, &place, R::ON).await?;
     let targets = bulk::targets(&web, &place).await?;
@@ -39,15 +51,18 @@ pub(super) async fn show<R: ListedRow>(State(web): State<Web>, place: Place) -> 
     page.body = html! {
         (change::told(&place, R::ON))
         (bar::bar(&place, &state, &facets, &saved))
-        @if found.rows.is_empty() {
-            (nothing(&place, &state))
-        } @else {
-            div.list data-newest=[newest(&found.rows)] data-peek=(bar::served(&place, R::ON, "peek")) {
+        @if found.is_unsorted { (unsorted(&place)) }
+        div.list data-arrived=(arrived) data-peek=(bar::served(&place, R::ON, "peek")) {
+            @if !found.rows.is_empty() {
                 (table::table(&drawn(&place, &state, &found.rows)))
+            } @else if let Some(reached) = found.reached {
+                (not_yet(reached))
+            } @else {
+                (nothing(&place, &state))
             }
         }
         @if place.visitor.can_change() { (bulk::bar(&place, R::ON, &targets)) }
-        (pager(&place, &state, found.cursor.as_deref()))
+        (pager(&place, &state, &found))
         script type="module" src=(assets::address("lists.js")) {}
     };
     Ok(page.show(&place))
@@ -58,16 +73,22 @@ async fn find<R: ListedRow>(web: &Web, place: &Place, state: &ListState) -> Page
     if let Some(found) = search::search::<R>(telemetry, &ask).await? {
         let summary = summary::of_search(&found);
         let Searched { rows, cursor, .. } = found;
-        return Ok(Found { rows, cursor, summary });
+        return Ok(Found { rows, cursor, summary, reached: None, is_unsorted: false });
     }
-    let page = R::read(telemetry, &ask).await?;
+    let (sought, is_unsorted) = match R::read(telemetry, &ask).await {
+        Err(StoreError::TooSlow) if !state.is_newest_first() => {
+            let newest = state.clone().newest_first();
+            (R::read(telemetry, &newest.ask(place)).await?, true)
+        }
+        answer => (answer?, false),
+    };
+    let Sought { page, reached } = sought;
     let summary = summary::summary::<R>(telemetry, &ask, place).await?;
-    Ok(Found { rows: page.rows, cursor: page.cursor, summary })
-}
-
-/// The moment after which rows are new.
-fn newest<R: ListedRow>(rows: &[R]) -> Option<i64> {
-    rows.iter().map(|row| row.facts().at.nanos()).max()
+    let summary = html! {
+        (summary)
+        @if let Some(reached) = reached { ". Searched back to " (figure::moment(reached)) }
+    };
+    Ok(Found { rows: page.rows, cursor: page.cursor, summary, reached, is_unsorted })
 }
 
 /// The rows as a table.
@@ -111,37 +132,62 @@ fn head(place: &Place, state: &ListState, column: ListColumn) -> Column {
         Direction::Ascending => Order::Ascending,
         Direction::Descending => Order::Descending,
     });
-    head.sorted_by(Sort { link: here(place).with("sort", sort_word((column, next))), now })
+    head.sorted_by(Sort {
+        link: here(place, state.on).with("sort", sort_word((column, next))),
+        now,
+    })
 }
 
-fn pager(place: &Place, state: &ListState, cursor: Option<&str>) -> Markup {
-    let goes_on = if state.parsed.filter.texts().next().is_some() {
-        "Search further back".to_owned()
-    } else {
-        format!("Next {ROWS}")
-    };
+fn pager<R>(place: &Place, state: &ListState, found: &Found<R>) -> Markup {
+    let is_searched = state.parsed.filter.texts().next().is_some() || found.reached.is_some();
+    let goes_on = if is_searched { "Search further".to_owned() } else { format!("Next {ROWS}") };
+    let mut list = here(place, state.on);
+    if found.is_unsorted {
+        list = list.without("sort");
+    }
     html! {
         nav.pager aria-label="Pages of this list" {
-            @if state.cursor.is_some() { a.button href=(here(place)) { "First page" } }
-            @if let Some(cursor) = cursor {
-                a.button href=(here(place).with("cursor", cursor)) rel="next" { (goes_on) }
+            @if state.cursor.is_some() { a.button href=(list) { "First page" } }
+            @if let Some(cursor) = &found.cursor {
+                a.button href=(list.clone().with("cursor", cursor)) rel="next" { (goes_on) }
             }
         }
     }
+}
+
+/// Said when there are too many rows to sort.
+fn unsorted(place: &Place) -> Markup {
+    html! {
+        p.notice role="status" {
+            "There are too many rows to sort all of them within " (place.patience.as_secs())
+            " s: these are the newest. Choose a shorter time or a narrower filter."
+        }
+    }
+}
+
+/// Said when nothing was found so far.
+fn not_yet(reached: Timestamp) -> Markup {
+    empty::empty(
+        "Nothing found yet.",
+        &html! {
+            p { "Searched back to " (figure::moment(reached)) "; there is more to look at. "
+                "Search further below, or choose a shorter time." }
+        },
+    )
 }
 
 /// What to do when there is nothing to see.
 fn nothing(place: &Place, state: &ListState) -> Markup {
     let is_narrowed = state.ask(place).is_narrowed() || state.cursor.is_some();
     if is_narrowed {
-        let all = here(place).without("q").without("env").without("agent");
+        let all = here(place, state.on).without("q").without("env").without("agent");
         return empty::empty(
             "Nothing here matches.",
             &html! {
                 p { "Take a filter away, or look at a longer time." }
                 p {
                     a.button href=(all) { "Clear filters" } " "
-                    a.button href=(here(place).with("range", "all")) { "Look at all time" }
+                    a.button href=(here(place, state.on).with("range", "all")) { "Look at all time" }
                 }
             },
         );
@@ -152,7 +198,7 @@ fn nothing(place: &Place, state: &ListState) -> Markup {
             p { "Point an SDK at this server with a key from " code { "ratchet keys create" }
                 ", or fill the project with made-up traffic:" }
             (copy::snippet("ratchet demo"))
-            p { a href=(here(place).with("range", "all")) { "Look at all time" } }
+            p { a href=(here(place, state.on).with("range", "all")) { "Look at all time" } }
         },
     )
 }

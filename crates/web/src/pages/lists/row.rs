@@ -6,7 +6,9 @@ use ratchet_core::payload::Payload;
 use ratchet_core::time::Timestamp;
 use ratchet_core::trace::Content;
 use ratchet_store::StoreResult;
-use ratchet_store::query::{Matching, Page};
+use ratchet_store::arrival::{Arrival, Watched};
+use ratchet_store::query::Matching;
+use ratchet_store::seek::Sought;
 use ratchet_store::telemetry::Telemetry;
 
 use super::column::ListColumn;
@@ -23,11 +25,22 @@ pub(super) trait ListedRow: Sized + Send + Sync + 'static {
     /// Which list it is a row of.
     const ON: On;
 
-    /// Reads a page of rows; texts in the filter are not looked at.
+    /// What a list of them looks on at.
+    const WATCHED: Watched;
+
+    /// Looks for a page of rows; texts in the filter are not looked at. In another order than that
+    /// of their time there may be too many of them to tell.
     fn read(
         telemetry: &Telemetry,
         ask: &Ask,
-    ) -> impl Future<Output = StoreResult<Page<Self>>> + Send;
+    ) -> impl Future<Output = StoreResult<Sought<Self>>> + Send;
+
+    /// Those of some records that match, newest first.
+    fn arrived(
+        telemetry: &Telemetry,
+        ask: &Ask,
+        records: Vec<Arrival>,
+    ) -> impl Future<Output = StoreResult<Vec<Self>>> + Send;
 
     /// Counts how many of the newest rows match; texts in the filter are not looked at.
     fn matching(
@@ -57,8 +70,6 @@ pub(super) trait ListedRow: Sized + Send + Sync + 'static {
 pub(super) struct RowFacts {
     /// Its id.
     pub(super) id: String,
-    /// When it began.
-    pub(super) at: Timestamp,
     /// Whether something in it failed.
     pub(super) failed: bool,
     /// The trace it is or belongs to.

@@ -1,15 +1,17 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::observation::Observation;
 use ratchet_core::payload::Payload;
 use ratchet_core::time::Timestamp;
-use ratchet_store::StoreResult;
-use ratchet_store::query::TextQuery;
+use ratchet_store::query::{Detail, Direction, ObservationQuery, Paging, TextQuery, TimeRange};
 use ratchet_store::telemetry::Telemetry;
+use ratchet_store::{StoreError, StoreResult};
 
 use super::row::ListedRow;
 use super::state::Ask;
+use crate::filter::On;
 
 /// How long a page may look for a text.
 const BUDGET: Duration = Duration::from_secs(2);
@@ -34,36 +36,117 @@ pub(super) async fn search<R: ListedRow>(
     telemetry: &Telemetry,
     ask: &Ask,
 ) -> StoreResult<Option<Searched<R>>> {
-    let texts: Vec<(String, bool)> =
-        ask.filter.texts().map(|(text, wanted)| (text.to_lowercase(), wanted)).collect();
-    let longest = texts.iter().filter(|(_, wanted)| *wanted).max_by_key(|(text, _)| text.len());
-    let Some((text, _)) = longest else { return Ok(None) };
+    let texts = Texts::of(ask);
+    let Some(text) = texts.longest() else { return Ok(None) };
     let started = Instant::now();
-    let mut seen = BTreeSet::new();
-    let mut found =
-        Searched { rows: Vec::new(), cursor: ask.cursor.clone(), back_to: None, steps: 0 };
+    let from = ask.cursor.as_deref().map(Goes::parse).transpose()?;
+    let mut cursor = from.as_ref().map(|goes| goes.cursor.clone());
+    let mut found = Searched { rows: Vec::new(), cursor: None, back_to: None, steps: 0 };
+    let (mut seen, mut ids) = (BTreeSet::new(), BTreeSet::new());
     loop {
         let query = TextQuery {
             project: ask.project.clone(),
             range: ask.range,
-            text: text.clone(),
-            cursor: found.cursor.take(),
+            text: text.to_owned(),
+            cursor: cursor.take(),
             limit: HITS,
             budget: BUDGET.saturating_sub(started.elapsed()),
         };
         let hits = telemetry.search(query).await?;
         found.steps += hits.rows_read;
         found.back_to = hits.searched_back_to.or(found.back_to);
-        found.cursor = hits.cursor;
-        let all_hold =
-            |hit: &Observation| texts.iter().all(|(text, wanted)| contains(hit, text) == *wanted);
-        let kept = hits.rows.into_iter().filter(all_hold).collect();
-        let rows = R::found(telemetry, ask, kept).await?;
-        found.rows.extend(rows.into_iter().filter(|row| seen.insert(row.facts().id)));
-        let is_over = found.cursor.is_none() || started.elapsed() >= BUDGET;
+        cursor = hits.cursor;
+        let kept: Vec<_> = hits.rows.into_iter().filter(|hit| texts.hold_in(hit)).collect();
+        ids.extend(kept.iter().map(|hit| hit.id.clone()));
+        for row in R::found(telemetry, ask, kept).await? {
+            let is_new = seen.insert(row.facts().id);
+            let above = from.as_ref().map(|goes| goes.back_to).filter(|_| is_new);
+            let was_above = match above {
+                Some(since) => was_found::<R>(telemetry, ask, &row, (since, &ids)).await?,
+                None => false,
+            };
+            if is_new && !was_above {
+                found.rows.push(row);
+            }
+        }
+        let is_over = cursor.is_none() || started.elapsed() >= BUDGET;
         if is_over || found.rows.len() as u64 >= ask.limit {
+            let back_to = found.back_to.or(from.map(|goes| goes.back_to));
+            let goes = cursor.zip(back_to).map(|(cursor, back_to)| Goes { back_to, cursor });
+            found.cursor = goes.map(|goes| goes.to_string());
             return Ok(Some(found));
         }
+    }
+}
+
+/// Where a search goes on: after what, and how far back that was.
+#[derive(Clone, Debug)]
+struct Goes {
+    back_to: Timestamp,
+    cursor: String,
+}
+
+impl Goes {
+    fn parse(text: &str) -> StoreResult<Self> {
+        let not_ours = || StoreError::BadQuery("the cursor is not one this page gave".to_owned());
+        let (nanos, cursor) = text.split_once('~').ok_or_else(not_ours)?;
+        let nanos = nanos.parse().map_err(|_| not_ours())?;
+        Ok(Self { back_to: Timestamp::from_nanos(nanos), cursor: cursor.to_owned() })
+    }
+}
+
+impl std::fmt::Display for Goes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}~{}", self.back_to.nanos(), self.cursor)
+    }
+}
+
+/// Observations of a trace that are looked at to know whether an earlier page had it.
+const LOOKED_AT: u64 = 1_000;
+
+/// Whether a trace was found further up, by an observation before the cursor. Those that were found
+/// since are not before it, though they may have begun at the same moment.
+async fn was_found<R: ListedRow>(
+    telemetry: &Telemetry,
+    ask: &Ask,
+    row: &R,
+    (since, found): (Timestamp, &BTreeSet<ObservationId>),
+) -> StoreResult<bool> {
+    let Ok(trace) = TraceId::parse(&row.facts().trace) else { return Ok(false) };
+    if R::ON == On::Observations {
+        return Ok(false);
+    }
+    let above = ObservationQuery {
+        project: ask.project.clone(),
+        range: ask.range.and(TimeRange { from: Some(since), to: None }),
+        trace: Some(trace),
+        conditions: Vec::new(),
+        direction: Direction::Ascending,
+        paging: Paging::After { cursor: None, limit: LOOKED_AT },
+        detail: Detail::Content,
+    };
+    let above = telemetry.observations(above).await?.rows;
+    let texts = Texts::of(ask);
+    Ok(above.iter().any(|seen| !found.contains(&seen.id) && texts.hold_in(seen)))
+}
+
+/// The texts of a filter, in lower case, and whether each is wanted.
+struct Texts(Vec<(String, bool)>);
+
+impl Texts {
+    fn of(ask: &Ask) -> Self {
+        let texts = ask.filter.texts();
+        Self(texts.map(|(text, is_wanted)| (text.to_lowercase(), is_wanted)).collect())
+    }
+
+    /// The one to search for.
+    fn longest(&self) -> Option<&str> {
+        let wanted = self.0.iter().filter(|(_, is_wanted)| *is_wanted);
+        wanted.map(|(text, _)| text.as_str()).max_by_key(|text| text.len())
+    }
+
+    fn hold_in(&self, observation: &Observation) -> bool {
+        self.0.iter().all(|(text, is_wanted)| contains(observation, text) == *is_wanted)
     }
 }
 

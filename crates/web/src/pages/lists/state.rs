@@ -1,5 +1,8 @@
+use std::time::Duration;
+
 use ratchet_store::query::{Detail, Direction, TimeRange, TraceOrder};
 
+use super::change::list_link;
 use super::column::ListColumn;
 use crate::filter::{Filter, On, Parsed};
 use crate::place::{Link, Params, Place};
@@ -61,7 +64,13 @@ impl ListState {
             cursor: self.cursor.clone(),
             limit: ROWS,
             detail: if needs_content { Detail::Content } else { Detail::Row },
+            time: place.patience,
         }
+    }
+
+    /// The same list, the newest first.
+    pub(super) fn newest_first(self) -> Self {
+        Self { sort: NEWEST, cursor: None, ..self }
     }
 
     /// Whether the newest rows come first, so that newer ones can come on top.
@@ -70,8 +79,8 @@ impl ListState {
     }
 
     /// The same list with another filter.
-    pub(super) fn with_filter(place: &Place, filter: &Filter) -> Link {
-        let here = here(place);
+    pub(super) fn with_filter(place: &Place, on: On, filter: &Filter) -> Link {
+        let here = here(place, on);
         if filter.terms.is_empty() {
             return here.without("q");
         }
@@ -79,12 +88,19 @@ impl ListState {
     }
 }
 
-const NEWEST: (ListColumn, Direction) = (ListColumn::Time, Direction::Descending);
+/// The newest first.
+pub(super) const NEWEST: (ListColumn, Direction) = (ListColumn::Time, Direction::Descending);
 
-/// This list from its first row, without what was said in passing.
-pub(super) fn here(place: &Place) -> Link {
-    place.here().without("cursor").without("done").without("after")
+/// This list from its first row, without what was said in passing; also from what is served beside
+/// it.
+pub(super) fn here(place: &Place, on: On) -> Link {
+    let list = list_link(place, on);
+    let said = place.params.pairs().filter(|(name, _)| !IN_PASSING.contains(name));
+    said.fold(list, |link, (name, value)| link.and(name, value))
 }
+
+/// What an address says that is not about the list as a whole.
+const IN_PASSING: [&str; 4] = ["cursor", "done", "after", "format"];
 
 /// The word for an order in the address: `cost_usd`, or `-cost_usd` for the greatest first.
 pub(super) fn sort_word((column, direction): (ListColumn, Direction)) -> String {
@@ -125,6 +141,8 @@ pub(super) struct Ask {
     pub(super) limit: u64,
     /// How much of each.
     pub(super) detail: Detail,
+    /// How long to look.
+    pub(super) time: Duration,
 }
 
 impl Ask {

@@ -25,20 +25,19 @@ pub(super) async fn summary<R: ListedRow>(
         return Ok(html! { (counted(R::ON, all)) ", " (errors(failed)) " in the " (when) });
     }
     let found = R::matching(telemetry, ask).await?;
-    let Matching { looked_at, matching, failed } = found;
-    let is_all = looked_at < COUNTED;
+    let Matching { looked_at, matching, failed, is_cut } = found;
     Ok(html! {
-        @match (is_all, ask.is_narrowed()) {
-            (true, false) => { (counted(R::ON, matching)) ", " (errors(failed)) },
-            (true, true) => {
+        @match (is_cut, ask.is_narrowed()) {
+            (false, false) => { (counted(R::ON, matching)) ", " (errors(failed)) },
+            (false, true) => {
                 (figure::grouped(matching)) " of " (counted(R::ON, looked_at)) " match, "
                 (errors(failed))
             },
-            (false, false) => {
+            (true, false) => {
                 "More than " (counted(R::ON, COUNTED)) "; of the newest " (figure::grouped(COUNTED))
                 ", " (errors(failed))
             },
-            (false, true) => {
+            (true, true) => {
                 "Of the newest " (counted(R::ON, COUNTED)) ", " (figure::grouped(matching))
                 " match, " (errors(failed))
             },

@@ -3,10 +3,12 @@ use ratchet_core::money::Money;
 use ratchet_core::observation::{Level, Observation};
 use ratchet_core::trace::Trace;
 use ratchet_store::StoreResult;
+use ratchet_store::arrival::{Arrival, Watched};
 use ratchet_store::query::{
-    Condition, Direction, Matching, Page, Paging, TallyQuery, Test, TextTest, TraceColumn,
-    TraceOrder, TraceQuery,
+    Condition, Direction, Matching, Paging, TallyQuery, Test, TextTest, TraceColumn, TraceOrder,
+    TraceQuery,
 };
+use ratchet_store::seek::Sought;
 use ratchet_store::telemetry::Telemetry;
 
 use super::column::ListColumn;
@@ -19,9 +21,23 @@ use crate::place::Place;
 impl ListedRow for Trace {
     const ON: On = On::Traces;
 
-    async fn read(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Page<Self>> {
+    const WATCHED: Watched = Watched::Traces;
+
+    async fn read(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Sought<Self>> {
         let paging = Paging::After { cursor: ask.cursor.clone(), limit: ask.limit };
-        telemetry.traces(query(ask, ask.order, paging)).await
+        telemetry.seek_traces(query(ask, ask.order, paging), ask.time).await
+    }
+
+    async fn arrived(
+        telemetry: &Telemetry,
+        ask: &Ask,
+        records: Vec<Arrival>,
+    ) -> StoreResult<Vec<Self>> {
+        let ids = records.into_iter().map(|record| match record {
+            Arrival::Trace(trace) | Arrival::Observation(trace, _) => trace.to_string(),
+        });
+        let query = those(ask, ids.collect());
+        Ok(telemetry.traces(query).await?.rows)
     }
 
     async fn matching(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Matching> {
@@ -39,20 +55,15 @@ impl ListedRow for Trace {
         ask: &Ask,
         hits: Vec<Observation>,
     ) -> StoreResult<Vec<Self>> {
-        let ids: Vec<String> = hits.iter().map(|hit| hit.trace.to_string()).collect();
-        let paging = Paging::After { cursor: None, limit: ids.len() as u64 };
-        let newest = (TraceOrder::Timestamp, Direction::Descending);
-        let mut query = query(ask, newest, paging);
+        let mut query = those(ask, hits.iter().map(|hit| hit.trace.to_string()).collect());
         // A trace may begin before the time that one of its observations lies in.
         query.range.from = None;
-        query.conditions.push(Condition { column: TraceColumn::Id, test: Test::AnyOf(ids) });
         Ok(telemetry.traces(query).await?.rows)
     }
 
     fn facts(&self) -> RowFacts {
         RowFacts {
             id: self.id.to_string(),
-            at: self.timestamp,
             failed: self.summary.levels.error > 0,
             trace: self.id.to_string(),
         }
@@ -152,6 +163,14 @@ fn query(ask: &Ask, order: (TraceOrder, Direction), paging: Paging) -> TraceQuer
     }
 }
 
+/// Asks for those of some traces that match, newest first.
+fn those(ask: &Ask, ids: Vec<String>) -> TraceQuery {
+    let paging = Paging::After { cursor: None, limit: ids.len() as u64 };
+    let mut query = query(ask, (TraceOrder::Timestamp, Direction::Descending), paging);
+    query.conditions.push(Condition { column: TraceColumn::Id, test: Test::AnyOf(ids) });
+    query
+}
+
 fn conditions(ask: &Ask) -> Vec<Condition<TraceColumn>> {
     let equals = |column, word: &Option<String>| {
         let test = Test::Text(TextTest::Equals, word.clone()?);
@@ -179,10 +198,11 @@ const TAGS: usize = 3;
 
 fn tags(tags: &[String], place: &Place) -> Markup {
     let filter = Filter::parse(On::Traces, place.params.get("q").unwrap_or_default()).filter;
+    let toggled = |tag: &String| filter.toggled(&Term::word(WordField::Tag, tag));
     html! {
         span.badges {
             @for tag in tags.iter().take(TAGS) {
-                a href=(ListState::with_filter(place, &filter.toggled(&Term::word(WordField::Tag, tag)))) {
+                a href=(ListState::with_filter(place, On::Traces, &toggled(tag))) {
                     (badge::tag(tag))
                 }
             }

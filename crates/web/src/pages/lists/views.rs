@@ -53,7 +53,7 @@ pub(super) fn views_menu(place: &Place, on: On, saved: &[SavedView]) -> Markup {
                     @if place.visitor.can_change() {
                         form method="post" action=(action(place, on, "forget-view")) {
                             (place.visitor.form_token.field())
-                            (back(place))
+                            (back(place, on))
                             input type="hidden" name="id" value=(view.id);
                             button.quiet type="submit" aria-label={ "Delete the view " (view.name) } { "Delete" }
                         }
@@ -69,7 +69,7 @@ fn save_form(place: &Place, on: On) -> Markup {
     html! {
         form.save-view method="post" action=(action(place, on, "save-view")) {
             (place.visitor.form_token.field())
-            (back(place))
+            (back(place, on))
             label for="view-name" { "Save what is shown as" }
             input #view-name type="text" name="name" required maxlength=(MAX_NAME);
             button.button type="submit" { "Save view" }
@@ -89,8 +89,8 @@ pub(super) fn action(place: &Place, on: On, what: &str) -> Link {
 }
 
 /// The field that leads back to where a form was sent from.
-pub(super) fn back(place: &Place) -> Markup {
-    let here = here(place).to_string();
+pub(super) fn back(place: &Place, on: On) -> Markup {
+    let here = here(place, on).to_string();
     let query = here.split_once('?').map_or("", |(_, query)| query);
     html! { input type="hidden" name="back" value=(query); }
 }

@@ -8,6 +8,7 @@ use ratchet_store::query::{
     Compare, Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging,
     Test, TextTest,
 };
+use ratchet_store::seek::Sought;
 
 use super::labels;
 use crate::components::table::{self, Column, Row, Table};
@@ -39,6 +40,10 @@ pub(super) async fn show(
     let chosen = chosen.ok_or_else(|| Refusal::not_there("version of this prompt"))?;
     let against = number("against").or(chosen.version.checked_sub(1)).and_then(find);
     let uses = uses(&web, &place, chosen).await?;
+    let changed = match against {
+        Some(against) => changed(against, chosen).await,
+        None => Markup::default(),
+    };
     let mut page = Page::new(Section::Prompts, name);
     page.crumbs = vec![("Prompts".to_owned(), Section::Prompts.link(&place))];
     page.summary = html! {
@@ -53,7 +58,7 @@ pub(super) async fn show(
             div {
                 (head(chosen, &place))
                 (body(&chosen.body))
-                @if let Some(against) = against { (changed(against, chosen)) }
+                (changed)
                 h2 { "Config" }
                 (json::json(chosen.config.as_str()))
                 h2 { "Used by" }
@@ -136,10 +141,11 @@ fn body(body: &PromptBody) -> Markup {
     }
 }
 
-fn changed(old: &Prompt, new: &Prompt) -> Markup {
+async fn changed(old: &Prompt, new: &Prompt) -> Markup {
+    let changes = diff::beside(written(&old.body), written(&new.body)).await;
     html! {
         h2 { "Changed since version " (old.version) }
-        (diff::diff(&written(&old.body), &written(&new.body)))
+        (changes)
     }
 }
 
@@ -153,7 +159,7 @@ fn written(body: &PromptBody) -> String {
     }
 }
 
-async fn uses(web: &Web, place: &Place, prompt: &Prompt) -> PageResult<Vec<Observation>> {
+async fn uses(web: &Web, place: &Place, prompt: &Prompt) -> PageResult<Sought<Observation>> {
     let conditions = vec![
         Condition {
             column: ObservationColumn::PromptName,
@@ -173,14 +179,23 @@ async fn uses(web: &Web, place: &Place, prompt: &Prompt) -> PageResult<Vec<Obser
         paging: Paging::After { cursor: None, limit: USES },
         detail: Detail::Row,
     };
-    Ok(web.store.telemetry.observations(query).await?.rows)
+    Ok(web.store.telemetry.seek_observations(query, place.patience).await?)
 }
 
-fn calls(uses: &[Observation], place: &Place) -> Markup {
-    if uses.is_empty() {
-        let time = place.scope.span.label();
-        return html! { p.muted { "No model call of the " (time) " says that it used this version." } };
+fn calls(uses: &Sought<Observation>, place: &Place) -> Markup {
+    let Sought { page, reached } = uses;
+    let time = place.scope.span.label();
+    html! {
+        @match reached {
+            Some(reached) => p.muted { "Searched back to " (figure::moment(*reached)) ", not the whole " (time) "." },
+            None if page.rows.is_empty() => p.muted { "No model call of the " (time) " says that it used this version." },
+            None => {},
+        }
+        @if !page.rows.is_empty() { (called(&page.rows, place)) }
     }
+}
+
+fn called(uses: &[Observation], place: &Place) -> Markup {
     let row = |call: &Observation| Row {
         id: call.id.to_string(),
         link: Some(

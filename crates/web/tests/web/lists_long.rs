@@ -1,0 +1,134 @@
+//! Lists that are too long to look at as a whole.
+
+use std::time::Duration;
+
+use ratchet_testkit::build::{batch, generation, project, span, text, trace};
+
+use crate::lists::{next_page, rows};
+use crate::site::{Shown, TestSite};
+
+fn ids(page: &Shown) -> Vec<String> {
+    rows(page).into_iter().map(str::to_owned).collect()
+}
+
+/// Follows a list to its end.
+async fn all_pages(site: &TestSite, first: &str) -> (Vec<String>, usize) {
+    let (mut address, mut seen, mut pages) = (first.to_owned(), Vec::new(), 0);
+    loop {
+        let page = site.get(&address).await;
+        assert_eq!(page.status, 200, "{}", page.body);
+        seen.extend(ids(&page));
+        pages += 1;
+        assert!(pages < 100, "the list never ends");
+        if !page.body.contains("rel=\"next\"") {
+            return (seen, pages);
+        }
+        address = next_page(&page);
+    }
+}
+
+#[tokio::test]
+async fn a_list_that_takes_long_says_how_far_it_came_and_goes_on() {
+    let site = TestSite::patient_for(Duration::ZERO).await;
+    let mut told = batch(&project("shop"));
+    for n in 0..2_500 {
+        let name = if n == 7 { "rare" } else { "usual" };
+        told = told.with(trace(&format!("t{n}")).named(name).beginning(n));
+        told = told.with(span(&format!("s{n}")).of(&format!("t{n}")).named(name).lasting(n, n + 1));
+    }
+    site.record(told).await;
+    for (list, rare) in [("traces", "t7"), ("observations", "s7")] {
+        let address = format!("/project/shop/{list}?q=name:rare");
+        let first = site.get(&address).await;
+        assert!(first.body.contains("Nothing found yet."), "{}", first.body);
+        assert!(first.body.contains("Searched back to "), "{}", first.body);
+        assert!(first.body.contains("Search further"), "{}", first.body);
+        let (seen, pages) = all_pages(&site, &address).await;
+        assert_eq!((seen, pages), (vec![rare.to_owned()], 3));
+        let (seen, _) = all_pages(&site, &format!("/project/shop/{list}?q=name:usual")).await;
+        assert_eq!(seen.len(), 2_499);
+        let export = format!("/project/shop/list/{list}/export?format=jsonl&q=name:rare");
+        let export = site.get(&export).await;
+        assert_eq!(export.body.lines().count(), 1, "an export goes on until the end");
+    }
+}
+
+#[tokio::test]
+async fn observations_are_sorted_by_what_they_cost_took_and_used() {
+    let site = TestSite::new().await;
+    let mut told = batch(&project("shop")).with(trace("t"));
+    for n in 0..60_i64 {
+        let turned = n * 7 % 60;
+        let call = generation(&format!("g{n:02}")).of("t").named(&format!("n{turned:02}"));
+        let call = call.lasting(n, n + 10 * turned + 1).tokens(turned.unsigned_abs(), 0);
+        told = told.with(call.costing(f64::from(u8::try_from(turned).unwrap())));
+    }
+    site.record(told).await;
+    let least_first: Vec<String> = (0..60).map(|rank| format!("g{:02}", rank * 43 % 60)).collect();
+    for order in ["name", "cost_usd", "latency_seconds", "tokens"] {
+        let (seen, pages) =
+            all_pages(&site, &format!("/project/shop/observations?sort={order}")).await;
+        assert_eq!((&seen, pages), (&least_first, 2), "{order}");
+        let (mut seen, _) =
+            all_pages(&site, &format!("/project/shop/observations?sort=-{order}")).await;
+        seen.reverse();
+        assert_eq!(seen, least_first, "-{order}");
+    }
+}
+
+#[tokio::test]
+async fn a_search_shows_each_trace_once_on_all_its_pages() {
+    let site = TestSite::new().await;
+    let mut told = batch(&project("shop"));
+    // Each trace says it at its beginning and, much later, at its end.
+    for n in 0..120_i64 {
+        let id = format!("t{n:03}");
+        told = told.with(trace(&id).beginning(n));
+        for (what, begins) in [("a", n), ("b", 100_000 + n)] {
+            let step = span(&format!("{what}{n:03}")).of(&id).lasting(begins, begins + 1);
+            told = told.with(step.input(text("the parcel")));
+        }
+    }
+    site.record(told).await;
+    let (mut seen, pages) = all_pages(&site, "/project/shop/traces?q=parcel").await;
+    assert!(pages > 1);
+    seen.sort();
+    let all: Vec<String> = (0..120).map(|n| format!("t{n:03}")).collect();
+    assert_eq!(seen, all);
+    let export = site.get("/project/shop/list/traces/export?format=jsonl&q=parcel").await;
+    assert_eq!(export.body.lines().count(), 120);
+}
+
+#[tokio::test]
+async fn exports_come_in_the_order_of_time_and_refuse_what_they_cannot_mean() {
+    let site = TestSite::new().await;
+    let mut told = batch(&project("shop"));
+    for n in 0..60_i64 {
+        told = told.with(trace(&format!("t{n}")).named("x").beginning(n));
+    }
+    site.record(told).await;
+    let export = "/project/shop/list/traces/export?format=jsonl";
+    let by_name = site.get(&format!("{export}&sort=name")).await;
+    assert_eq!(by_name.body, site.get(export).await.body);
+    assert_eq!(by_name.body.lines().count(), 60);
+    let refused = site.get(&format!("{export}&q=-parcel")).await;
+    assert_eq!(refused.status, 400);
+    assert!(refused.body.contains("can be left out only"), "{}", refused.body);
+}
+
+#[tokio::test]
+async fn ten_thousand_are_not_more_than_ten_thousand() {
+    let site = TestSite::new().await;
+    for hundred in 0..100 {
+        let mut told = batch(&project("shop"));
+        for n in 0..100 {
+            told = told.with(trace(&format!("t{hundred}-{n}")).beginning(hundred * 100 + n));
+        }
+        site.record(told).await;
+    }
+    let page = site.get("/project/shop/traces").await;
+    assert!(page.body.contains(">10,000 traces, none with errors"), "{}", page.body);
+    site.record(batch(&project("shop")).with(trace("more").beginning(1))).await;
+    let page = site.get("/project/shop/traces").await;
+    assert!(page.body.contains("More than 10,000 traces; of the newest 10,000"), "{}", page.body);
+}
