@@ -11,6 +11,7 @@ use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use ratchet_remote::langfuse::wire::error::{ErrorBody, ErrorDetail, Issue};
+use ratchet_stages::look::kept::KeepError;
 use ratchet_store::StoreError;
 use std::time::Duration;
 
@@ -152,6 +153,21 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
         next = cause.source();
     }
     text
+}
+
+impl From<Vec<Issue>> for ApiError {
+    fn from(issues: Vec<Issue>) -> Self {
+        Self::InvalidFields(issues)
+    }
+}
+
+impl From<KeepError> for ApiError {
+    fn from(error: KeepError) -> Self {
+        match error {
+            KeepError::Invalid(issues) => issues.into(),
+            KeepError::Store(error) => error.into(),
+        }
+    }
 }
 
 impl From<StoreError> for ApiError {

@@ -11,8 +11,6 @@ use crate::app::App;
 mod params;
 /// The `filter` parameter.
 mod filter;
-/// What is too long or too many.
-mod checks;
 /// Ids in paths.
 mod path;
 /// JSON objects in bodies.
@@ -75,8 +73,6 @@ mod api_keys;
 mod organizations;
 /// Definitions that are kept whole.
 mod documents;
-/// Conditions that are kept with them.
-mod widget_filters;
 /// Charts.
 mod widgets;
 /// Pages of charts.

@@ -2,6 +2,10 @@
 
 /// An agent's work becomes a trace.
 pub mod record;
+/// People look at figures, and keep their questions on dashboards.
+pub mod look;
+/// What is wrong with what someone sent.
+pub mod checks;
 /// Where stages read from.
 pub mod source;
 /// Where stages write to.

@@ -18,8 +18,31 @@ pub enum Dimension {
     Level,
     Version,
     Agent,
+    Prompt,
     TraceName,
     User,
+    Session,
+    Release,
+    /// The whole set of the trace's tags, as a JSON list.
+    Tags,
+}
+
+impl Dimension {
+    /// Whether hourly sums keep it apart, so that a question by it costs the same at any size.
+    pub const fn is_kept(self) -> bool {
+        match self {
+            Self::Environment | Self::Kind | Self::Name | Self::Model => true,
+            Self::Level
+            | Self::Version
+            | Self::Agent
+            | Self::Prompt
+            | Self::TraceName
+            | Self::User
+            | Self::Session
+            | Self::Release
+            | Self::Tags => false,
+        }
+    }
 }
 
 /// How wide the steps on the time axis are.
@@ -103,4 +126,20 @@ pub struct Sums {
     pub latency_nanos: i64,
     /// How long they took.
     pub latency: Histogram,
+}
+
+impl Sums {
+    /// Adds the sums of other observations.
+    pub fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.errors += other.errors;
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.total_tokens = self.total_tokens.saturating_add(other.total_tokens);
+        self.cost = self.cost + other.cost;
+        self.costs_known += other.costs_known;
+        self.cost_unknown += other.cost_unknown;
+        self.latency_nanos = self.latency_nanos.wrapping_add(other.latency_nanos);
+        self.latency.add_all(&other.latency, 1);
+    }
 }

@@ -392,6 +392,13 @@ impl Engine {
         self.shared.readers.read(move |db| read::matching::traces(db, &query)).await
     }
 
+    pub(crate) async fn matching_scores(
+        &self,
+        query: TallyQuery<ScoreColumn>,
+    ) -> StoreResult<Matching> {
+        self.shared.readers.read(move |db| read::matching::scores(db, &query)).await
+    }
+
     pub(crate) async fn matching_observations(
         &self,
         query: TallyQuery<ObservationColumn>,
@@ -449,6 +456,11 @@ impl Engine {
         let slice = move |writer: &mut _| retention::delete_slice(writer, &project, before);
         self.shared.writer.run(slice).await
     }
+}
+
+/// Whether hourly sums have what is asked of observations.
+pub(crate) fn has_sums_for(query: &MetricsQuery<ObservationColumn>) -> bool {
+    read::metrics::has_sums_for(query)
 }
 
 /// Tells what a failure of SQLite means for the caller.

@@ -326,6 +326,16 @@ impl Telemetry {
         }
     }
 
+    /// Counts how many of the newest scores match, reading no more than it is told to.
+    ///
+    /// # Errors
+    /// Fails on a test that does not fit its column, or on what scores carry.
+    pub async fn matching_scores(&self, query: TallyQuery<ScoreColumn>) -> StoreResult<Matching> {
+        match self {
+            Self::Embedded(engine) => engine.matching_scores(query).await,
+        }
+    }
+
     /// Counts how many of the newest observations match, reading no more than it is told to.
     ///
     /// # Errors
@@ -374,6 +384,14 @@ impl Telemetry {
     ) -> StoreResult<MetricsAnswer> {
         match self {
             Self::Embedded(engine) => engine.observation_metrics(query).await,
+        }
+    }
+
+    /// Whether hourly sums have what is asked of observations, so that the answer costs the same
+    /// at any size.
+    pub fn has_sums_for(&self, query: &MetricsQuery<ObservationColumn>) -> bool {
+        match self {
+            Self::Embedded(_) => crate::embedded::has_sums_for(query),
         }
     }
 

@@ -8,12 +8,12 @@ use ratchet_remote::langfuse::wire::comment::{
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::word::Word;
+use ratchet_stages::checks::Checks;
 use ratchet_store::catalog::{Comment, CommentFilter, NewComment};
 use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::checks::Checks;
 use super::params::{self, PageParams, Params};
 use super::path::PathOf;
 use super::sent::Sent;

@@ -7,26 +7,21 @@ use ratchet_remote::langfuse::wire::dashboard::{
 };
 use ratchet_remote::langfuse::wire::dataset::Deleted;
 use ratchet_remote::langfuse::wire::page::Paged;
+use ratchet_stages::checks::Checks;
+use ratchet_stages::look::dashboard;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{DocumentKind, Documents};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use super::checks::{Checks, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
 use super::documents::{self, Kept, Stamp, set, with_code};
 use super::params::{PageParams, Params};
 use super::path::PathOf;
 use super::sent::Sent;
-use super::widget_filters::check_filters;
 use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::{ApiError, ApiResult};
-
-/// The columns of the grid.
-const COLUMNS: i64 = 12;
-const MAX_ROWS: i64 = 10_000;
-const MAX_PLACEMENTS: usize = 500;
 
 /// The routes of this resource.
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -156,9 +151,7 @@ pub(super) async fn place(
 ) -> ApiResult<Json<Placement>> {
     let alter = move |kept: &mut DashboardView| {
         let tiles = &mut kept.definition.widgets;
-        let lower_edge = |tile: &Placement| tile.place().1.saturating_add(tile.place().3);
-        let below = tiles.iter().map(lower_edge).max().unwrap_or(0);
-        let tile = request.into_placement(Uuid::new_v4().to_string(), below);
+        let tile = request.into_placement(Uuid::new_v4().to_string(), dashboard::below(tiles));
         if tiles.iter().any(|known| known.id() == tile.id()) {
             let what = format!("a placement with the id {}", tile.id());
             return Err(StoreError::Exists(what).into());
@@ -240,44 +233,6 @@ impl Kept for DashboardView {
     }
 
     fn check(&self, documents: &Documents<'_>) -> ApiResult<()> {
-        check(self)?;
-        for tile in &self.definition.widgets {
-            if let Placement::Widget { widget_id, .. } = tile {
-                documents.find(DocumentKind::Widget, widget_id)?;
-            }
-        }
-        Ok(())
+        Ok(dashboard::check(self, documents)?)
     }
-}
-
-fn check(view: &DashboardView) -> ApiResult<()> {
-    let mut checks = Checks::default();
-    checks.text("name", &view.name, 1..=MAX_NAME_CHARS);
-    checks.text("description", &view.description, 0..=MAX_DESCRIPTION_CHARS);
-    check_filters(&mut checks, &view.filters);
-    if let Err(why) = check_tiles(view) {
-        checks.must(false, "definition", &why);
-    }
-    checks.finish()
-}
-
-fn check_tiles(view: &DashboardView) -> Result<(), String> {
-    let tiles = &view.definition.widgets;
-    if tiles.len() > MAX_PLACEMENTS {
-        return Err(format!("a dashboard has at most {MAX_PLACEMENTS} placements"));
-    }
-    for (at, tile) in tiles.iter().enumerate() {
-        let (x, y, width, height) = tile.place();
-        let is_inside = (0..COLUMNS).contains(&x)
-            && (1..=COLUMNS).contains(&width)
-            && (0..=MAX_ROWS).contains(&y)
-            && (1..=MAX_ROWS).contains(&height);
-        if !is_inside {
-            return Err(format!("placement {} does not fit a grid of 12 columns", tile.id()));
-        }
-        if tiles.iter().skip(at + 1).any(|other| other.id() == tile.id()) {
-            return Err(format!("two placements have the id {}", tile.id()));
-        }
-    }
-    Ok(())
 }

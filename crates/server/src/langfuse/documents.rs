@@ -8,11 +8,11 @@ use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::{Json, body};
-use ratchet_core::payload::Json as JsonText;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::page::{Paged, SliceMeta, Sliced};
 use ratchet_remote::langfuse::wire::time::Time;
-use ratchet_store::StoreError;
+use ratchet_stages::look::kept;
+use ratchet_store::StoreResult;
 use ratchet_store::catalog::{Document, DocumentKind, Documents};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{Page, Paging};
@@ -112,7 +112,7 @@ pub(super) async fn slice<V: View>(
 async fn shown<V: View>(app: &App, project: ProjectId, paging: Paging) -> ApiResult<Page<V>> {
     let work = move |documents: &Documents<'_>| -> ApiResult<Page<V>> {
         let Page { rows, total, cursor } = documents.page(V::Of::KIND, paging)?;
-        let kept = rows.iter().map(read).collect::<ApiResult<_>>()?;
+        let kept = rows.iter().map(kept::read).collect::<StoreResult<_>>()?;
         Ok(Page { rows: V::all(documents, kept)?, total, cursor })
     };
     app.store.catalog.with_documents(project, work).await
@@ -208,7 +208,7 @@ pub(super) async fn delete<K: Kept>(app: &App, caller: Caller, id: String) -> Ap
 /// # Errors
 /// 404 if the project has none of that id.
 pub(super) fn find<K: Kept>(documents: &Documents<'_>, id: &str) -> ApiResult<K> {
-    read(&documents.find(K::KIND, id)?)
+    Ok(kept::read(&documents.find(K::KIND, id)?)?)
 }
 
 /// Returns all definitions of a kind, the last changed first.
@@ -216,7 +216,7 @@ pub(super) fn find<K: Kept>(documents: &Documents<'_>, id: &str) -> ApiResult<K>
 /// # Errors
 /// Fails only when the database does.
 pub(super) fn all<K: Kept>(documents: &Documents<'_>) -> ApiResult<Vec<K>> {
-    documents.all(K::KIND)?.iter().map(read).collect()
+    Ok(documents.all(K::KIND)?.iter().map(kept::read).collect::<StoreResult<_>>()?)
 }
 
 /// Takes what a request gives; what it leaves out stays.
@@ -226,21 +226,13 @@ pub(super) fn set<T>(kept: &mut T, given: Option<T>) {
     }
 }
 
-/// Fails if it was written by a newer Ratchet, in words this one does not know.
-fn read<K: Kept>(document: &Document) -> ApiResult<K> {
-    serde_json::from_str(document.body.as_str())
-        .map_err(|why| ApiError::Invalid(format!("{} cannot be read: {why}", document.id)))
-}
-
 /// Fails if it makes no sense, or nests too deep to be read again.
 fn keep<K: Kept>(documents: &Documents<'_>, mut kept: K, now: Timestamp) -> ApiResult<K> {
     kept.check(documents)?;
     let Stamp { id, created_at, updated_at } = kept.stamp();
     let (id, created_at) = (id.to_owned(), created_at.0);
     *updated_at = now.into();
-    let text = serde_json::to_string(&kept).ok();
-    let body = text.as_deref().and_then(JsonText::parse);
-    let body = body.ok_or_else(|| StoreError::BadQuery("the body nests too deep".to_owned()))?;
+    let body = kept::body(&kept)?;
     documents.keep(K::KIND, &Document { id, body, created_at, updated_at: now })?;
     Ok(kept)
 }

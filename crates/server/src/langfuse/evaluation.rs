@@ -11,13 +11,13 @@ use ratchet_remote::langfuse::wire::evaluator::{
     VariableMapping,
 };
 use ratchet_remote::langfuse::wire::evaluator_request::EvaluatorRequest;
+use ratchet_stages::checks::{Checks, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
+use ratchet_stages::look::widget_filters::check_filters;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{DocumentKind, Documents};
 use uuid::Uuid;
 
-use super::checks::{Checks, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
 use super::documents::{self, Kept, Stamp};
-use super::widget_filters::check_filters;
 use crate::error::{ApiError, ApiResult};
 
 /// Why nothing runs, in a word.
@@ -210,7 +210,7 @@ fn check_rule(rule: &EvaluationRuleView) -> ApiResult<()> {
     let is_usable = !rule.enabled || !assignments.is_empty();
     checks.must(is_usable, "enabled", "a rule without an evaluator cannot be switched on");
     check_filters(&mut checks, &rule.filter);
-    checks.finish()
+    Ok(checks.finish()?)
 }
 
 fn check_assignment(

@@ -10,12 +10,12 @@ use ratchet_remote::langfuse::wire::evaluator::{
 use ratchet_remote::langfuse::wire::evaluator_request::{EvaluatorChange, EvaluatorRequest};
 use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_remote::langfuse::wire::page::{DeletedId, SliceMeta, Sliced};
+use ratchet_stages::checks::Checks;
 use ratchet_store::catalog::Documents;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use super::checks::Checks;
 use super::documents::{self, View, set, with_code};
 use super::evaluation::{PAUSED_MESSAGE, PAUSED_REASON, latest, rules_of, version};
 use super::params::{CursorParams, Params};

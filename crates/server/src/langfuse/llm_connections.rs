@@ -8,12 +8,12 @@ use ratchet_remote::langfuse::wire::llm_connection::{LlmConnectionRequest, LlmCo
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::trace::Deleted;
 use ratchet_remote::langfuse::wire::word::Word;
+use ratchet_stages::checks::{Checks, MAX_NAME_CHARS};
 use ratchet_store::catalog::{LlmConnection, NewLlmConnection};
 use serde_json::{Map, Value};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::checks::{Checks, MAX_NAME_CHARS};
 use super::params::{self, PageParams, Params};
 use super::path::PathOf;
 use super::sent::Sent;

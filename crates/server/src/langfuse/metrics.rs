@@ -3,24 +3,18 @@ use axum::response::Response;
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::metrics::{MetricsMeta, MetricsRequest, MetricsView};
 use ratchet_remote::langfuse::wire::read::read;
+use ratchet_stages::look::{self, Version};
 use ratchet_store::aggregate::AggregateSource;
 use ratchet_store::metrics::PERCENTILE_ERROR;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use self::asked::{Question, Version};
 use super::answer;
 use super::params::Params;
 use crate::app::App;
 use crate::auth::{Caller, Reader};
 use crate::error::{ApiError, ApiResult};
 
-/// What a request asks for.
-mod asked;
-/// How the answer looks.
-mod shown;
-/// What can be asked.
-pub(super) mod view;
 /// Figures by day, as older clients ask for them.
 pub(super) mod daily;
 
@@ -77,13 +71,8 @@ async fn figures(
     let text = params.text("query");
     let text = text.ok_or_else(|| invalid(vec![Issue::at("query", "required, a JSON object")]))?;
     let sent: MetricsRequest = read(&text).map_err(|issue| invalid(vec![issue.inside("query")]))?;
-    let (question, shape) = asked::question(caller.project, &sent, version).map_err(invalid)?;
-    let telemetry = &app.store.telemetry;
-    let found = match question {
-        Question::Traces(query) => telemetry.trace_metrics(query).await?,
-        Question::Observations(query) => telemetry.observation_metrics(query).await?,
-        Question::Scores(query) => telemetry.score_metrics(query).await?,
-    };
+    let (question, shape) = look::question(caller.project, &sent, version).map_err(invalid)?;
+    let found = question.answer(&app.store.telemetry).await?;
     let is_rough = found.source == AggregateSource::Rollup && shape.has_percentiles();
     let meta = MetricsMeta {
         source: match found.source {

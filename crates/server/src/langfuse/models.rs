@@ -9,12 +9,12 @@ use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::model::{MadeBy, ModelRequest, ModelView, TierConditionView};
 use ratchet_remote::langfuse::wire::page::Paged;
+use ratchet_stages::checks::{Checks, MAX_NAME_CHARS};
 use ratchet_store::catalog::KeptModel;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use super::checks::{Checks, MAX_NAME_CHARS};
 use super::client::is_python_3;
 use super::params::{self, PageParams, Params};
 use super::path::PathOf;

@@ -8,6 +8,7 @@ use ratchet_remote::langfuse::wire::observation::{ModelPrices, ObservationView};
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::word::{KindWord, LevelWord, Spelled};
+use ratchet_stages::look::filter::{Filter, column};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging, Test,
@@ -17,7 +18,6 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::answer;
-use super::filter::{Filter, column};
 use super::params::{PageParams, Params, meta};
 use super::path::PathId;
 use super::prompt_ids::PromptIds;

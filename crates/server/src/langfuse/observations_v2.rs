@@ -8,6 +8,7 @@ use ratchet_remote::langfuse::wire::observation_v2::{FieldGroup, InContext, Obse
 use ratchet_remote::langfuse::wire::page::{SliceMeta, Sliced};
 use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::word::{KindWord, LevelWord};
+use ratchet_stages::look::filter::{Filter, column};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, ObservationColumn, ObservationQuery, Paging, Test, TextTest,
@@ -15,7 +16,6 @@ use ratchet_store::query::{
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::filter::{Filter, column};
 use super::params::Params;
 use super::prompt_ids::PromptIds;
 use super::{answer, observations};

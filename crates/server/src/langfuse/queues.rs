@@ -9,11 +9,11 @@ use ratchet_remote::langfuse::wire::queue::{
     QueueItemRequest, QueueItemView, QueueRequest, QueueView, Success,
 };
 use ratchet_remote::langfuse::wire::word::Word;
+use ratchet_stages::checks::{Checks, MAX_NAME_CHARS};
 use ratchet_store::catalog::{NewQueue, NewQueueItem, Queue, QueueId, QueueItem};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::checks::{Checks, MAX_NAME_CHARS};
 use super::params::{self, PageParams, Params};
 use super::path::PathOf;
 use super::sent::Sent;

@@ -3,32 +3,25 @@ use axum::extract::State;
 use axum::middleware::from_fn;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dashboard::{
-    ChartConfig, ChartConfigRequest, ChartType, DashboardView, Placement, WidgetChange,
-    WidgetRequest, WidgetView,
+    ChartConfig, ChartConfigRequest, ChartType, WidgetChange, WidgetRequest, WidgetView,
 };
 use ratchet_remote::langfuse::wire::dataset::Deleted;
-use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::page::Paged;
+use ratchet_stages::checks::Checks;
+use ratchet_stages::look::{kept, widget};
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{DocumentKind, Documents};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use super::checks::{Checks, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
 use super::documents::{self, Kept, Stamp, set, with_code};
-use super::metrics::view::Names;
 use super::params::{PageParams, Params};
 use super::path::PathOf;
 use super::sent::Sent;
-use super::widget_filters::check_filters;
 use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::ApiResult;
-
-const MAX_PARTS: usize = 50;
-const MAX_ROWS: u32 = 1_000;
-const MAX_BINS: u32 = 100;
 
 /// The routes of this resource.
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -160,21 +153,17 @@ impl Kept for WidgetView {
     }
 
     fn check(&self, _: &Documents<'_>) -> ApiResult<()> {
-        check(self)
+        Ok(widget::check(self)?)
     }
 
     fn check_unused(&self, documents: &Documents<'_>) -> ApiResult<()> {
-        let shows_this = |tile: &Placement| match tile {
-            Placement::Widget { widget_id, .. } => *widget_id == self.id,
-            Placement::Preset { .. } => false,
-        };
-        for dashboard in documents::all::<DashboardView>(documents)? {
-            if dashboard.definition.widgets.iter().any(shows_this) {
+        match kept::shown_on(documents, &self.id)?.first() {
+            None => Ok(()),
+            Some(dashboard) => {
                 let what = format!("a placement of the widget on dashboard {}", dashboard.id);
-                return Err(StoreError::Exists(what).into());
+                Err(StoreError::Exists(what).into())
             }
         }
-        Ok(())
     }
 }
 
@@ -197,30 +186,4 @@ fn config(chart: ChartType, asked: Option<ChartConfigRequest>) -> ApiResult<Char
             ChartConfig { chart, row_limit, show_value_labels, bins, default_sort }
         }
     })
-}
-
-fn check(view: &WidgetView) -> ApiResult<()> {
-    let mut checks = Checks::default();
-    checks.text("name", &view.name, 1..=MAX_NAME_CHARS);
-    checks.text("description", &view.description, 0..=MAX_DESCRIPTION_CHARS);
-    checks.len("dimensions", view.dimensions.len(), 0..=MAX_PARTS);
-    checks.len("metrics", view.metrics.len(), 1..=MAX_PARTS);
-    let names = Names::of(view.view.into());
-    for (place, dimension) in view.dimensions.iter().enumerate() {
-        if let Some(why) = names.no_dimension(&dimension.field) {
-            checks.report(Issue::in_list("dimensions", (place, "field"), why));
-        }
-    }
-    for (place, metric) in view.metrics.iter().enumerate() {
-        if let Some(why) = names.no_measure(&metric.measure) {
-            checks.report(Issue::in_list("metrics", (place, "measure"), why));
-        }
-    }
-    let is_within = |number: Option<u32>, most: u32| number.is_none_or(|n| (1..=most).contains(&n));
-    let rows = format!("row_limit must be from 1 to {MAX_ROWS}");
-    checks.must(is_within(view.chart_config.row_limit, MAX_ROWS), "chartConfig", &rows);
-    let bins = format!("bins must be from 1 to {MAX_BINS}");
-    checks.must(is_within(view.chart_config.bins, MAX_BINS), "chartConfig", &bins);
-    check_filters(&mut checks, &view.filters);
-    checks.finish()
 }

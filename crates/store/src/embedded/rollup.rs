@@ -133,7 +133,7 @@ impl RollupDelta {
     pub(super) fn write(self, db: &Connection) -> rusqlite::Result<()> {
         for (key, delta) in self.0 {
             let mut sums = read(db, &key)?.unwrap_or_default();
-            add_sums(&mut sums, &delta);
+            sums.add(&delta);
             write(db, &key, &sums)?;
         }
         Ok(())
@@ -161,20 +161,6 @@ pub(super) fn add_facts(sums: &mut Sums, facts: &Facts, times: i64) {
         sums.latency_nanos = sums.latency_nanos.wrapping_add(latency.wrapping_mul(times));
         sums.latency.add(latency, times);
     }
-}
-
-/// Adds sums to sums.
-pub(super) fn add_sums(sums: &mut Sums, other: &Sums) {
-    sums.count += other.count;
-    sums.errors += other.errors;
-    sums.input_tokens = sums.input_tokens.saturating_add(other.input_tokens);
-    sums.output_tokens = sums.output_tokens.saturating_add(other.output_tokens);
-    sums.total_tokens = sums.total_tokens.saturating_add(other.total_tokens);
-    sums.cost = sums.cost + other.cost;
-    sums.costs_known += other.costs_known;
-    sums.cost_unknown += other.cost_unknown;
-    sums.latency_nanos = sums.latency_nanos.wrapping_add(other.latency_nanos);
-    sums.latency.add_all(&other.latency, 1);
 }
 
 /// The sums of a row selected from `count` on; `first` is the column of `count`.

@@ -24,7 +24,7 @@ pub const ALL: &[Behaviour] = &[
 ];
 
 /// What observations can be grouped by.
-pub(super) const DIMENSIONS: [Dimension; 9] = [
+pub(super) const DIMENSIONS: [Dimension; 13] = [
     Dimension::Environment,
     Dimension::Kind,
     Dimension::Name,
@@ -32,8 +32,12 @@ pub(super) const DIMENSIONS: [Dimension; 9] = [
     Dimension::Level,
     Dimension::Version,
     Dimension::Agent,
+    Dimension::Prompt,
     Dimension::TraceName,
     Dimension::User,
+    Dimension::Session,
+    Dimension::Release,
+    Dimension::Tags,
 ];
 
 const STEPS: [Step; 3] = [Step::Whole, Step::Hour, Step::Day];

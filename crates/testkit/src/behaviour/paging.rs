@@ -6,8 +6,9 @@ use ratchet_core::trace::Trace;
 use ratchet_store::StoreError;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
-    Condition, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging, ScoreQuery,
-    SessionQuery, TallyQuery, Test, TextTest, TimeRange, TraceColumn, TraceOrder, TraceQuery,
+    Condition, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging, ScoreColumn,
+    ScoreQuery, SessionQuery, TallyQuery, Test, TextTest, TimeRange, TraceColumn, TraceOrder,
+    TraceQuery,
 };
 use ratchet_store::telemetry::Telemetry;
 
@@ -298,6 +299,14 @@ async fn counts_of_the_newest(store: Telemetry) {
     let content = Condition { column: TraceColumn::Input, test: Test::IsNull };
     let refused = store.matching_traces(TallyQuery { conditions: vec![content], ..all }).await;
     assert!(matches!(refused, Err(StoreError::BadQuery(_))));
+    let scores = TallyQuery {
+        project: shop.clone(),
+        range: TimeRange::default(),
+        conditions: Vec::<Condition<ScoreColumn>>::new(),
+        at_most: 1,
+    };
+    let found = store.matching_scores(scores).await.unwrap();
+    assert_eq!((found.looked_at, found.matching, found.failed), (1, 1, 0), "no more than told to");
     let steps = TallyQuery {
         project: shop,
         range: TimeRange { from: Some(at(20)), to: None },

@@ -49,6 +49,12 @@ fn value(seen: &Observation, of: &Trace, dimension: Dimension) -> Option<String>
         Dimension::Agent => seen.agent.clone(),
         Dimension::TraceName => of.name.clone(),
         Dimension::User => of.user.clone(),
+        Dimension::Prompt => seen.prompt.as_ref().map(|prompt| prompt.name.clone()),
+        Dimension::Session => of.session.as_ref().map(ToString::to_string),
+        Dimension::Release => of.release.clone(),
+        Dimension::Tags => {
+            (!of.tags.is_empty()).then(|| serde_json::to_string(&of.tags).unwrap_or_default())
+        }
     }
 }
 

@@ -2,6 +2,7 @@ use ratchet_core::score::{DataType, ScoreSource};
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::word::{DataTypeWord, SourceWord, Spelled};
+use ratchet_stages::look::filter::column;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Compare, Condition, PageNumber, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TextTest,
@@ -9,7 +10,6 @@ use ratchet_store::query::{
 use utoipa::IntoParams;
 
 use crate::error::ApiResult;
-use crate::langfuse::filter::column;
 use crate::langfuse::params::Params;
 
 /// What a request for a list asks for.

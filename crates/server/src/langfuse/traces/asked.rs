@@ -1,6 +1,7 @@
 use axum::http::HeaderMap;
 use ratchet_remote::langfuse::wire::trace::{NOT_ASKED, TraceDetails};
 use ratchet_remote::langfuse::wire::word::Spelled;
+use ratchet_stages::look::filter::{Filter, column};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, PageNumber, Paging, Test, TextTest, TraceColumn, TraceOrder,
@@ -9,7 +10,6 @@ use ratchet_store::query::{
 
 use crate::error::ApiResult;
 use crate::langfuse::client::is_python_2;
-use crate::langfuse::filter::{Filter, column};
 use crate::langfuse::params::Params;
 
 /// What a request for a list asks for.

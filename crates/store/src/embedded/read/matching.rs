@@ -5,9 +5,9 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::narrow::Way;
 use crate::embedded::column::{to_i64, to_u64};
-use crate::embedded::filter::Where;
+use crate::embedded::filter::{Where, score};
 use crate::embedded::load::project_number;
-use crate::query::{Matching, ObservationColumn, TallyQuery, TraceColumn};
+use crate::query::{Matching, ObservationColumn, ScoreColumn, TallyQuery, TraceColumn};
 use crate::{StoreError, StoreResult};
 
 /// How many of the newest traces match.
@@ -33,8 +33,21 @@ pub(in crate::embedded) fn observations(
     count(db, query, tests, &source, "o.level = 3")
 }
 
-struct Source {
-    from: &'static str,
+/// How many of the newest scores match; none of them counts as failed.
+pub(in crate::embedded) fn scores(
+    db: &Connection,
+    query: &TallyQuery<ScoreColumn>,
+) -> StoreResult<Matching> {
+    let mut tests = Where::default();
+    tests.scores(&query.conditions)?;
+    let columns: Vec<_> = query.conditions.iter().map(|condition| condition.column).collect();
+    let from = format!("FROM {}", score::from(&columns));
+    let source = Source { from: &from, project: "s.project", time: "s.timestamp" };
+    count(db, query, tests, &source, "0")
+}
+
+struct Source<'a> {
+    from: &'a str,
     project: &'static str,
     time: &'static str,
 }
@@ -43,7 +56,7 @@ fn count<C>(
     db: &Connection,
     query: &TallyQuery<C>,
     tests: Where,
-    source: &Source,
+    source: &Source<'_>,
     failed: &str,
 ) -> StoreResult<Matching> {
     if !tests.content.is_empty() {

@@ -69,6 +69,11 @@ pub(in crate::embedded) fn of_observations(
     Ok(MetricsAnswer { rows: table.into_rows(), source: AggregateSource::Scan, rows_read })
 }
 
+/// Whether hourly sums have what is asked.
+pub(in crate::embedded) fn has_sums_for(query: &MetricsQuery<ObservationColumn>) -> bool {
+    rollup::can_answer(query)
+}
+
 /// Counts the observations of a range into a table; says how many rows were read.
 fn observations(
     db: &Connection,

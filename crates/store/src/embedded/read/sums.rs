@@ -1,20 +1,19 @@
 use std::collections::BTreeMap;
 
+use ratchet_core::id::SessionId;
 use ratchet_core::observation::{Level, ObservationKind};
 use ratchet_core::time::Timestamp;
 use rusqlite::{Connection, Row, params, params_from_iter};
 
 use super::observations;
 use crate::aggregate::{Aggregate, AggregateQuery, AggregateSource, Dimension, Group, Step, Sums};
-use crate::embedded::column::Column;
+use crate::embedded::column::{Column, uncolumn};
 use crate::embedded::content;
 use crate::embedded::filter::Where;
 use crate::embedded::load::project_number;
 use crate::embedded::observation_row::WIDTH;
 use crate::embedded::payload::Blocks;
-use crate::embedded::rollup::{
-    HOUR, NONE, OTHER, OTHER_WORD, SUMS, add_facts, add_sums, read_sums,
-};
+use crate::embedded::rollup::{HOUR, NONE, OTHER, OTHER_WORD, SUMS, add_facts, read_sums};
 use crate::query::TimeRange;
 use crate::{StoreError, StoreResult};
 
@@ -43,15 +42,7 @@ pub(in crate::embedded) fn aggregate(
 
 /// The hourly sums know four dimensions and no conditions.
 fn can_roll_up(query: &AggregateQuery) -> bool {
-    let is_kept = |dimension: &Dimension| match dimension {
-        Dimension::Environment | Dimension::Kind | Dimension::Name | Dimension::Model => true,
-        Dimension::Level
-        | Dimension::Version
-        | Dimension::Agent
-        | Dimension::TraceName
-        | Dimension::User => false,
-    };
-    query.conditions.is_empty() && query.by.iter().all(is_kept)
+    query.conditions.is_empty() && query.by.iter().all(|dimension| dimension.is_kept())
 }
 
 /// The hours a range touches: both ways of answering use whole hours, so that they agree.
@@ -94,7 +85,7 @@ fn from_rollup(
         };
         let key = query.by.iter().map(value).collect::<rusqlite::Result<_>>()?;
         let at = step_of(row.get(0)?, query.step);
-        add_sums(groups.entry((at, key)).or_default(), &read_sums(row, 5)?);
+        groups.entry((at, key)).or_default().add(&read_sums(row, 5)?);
     }
     Ok((groups, rows_read))
 }
@@ -121,7 +112,11 @@ fn from_scan(db: &Connection, project: i64, query: &AggregateQuery) -> StoreResu
     filter.and("o.start >= ?", [from.saturating_mul(HOUR).into()]);
     filter.and("o.start < ?", [to.saturating_mul(HOUR).into()]);
     filter.observations(&query.conditions)?;
-    let select = observations::select().replacen(", t.id FROM", ", t.id, t.name, t.user FROM", 1);
+    let select = observations::select().replacen(
+        ", t.id FROM",
+        ", t.id, t.name, t.user, t.session, t.release, t.tags FROM",
+        1,
+    );
     let sql = format!("{select} {}", filter.sql());
     let mut groups = Groups::new();
     let mut rows_read = 0;
@@ -166,8 +161,15 @@ fn dimension_of(row: &Row<'_>, dimension: Dimension) -> rusqlite::Result<Option<
         Dimension::Version => text(11),
         Dimension::Agent => text(13),
         Dimension::Model => text(14),
+        Dimension::Prompt => text(22),
         Dimension::TraceName => text(WIDTH + 1),
         Dimension::User => text(WIDTH + 2),
+        Dimension::Session => {
+            let session: Option<SessionId> = uncolumn(row.get(WIDTH + 3)?);
+            Ok(session.map(|session| session.to_string()))
+        }
+        Dimension::Release => text(WIDTH + 4),
+        Dimension::Tags => Ok(text(WIDTH + 5)?.filter(|tags| tags != "[]")),
     }
 }
 

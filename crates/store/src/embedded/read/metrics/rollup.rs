@@ -57,6 +57,11 @@ pub(super) fn answer(
     Ok(Some(MetricsAnswer { rows: table.into_rows(), source, rows_read }))
 }
 
+/// Whether the hourly sums keep what is asked apart.
+pub(super) fn can_answer(query: &MetricsQuery<ObservationColumn>) -> bool {
+    Plan::new(query).is_some()
+}
+
 /// The hours whose sums can be used, and what must be read of the range beside them.
 ///
 /// An hour that the range only touches can be used, too, if nothing was recorded in the rest of

@@ -1,21 +1,21 @@
+//! What is wrong with what someone sent, all of it.
+
 use std::ops::RangeInclusive;
 
 use ratchet_remote::langfuse::wire::error::Issue;
 
-use crate::error::{ApiError, ApiResult};
-
 /// How long a name may be.
-pub(super) const MAX_NAME_CHARS: usize = 500;
+pub const MAX_NAME_CHARS: usize = 500;
 /// How long a description may be.
-pub(super) const MAX_DESCRIPTION_CHARS: usize = 5_000;
+pub const MAX_DESCRIPTION_CHARS: usize = 5_000;
 
 /// What is out of checks in a request. All of it is reported, not only the first.
 #[derive(Debug, Default)]
-pub(super) struct Checks(Vec<Issue>);
+pub struct Checks(Vec<Issue>);
 
 impl Checks {
     /// A text of so many characters; blank is empty.
-    pub(super) fn text(&mut self, field: &str, text: &str, chars: RangeInclusive<usize>) {
+    pub fn text(&mut self, field: &str, text: &str, chars: RangeInclusive<usize>) {
         let is_blank = text.trim().is_empty() && *chars.start() > 0;
         if is_blank || !chars.contains(&text.chars().count()) {
             let (least, most) = chars.into_inner();
@@ -24,7 +24,7 @@ impl Checks {
     }
 
     /// A list of so many entries.
-    pub(super) fn len(&mut self, field: &str, len: usize, entries: RangeInclusive<usize>) {
+    pub fn len(&mut self, field: &str, len: usize, entries: RangeInclusive<usize>) {
         if !entries.contains(&len) {
             let (least, most) = entries.into_inner();
             self.report(Issue::at(field, format!("must have {least} to {most} entries")));
@@ -32,22 +32,22 @@ impl Checks {
     }
 
     /// Whatever else must hold.
-    pub(super) fn must(&mut self, holds: bool, field: &str, message: &str) {
+    pub fn must(&mut self, holds: bool, field: &str, message: &str) {
         if !holds {
             self.report(Issue::at(field, message));
         }
     }
 
     /// Notes what is wrong.
-    pub(super) fn report(&mut self, issue: Issue) {
+    pub fn report(&mut self, issue: Issue) {
         self.0.push(issue);
     }
 
     /// Ends the check.
     ///
     /// # Errors
-    /// 400 with everything that was wrong.
-    pub(super) fn finish(self) -> ApiResult<()> {
-        if self.0.is_empty() { Ok(()) } else { Err(ApiError::InvalidFields(self.0)) }
+    /// Everything that was wrong.
+    pub fn finish(self) -> Result<(), Vec<Issue>> {
+        if self.0.is_empty() { Ok(()) } else { Err(self.0) }
     }
 }

@@ -4,12 +4,12 @@ use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dashboard::WidgetFilter;
 use serde_json::Value;
 
-use super::checks::{Checks, MAX_NAME_CHARS};
+use crate::checks::{Checks, MAX_NAME_CHARS};
 
 const MAX_FILTERS: usize = 100;
 
 /// Refuses conditions whose operator or value does not fit their type.
-pub(super) fn check_filters(checks: &mut Checks, filters: &[WidgetFilter]) {
+pub fn check_filters(checks: &mut Checks, filters: &[WidgetFilter]) {
     checks.len("filters", filters.len(), 0..=MAX_FILTERS);
     for filter in filters {
         checks.text("filters", &filter.column, 1..=MAX_NAME_CHARS);
@@ -20,7 +20,8 @@ pub(super) fn check_filters(checks: &mut Checks, filters: &[WidgetFilter]) {
 }
 
 fn check_filter(filter: &WidgetFilter) -> Result<(), String> {
-    const TEXT: &[&str] = &["=", "contains", "does not contain", "starts with", "ends with"];
+    const TEXT: &[&str] =
+        &["=", "contains", "does not contain", "starts with", "ends with", "matches"];
     const NUMBER: &[&str] = &["=", ">", "<", ">=", "<="];
     const TRUTH: &[&str] = &["=", "<>"];
     let is_texts =

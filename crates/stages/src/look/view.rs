@@ -11,15 +11,17 @@ const MAX_SHOWN: usize = 100;
 
 /// The names that a view knows.
 #[derive(Debug)]
-pub(in crate::langfuse) struct Names {
+pub struct Names {
     view: View,
-    dimensions: Vec<&'static str>,
-    measures: Vec<&'static str>,
+    /// What it can be split by.
+    pub dimensions: Vec<&'static str>,
+    /// What can be measured, and in what.
+    pub measures: Vec<(&'static str, Unit)>,
 }
 
 impl Names {
     /// The names of a view.
-    pub(in crate::langfuse) fn of(view: View) -> Self {
+    pub fn of(view: View) -> Self {
         match view {
             View::Traces => TRACES.names(view),
             View::Observations => OBSERVATIONS.names(view),
@@ -30,15 +32,15 @@ impl Names {
     }
 
     /// What is wrong about a name, unless it is that of a dimension.
-    pub(in crate::langfuse) fn no_dimension(&self, name: &str) -> Option<String> {
+    pub fn no_dimension(&self, name: &str) -> Option<String> {
         let is_known = self.dimensions.contains(&name);
         (!is_known).then(|| unknown("dimension", name, self.view, &self.dimensions))
     }
 
     /// What is wrong about a name, unless it is that of a measure.
-    pub(in crate::langfuse) fn no_measure(&self, name: &str) -> Option<String> {
-        let is_known = self.measures.contains(&name);
-        (!is_known).then(|| unknown("measure", name, self.view, &self.measures))
+    pub fn no_measure(&self, name: &str) -> Option<String> {
+        let known: Vec<_> = self.measures.iter().map(|(known, _)| *known).collect();
+        (!known.contains(&name)).then(|| unknown("measure", name, self.view, &known))
     }
 }
 
@@ -49,45 +51,50 @@ fn unknown(what: &str, name: &str, view: View, known: &[&str]) -> String {
 
 /// A view over records with the columns `C`.
 #[derive(Debug)]
-pub(super) struct ViewTable<C: 'static> {
+pub struct ViewTable<C: 'static> {
     /// Dimensions that other views have, too.
     shared: &'static [Dimension<C>],
     /// Dimensions of its own.
     own: &'static [Dimension<C>],
-    pub(super) measures: &'static [MeasureName<C>],
+    /// What can be measured.
+    pub measures: &'static [MeasureName<C>],
 }
 
 impl<C> ViewTable<C> {
     /// Every dimension.
-    pub(super) fn dimensions(&'static self) -> impl Iterator<Item = &'static Dimension<C>> {
+    pub fn dimensions(&'static self) -> impl Iterator<Item = &'static Dimension<C>> {
         self.shared.iter().chain(self.own)
     }
 
     fn names(&'static self, view: View) -> Names {
         let dimensions = self.dimensions().map(|known| known.name).collect();
-        let measures = self.measures.iter().map(|known| known.name).collect();
+        let measures = self.measures.iter().map(|known| (known.name, known.unit)).collect();
         Names { view, dimensions, measures }
     }
 
     /// The dimension of a name.
-    pub(super) fn dimension(&'static self, name: &str) -> Option<&'static Dimension<C>> {
+    pub fn dimension(&'static self, name: &str) -> Option<&'static Dimension<C>> {
         self.dimensions().find(|known| known.name == name)
     }
 }
 
 /// A dimension by name.
 #[derive(Debug)]
-pub(super) struct Dimension<C> {
-    pub(super) name: &'static str,
-    pub(super) by: By<C>,
-    pub(super) form: Form,
+pub struct Dimension<C> {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it is in the store.
+    pub by: By<C>,
+    /// How its values are written.
+    pub form: Form,
     /// Whether it has about as many values as there are records.
-    pub(super) is_wide: bool,
+    pub is_wide: bool,
 }
 
 /// How a dimension's value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+#[expect(missing_docs, reason = "each is what its name says")]
+pub enum Form {
     Text,
     Number,
     Truth,
@@ -96,19 +103,24 @@ pub(super) enum Form {
 
 /// A measure by name.
 #[derive(Debug)]
-pub(super) struct MeasureName<C> {
-    pub(super) name: &'static str,
-    pub(super) measure: Measure<C>,
-    pub(super) unit: Unit,
+pub struct MeasureName<C> {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it is in the store.
+    pub measure: Measure<C>,
+    /// What it is given in.
+    pub unit: Unit,
 }
 
 /// What a measure is given in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
+pub enum Unit {
     /// Whole things.
     Pieces,
     /// Milliseconds; the store counts seconds.
     Milliseconds,
+    /// Dollars.
+    Dollars,
     /// As the store has it.
     Plain,
     /// Different values of something that is no number.
@@ -160,12 +172,16 @@ const fn plain<C>(name: &'static str, column: C) -> MeasureName<C> {
     MeasureName { name, measure: Measure::Column(column), unit: Unit::Plain }
 }
 
+const fn dollars<C>(name: &'static str, column: C) -> MeasureName<C> {
+    MeasureName { name, measure: Measure::Column(column), unit: Unit::Dollars }
+}
+
 const fn different<C>(name: &'static str, column: C) -> MeasureName<C> {
     MeasureName { name, measure: Measure::Column(column), unit: Unit::Different }
 }
 
 /// Traces.
-pub(super) static TRACES: ViewTable<T> = ViewTable {
+pub static TRACES: ViewTable<T> = ViewTable {
     shared: &[],
     own: &[
         wide("id", T::Id),
@@ -186,12 +202,12 @@ pub(super) static TRACES: ViewTable<T> = ViewTable {
         different("uniqueSessionIds", T::Session),
         millis("latency", T::Latency),
         pieces("totalTokens", T::TotalTokens),
-        plain("totalCost", T::Cost),
+        dollars("totalCost", T::Cost),
     ],
 };
 
 /// Observations.
-pub(super) static OBSERVATIONS: ViewTable<O> = ViewTable {
+pub static OBSERVATIONS: ViewTable<O> = ViewTable {
     shared: &[],
     own: &[
         wide("id", O::Id),
@@ -224,9 +240,9 @@ pub(super) static OBSERVATIONS: ViewTable<O> = ViewTable {
         pieces("totalTokens", O::TotalTokens),
         plain("outputTokensPerSecond", O::StreamedTokensPerSecond),
         plain("tokensPerSecond", O::TotalTokensPerSecond),
-        plain("inputCost", O::InputCost),
-        plain("outputCost", O::OutputCost),
-        plain("totalCost", O::Cost),
+        dollars("inputCost", O::InputCost),
+        dollars("outputCost", O::OutputCost),
+        dollars("totalCost", O::Cost),
         millis("timeToFirstToken", O::TimeToFirstToken),
         pieces("countScores", O::ScoreCount),
     ],
@@ -258,19 +274,19 @@ static OF_ALL_SCORES: &[Dimension<S>] = &[
 ];
 
 /// Scores that are numbers, yes and no among them.
-pub(super) static NUMERIC_SCORES: ViewTable<S> = ViewTable {
+pub static NUMERIC_SCORES: ViewTable<S> = ViewTable {
     shared: OF_ALL_SCORES,
     own: &[number("value", S::Number)],
     measures: &[count(), plain("value", S::Number)],
 };
 
 /// Scores that are yes or no.
-pub(super) static BOOLEAN_SCORES: ViewTable<S> = ViewTable {
+pub static BOOLEAN_SCORES: ViewTable<S> = ViewTable {
     shared: OF_ALL_SCORES,
     own: &[number("value", S::Number), truth("booleanValue", S::Truth)],
     measures: &[count(), plain("value", S::Number)],
 };
 
 /// Scores that are one of several labels.
-pub(super) static CATEGORICAL_SCORES: ViewTable<S> =
+pub static CATEGORICAL_SCORES: ViewTable<S> =
     ViewTable { shared: OF_ALL_SCORES, own: &[text("stringValue", S::Text)], measures: &[count()] };

@@ -6,16 +6,18 @@ use ratchet_remote::langfuse::wire::metrics::{
     AggregationWord, DirectionWord, GranularityWord, MetricSent, MetricsRequest, View,
 };
 use ratchet_remote::langfuse::wire::word::Spelled;
-use ratchet_store::metrics::{Aggregation, AskedFigure, MetricsQuery};
+use ratchet_store::StoreResult;
+use ratchet_store::metrics::{Aggregation, AskedFigure, MetricsAnswer, MetricsQuery};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, ObservationColumn, ScoreColumn, Test, TimeRange, TraceColumn,
 };
+use ratchet_store::telemetry::Telemetry;
 
-use super::shown::{By, Column, Order, Shape};
+use super::filter::column::{self, Columns};
+use super::filter::parse;
+use super::shape::{By, Column, Order, Shape};
 use super::view::{self, Names, Unit, ViewTable};
-use crate::langfuse::filter::column::{self, Columns};
-use crate::langfuse::filter::parse;
 
 /// Dimensions and figures that one question may have.
 const MAX_DIMENSIONS: usize = 20;
@@ -24,8 +26,10 @@ const DEFAULT_BINS: u8 = 10;
 
 /// Which version of the API is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Version {
+pub enum Version {
+    /// Traces too, and as many rows as there are.
     First,
+    /// No traces, and a hundred rows unless told otherwise.
     Second,
 }
 
@@ -34,14 +38,51 @@ const DEFAULT_ROWS: usize = 100;
 
 /// A question, by what it is about.
 #[derive(Debug)]
-pub(super) enum Question {
+pub enum Question {
+    /// About traces.
     Traces(MetricsQuery<TraceColumn>),
+    /// About observations.
     Observations(MetricsQuery<ObservationColumn>),
+    /// About scores.
     Scores(MetricsQuery<ScoreColumn>),
 }
 
+impl Question {
+    /// Asks the store.
+    ///
+    /// # Errors
+    /// Fails when the database does, or when the answer would take too long or too much room.
+    pub async fn answer(self, telemetry: &Telemetry) -> StoreResult<MetricsAnswer> {
+        match self {
+            Self::Traces(query) => telemetry.trace_metrics(query).await,
+            Self::Observations(query) => telemetry.observation_metrics(query).await,
+            Self::Scores(query) => telemetry.score_metrics(query).await,
+        }
+    }
+
+    /// Whether hourly sums answer, at any size at once.
+    pub fn is_of_sums(&self, telemetry: &Telemetry) -> bool {
+        match self {
+            Self::Observations(query) => telemetry.has_sums_for(query),
+            Self::Traces(_) | Self::Scores(_) => false,
+        }
+    }
+
+    /// The same question over a shorter time.
+    pub fn shorten(&mut self, to: TimeRange) {
+        match self {
+            Self::Traces(query) => query.range = query.range.and(to),
+            Self::Observations(query) => query.range = query.range.and(to),
+            Self::Scores(query) => query.range = query.range.and(to),
+        }
+    }
+}
+
 /// Reads a question; reports everything that is wrong.
-pub(super) fn question(
+///
+/// # Errors
+/// Everything that is wrong, and where.
+pub fn question(
     project: ProjectId,
     sent: &MetricsRequest,
     version: Version,

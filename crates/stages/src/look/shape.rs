@@ -11,68 +11,83 @@ use serde_json::{Map, Value, json};
 use super::view::{Form, Unit};
 
 /// The column that says which step of time a row is for.
-pub(super) const TIME: &str = "time_dimension";
+pub const TIME: &str = "time_dimension";
 /// Steps of time that are filled in at most.
 const MAX_FILLED: usize = 10_000;
 
 /// How an answer looks.
 #[derive(Debug)]
-pub(super) struct Shape {
-    pub(super) range: TimeRange,
-    pub(super) by: Vec<By>,
-    pub(super) every: Option<Granularity>,
-    pub(super) metrics: Vec<Column>,
+pub struct Shape {
+    /// Over which time.
+    pub range: TimeRange,
+    /// Its dimensions.
+    pub by: Vec<By>,
+    /// How wide its steps of time are, if it has any.
+    pub every: Option<Granularity>,
+    /// Its figures.
+    pub metrics: Vec<Column>,
     /// As told; by time or by the first figure when empty.
-    pub(super) order: Vec<Order>,
-    pub(super) row_limit: Option<usize>,
+    pub order: Vec<Order>,
+    /// Rows at most.
+    pub row_limit: Option<usize>,
 }
 
 /// A dimension in the answer.
 #[derive(Debug)]
-pub(super) struct By {
-    pub(super) name: &'static str,
-    pub(super) form: Form,
+pub struct By {
+    /// What it is called.
+    pub name: &'static str,
+    /// How its values are written.
+    pub form: Form,
 }
 
 /// A figure in the answer.
 #[derive(Debug)]
-pub(super) struct Column {
-    pub(super) name: String,
-    pub(super) unit: Unit,
-    pub(super) aggregation: Aggregation,
+pub struct Column {
+    /// What it is called, as `sum_totalCost`.
+    pub name: String,
+    /// What it is given in.
+    pub unit: Unit,
+    /// How it is made.
+    pub aggregation: Aggregation,
 }
 
 /// What rows are ordered by.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Order {
-    pub(super) by: Place,
-    pub(super) is_descending: bool,
+pub struct Order {
+    /// Which column.
+    pub by: Place,
+    /// Whether the greatest comes first.
+    pub is_descending: bool,
 }
 
 /// A column of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub enum Place {
+    /// The step of time.
     Time,
+    /// A dimension.
     Dimension(usize),
+    /// A figure.
     Metric(usize),
 }
 
 impl Shape {
     /// An answer with nothing in it yet.
-    pub(super) fn over(range: TimeRange) -> Self {
+    pub fn over(range: TimeRange) -> Self {
         let (by, metrics, order) = (Vec::new(), Vec::new(), Vec::new());
         Self { range, by, every: None, metrics, order, row_limit: None }
     }
 
     /// The names of all columns.
-    pub(super) fn names(&self) -> Vec<String> {
+    pub fn names(&self) -> Vec<String> {
         let time = self.every.map(|_| TIME.to_owned());
         let by = self.by.iter().map(|by| by.name.to_owned());
         time.into_iter().chain(by).chain(self.metrics.iter().map(|m| m.name.clone())).collect()
     }
 
     /// The column of a name; a measure's name alone will do for its first figure.
-    pub(super) fn place_of(&self, name: &str) -> Option<Place> {
+    pub fn place_of(&self, name: &str) -> Option<Place> {
         if name == TIME && self.every.is_some() {
             return Some(Place::Time);
         }
@@ -86,20 +101,25 @@ impl Shape {
     }
 
     /// Whether the rows with the greatest figure come first.
-    pub(super) fn begins_with_the_greatest(&self) -> bool {
+    pub fn begins_with_the_greatest(&self) -> bool {
         let is_figure = |order: &&Order| matches!(order.by, Place::Metric(_));
         self.order.iter().find(|order| order.is_descending).as_ref().is_some_and(is_figure)
     }
 
     /// Whether a percentile is among the figures.
-    pub(super) fn has_percentiles(&self) -> bool {
+    pub fn has_percentiles(&self) -> bool {
         let is_percentile =
             |column: &Column| matches!(column.aggregation, Aggregation::Percentile(_));
         self.metrics.iter().any(is_percentile)
     }
 
     /// Puts the rows in order, fills the gaps, cuts, and writes them out.
-    pub(super) fn show(&self, mut rows: Vec<MetricsRow>) -> Vec<Map<String, Value>> {
+    pub fn show(&self, rows: Vec<MetricsRow>) -> Vec<Map<String, Value>> {
+        self.arrange(rows).iter().map(|row| self.row(row)).collect()
+    }
+
+    /// Puts the rows in order, fills the gaps, and cuts.
+    pub fn arrange(&self, mut rows: Vec<MetricsRow>) -> Vec<MetricsRow> {
         let fills = self.order.is_empty();
         let order = match (self.order.as_slice(), self.every) {
             ([], Some(_)) => vec![Order { by: Place::Time, is_descending: false }],
@@ -112,7 +132,7 @@ impl Shape {
             rows = self.filled(rows, every);
         }
         rows.truncate(self.row_limit.unwrap_or(usize::MAX));
-        rows.iter().map(|row| self.row(row)).collect()
+        rows
     }
 
     /// The rows, by time, with a row of nothing for each step that has none.

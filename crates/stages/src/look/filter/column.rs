@@ -3,11 +3,11 @@ use ratchet_store::query::{ObservationColumn as O, ScoreColumn as S, TraceColumn
 use super::kind::FilterKind;
 
 /// The columns of a resource.
-pub(in crate::langfuse) type Columns<C> = &'static ColumnSet<C>;
+pub type Columns<C> = &'static ColumnSet<C>;
 
 /// Which columns a resource has.
 #[derive(Debug)]
-pub(in crate::langfuse) struct ColumnSet<C: 'static> {
+pub struct ColumnSet<C: 'static> {
     known: &'static [FilterColumn<C>],
 }
 
@@ -16,11 +16,11 @@ pub(in crate::langfuse) struct ColumnSet<C: 'static> {
 pub(super) struct FilterColumn<C> {
     name: &'static str,
     /// The same in the store.
-    pub(super) column: C,
+    pub column: C,
     /// What it holds.
-    pub(super) kind: ColumnKind,
+    pub kind: ColumnKind,
     /// Whether it is when the record began.
-    pub(super) is_start: bool,
+    pub is_start: bool,
 }
 
 /// What a column holds.
@@ -41,6 +41,11 @@ pub(super) enum ColumnKind {
 }
 
 impl<C> ColumnSet<C> {
+    /// Whether there is a column of a name.
+    pub fn has(&'static self, name: &str) -> bool {
+        self.known.iter().any(|column| column.name == name)
+    }
+
     /// The column of a name, or why there is none.
     pub(super) fn find(&'static self, name: &str) -> Result<&'static FilterColumn<C>, String> {
         if let Some(column) = self.known.iter().find(|column| column.name == name) {
@@ -115,7 +120,7 @@ const fn judged<C>(name: &'static str, column: C, kind: ColumnKind) -> FilterCol
 }
 
 /// The columns of a trace.
-pub(in crate::langfuse) static TRACE: ColumnSet<T> = ColumnSet {
+pub static TRACE: ColumnSet<T> = ColumnSet {
     known: &[
         text("id", T::Id),
         text("name", T::Name),
@@ -153,7 +158,7 @@ pub(in crate::langfuse) static TRACE: ColumnSet<T> = ColumnSet {
 };
 
 /// The columns of an observation.
-pub(in crate::langfuse) static OBSERVATION: ColumnSet<O> = ColumnSet {
+pub static OBSERVATION: ColumnSet<O> = ColumnSet {
     known: &[
         text("id", O::Id),
         text("type", O::Kind),
@@ -204,7 +209,7 @@ pub(in crate::langfuse) static OBSERVATION: ColumnSet<O> = ColumnSet {
 };
 
 /// The columns of a score.
-pub(in crate::langfuse) static SCORE: ColumnSet<S> = ColumnSet {
+pub static SCORE: ColumnSet<S> = ColumnSet {
     known: &[
         text("id", S::Id),
         text("name", S::Name),

@@ -1,0 +1,118 @@
+use ratchet_core::payload::Json;
+use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::wire::dashboard::{DashboardView, WidgetView};
+use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_store::catalog::{Document, DocumentKind, Documents};
+use ratchet_store::{StoreError, StoreResult};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{dashboard, widget};
+
+/// Why a definition is not kept.
+#[derive(Debug, thiserror::Error)]
+pub enum KeepError {
+    /// It makes no sense, each thing for its own reason.
+    #[error("{}", all(.0))]
+    Invalid(Vec<Issue>),
+    /// The store refused or failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<Vec<Issue>> for KeepError {
+    fn from(issues: Vec<Issue>) -> Self {
+        Self::Invalid(issues)
+    }
+}
+
+fn all(issues: &[Issue]) -> String {
+    issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// Reads what a document says.
+///
+/// # Errors
+/// Fails if it was written by a newer Ratchet, in words this one does not know.
+pub fn read<T: DeserializeOwned>(document: &Document) -> StoreResult<T> {
+    serde_json::from_str(document.body.as_str())
+        .map_err(|why| StoreError::BadQuery(format!("{} cannot be read: {why}", document.id)))
+}
+
+/// Writes what a document is to say.
+///
+/// # Errors
+/// Fails if it nests too deep to be read again.
+pub fn body(kept: &impl Serialize) -> StoreResult<Json> {
+    let text = serde_json::to_string(kept).ok();
+    let body = text.as_deref().and_then(Json::parse);
+    body.ok_or_else(|| StoreError::BadQuery("the body nests too deep".to_owned()))
+}
+
+/// Returns a dashboard.
+///
+/// # Errors
+/// Fails if the project has none of that id.
+pub fn dashboard(documents: &Documents<'_>, id: &str) -> StoreResult<DashboardView> {
+    read(&documents.find(DocumentKind::Dashboard, id)?)
+}
+
+/// Returns a widget.
+///
+/// # Errors
+/// Fails if the project has none of that id.
+pub fn widget(documents: &Documents<'_>, id: &str) -> StoreResult<WidgetView> {
+    read(&documents.find(DocumentKind::Widget, id)?)
+}
+
+/// Keeps a dashboard, new or again.
+///
+/// # Errors
+/// Fails if it makes no sense, or names a widget that is not there.
+pub fn keep_dashboard(
+    documents: &Documents<'_>,
+    mut dashboard: DashboardView,
+    now: Timestamp,
+) -> Result<DashboardView, KeepError> {
+    dashboard::check(&dashboard, documents)?;
+    dashboard.updated_at = now.into();
+    let document = Document {
+        id: dashboard.id.clone(),
+        body: body(&dashboard)?,
+        created_at: dashboard.created_at.0,
+        updated_at: now,
+    };
+    documents.keep(DocumentKind::Dashboard, &document)?;
+    Ok(dashboard)
+}
+
+/// Keeps a widget, new or again.
+///
+/// # Errors
+/// Fails if it makes no sense.
+pub fn keep_widget(
+    documents: &Documents<'_>,
+    mut widget: WidgetView,
+    now: Timestamp,
+) -> Result<WidgetView, KeepError> {
+    widget::check(&widget)?;
+    widget.updated_at = now.into();
+    let document = Document {
+        id: widget.id.clone(),
+        body: body(&widget)?,
+        created_at: widget.created_at.0,
+        updated_at: now,
+    };
+    documents.keep(DocumentKind::Widget, &document)?;
+    Ok(widget)
+}
+
+/// The dashboards that show a widget.
+///
+/// # Errors
+/// Fails only when the database does.
+pub fn shown_on(documents: &Documents<'_>, widget: &str) -> StoreResult<Vec<DashboardView>> {
+    let all = documents.all(DocumentKind::Dashboard)?;
+    let all = all.iter().map(read).collect::<StoreResult<Vec<DashboardView>>>()?;
+    Ok(all.into_iter().filter(|dashboard| dashboard::shows(dashboard, widget)).collect())
+}
