@@ -22,6 +22,7 @@ const STYLE: &str = concat!(
     include_str!("assets/trace.css"),
     include_str!("assets/lists.css"),
     include_str!("assets/people.css"),
+    include_str!("assets/dashboards.css"),
 );
 
 /// Every file by name.
@@ -32,6 +33,7 @@ const FILES: &[(&str, &str)] = &[
     ("lists.js", include_str!("assets/lists.js")),
     ("home.js", include_str!("assets/home.js")),
     ("trace.js", include_str!("assets/trace.js")),
+    ("dashboards.js", include_str!("assets/dashboards.js")),
     ("session.js", include_str!("assets/session.js")),
     ("icon.svg", include_str!("assets/icon.svg")),
 ];

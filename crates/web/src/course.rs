@@ -2,6 +2,7 @@
 
 use ratchet_core::calendar::Granularity;
 use ratchet_core::time::Timestamp;
+use ratchet_store::aggregate::Step;
 
 use crate::components::figure;
 
@@ -16,17 +17,23 @@ pub(crate) struct Course {
 }
 
 impl Course {
-    /// The steps from one moment to another, both inside: about fifty.
+    /// The steps from one moment to another, both inside: as many as can be told apart.
     pub(crate) fn between(from: Timestamp, to: Timestamp) -> Self {
-        Self::by(Granularity::for_range(from, to), from, to)
+        Self::by(width(from, to), from, to)
+    }
+
+    /// The same, but no narrower than hours: what hourly sums tell apart.
+    pub(crate) fn by_hour(from: Timestamp, to: Timestamp) -> Self {
+        Self::by(width(from, to).max(Granularity::Hour), from, to)
     }
 
     /// The days from one moment to another, both inside, as weeks or months where they are many.
     pub(crate) fn by_day(from: Timestamp, to: Timestamp) -> Self {
-        Self::by(Granularity::for_range(from, to).max(Granularity::Day), from, to)
+        Self::by(width(from, to).max(Granularity::Day), from, to)
     }
 
-    fn by(width: Granularity, from: Timestamp, to: Timestamp) -> Self {
+    /// The steps of a width from one moment to another, both inside.
+    pub(crate) fn by(width: Granularity, from: Timestamp, to: Timestamp) -> Self {
         let mut starts = vec![width.start_of(from)];
         while let Some(last) = starts.last().copied() {
             let next = width.next(last);
@@ -46,6 +53,19 @@ impl Course {
         self.starts.binary_search(&self.width.start_of(moment)).ok()
     }
 
+    /// How narrow sums must be to fall into the steps.
+    pub(crate) const fn sums_by(&self) -> Step {
+        match self.width {
+            Granularity::Minute | Granularity::Hour => Step::Hour,
+            Granularity::Day | Granularity::Week | Granularity::Month => Step::Day,
+        }
+    }
+
+    /// Where the first step begins.
+    pub(crate) fn start(&self) -> Option<Timestamp> {
+        self.starts.first().copied()
+    }
+
     /// How many steps there are.
     pub(crate) fn len(&self) -> usize {
         self.starts.len()
@@ -57,12 +77,14 @@ impl Course {
     }
 
     fn name(&self, start: Timestamp) -> String {
+        let fits_a_day = self.starts.len() <= 25;
         let whole = figure::short_moment(start);
         let mut words = whole.split(' ');
         let (day, month) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let clock: String = words.next().unwrap_or_default().chars().take(5).collect();
         match self.width {
             Granularity::Minute => clock,
+            Granularity::Hour if fits_a_day => clock,
             Granularity::Hour => format!("{day} {month} {clock}"),
             Granularity::Day | Granularity::Week => format!("{day} {month}"),
             Granularity::Month => ratchet_core::calendar::month(start),
@@ -90,6 +112,18 @@ impl Course {
             }
         }
         sums.into_iter().map(Some).collect()
+    }
+}
+
+/// How wide steps are, so that a chart has from about twelve to a hundred of them.
+pub(crate) fn width(from: Timestamp, to: Timestamp) -> Granularity {
+    const HOUR: i64 = 3_600 * 1_000_000_000;
+    match to.since(from) / HOUR {
+        ..2 => Granularity::Minute,
+        2..73 => Granularity::Hour,
+        73..2_400 => Granularity::Day,
+        2_400..17_520 => Granularity::Week,
+        _ => Granularity::Month,
     }
 }
 

@@ -13,6 +13,8 @@ mod meaning;
 mod print;
 /// Terms as questions to the store.
 mod conditions;
+/// Terms that are kept with charts.
+pub(crate) mod kept;
 #[cfg(test)]
 mod tests;
 

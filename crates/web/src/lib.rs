@@ -1,6 +1,6 @@
 //! Every page, and the visual language.
 //!
-//! Knows neither SQL nor wire formats. A page is a handler that takes a [`place::Place`], asks the
+//! Knows no SQL, and of wire formats only the definitions that are kept as they were sent. A page is a handler that takes a [`place::Place`], asks the
 //! store, and returns a page (`frame::Page`) made of [`components`]. First paint needs no script.
 
 /// What every page can reach.

@@ -5,9 +5,9 @@ use std::fmt;
 use std::time::Duration;
 
 use axum::extract::{FromRequestParts, RawPathParams};
-use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use ratchet_core::time::Timestamp;
 use ratchet_store::aggregate::{AggregateQuery, Dimension, Step};
@@ -16,7 +16,7 @@ use ratchet_store::project::ProjectId;
 use ratchet_store::query::TimeRange;
 
 use crate::refusal::{PageResult, Refusal};
-use crate::scope::Scope;
+use crate::scope::{Scope, Span};
 use crate::visitor::Visitor;
 use crate::web::Web;
 
@@ -84,9 +84,13 @@ impl FromRequestParts<Web> for Place {
         let (project, role) = found.cloned().ok_or_else(|| Refusal::not_there("project"))?;
         visitor.role = role;
         let projects = projects.into_iter().map(|(project, _)| project).collect();
-        let params = Params::read(parts.uri.query().unwrap_or_default());
+        let params = Params::read(parts.uri.query().unwrap_or_default()).with_one_range();
         let scope = Scope::read(params.pairs());
-        let environments = environments(web, &project.id, &scope).await?;
+        let environments = if wants_frame(parts) {
+            environments(web, &project.id, &scope).await?
+        } else {
+            Vec::new()
+        };
         Ok(Self {
             visitor,
             project,
@@ -100,6 +104,12 @@ impl FromRequestParts<Web> for Place {
             path: parts.uri.path().to_owned(),
         })
     }
+}
+
+/// Whether the answer will be a whole page: a script wants a part of one, and a form leads on.
+fn wants_frame(parts: &Parts) -> bool {
+    let is_script = parts.headers.get("sec-fetch-dest").is_some_and(|dest| dest == "empty");
+    parts.method == Method::GET && !is_script
 }
 
 /// The environments that have something, and the chosen one even if it has nothing. Comes from
@@ -127,6 +137,21 @@ impl Params {
     pub fn read(query: &str) -> Self {
         let pairs = form_urlencoded::parse(query.as_bytes());
         Self(pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
+    }
+
+    /// The same, with the two moments of a form for the time, `from` and `to`, as the one `range`
+    /// that addresses have. A browser writes them without seconds and zone; they mean UTC.
+    #[must_use]
+    fn with_one_range(mut self) -> Self {
+        let moment = |name: &str| {
+            let text = self.get(name)?;
+            let in_utc = || Timestamp::parse(&format!("{text}:00Z")).ok();
+            Timestamp::parse(text).ok().or_else(in_utc)
+        };
+        let (Some(from), Some(to)) = (moment("from"), moment("to")) else { return self };
+        self.0.retain(|(name, _)| !["from", "to", "range"].contains(&name.as_str()));
+        self.0.push(("range".to_owned(), Span::Between(from, to).word()));
+        self
     }
 
     /// The first value with a name; an empty one counts as none.
@@ -279,6 +304,17 @@ mod tests {
         assert_eq!(params.get("q"), Some("a b&c"));
         assert_eq!(params.all("tag").collect::<Vec<_>>(), ["x", "y"]);
         assert_eq!(params.get("empty"), None);
+    }
+
+    #[test]
+    fn two_moments_of_a_form_are_one_range() {
+        let read = |query: &str| Params::read(query).with_one_range();
+        let one = read("q=x&range=7d&from=2026-11-01T10:00&to=2026-11-02T10%3A30");
+        let at = |text: &str| Timestamp::parse(text).unwrap();
+        let span = Span::Between(at("2026-11-01T10:00:00Z"), at("2026-11-02T10:30:00Z"));
+        assert_eq!(one.get("range").and_then(Span::parse), Some(span));
+        assert_eq!((one.get("from"), one.get("q")), (None, Some("x")));
+        assert_eq!(read("range=7d&from=soon&to=").get("range"), Some("7d"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
+use ratchet_stages::look::kept::KeepError;
 use ratchet_store::StoreError;
 use uuid::Uuid;
 
@@ -80,6 +81,15 @@ impl Refusal {
             _ => "Try again; if it stays so, run ratchet doctor on the server.",
         };
         (message, advice)
+    }
+}
+
+impl From<KeepError> for Refusal {
+    fn from(error: KeepError) -> Self {
+        match error {
+            KeepError::Store(error) => Self::Store(error),
+            invalid @ KeepError::Invalid(_) => Self::Bad(invalid.to_string()),
+        }
     }
 }
 

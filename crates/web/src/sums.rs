@@ -1,13 +1,19 @@
-//! Hourly sums of what is in scope.
+//! Hourly sums of what is in scope, and what is summed from records where hours do not tell.
 
+use std::collections::BTreeMap;
+
+use ratchet_core::time::Timestamp;
 use ratchet_store::aggregate::{AggregateQuery, Dimension, Group, Step, Sums};
 use ratchet_store::query::TimeRange;
 
-use crate::components::figure;
+use crate::course::Course;
 use crate::place::Place;
 use crate::refusal::PageResult;
-use crate::scope::Span;
 use crate::web::Web;
+
+/// Records that one page reads to sum what hourly sums do not keep apart.
+pub(crate) const READ: i64 = 50_000;
+const HOUR: i64 = 3_600 * 1_000_000_000;
 
 /// Sums over the observations of the chosen environment, by time and dimension.
 ///
@@ -48,6 +54,124 @@ pub async fn whole(web: &Web, place: &Place, range: TimeRange) -> PageResult<Sum
     Ok(groups.into_iter().next().map(|group| group.sums).unwrap_or_default())
 }
 
+/// Sums of each key, step by step.
+#[derive(Clone, Debug)]
+pub(crate) struct Timed {
+    /// The steps.
+    pub(crate) course: Course,
+    /// Each key and its sums, the busiest first.
+    pub(crate) keys: Vec<KeySums>,
+}
+
+/// The sums of one key.
+#[derive(Clone, Debug)]
+pub(crate) struct KeySums {
+    /// Its words; none where nothing is split.
+    pub(crate) key: Vec<Option<String>>,
+    /// One for each step; `None` where nothing was recorded.
+    pub(crate) steps: Vec<Option<Sums>>,
+    /// All of them together.
+    pub(crate) whole: Sums,
+}
+
+impl Timed {
+    /// Everything together, step by step.
+    pub(crate) fn all(&self) -> Vec<Option<Sums>> {
+        let at = |step: usize| {
+            let found = self.keys.iter().filter_map(|key| key.steps.get(step)?.as_ref());
+            found.fold(None, |sum: Option<Sums>, next| {
+                let mut sum = sum.unwrap_or_default();
+                sum.add(next);
+                Some(sum)
+            })
+        };
+        (0..self.course.len()).map(at).collect()
+    }
+
+    /// Everything together.
+    pub(crate) fn whole(&self) -> Sums {
+        let mut whole = Sums::default();
+        self.keys.iter().for_each(|key| whole.add(&key.whole));
+        whole
+    }
+}
+
+/// Sums over time, split by a dimension or not.
+///
+/// # Errors
+/// Fails only when the database does.
+pub(crate) async fn over_time(
+    web: &Web,
+    place: &Place,
+    range: TimeRange,
+    by: &[Dimension],
+) -> PageResult<Timed> {
+    let to = range.to.unwrap_or(place.now);
+    let known = range.from.map(|from| Course::by_hour(from, to));
+    let step = known.as_ref().map_or(Step::Hour, Course::sums_by);
+    let groups = groups(web, place, range, step, by).await?;
+    let first = groups.iter().filter_map(|group| group.at).min();
+    let course = known.unwrap_or_else(|| Course::by_hour(first.unwrap_or(to), to));
+    Ok(timed(course, groups))
+}
+
+fn timed(course: Course, groups: Vec<Group>) -> Timed {
+    let mut keys: BTreeMap<Vec<Option<String>>, KeySums> = BTreeMap::new();
+    for Group { at, key, sums } in groups {
+        let empty = || KeySums {
+            key: key.clone(),
+            steps: vec![None; course.len()],
+            whole: Sums::default(),
+        };
+        let known = keys.entry(key.clone()).or_insert_with(empty);
+        known.whole.add(&sums);
+        if let Some(slot) = at.and_then(|at| known.steps.get_mut(course.step_of(at)?)) {
+            slot.get_or_insert_default().add(&sums);
+        }
+    }
+    let mut keys: Vec<KeySums> = keys.into_values().collect();
+    keys.sort_by_key(|key| -key.whole.count);
+    Timed { course, keys }
+}
+
+/// How much of a time can be read record by record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// All of it.
+    All,
+    /// From this moment on.
+    Since(Timestamp),
+}
+
+/// How far back a page reads within a time, so that it takes no more than [`READ`] records.
+/// Hourly sums tell how many there are in each hour.
+///
+/// # Errors
+/// Fails only when the database does.
+pub(crate) async fn reach(web: &Web, place: &Place, range: TimeRange) -> PageResult<Reach> {
+    let hours = groups(web, place, range, Step::Hour, &[]).await?;
+    Ok(reach_of(&hours, range.to.unwrap_or(place.now)))
+}
+
+fn reach_of(hours: &[Group], to: Timestamp) -> Reach {
+    let mut read = 0;
+    let mut hours: Vec<(Timestamp, i64)> =
+        hours.iter().filter_map(|group| Some((group.at?, group.sums.count))).collect();
+    hours.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+    for (at, count) in hours {
+        let room = READ - read;
+        read += count;
+        if read <= READ {
+            continue;
+        }
+        // The hour does not fit whole: as much of it as there is room for, spread evenly.
+        let end = at.plus_nanos(HOUR).min(to.max(at));
+        let length = end.since(at) / count.max(1) * room.max(1);
+        return Reach::Since(end.plus_nanos(-length));
+    }
+    Reach::All
+}
+
 /// A count as people know it: sums can be subtracted, so they are signed.
 pub fn natural(n: i64) -> u64 {
     u64::try_from(n).unwrap_or_default()
@@ -65,20 +189,47 @@ pub fn whole_number(n: f64) -> u64 {
     n.round().max(0.0) as u64
 }
 
-/// How wide the steps of a chart are: hours while they can be told apart, days beyond.
-pub const fn step_of(span: Span) -> Step {
-    match span {
-        Span::Hour | Span::Day => Step::Hour,
-        Span::Week | Span::Month | Span::Quarter | Span::All | Span::Between(..) => Step::Day,
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// What an axis calls the step that a group stands for.
-pub fn step_name(group: &Group, step: Step) -> String {
-    let text = group.at.map(figure::short_moment).unwrap_or_default();
-    let (day, hour) = text.rsplit_once(' ').unwrap_or((&text, ""));
-    match step {
-        Step::Hour => hour.get(..5).unwrap_or_default().to_owned(),
-        Step::Day | Step::Whole => day.to_owned(),
+    fn group(hour: i64, key: &[&str], count: i64) -> Group {
+        let key = key.iter().map(|word| Some((*word).to_owned())).collect();
+        let at = Some(Timestamp::from_nanos(hour * HOUR));
+        Group { at, key, sums: Sums { count, ..Sums::default() } }
+    }
+
+    #[test]
+    fn sums_fall_into_steps_and_the_busiest_key_is_first() {
+        let at = |hour: i64| Timestamp::from_nanos(hour * HOUR);
+        let course = Course::by_hour(at(0), at(5));
+        let groups = vec![group(0, &["a"], 1), group(2, &["a"], 2), group(2, &["b"], 9)];
+        let timed = timed(course, groups);
+        let counts = |sums: &[Option<Sums>]| -> Vec<Option<i64>> {
+            sums.iter().map(|sums| sums.as_ref().map(|sums| sums.count)).collect()
+        };
+        assert_eq!(timed.keys[0].key, [Some("b".to_owned())]);
+        assert_eq!(counts(&timed.keys[1].steps), [Some(1), None, Some(2), None, None, None]);
+        assert_eq!(counts(&timed.all())[2], Some(11));
+        assert_eq!(timed.whole().count, 12);
+    }
+
+    #[test]
+    fn a_page_reads_back_as_far_as_it_has_room() {
+        let now = Timestamp::from_nanos(10 * HOUR);
+        assert_eq!(reach_of(&[group(1, &[], READ)], now), Reach::All);
+        let many = [group(9, &[], READ / 2), group(7, &[], READ)];
+        let half_past_seven = Timestamp::from_nanos(7 * HOUR + HOUR / 2);
+        let Reach::Since(since) = reach_of(&many, now) else { panic!("all of it") };
+        assert!(since.since(half_past_seven).abs() < HOUR / 100, "{since}");
+    }
+
+    #[test]
+    fn one_hour_with_more_than_a_page_reads_is_cut_too() {
+        let now = Timestamp::from_nanos(10 * HOUR);
+        let Reach::Since(since) = reach_of(&[group(9, &[], i64::MAX / 2)], now) else {
+            panic!("all of it")
+        };
+        assert!(since <= now && since >= Timestamp::from_nanos(9 * HOUR), "{since}");
     }
 }

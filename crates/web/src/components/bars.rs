@@ -3,8 +3,9 @@
 use maud::{Markup, html};
 use ratchet_core::stats::distribution::Stretch;
 
+use super::chart::caption;
 use super::figure;
-use super::plot::{self, Plot, plot};
+use super::plot::{self, Plot, Tall, plot};
 
 /// Labels that get a bar of their own; the rest stand together in the last one.
 const MAX_LABELS: usize = 24;
@@ -14,10 +15,16 @@ const MAX_LABELS: usize = 24;
 pub struct Spread<'a> {
     /// What is shown.
     pub title: &'a str,
+    /// Of how many, from where.
+    pub note: &'a str,
     /// How many values lie where.
     pub bins: &'a [Stretch],
     /// The class that colours it: who decided, or one of the hues.
     pub colour: &'a str,
+    /// How a value reads, with its unit.
+    pub read: fn(f64) -> String,
+    /// How tall it stands.
+    pub tall: Tall,
 }
 
 /// Draws how a number lies, with its numbers as a table.
@@ -34,13 +41,14 @@ pub fn histogram(chart: &Spread<'_>) -> Markup {
     let framed = Plot {
         title: chart.title,
         scale: vec![(0.0, "0".to_owned()), (1.0, figure::count(most))],
-        below: edges(chart.bins),
+        below: edges(chart),
         ends: Vec::new(),
         drawing,
+        tall: chart.tall,
     };
     html! {
         figure.chart {
-            figcaption { (chart.title) }
+            (caption(chart.title, chart.note))
             (plot(&framed))
             (numbers(chart, all))
         }
@@ -51,7 +59,7 @@ fn standing(chart: &Spread<'_>, index: usize, bin: &Stretch, (most, all): (u64, 
     let step = plot::WIDTH / float(chart.bins.len() as u64).max(1.0);
     let y = plot::y_of(float(bin.count) / float(most).max(1.0));
     let x = step * float(index as u64);
-    let name = range(bin);
+    let name = range(chart, bin);
     html! {
         @if bin.count > 0 {
             rect x=(x + step * 0.06) width=(step * 0.88) y=(y) height=(plot::HEIGHT - y) {}
@@ -63,29 +71,30 @@ fn standing(chart: &Spread<'_>, index: usize, bin: &Stretch, (most, all): (u64, 
 }
 
 /// The edges that fit below the axis.
-fn edges(bins: &[Stretch]) -> Vec<(f64, String)> {
+fn edges(chart: &Spread<'_>) -> Vec<(f64, String)> {
+    let bins = chart.bins;
     let every = bins.len().div_ceil(8).max(1);
     let first = bins.iter().map(|bin| bin.lower);
     let all = first.chain(bins.last().map(|bin| bin.upper)).enumerate().step_by(every);
     let parts = float(bins.len() as u64).max(1.0);
-    all.map(|(index, edge)| (float(index as u64) / parts, figure::number(edge))).collect()
+    all.map(|(index, edge)| (float(index as u64) / parts, (chart.read)(edge))).collect()
 }
 
 fn numbers(chart: &Spread<'_>, all: u64) -> Markup {
     html! {
         details.numbers {
-            summary { "Numbers" }
+            summary { "As a table" }
             div.table-wrap tabindex="0" role="region" aria-label={ (chart.title) ", numbers" } {
                 table {
                     thead { tr {
                         th scope="col" { "Value" }
-                        th.num scope="col" { "Scores" }
+                        th.num scope="col" { "Count" }
                         th.num scope="col" { "Share" }
                     } }
                     tbody {
                         @for bin in chart.bins {
                             tr {
-                                th scope="row" { (range(bin)) }
+                                th scope="row" { (range(chart, bin)) }
                                 td.num { (figure::grouped(bin.count)) }
                                 td.num { (share(bin.count, all)) }
                             }
@@ -97,8 +106,8 @@ fn numbers(chart: &Spread<'_>, all: u64) -> Markup {
     }
 }
 
-fn range(bin: &Stretch) -> String {
-    let (lower, upper) = (figure::number(bin.lower), figure::number(bin.upper));
+fn range(chart: &Spread<'_>, bin: &Stretch) -> String {
+    let (lower, upper) = ((chart.read)(bin.lower), (chart.read)(bin.upper));
     if lower == upper { lower } else { format!("{lower} to {upper}") }
 }
 
@@ -166,6 +175,59 @@ pub fn labels(title: &str, counts: &[(&str, u64)], colour: &str) -> Markup {
     }
 }
 
+/// Values by name, the greatest first.
+#[derive(Clone, Debug)]
+pub struct Lying<'a> {
+    /// What is shown.
+    pub title: &'a str,
+    /// Of how many, from where.
+    pub note: String,
+    /// Each name and its value.
+    pub values: &'a [(String, f64)],
+    /// Whether each is shown as a share of all.
+    pub is_share: bool,
+    /// How a value reads, with its unit.
+    pub read: fn(f64) -> String,
+    /// How it reads with all its digits.
+    pub exact: fn(f64) -> String,
+}
+
+/// Draws values as lying bars, which are their own table of numbers.
+pub fn lying(chart: &Lying<'_>) -> Markup {
+    let most = chart.values.iter().map(|(_, value)| *value).fold(0.0, f64::max);
+    let all: f64 = chart.values.iter().map(|(_, value)| value).sum();
+    let part = |value: f64, of: f64| if of > 0.0 { (value / of).clamp(0.0, 1.0) } else { 0.0 };
+    html! {
+        figure.chart {
+            (caption(chart.title, &chart.note))
+            table.lying-bars {
+                caption.sr { (chart.title) }
+                thead.sr { tr {
+                    th scope="col" { "Key" } th scope="col" { "Drawn" } th scope="col" { "Value" }
+                    @if chart.is_share { th scope="col" { "Share" } }
+                } }
+                tbody {
+                    @for (name, value) in chart.values {
+                        tr {
+                            th scope="row" { bdi { (ratchet_core::limit::elide(name, 120)) } }
+                            td.bar-cell {
+                                svg.lying.hue-0 viewBox="0 0 100 10" preserveAspectRatio="none"
+                                    aria-hidden="true" {
+                                    rect x="0" y="0" height="10" width=(100.0 * part(*value, most)) {}
+                                }
+                            }
+                            td.num title=((chart.exact)(*value)) { ((chart.read)(*value)) }
+                            @if chart.is_share {
+                                td.num { (figure::percent(part(*value, all))) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[expect(clippy::cast_precision_loss, reason = "positions in a drawing")]
 fn float(count: u64) -> f64 {
     count as f64
@@ -186,7 +248,14 @@ mod tests {
 
     #[test]
     fn nothing_can_be_drawn_too() {
-        let nothing = Spread { title: "None", bins: &[], colour: "code" };
+        let nothing = Spread {
+            title: "None",
+            note: "",
+            bins: &[],
+            colour: "code",
+            read: figure::number,
+            tall: Tall::Usual,
+        };
         assert!(histogram(&nothing).into_string().contains("<svg"));
         assert!(mini(&[], "code", "none").into_string().contains("<svg"));
     }

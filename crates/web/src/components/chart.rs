@@ -1,10 +1,16 @@
 //! Drawings of numbers, made by the server. Every one has its numbers as a table, one click away.
 
+/// Lines, bars and areas.
+mod marks;
+/// The numbers as a table.
+mod numbers;
+
 use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
-use super::plot::{self, End, Plot, plot};
+use super::figure;
+use super::plot::{self, Plot, Tall, plot};
 
 /// A line, or bars, over steps of time.
 #[derive(Clone, Debug)]
@@ -22,14 +28,38 @@ pub struct Series {
 pub struct OverTime {
     /// What is shown.
     pub title: String,
+    /// Of how many, from where: `n = 1,204 steps`.
+    pub note: String,
     /// The steps, as the axis and the table name them.
     pub steps: Vec<String>,
     /// What is drawn.
     pub series: Vec<Series>,
+    /// All of it together in as long a time before, step by step; none when nothing is compared.
+    pub before: Vec<Option<f64>>,
     /// How it is drawn.
     pub form: Form,
     /// How a value reads, with its unit.
     pub read: fn(f64) -> String,
+    /// How it reads with all its digits.
+    pub exact: fn(f64) -> String,
+    /// How tall it stands.
+    pub tall: Tall,
+}
+
+impl Default for OverTime {
+    fn default() -> Self {
+        Self {
+            title: String::new(),
+            note: String::new(),
+            steps: Vec::new(),
+            series: Vec::new(),
+            before: Vec::new(),
+            form: Form::Lines,
+            read: figure::number,
+            exact: figure::digits,
+            tall: Tall::default(),
+        }
+    }
 }
 
 /// How values over time are drawn.
@@ -39,6 +69,8 @@ pub enum Form {
     Lines,
     /// As bars, on top of each other.
     Bars,
+    /// As areas, on top of each other.
+    Areas,
 }
 
 /// The hue of what failed.
@@ -68,9 +100,11 @@ pub fn over_time(chart: &OverTime) -> Markup {
     let top = nice(greatest(chart));
     let drawing = html! {
         @match chart.form {
-            Form::Lines => { (lines(chart, top)) },
-            Form::Bars => { (bars(chart, top)) },
+            Form::Lines => { (marks::lines(chart, top)) },
+            Form::Bars => { (marks::bars(chart, top)) },
+            Form::Areas => { (marks::areas(chart, top)) },
         }
+        (marks::before(chart, top))
         (readings(chart))
     };
     let steps = chart.steps.len();
@@ -79,14 +113,25 @@ pub fn over_time(chart: &OverTime) -> Markup {
         title: &chart.title,
         scale: [0.0, 0.5, 1.0].map(|part| (part, (chart.read)(part * top))).into(),
         below: names.map(|(index, name)| (across(index, steps), name.clone())).collect(),
-        ends: if chart.series.len() > 1 { ends(chart, top) } else { Vec::new() },
+        ends: if chart.series.len() > 1 { marks::ends(chart, top) } else { Vec::new() },
         drawing,
+        tall: chart.tall,
     };
     html! {
         figure.chart {
-            figcaption { (chart.title) }
+            (caption(&chart.title, &chart.note))
             (plot(&framed))
-            (numbers(chart))
+            (numbers::table(chart))
+        }
+    }
+}
+
+/// What a drawing shows, and of how many.
+pub fn caption(title: &str, note: &str) -> Markup {
+    html! {
+        figcaption {
+            bdi { (title) }
+            @if !note.is_empty() { " " small.note { (note) } }
         }
     }
 }
@@ -95,9 +140,10 @@ fn greatest(chart: &OverTime) -> f64 {
     let at =
         |index: usize| chart.series.iter().filter_map(move |s| s.values.get(index).copied()?);
     let steps = 0..chart.steps.len();
+    let before = chart.before.iter().flatten().copied().fold(0.0, f64::max);
     match chart.form {
-        Form::Lines => steps.flat_map(at).fold(0.0, f64::max),
-        Form::Bars => steps.map(|index| at(index).sum()).fold(0.0, f64::max),
+        Form::Lines => steps.flat_map(at).fold(before, f64::max),
+        Form::Bars | Form::Areas => steps.map(|index| at(index).sum()).fold(before, f64::max),
     }
 }
 
@@ -131,71 +177,6 @@ fn polyline(points: impl Iterator<Item = (f64, f64)>) -> String {
     })
 }
 
-fn lines(chart: &OverTime, top: f64) -> Markup {
-    html! {
-        @for series in &chart.series {
-            @let points = points(series, chart.steps.len(), top);
-            g class={ "hue-" (series.hue % HUES) } {
-                polyline.line points=(polyline(points.iter().copied())) {}
-                @if let Some((x, y)) = points.last() {
-                    path.dot d={ "M" (format!("{x:.1} {y:.1}")) "h0" } {}
-                }
-            }
-        }
-    }
-}
-
-fn points(series: &Series, steps: usize, top: f64) -> Vec<(f64, f64)> {
-    let values = series.values.iter().enumerate();
-    let point = |(at, value): (usize, &Option<f64>)| {
-        Some((across(at, steps) * plot::WIDTH, plot::y_of((*value)? / top)))
-    };
-    values.filter_map(point).collect()
-}
-
-/// The name of each series, beside its last value.
-fn ends(chart: &OverTime, top: f64) -> Vec<End<'_>> {
-    let steps = chart.steps.len();
-    let stood = stack(chart, steps.saturating_sub(1));
-    let ends = chart.series.iter().zip(stood).map(|(series, (from, to))| {
-        let y = match chart.form {
-            Form::Lines => points(series, steps, top).last().map(|last| last.1),
-            Form::Bars => Some(plot::y_of((from + to) / 2.0 / top)),
-        };
-        End { y: y.unwrap_or_default(), hue: series.hue % HUES, name: &series.name }
-    });
-    ends.collect()
-}
-
-fn bars(chart: &OverTime, top: f64) -> Markup {
-    let steps = chart.steps.len();
-    let width = (plot::WIDTH / ratio(steps.max(1), 1) * 0.76).max(1.0);
-    html! {
-        @for index in 0..steps {
-            @for (series, (from, to)) in chart.series.iter().zip(stack(chart, index)) {
-                @if to > from {
-                    rect class={ "hue-" (series.hue % HUES) } width=(width)
-                         x=(across(index, steps) * plot::WIDTH - width / 2.0)
-                         y=(plot::y_of(to / top))
-                         height=(plot::y_of(from / top) - plot::y_of(to / top)) {}
-                }
-            }
-        }
-    }
-}
-
-/// From where to where each series' bar stands at one step.
-fn stack(chart: &OverTime, index: usize) -> Vec<(f64, f64)> {
-    let mut below = 0.0;
-    let value = |series: &Series| series.values.get(index).copied().flatten().unwrap_or_default();
-    let mut stand = |series| {
-        let from = below;
-        below += value(series);
-        (from, below)
-    };
-    chart.series.iter().map(&mut stand).collect()
-}
-
 /// What to read when the pointer is over a step.
 fn readings(chart: &OverTime) -> Markup {
     let steps = chart.steps.len();
@@ -208,34 +189,11 @@ fn readings(chart: &OverTime) -> Markup {
                     (step)
                     @for series in &chart.series {
                         @if let Some(value) = series.values.get(index).copied().flatten() {
-                            "\n" (series.name) " " ((chart.read)(value))
+                            "\n" (series.name) " " ((chart.exact)(value))
                         }
                     }
-                }
-            }
-        }
-    }
-}
-
-fn numbers(chart: &OverTime) -> Markup {
-    html! {
-        details.numbers {
-            summary { "Numbers" }
-            div.table-wrap tabindex="0" role="region" aria-label={ (chart.title) ", numbers" } {
-                table {
-                    thead { tr {
-                        th scope="col" { "When" }
-                        @for series in &chart.series { th.num scope="col" { (series.name) } }
-                    } }
-                    tbody {
-                        @for (index, step) in chart.steps.iter().enumerate() {
-                            tr {
-                                th scope="row" { (step) }
-                                @for series in &chart.series {
-                                    td.num { @if let Some(value) = series.values.get(index).copied().flatten() { ((chart.read)(value)) } }
-                                }
-                            }
-                        }
+                    @if let Some(value) = chart.before.get(index).copied().flatten() {
+                        "\nbefore " ((chart.exact)(value))
                     }
                 }
             }
@@ -254,9 +212,19 @@ mod tests {
 
     #[test]
     fn a_chart_without_steps_is_still_a_chart() {
-        let read = |value: f64| format!("{value}");
-        let (title, steps, series) = (String::new(), Vec::new(), Vec::new());
-        let chart = OverTime { title, steps, series, form: Form::Bars, read };
-        assert!(over_time(&chart).into_string().contains("<svg"));
+        for form in [Form::Bars, Form::Lines, Form::Areas] {
+            let chart = OverTime { form, ..OverTime::default() };
+            assert!(over_time(&chart).into_string().contains("<svg"));
+        }
+    }
+
+    #[test]
+    fn the_time_before_is_dashed_and_read_beside_the_values() {
+        let series = vec![Series { name: "all".to_owned(), hue: 0, values: vec![Some(3.0)] }];
+        let steps = vec!["9 Nov".to_owned()];
+        let chart = OverTime { steps, series, before: vec![Some(7.0)], ..OverTime::default() };
+        let drawn = over_time(&chart).into_string();
+        assert!(drawn.contains("before 7") && drawn.contains("class=\"before\""), "{drawn}");
+        assert!(drawn.contains("scope=\"col\">Before<"), "{drawn}");
     }
 }

@@ -119,6 +119,16 @@ pub fn number(value: f64) -> String {
     if short.is_empty() || short == "-0" { "0".to_owned() } else { short.to_owned() }
 }
 
+/// A number with all its digits, for whoever wants to know exactly: `1,234,567`, `0.0123456`.
+pub fn digits(value: f64) -> String {
+    let text = if value.abs() >= 1e6 { format!("{value:.0}") } else { format!("{value:.7}") };
+    let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
+    let part = part.trim_end_matches('0');
+    let (sign, whole) = whole.strip_prefix('-').map_or(("", whole), |whole| ("-", whole));
+    let whole = whole.parse().map_or_else(|_| whole.to_owned(), grouped);
+    if part.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{part}") }
+}
+
 /// A moment: `15 Nov 10:33:17`, with the exact time on hover.
 pub fn moment(at: Timestamp) -> Markup {
     let exact = at.to_string();
@@ -189,6 +199,12 @@ mod tests {
     fn moments_read_like_a_diary() {
         let at = Timestamp::parse("2026-11-05T10:33:17.123Z").unwrap();
         assert_eq!(short_moment(at), "5 Nov 10:33:17");
+    }
+
+    #[test]
+    fn digits_are_all_there() {
+        let all = [0.0, 1_234_567.0, 0.012_345_6, -1_500.25, f64::NAN].map(digits);
+        assert_eq!(all, ["0", "1,234,567", "0.0123456", "-1,500.25", "NaN"]);
     }
 
     #[test]

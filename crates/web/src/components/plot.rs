@@ -13,6 +13,41 @@ const LABEL: f64 = 13.0;
 /// Letters of a label that fit beside a drawing.
 const LETTERS: usize = 16;
 
+/// How tall a drawing stands on its page. What is drawn is stretched to it; labels are moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tall {
+    /// In a small tile.
+    Low,
+    /// Beside text.
+    #[default]
+    Usual,
+    /// In a tile of its own.
+    High,
+    /// In a tile that takes most of a screen.
+    Higher,
+}
+
+impl Tall {
+    /// The height in pixels; the style sheet says the same.
+    const fn pixels(self) -> f64 {
+        match self {
+            Self::Low => 90.0,
+            Self::Usual => HEIGHT,
+            Self::High => 220.0,
+            Self::Higher => 360.0,
+        }
+    }
+
+    const fn class(self) -> &'static str {
+        match self {
+            Self::Low => "plot low",
+            Self::Usual => "plot",
+            Self::High => "plot high",
+            Self::Higher => "plot higher",
+        }
+    }
+}
+
 /// A drawing with its labels.
 #[derive(Debug)]
 pub struct Plot<'a> {
@@ -26,6 +61,8 @@ pub struct Plot<'a> {
     pub ends: Vec<End<'a>>,
     /// What is drawn.
     pub drawing: Markup,
+    /// How tall it stands.
+    pub tall: Tall,
 }
 
 /// A name at the right of a drawing.
@@ -46,11 +83,12 @@ pub fn y_of(part: f64) -> f64 {
 
 /// Draws it.
 pub fn plot(plot: &Plot<'_>) -> Markup {
+    let stretch = plot.tall.pixels() / HEIGHT;
     html! {
-        div.plot {
+        div class=(plot.tall.class()) {
             svg.scale aria-hidden="true" {
                 @for (part, text) in &plot.scale {
-                    text.axis.end x="100%" y=(y_of(*part) + 4.0) { (text) }
+                    text.axis.end x="100%" y=(y_of(*part) * stretch + 4.0) { (text) }
                 }
             }
             svg.drawing viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none"
@@ -60,7 +98,7 @@ pub fn plot(plot: &Plot<'_>) -> Markup {
                 }
                 (plot.drawing)
             }
-            @if !plot.ends.is_empty() { (ends(&plot.ends)) }
+            @if !plot.ends.is_empty() { (ends(&plot.ends, plot.tall)) }
             svg.below aria-hidden="true" {
                 @for (index, (part, text)) in plot.below.iter().enumerate() {
                     text class={ "axis middle" @if index % 2 == 1 { " spare" } }
@@ -71,11 +109,12 @@ pub fn plot(plot: &Plot<'_>) -> Markup {
     }
 }
 
-fn ends(ends: &[End<'_>]) -> Markup {
-    let wanted: Vec<f64> = ends.iter().map(|end| end.y).collect();
+fn ends(ends: &[End<'_>], tall: Tall) -> Markup {
+    let floor = tall.pixels();
+    let wanted: Vec<f64> = ends.iter().map(|end| end.y * floor / HEIGHT).collect();
     html! {
         svg.ends aria-hidden="true" {
-            @for (end, y) in ends.iter().zip(apart(&wanted)) {
+            @for (end, y) in ends.iter().zip(apart(&wanted, floor)) {
                 text class={ "direct hue-" (end.hue) } x="0" y=(y + 4.0) {
                     (short(end.name))
                     title { (end.name) }
@@ -93,14 +132,14 @@ fn short(name: &str) -> String {
 }
 
 /// Moves labels down until none covers another, and up again where they would leave the drawing.
-fn apart(ends: &[f64]) -> Vec<f64> {
+fn apart(ends: &[f64], floor: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..ends.len()).collect();
     order.sort_by(|one, other| ends[*one].total_cmp(&ends[*other]));
     let mut placed = ends.to_vec();
     for pair in order.windows(2) {
         placed[pair[1]] = placed[pair[1]].max(placed[pair[0]] + LABEL);
     }
-    let mut floor = HEIGHT;
+    let mut floor = floor;
     for index in order.into_iter().rev() {
         placed[index] = placed[index].min(floor);
         floor = placed[index] - LABEL;
@@ -114,7 +153,7 @@ mod tests {
 
     #[test]
     fn labels_do_not_cover_each_other() {
-        let placed = apart(&[140.0, 140.0, 20.0, 149.0]);
+        let placed = apart(&[140.0, 140.0, 20.0, 149.0], HEIGHT);
         let mut sorted = placed.clone();
         sorted.sort_by(f64::total_cmp);
         assert!(sorted.windows(2).all(|pair| pair[1] - pair[0] >= LABEL), "{placed:?}");

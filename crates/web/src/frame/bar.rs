@@ -1,4 +1,5 @@
 use maud::{Markup, html};
+use ratchet_core::time::Timestamp;
 
 use super::Section;
 use crate::components::icon::{Icon, icon};
@@ -101,8 +102,27 @@ fn span_menu(place: &Place) -> Markup {
                 a href=(here.clone().with("range", span.word()))
                   aria-current=[(span == place.scope.span).then_some("true")] { (span.label()) }
             }
+            (from_to(place))
         },
     )
+}
+
+/// Any two moments, in UTC.
+fn from_to(place: &Place) -> Markup {
+    let range = place.range();
+    let to = range.to.unwrap_or(place.now);
+    let minute = |at: Timestamp| at.to_string().chars().take(16).collect::<String>();
+    let here = place.here();
+    let kept = here.pairs().filter(|(name, _)| !["range", "cursor"].contains(name));
+    html! {
+        form.from-to method="get" action=(here.path()) {
+            @for (name, value) in kept { input type="hidden" name=(name) value=(value); }
+            label { "From" input type="datetime-local" name="from" required
+                value=[range.from.map(minute)]; }
+            label { "To (UTC)" input type="datetime-local" name="to" required value=(minute(to)); }
+            button.button type="submit" { "Show" }
+        }
+    }
 }
 
 /// A choice that needs no script: what is chosen now, and links to everything else.

@@ -16,6 +16,7 @@ use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::icon::{Icon, icon};
 use crate::components::lanes::{self, Run};
 use crate::components::matrix::{self, Matrix};
+use crate::components::plot::Tall;
 use crate::components::scatter::{self, Scatter};
 use crate::components::stat::{self, Stat, Value};
 use crate::components::table::{self, Column, Row, Table};
@@ -139,7 +140,7 @@ fn charts() -> Markup {
     ];
     let read: fn(f64) -> String = |value| format!("{value:.1} s");
     let title = "Latency".to_owned();
-    let lines = OverTime { title, steps, series, form: Form::Lines, read };
+    let lines = OverTime { title, steps, series, form: Form::Lines, read, ..OverTime::default() };
     let bars = OverTime { form: Form::Bars, title: "Cost".into(), ..lines.clone() };
     html! { div.charts { (chart::over_time(&lines)) (chart::over_time(&bars)) } }
 }
@@ -151,7 +152,7 @@ fn distributions() -> Markup {
     let mini: Vec<u64> = bins.iter().map(|bin| bin.count).collect();
     html! {
         div.charts {
-            (bars::histogram(&Spread { title: "quality", bins: &bins, colour: "model" }))
+            (bars::histogram(&Spread { title: "quality", note: "n = 14 scores", bins: &bins, colour: "model", read: figure::number, tall: Tall::Usual }))
             (bars::labels("outcome", &labels, "human"))
         }
         p { (bars::mini(&mini, "model", "quality, from 0.2 to 1")) }

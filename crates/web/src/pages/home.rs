@@ -14,14 +14,14 @@ use axum::extract::State;
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::money::Money;
-use ratchet_store::aggregate::{Group, Step};
+use ratchet_store::aggregate::Sums;
 
 use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::figure;
 use crate::frame::{Page, Section};
 use crate::place::Place;
 use crate::refusal::PageResult;
-use crate::sums::{self, float, step_name, step_of};
+use crate::sums::{self, float};
 use crate::web::Web;
 
 pub(super) fn routes() -> Router<Web> {
@@ -43,8 +43,8 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
         None => None,
     };
     let stations = stations::gather(&web, &place).await?;
-    let step = step_of(place.scope.span);
-    let course = sums::groups(&web, &place, place.range(), step, &[]).await?;
+    let course = sums::over_time(&web, &place, place.range(), &[]).await?;
+    let (names, course) = (course.course.names(), course.all());
     page.body = html! {
         (stations::draw(&stations))
         div.home {
@@ -52,7 +52,7 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
                 h2 { "What changed" }
                 (changes::draw(&now, before.as_ref(), &place.scope.span.label()))
             }
-            section.charts { (steps(&course, step)) (cost(&course, step)) }
+            section.charts { (steps(&names, &course)) (cost(&names, &course)) }
             (leaders::failures(&web, &place).await?)
             (leaders::spending(&web, &place).await?)
         }
@@ -66,29 +66,27 @@ async fn recorded(State(web): State<Web>, place: Place) -> PageResult<String> {
     Ok(now.count.to_string())
 }
 
-fn steps(course: &[Group], step: Step) -> Markup {
-    let read: fn(f64) -> String = |value| figure::grouped(sums::whole_number(value));
-    let of = |value: fn(&Group) -> i64| -> Vec<Option<f64>> {
-        course.iter().map(|group| Some(float(value(group)))).collect()
+fn steps(names: &[String], course: &[Option<Sums>]) -> Markup {
+    let of = |value: fn(&Sums) -> i64| -> Vec<Option<f64>> {
+        course.iter().map(|sums| sums.as_ref().map(|sums| float(value(sums)))).collect()
     };
-    let well = |group: &Group| group.sums.count - group.sums.errors;
     let series = vec![
-        Series { name: "failed".into(), hue: chart::FAILED, values: of(|group| group.sums.errors) },
-        Series { name: "well".into(), hue: 0, values: of(well) },
+        Series { name: "failed".into(), hue: chart::FAILED, values: of(|sums| sums.errors) },
+        Series { name: "well".into(), hue: 0, values: of(|sums| sums.count - sums.errors) },
     ];
-    let (title, form) = ("Steps".to_owned(), Form::Bars);
-    chart::over_time(&OverTime { title, steps: names(course, step), series, form, read })
+    let read: fn(f64) -> String = |value| figure::grouped(sums::whole_number(value));
+    let (title, steps) = ("Steps".to_owned(), names.to_vec());
+    let form = Form::Bars;
+    chart::over_time(&OverTime { title, steps, series, form, read, ..OverTime::default() })
 }
 
-fn cost(course: &[Group], step: Step) -> Markup {
-    let values = course.iter().map(|group| Some(group.sums.cost.dollars())).collect();
+fn cost(names: &[String], course: &[Option<Sums>]) -> Markup {
+    let dollars = |sums: &Option<Sums>| sums.as_ref().map(|sums| sums.cost.dollars());
+    let values = course.iter().map(dollars).collect();
     let read: fn(f64) -> String =
         |value| figure::money(Money::from_dollars(value).unwrap_or_default());
     let series = vec![Series { name: "known cost".into(), hue: 1, values }];
-    let (title, form) = ("Cost".to_owned(), Form::Bars);
-    chart::over_time(&OverTime { title, steps: names(course, step), series, form, read })
-}
-
-fn names(course: &[Group], step: Step) -> Vec<String> {
-    course.iter().map(|group| step_name(group, step)).collect()
+    let (title, steps) = ("Cost".to_owned(), names.to_vec());
+    let form = Form::Bars;
+    chart::over_time(&OverTime { title, steps, series, form, read, ..OverTime::default() })
 }

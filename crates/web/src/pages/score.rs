@@ -15,6 +15,7 @@ use ratchet_store::query::{
 use super::scores;
 use crate::components::bars::{self, Spread};
 use crate::components::chart::{self, Form, OverTime, Series};
+use crate::components::plot::Tall;
 use crate::components::stat::{self, Stat, Value};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{empty, figure};
@@ -166,9 +167,14 @@ fn stats(part: &Judged) -> Markup {
 fn lies(part: &Judged) -> Markup {
     let colour = judged::colour(part.source);
     match &part.together {
-        Together::Numbers(_, bins) => {
-            bars::histogram(&Spread { title: "How they lie", bins, colour })
-        }
+        Together::Numbers(_, bins) => bars::histogram(&Spread {
+            title: "How they lie",
+            note: "",
+            bins,
+            colour,
+            read: figure::number,
+            tall: Tall::Usual,
+        }),
         Together::Truths(Some(share), yes) => {
             let counts = [("yes", *yes), ("no", share.n.saturating_sub(*yes))];
             bars::labels("How they lie", &counts, colour)
@@ -203,7 +209,14 @@ fn over_time(sample: &Sample, part: &Judged) -> Markup {
                 if is_share { ("yes", figure::percent) } else { ("mean", figure::number) };
             let series = vec![series(name, hue(part.source), course.means(numbers))];
             let title = format!("{title}, {}", if is_share { "share of yes" } else { "mean" });
-            chart::over_time(&OverTime { title, steps, series, form: Form::Lines, read })
+            chart::over_time(&OverTime {
+                title,
+                steps,
+                series,
+                form: Form::Lines,
+                read,
+                ..OverTime::default()
+            })
         }
         DataType::Categorical => {
             let Together::Labels(labels) = &part.together else { return html! {} };
@@ -216,7 +229,14 @@ fn over_time(sample: &Sample, part: &Judged) -> Markup {
             });
             let (title, series, read) =
                 (format!("{title}, labels"), series.collect(), figure::number);
-            chart::over_time(&OverTime { title, steps, series, form: Form::Bars, read })
+            chart::over_time(&OverTime {
+                title,
+                steps,
+                series,
+                form: Form::Bars,
+                read,
+                ..OverTime::default()
+            })
         }
         DataType::Text | DataType::Correction => html! {},
     }

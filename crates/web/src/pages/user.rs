@@ -175,7 +175,14 @@ fn costs(days: &[UserDay]) -> Markup {
     let series = vec![Series { name: "cost".to_owned(), hue: 0, values }];
     let read = |value: f64| format!("${}", figure::number(value));
     let (title, steps) = ("Cost over time".to_owned(), course.names());
-    chart::over_time(&OverTime { title, steps, series, form: Form::Bars, read })
+    chart::over_time(&OverTime {
+        title,
+        steps,
+        series,
+        form: Form::Bars,
+        read,
+        ..OverTime::default()
+    })
 }
 
 /// The mean of each kind of number or truth, over time; the most frequent kinds.
@@ -203,7 +210,14 @@ fn scores_over_time(scores: &[Score]) -> Markup {
     let (title, steps, series) =
         ("Scores over time, means".to_owned(), course.names(), series.collect());
     let read = figure::number;
-    chart::over_time(&OverTime { title, steps, series, form: Form::Lines, read })
+    chart::over_time(&OverTime {
+        title,
+        steps,
+        series,
+        form: Form::Lines,
+        read,
+        ..OverTime::default()
+    })
 }
 
 fn traces(traces: &[Trace], place: &Place) -> Markup {

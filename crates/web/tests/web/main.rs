@@ -31,5 +31,7 @@ mod provider;
 mod sessions;
 /// Users.
 mod users;
+/// The overview and dashboards.
+mod dashboards;
 /// Scores by name, and side by side.
 mod scores;

@@ -52,7 +52,7 @@ async fn one_name_shows_how_its_values_lie_and_the_newest() {
         assert!(shown.body.contains(part), "{part} in {}", shown.body);
     }
     let model = site.get("/project/shop/scores/quality?source=EVAL").await.body;
-    assert_eq!(model.matches("<figcaption>How they lie").count(), 1);
+    assert_eq!(model.matches("<bdi>How they lie").count(), 1);
     let labels = site.get("/project/shop/scores/outcome").await.body;
     assert!(labels.contains("&lt;i&gt;lost") && !labels.contains("<i>lost"));
     assert!(labels.contains("why &lt;b&gt;not"), "{labels}");

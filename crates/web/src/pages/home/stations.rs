@@ -2,8 +2,7 @@ use maud::{Markup, html};
 use ratchet_store::catalog::PromptQuery;
 use ratchet_store::experiment::ExperimentQuery;
 use ratchet_store::query::{
-    Condition, Detail, Direction, PageNumber, Paging, ScoreQuery, ScoresOn, Test, TextTest,
-    TraceColumn, TraceOrder, TraceQuery,
+    Condition, Matching, PageNumber, Paging, ScoreColumn, TallyQuery, Test, TextTest, TraceColumn,
 };
 
 use crate::components::figure;
@@ -24,8 +23,8 @@ pub(super) struct Station {
 
 /// More experiments than this are only called "many".
 const MANY: u64 = 100;
-/// The total is wanted, not the rows.
-const COUNT: Paging = Paging::Numbered(PageNumber { page: 1, limit: 1 });
+/// Records that are counted one by one; beyond, it is only said that there are more.
+const COUNTED: u64 = 10_000;
 
 /// Asks for the numbers of every stage.
 pub(super) async fn gather(web: &Web, place: &Place) -> PageResult<[Station; 6]> {
@@ -40,22 +39,16 @@ pub(super) async fn gather(web: &Web, place: &Place) -> PageResult<[Station; 6]>
 }
 
 async fn recorded(web: &Web, place: &Place) -> PageResult<Station> {
-    let environment = place.scope.environment.clone().map(|environment| Condition {
-        column: TraceColumn::Environment,
-        test: Test::Text(TextTest::Equals, environment),
-    });
-    let query = TraceQuery {
+    let query = TallyQuery {
         project: place.project_id(),
         range: place.range(),
-        conditions: environment.into_iter().collect(),
-        order: (TraceOrder::Timestamp, Direction::Descending),
-        paging: COUNT,
-        detail: Detail::Row,
+        conditions: in_environment(place, TraceColumn::Environment),
+        at_most: COUNTED,
     };
-    let traces = web.store.telemetry.traces(query).await?.total.unwrap_or_default();
+    let traces = web.store.telemetry.matching_traces(query).await?;
     Ok(Station {
         stage: "Record",
-        number: figure::count(traces),
+        number: at_least(traces),
         unit: "traces",
         next: "Look at them".to_owned(),
         link: Some(Section::Traces.link(place)),
@@ -63,22 +56,33 @@ async fn recorded(web: &Web, place: &Place) -> PageResult<Station> {
 }
 
 async fn scored(web: &Web, place: &Place) -> PageResult<Station> {
-    let query = ScoreQuery {
+    let query = TallyQuery {
         project: place.project_id(),
         range: place.range(),
-        on: ScoresOn::Anything,
-        conditions: Vec::new(),
-        paging: COUNT,
+        conditions: in_environment(place, ScoreColumn::Environment),
+        at_most: COUNTED,
     };
-    let scores = web.store.telemetry.scores(query).await?.total.unwrap_or_default();
-    let next = if scores == 0 { "Send the first score" } else { "See how they spread" };
+    let scores = web.store.telemetry.matching_scores(query).await?;
+    let next = if scores.matching == 0 { "Send the first score" } else { "See how they spread" };
     Ok(Station {
         stage: "Score",
-        number: figure::count(scores),
+        number: at_least(scores),
         unit: "scores",
         next: next.to_owned(),
         link: Some(Section::Scores.link(place)),
     })
+}
+
+fn in_environment<C>(place: &Place, column: C) -> Vec<Condition<C>> {
+    let test = |environment| Test::Text(TextTest::Equals, environment);
+    let chosen = place.scope.environment.clone();
+    chosen.map(|environment| Condition { column, test: test(environment) }).into_iter().collect()
+}
+
+/// How many match, or that they are more than were counted.
+fn at_least(found: Matching) -> String {
+    let more = if found.looked_at < COUNTED { "" } else { "+" };
+    format!("{}{more}", figure::count(found.matching))
 }
 
 async fn waiting(web: &Web, place: &Place) -> PageResult<Station> {

@@ -91,7 +91,7 @@ impl Outline<'_> {
     fn over_turns(&self, title: &str, series: Vec<Series>) -> OverTime {
         let steps = (1..=self.turns.len()).map(|turn| turn.to_string()).collect();
         let title = title.to_owned();
-        OverTime { title, steps, series, form: Form::Lines, read: figure::number }
+        OverTime { title, steps, series, ..OverTime::default() }
     }
 }
 

@@ -1,0 +1,104 @@
+use axum::extract::State;
+use maud::{Markup, html};
+use ratchet_remote::langfuse::wire::dashboard::DashboardView;
+use ratchet_stages::look::kept;
+use ratchet_store::StoreResult;
+use ratchet_store::catalog::{DocumentKind, Documents};
+use ratchet_store::query::{Page as Found, PageNumber, Paging};
+
+use super::done;
+use super::tabs;
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{copy, empty, figure};
+use crate::frame::{Page, Section};
+use crate::place::{Link, Place};
+use crate::refusal::PageResult;
+use crate::web::Web;
+
+/// Rows of a page of the list.
+const ROWS: u64 = 50;
+/// Characters of a name.
+pub(super) const MAX_NAME: usize = 500;
+
+pub(super) async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    let at = PageNumber { page: place.params.page(), limit: ROWS };
+    let work = move |documents: &Documents<'_>| -> StoreResult<Found<DashboardView>> {
+        let Found { rows, total, cursor } =
+            documents.page(DocumentKind::Dashboard, Paging::Numbered(at))?;
+        let rows = rows.iter().map(kept::read).collect::<StoreResult<_>>()?;
+        Ok(Found { rows, total, cursor })
+    };
+    let found = web.store.catalog.with_documents(place.project_id(), work).await?;
+    let total = found.total.unwrap_or_default();
+    let mut page = Page::new(Section::Dashboards, "Your dashboards");
+    page.crumbs = vec![("Dashboards".to_owned(), Section::Dashboards.link(&place))];
+    page.summary = html! {
+        @match total { 0 => "None yet.", 1 => "One.", total => { (figure::grouped(total)) "." } }
+    };
+    page.action = tabs(&place, false);
+    page.body = html! {
+        (done::told(&place))
+        @if found.rows.is_empty() { (nothing(&place)) } @else {
+            (list(&place, &found.rows))
+            (table::numbers(&place.here(), at, total))
+        }
+        @if place.visitor.can_change() { (new_form(&place)) }
+    };
+    Ok(page.show(&place))
+}
+
+fn nothing(place: &Place) -> Markup {
+    let how = html! {
+        p {
+            "A dashboard is a page of charts that you choose: any measure, split by anything, "
+            "under any condition. Give it a name and add the first chart."
+        }
+        @if !place.visitor.can_change() {
+            p.muted { "It takes the role member or owner to make one." }
+        }
+        p.muted { "Or make one through the API:" }
+        (copy::snippet(
+            "curl -u \"$LANGFUSE_PUBLIC_KEY:$LANGFUSE_SECRET_KEY\" \\\n  \
+             -H 'content-type: application/json' -d '{\"name\":\"Support\"}' \\\n  \
+             \"$LANGFUSE_BASE_URL/api/public/unstable/dashboards\""
+        ))
+    };
+    empty::empty("No dashboards of your own yet.", &how)
+}
+
+fn list(place: &Place, dashboards: &[DashboardView]) -> Markup {
+    let row = |one: &DashboardView| Row {
+        id: one.id.clone(),
+        link: Some(place.to(&["dashboards", &one.id])),
+        cells: vec![
+            html! { bdi { (ratchet_core::limit::elide(&one.name, 200)) } },
+            html! { bdi { (ratchet_core::limit::elide(&one.description, 300)) } },
+            html! { (one.definition.widgets.len()) },
+            figure::ago(one.updated_at.0, place.now),
+        ],
+        failed: false,
+    };
+    let columns = vec![
+        Column::text("Dashboard"),
+        Column::wide("What it is for"),
+        Column::number("Charts"),
+        Column::text("Changed"),
+    ];
+    let (caption, rows) = ("Dashboards".to_owned(), dashboards.iter().map(row).collect());
+    table::table(&Table { caption, columns, rows, select_for: None })
+}
+
+fn new_form(place: &Place) -> Markup {
+    html! {
+        form.new-dashboard method="post" action=(Link::to_project(&place.project.id, &["dashboards"])) {
+            h2 { "New dashboard" }
+            (place.visitor.form_token.field())
+            label { "Name" input type="text" name="name" required maxlength=(MAX_NAME); }
+            label {
+                "What it is for"
+                input type="text" name="description" maxlength="5000" placeholder="optional";
+            }
+            button.button.primary type="submit" { "Make it" }
+        }
+    }
+}

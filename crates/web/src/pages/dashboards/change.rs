@@ -1,0 +1,231 @@
+use axum::extract::{Path, State};
+use axum::response::Redirect;
+use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::wire::dashboard::{
+    ChartType, DashboardDefinition, DashboardView, Placement, PlacementRequest, WidgetView,
+};
+use ratchet_stages::look::dashboard::{self, Shift};
+use ratchet_stages::look::kept::{self, KeepError};
+use ratchet_store::StoreError;
+use ratchet_store::catalog::{DocumentKind, Documents};
+use uuid::Uuid;
+
+use super::done::Done;
+use crate::filter::kept::Counted;
+use crate::filter::{Filter, On};
+use crate::place::{Params, Place};
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+/// How large a chart is when it is placed: columns and rows.
+const LARGE: (i64, i64) = (6, 6);
+/// The same for one number.
+const SMALL: (i64, i64) = (3, 3);
+
+/// Leads to a dashboard, and says there what was done.
+pub(super) fn back(place: &Place, id: &str, done: Done, edits: bool) -> Redirect {
+    let link = place.to(&["dashboards", id]).with("done", done.word());
+    let link = if edits { link.with("edit", "1") } else { link };
+    Redirect::to(&link.to_string())
+}
+
+/// Makes a dashboard.
+pub(super) async fn create(
+    State(web): State<Web>,
+    place: Place,
+    form: String,
+) -> PageResult<Redirect> {
+    place.visitor.may_change()?;
+    let form = Params::read(&form);
+    let now = place.now;
+    let new = DashboardView {
+        id: Uuid::new_v4().to_string(),
+        created_at: now.into(),
+        updated_at: now.into(),
+        name: form.get("name").unwrap_or_default().trim().to_owned(),
+        description: form.get("description").unwrap_or_default().trim().to_owned(),
+        definition: DashboardDefinition::default(),
+        filters: Vec::new(),
+    };
+    let id = new.id.clone();
+    keep(&web, &place, move |documents| kept::keep_dashboard(documents, new, now)).await?;
+    Ok(back(&place, &id, Done::Created, false))
+}
+
+/// Works with the project's documents; nothing stays if it fails.
+pub(super) async fn keep<T: Send + 'static>(
+    web: &Web,
+    place: &Place,
+    work: impl FnOnce(&Documents<'_>) -> Result<T, KeepError> + Send + 'static,
+) -> PageResult<T> {
+    Ok(web.store.catalog.with_documents(place.project_id(), work).await?)
+}
+
+/// Changes, copies or removes a dashboard.
+pub(super) async fn change(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): Path<(String, String)>,
+    form: String,
+) -> PageResult<Redirect> {
+    place.visitor.may_change()?;
+    let form = Params::read(&form);
+    let now = place.now;
+    match form.get("do") {
+        Some("remove") => {
+            keep(&web, &place, move |documents| {
+                Ok(documents.delete(DocumentKind::Dashboard, &id, now)?)
+            })
+            .await?;
+            let all = place.to(&["dashboards", "all"]).with("done", Done::Removed.word());
+            Ok(Redirect::to(&all.to_string()))
+        }
+        Some("clone") => {
+            let new_id = Uuid::new_v4().to_string();
+            let copy = new_id.clone();
+            keep(&web, &place, move |documents| {
+                let mut copied = kept::dashboard(documents, &id)?;
+                copied.id = copy;
+                copied.created_at = now.into();
+                copied.name = format!("{} (copy)", copied.name);
+                kept::keep_dashboard(documents, copied, now)
+            })
+            .await?;
+            Ok(back(&place, &new_id, Done::Cloned, true))
+        }
+        _ => {
+            let to = id.clone();
+            rename(&web, &place, id, form).await?;
+            Ok(back(&place, &to, Done::Changed, true))
+        }
+    }
+}
+
+async fn rename(web: &Web, place: &Place, id: String, form: Params) -> PageResult<()> {
+    let now = place.now;
+    let text = |name: &str| form.get(name).unwrap_or_default().trim().to_owned();
+    let (name, description) = (text("name"), text("description"));
+    let parsed = Filter::parse(On::Observations, &text("q"));
+    if let Some(problem) = parsed.problems.first() {
+        return Err(Refusal::Bad(problem.message.clone()));
+    }
+    let wanted = parsed.filter.to_kept(Counted::Observations);
+    let wanted = wanted.map_err(|problems| Refusal::Bad(problems.join("; ")))?;
+    keep(web, place, move |documents| {
+        let mut changed = kept::dashboard(documents, &id)?;
+        let (_, others) = Filter::of_kept(&changed.filters, Counted::Observations);
+        changed.filters = wanted.into_iter().chain(others).collect();
+        (changed.name, changed.description) = (name, description);
+        kept::keep_dashboard(documents, changed, now)
+    })
+    .await?;
+    Ok(())
+}
+
+/// Places a chart that there is.
+pub(super) async fn add(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): Path<(String, String)>,
+    form: String,
+) -> PageResult<Redirect> {
+    place.visitor.may_change()?;
+    let widget = Params::read(&form).get("widget").unwrap_or_default().to_owned();
+    let (to, now) = (id.clone(), place.now);
+    keep(&web, &place, move |documents| place_widget(documents, (&id, widget), now)).await?;
+    Ok(back(&place, &to, Done::Placed, true))
+}
+
+/// Puts a chart below all others of a dashboard, or beside the last one if there is room.
+pub(super) fn place_widget(
+    documents: &Documents<'_>,
+    (dashboard, widget_id): (&str, String),
+    now: Timestamp,
+) -> Result<(), KeepError> {
+    let mut changed = kept::dashboard(documents, dashboard)?;
+    let is_number = kept::widget(documents, &widget_id)?.chart_type == ChartType::Number;
+    let (width, height) = if is_number { SMALL } else { LARGE };
+    let tiles = &mut changed.definition.widgets;
+    let (x, y) = room(tiles, width);
+    let request = PlacementRequest::Widget {
+        id: None,
+        widget_id,
+        x: Some(x),
+        y: Some(y),
+        width: Some(width),
+        height: Some(height),
+    };
+    tiles.push(request.into_placement(Uuid::new_v4().to_string(), y));
+    kept::keep_dashboard(documents, changed, now)?;
+    Ok(())
+}
+
+/// Beside the last tile of the lowest row, or below all of them.
+fn room(tiles: &[Placement], wanted: i64) -> (i64, i64) {
+    let below = (0, dashboard::below(tiles));
+    let Some(last) = tiles.iter().max_by_key(|tile| dashboard::in_reading_order(tile)) else {
+        return below;
+    };
+    let (x, y, width, _) = last.place();
+    let is_lowest = tiles.iter().all(|tile| tile.id() == last.id() || tile.place().1 <= y);
+    let fits = is_lowest && x + width + wanted <= dashboard::COLUMNS;
+    if fits { (x + width, y) } else { below }
+}
+
+/// Moves, resizes, copies or takes off a tile.
+pub(super) async fn shift(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id, tile)): Path<(String, String, String)>,
+    form: String,
+) -> PageResult<Redirect> {
+    place.visitor.may_change()?;
+    let wish = Params::read(&form).get("do").unwrap_or_default().to_owned();
+    let (to, now) = (id.clone(), place.now);
+    let done = match wish.as_str() {
+        "off" => Done::TakenOff,
+        "clone" => Done::Cloned,
+        _ => Done::Changed,
+    };
+    keep(&web, &place, move |documents| {
+        let mut changed = kept::dashboard(documents, &id)?;
+        let missing = || StoreError::NotFound(format!("placement {tile}"));
+        let tiles = &mut changed.definition.widgets;
+        let at = tiles.iter().position(|known| known.id() == tile).ok_or_else(missing)?;
+        match (wish.as_str(), Shift::parse(&wish)) {
+            (_, Some(shift)) => {
+                dashboard::shift(tiles, &tile, shift);
+            }
+            ("off", _) => {
+                tiles.remove(at);
+            }
+            ("clone", _) => {
+                let Placement::Widget { widget_id, .. } = &tiles[at] else {
+                    return Err(missing().into());
+                };
+                let copied = clone_widget(documents, widget_id, now)?;
+                return place_widget(documents, (&id, copied.id), now);
+            }
+            _ => {
+                let why = "do: one of earlier, later, wider, narrower, taller, shorter, clone, off";
+                return Err(StoreError::BadQuery(why.to_owned()).into());
+            }
+        }
+        kept::keep_dashboard(documents, changed, now)?;
+        Ok(())
+    })
+    .await?;
+    Ok(back(&place, &to, done, true))
+}
+
+fn clone_widget(
+    documents: &Documents<'_>,
+    id: &str,
+    now: Timestamp,
+) -> Result<WidgetView, KeepError> {
+    let mut copied = kept::widget(documents, id)?;
+    copied.id = Uuid::new_v4().to_string();
+    copied.created_at = now.into();
+    copied.name = format!("{} (copy)", copied.name);
+    kept::keep_widget(documents, copied, now)
+}

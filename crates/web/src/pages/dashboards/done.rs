@@ -1,0 +1,60 @@
+use maud::{Markup, html};
+
+use crate::components::toast;
+use crate::place::Place;
+
+/// What a form has done; said once on the page it leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Done {
+    Created,
+    Cloned,
+    Changed,
+    Removed,
+    Placed,
+    TakenOff,
+    Deleted,
+}
+
+impl Done {
+    const ALL: [Self; 7] = [
+        Self::Created,
+        Self::Cloned,
+        Self::Changed,
+        Self::Removed,
+        Self::Placed,
+        Self::TakenOff,
+        Self::Deleted,
+    ];
+
+    /// The word in the address. A code, so that nobody can put words of theirs on our page.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Cloned => "cloned",
+            Self::Changed => "changed",
+            Self::Removed => "removed",
+            Self::Placed => "placed",
+            Self::TakenOff => "taken-off",
+            Self::Deleted => "deleted",
+        }
+    }
+
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Created => "Dashboard made",
+            Self::Cloned => "Copied",
+            Self::Changed => "Saved",
+            Self::Removed => "Dashboard removed",
+            Self::Placed => "Chart placed",
+            Self::TakenOff => "Chart taken off; it can be placed again",
+            Self::Deleted => "Chart deleted",
+        }
+    }
+}
+
+/// What was done just now, if anything was.
+pub(super) fn told(place: &Place) -> Markup {
+    let word = place.params.get("done");
+    let done = Done::ALL.into_iter().find(|done| Some(done.word()) == word);
+    html! { @if let Some(done) = done { (toast::toast(done.words())) } }
+}

@@ -1,0 +1,215 @@
+//! Figures into marks.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use ratchet_core::stats::distribution::Stretch;
+use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::wire::dashboard::{ChartType, WidgetView};
+use ratchet_stages::look::shape::Column;
+use ratchet_store::metrics::{Bin, Figure, MetricsRow};
+
+use super::panel::{SHOWN, add, label};
+use super::pivot;
+use super::reading;
+use super::tile::Answer;
+use crate::components::bars::{self, Lying, Spread};
+use crate::components::chart::{self, Form, OverTime, Series};
+use crate::components::plot::Tall;
+use crate::components::{empty, figure};
+
+/// Draws what a chart has found.
+pub(super) fn draw(chart: &WidgetView, answer: &Answer, tall: Tall) -> Markup {
+    let is_empty = answer.rows.iter().all(|row| row.figures.iter().all(is_nothing));
+    if is_empty && chart.chart_type != ChartType::Number {
+        return nothing(chart, answer);
+    }
+    match chart.chart_type {
+        ChartType::LineTimeSeries => over_time(chart, answer, (Form::Lines, tall)),
+        ChartType::AreaTimeSeries => over_time(chart, answer, (Form::Areas, tall)),
+        ChartType::BarTimeSeries => over_time(chart, answer, (Form::Bars, tall)),
+        ChartType::HorizontalBar | ChartType::Pie => lying(chart, answer),
+        ChartType::VerticalBar => standing(chart, answer, tall),
+        ChartType::Number => number(chart, answer),
+        ChartType::Histogram => histogram(chart, answer, tall),
+        ChartType::PivotTable => pivot::draw(chart, answer),
+    }
+}
+
+fn is_nothing(figure: &Figure) -> bool {
+    match figure {
+        Figure::None | Figure::Count(0) => true,
+        Figure::Histogram(bins) => bins.is_empty(),
+        Figure::Count(_) => false,
+        Figure::Number(number) => *number == 0.0,
+    }
+}
+
+fn nothing(chart: &WidgetView, answer: &Answer) -> Markup {
+    let how = html! {
+        p.muted { "Nothing in this time has what the chart asks for: " (reading::about(chart)) "." }
+    };
+    html! {
+        figure.chart {
+            (chart::caption(&chart.name, &answer.note))
+            (empty::empty("Nothing to draw.", &how))
+        }
+    }
+}
+
+/// What stands below the name: what it shows, of how many, from where.
+pub(super) fn note(chart: &WidgetView, answer: &Answer) -> String {
+    format!("{} · {}", reading::about(chart), answer.note)
+}
+
+/// A row's key in one text.
+pub(super) fn key_of(row: &MetricsRow) -> String {
+    let words: Vec<String> = row.key.iter().map(|word| reading::key(word.as_deref())).collect();
+    words.join(" · ")
+}
+
+/// The values of each line, step by step, the greatest line first.
+fn lines(chart: &WidgetView, answer: &Answer) -> Vec<(String, Vec<Option<f64>>)> {
+    let steps = answer.course.len();
+    let mut lines: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
+    let is_split = !answer.shape.by.is_empty();
+    // A chart that is split shows its first figure; one that is not, all of them.
+    let metrics = if is_split { 1 } else { chart.metrics.len() };
+    for row in &answer.rows {
+        let Some(step) = row.at.and_then(|at: Timestamp| answer.course.step_of(at)) else {
+            continue;
+        };
+        for (metric, figure) in chart.metrics.iter().zip(&row.figures).take(metrics) {
+            // A step that was filled in has no key and belongs to no line.
+            let is_filler = is_split && row.key.iter().all(Option::is_none) && is_nothing(figure);
+            if is_filler {
+                continue;
+            }
+            let name = if is_split { key_of(row) } else { reading::metric(metric, chart.view) };
+            let line = lines.entry(name).or_insert_with(|| vec![None; steps]);
+            if let Some(slot) = line.get_mut(step) {
+                *slot = reading::number(figure);
+            }
+        }
+    }
+    let mut lines: Vec<_> = lines.into_iter().collect();
+    let size = |values: &[Option<f64>]| values.iter().flatten().sum::<f64>();
+    lines.sort_by(|(_, one), (_, other)| size(other).total_cmp(&size(one)));
+    lines
+}
+
+fn over_time(chart: &WidgetView, answer: &Answer, (form, tall): (Form, Tall)) -> Markup {
+    let Some(column) = answer.shape.metrics.first() else { return html! {} };
+    let all = lines(chart, answer);
+    let count = all.len();
+    let series = all.into_iter().enumerate().map(|(at, (name, values))| Series {
+        name: label(&name),
+        hue: at.min(SHOWN),
+        values,
+    });
+    let mut series: Vec<Series> = series.collect();
+    let rest = series.split_off(count.min(SHOWN));
+    if !rest.is_empty() && reading::adds_up(column) {
+        series.push(Series { name: "others".to_owned(), hue: SHOWN, values: add(&rest) });
+    }
+    // What does not add up cannot stand on top of each other.
+    let stacks = reading::adds_up(column) || series.len() == 1;
+    let form = if stacks { form } else { Form::Lines };
+    let more = if count > SHOWN && !reading::adds_up(column) {
+        format!(", the {SHOWN} greatest of {count}")
+    } else {
+        String::new()
+    };
+    chart::over_time(&OverTime {
+        title: chart.name.clone(),
+        note: format!("{}{more}", note(chart, answer)),
+        steps: answer.course.names(),
+        series,
+        form,
+        read: reading::read(column),
+        exact: reading::exact(column),
+        tall,
+        ..OverTime::default()
+    })
+}
+
+/// The first figure of each row, with its key.
+fn firsts(answer: &Answer) -> Vec<(String, f64)> {
+    let one = |row: &MetricsRow| Some((key_of(row), reading::number(row.figures.first()?)?));
+    answer.rows.iter().filter_map(one).collect()
+}
+
+fn bars<'a>(chart: &'a WidgetView, column: &Column, values: &'a [(String, f64)]) -> Lying<'a> {
+    Lying {
+        title: &chart.name,
+        note: String::new(),
+        values,
+        is_share: chart.chart_type == ChartType::Pie && reading::adds_up(column),
+        read: reading::read(column),
+        exact: reading::exact(column),
+    }
+}
+
+fn lying(chart: &WidgetView, answer: &Answer) -> Markup {
+    let Some(column) = answer.shape.metrics.first() else { return html! {} };
+    let values = firsts(answer);
+    bars::lying(&Lying { note: note(chart, answer), ..bars(chart, column, &values) })
+}
+
+fn standing(chart: &WidgetView, answer: &Answer, tall: Tall) -> Markup {
+    let Some(column) = answer.shape.metrics.first() else { return html! {} };
+    let (names, values): (Vec<String>, Vec<f64>) = firsts(answer).into_iter().unzip();
+    let series = vec![Series {
+        name: String::new(),
+        hue: 0,
+        values: values.into_iter().map(Some).collect(),
+    }];
+    chart::over_time(&OverTime {
+        title: chart.name.clone(),
+        note: note(chart, answer),
+        steps: names.iter().map(|name| label(name)).collect(),
+        series,
+        form: Form::Bars,
+        read: reading::read(column),
+        exact: reading::exact(column),
+        tall,
+        ..OverTime::default()
+    })
+}
+
+fn number(chart: &WidgetView, answer: &Answer) -> Markup {
+    let figures = answer.rows.first().map(|row| row.figures.as_slice()).unwrap_or_default();
+    let value = |at: usize| {
+        let column = answer.shape.metrics.get(at)?;
+        let number = reading::number(figures.get(at)?)?;
+        Some((reading::read(column)(number), reading::exact(column)(number)))
+    };
+    html! {
+        figure.chart.one-number {
+            (chart::caption(&chart.name, &note(chart, answer)))
+            @for (at, metric) in chart.metrics.iter().enumerate() {
+                @if chart.metrics.len() > 1 {
+                    p.stat-label { (reading::metric(metric, chart.view)) }
+                }
+                @match value(at) {
+                    Some((text, exact)) => { p.stat-value title=(exact) { (text) } },
+                    None => {
+                        p.stat-value.unknown { "Cannot tell yet" }
+                        p.muted { "Nothing in this time has it." }
+                    },
+                }
+            }
+        }
+    }
+}
+
+fn histogram(chart: &WidgetView, answer: &Answer, tall: Tall) -> Markup {
+    let figure = answer.rows.first().and_then(|row| row.figures.first());
+    let Some(Figure::Histogram(bins)) = figure else { return nothing(chart, answer) };
+    let stretch = |bin: &Bin| Stretch { lower: bin.lower, upper: bin.upper, count: bin.count };
+    let bins: Vec<Stretch> = bins.iter().map(stretch).collect();
+    let read =
+        answer.shape.metrics.first().map_or(figure::number as fn(f64) -> String, reading::read);
+    let (title, note) = (&chart.name, &note(chart, answer));
+    bars::histogram(&Spread { title, note, bins: &bins, colour: "hue-0", read, tall })
+}

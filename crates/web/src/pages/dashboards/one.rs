@@ -1,0 +1,255 @@
+use axum::extract::{Path, State};
+use futures_util::future::try_join_all;
+use maud::{Markup, html};
+use ratchet_remote::langfuse::wire::dashboard::{DashboardView, Placement, WidgetView};
+use ratchet_stages::look::dashboard::{COLUMNS, Shift, TALLEST, in_reading_order};
+use ratchet_stages::look::kept;
+use ratchet_store::StoreResult;
+use ratchet_store::catalog::{DocumentKind, Documents};
+
+use super::all::MAX_NAME;
+use super::{done, reading, tile};
+use crate::assets;
+use crate::components::plot::Tall;
+use crate::components::{empty, figure};
+use crate::filter::Filter;
+use crate::filter::kept::{Counted, in_words};
+use crate::frame::{Page, Section};
+use crate::place::{Link, Place};
+use crate::refusal::PageResult;
+use crate::web::Web;
+
+/// Charts that are offered to be placed.
+const OFFERED: usize = 200;
+/// Charts that one page asks for; a page of more is more than anyone reads.
+const DRAWN: usize = 60;
+
+/// Charts to begin with: a name, and the fields of the form.
+const STARTS: [(&str, &[(&str, &str)]); 3] = [
+    (
+        "Cost by model",
+        &[("measure", "totalCost"), ("agg", "sum"), ("by", "providedModelName"), ("chart", "bars")],
+    ),
+    (
+        "Slowest steps",
+        &[("measure", "latency"), ("agg", "p95"), ("by", "name"), ("chart", "lying")],
+    ),
+    ("Steps that failed", &[("q", "level:error"), ("by", "name"), ("chart", "bars")]),
+];
+
+/// A dashboard and all charts of the project that may stand on it.
+struct Found {
+    dashboard: DashboardView,
+    widgets: Vec<WidgetView>,
+}
+
+pub(super) async fn show(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): Path<(String, String)>,
+) -> PageResult<Markup> {
+    let edits = place.visitor.can_change() && place.params.get("edit").is_some();
+    let found = web.store.catalog.with_documents(place.project_id(), find(id)).await?;
+    let dashboard = &found.dashboard;
+    let mut page = Page::new(Section::Dashboards, dashboard.name.clone());
+    page.crumbs = vec![
+        ("Dashboards".to_owned(), Section::Dashboards.link(&place)),
+        ("Your dashboards".to_owned(), place.to(&["dashboards", "all"])),
+    ];
+    let count = dashboard.definition.widgets.len();
+    page.summary = html! {
+        @if !dashboard.description.is_empty() { bdi { (dashboard.description) } " · " }
+        (count) @if count == 1 { " chart" } @else { " charts" } ", " (place.scope.span.label())
+        (conditions(dashboard))
+    };
+    page.action = actions(&place, dashboard, edits);
+    page.body = html! {
+        (done::told(&place))
+        @if count == 0 { (nothing(&place, dashboard)) } @else { (tiles(&web, &place, &found, edits).await?) }
+        @if edits { (edit(&place, &found)) }
+        script type="module" src=(assets::address("dashboards.js")) {}
+    };
+    Ok(page.show(&place))
+}
+
+fn find(id: String) -> impl FnOnce(&Documents<'_>) -> StoreResult<Found> + Send + 'static {
+    move |documents| {
+        let dashboard = kept::dashboard(documents, &id)?;
+        let widgets = documents.all(DocumentKind::Widget)?;
+        // One that a newer program wrote is left out, not the page.
+        let widgets = widgets.iter().filter_map(|widget| kept::read(widget).ok()).collect();
+        Ok(Found { dashboard, widgets })
+    }
+}
+
+/// What holds for all charts of the page.
+fn conditions(dashboard: &DashboardView) -> Markup {
+    let (filter, others) = Filter::of_kept(&dashboard.filters, Counted::Observations);
+    html! {
+        @if !dashboard.filters.is_empty() {
+            " · only " code { (filter) @for other in &others { " " (in_words(other)) } }
+        }
+    }
+}
+
+fn actions(place: &Place, dashboard: &DashboardView, edits: bool) -> Markup {
+    let here = place.here().without("done");
+    html! {
+        @if place.visitor.can_change() {
+            @if edits {
+                a.button href=(here.without("edit")) { "Done" }
+            } @else {
+                a.button href=(here.with("edit", "1")) { "Edit" }
+            }
+            a.button.primary href=(place.to(&["dashboards", &dashboard.id, "widgets"])) {
+                "Add a chart"
+            }
+        }
+    }
+}
+
+fn nothing(place: &Place, dashboard: &DashboardView) -> Markup {
+    let how = html! {
+        p {
+            "Charts stand here side by side. Start with a question you ask every week, such as "
+            "“what does each model cost?” or “how slow are the slowest steps?”."
+        }
+        @if place.visitor.can_change() {
+            @let new = place.to(&["dashboards", &dashboard.id, "widgets"]);
+            p.starts {
+                @for (name, fields) in STARTS {
+                    @let link = fields.iter().fold(new.clone(), |link, (name, value)| link.with(name, *value));
+                    a.button href=(link.with("name", name)) { (name) } " "
+                }
+            }
+        }
+    };
+    empty::empty("No charts yet.", &how)
+}
+
+async fn tiles(web: &Web, place: &Place, found: &Found, edits: bool) -> PageResult<Markup> {
+    let mut all: Vec<&Placement> = found.dashboard.definition.widgets.iter().collect();
+    all.sort_by_key(|tile| in_reading_order(tile));
+    let left_out = all.len().saturating_sub(DRAWN);
+    all.truncate(DRAWN);
+    let drawn = all.iter().map(|tile| async { chart(web, place, found, tile).await });
+    let drawn = try_join_all(drawn).await?;
+    Ok(html! {
+        div.tiles {
+            @for (tile, drawn) in all.iter().zip(&drawn) {
+                article class=(classes(tile)) {
+                    (drawn)
+                    @if edits { (handles(place, &found.dashboard, tile)) }
+                }
+            }
+        }
+        @if left_out > 0 {
+            p.muted { (left_out) " more charts are not drawn: a page shows " (DRAWN) "." }
+        }
+    })
+}
+
+async fn chart(web: &Web, place: &Place, found: &Found, tile: &Placement) -> PageResult<Markup> {
+    let widget_id = match tile {
+        Placement::Widget { widget_id, .. } => widget_id,
+        Placement::Preset { preset_id, .. } => {
+            return Ok(html! {
+                figure.chart {
+                    figcaption { bdi { (preset_id) } }
+                    p.muted { "A chart that comes with another server. The overview has its figures." }
+                }
+            });
+        }
+    };
+    let Some(widget) = found.widgets.iter().find(|widget| widget.id == *widget_id) else {
+        return Ok(html! { figure.chart { p.muted { "This chart cannot be read." } } });
+    };
+    tile::draw(web, place, widget, &found.dashboard.filters, tall(tile)).await
+}
+
+/// A grid of twelve columns; a tile stands where it was put and no lower than it must.
+fn classes(tile: &Placement) -> String {
+    let (x, _, width, height) = tile.place();
+    let x = x.clamp(0, COLUMNS - 1);
+    let width = width.clamp(1, COLUMNS - x);
+    format!("tile x-{x} w-{width} h-{}", height.clamp(1, TALLEST))
+}
+
+/// As tall as the tile leaves room for.
+fn tall(tile: &Placement) -> Tall {
+    let (_, _, _, height) = tile.place();
+    match height {
+        ..=4 => Tall::Low,
+        5 => Tall::Usual,
+        6 | 7 => Tall::High,
+        _ => Tall::Higher,
+    }
+}
+
+fn handles(place: &Place, dashboard: &DashboardView, tile: &Placement) -> Markup {
+    let to = |segments: &[&str]| Link::to_project(&place.project.id, segments);
+    let action = to(&["dashboards", &dashboard.id, "tiles", tile.id()]).in_scope(&place.scope);
+    html! {
+        form.handles method="post" action=(action) {
+            (place.visitor.form_token.field())
+            @for shift in Shift::ALL {
+                button.quiet type="submit" name="do" value=(shift.as_str()) { (shift.as_str()) }
+            }
+            @if let Placement::Widget { widget_id, .. } = tile {
+                a.quiet href=(place.to(&["dashboards", &dashboard.id, "widgets", widget_id])) { "edit" }
+                button.quiet type="submit" name="do" value="clone" { "copy" }
+            }
+            button.quiet.bad type="submit" name="do" value="off" { "take off" }
+        }
+    }
+}
+
+fn edit(place: &Place, found: &Found) -> Markup {
+    let dashboard = &found.dashboard;
+    let to =
+        |segments: &[&str]| Link::to_project(&place.project.id, segments).in_scope(&place.scope);
+    let action = to(&["dashboards", &dashboard.id]);
+    let (filter, _) = Filter::of_kept(&dashboard.filters, Counted::Observations);
+    html! {
+        section.edit-dashboard {
+            @if !found.widgets.is_empty() {
+                form method="post" action=(to(&["dashboards", &dashboard.id, "tiles"])) {
+                    h2 { "Place a chart that there is" }
+                    (place.visitor.form_token.field())
+                    label { "Chart"
+                        select name="widget" {
+                            @for widget in found.widgets.iter().take(OFFERED) {
+                                option value=(widget.id) {
+                                    (ratchet_core::limit::elide(&widget.name, 80)) " (" (reading::about(widget)) ")"
+                                }
+                            }
+                        }
+                    }
+                    button.button type="submit" { "Place it" }
+                }
+            }
+            form method="post" action=(action) {
+                h2 { "This dashboard" }
+                (place.visitor.form_token.field())
+                label { "Name" input type="text" name="name" required maxlength=(MAX_NAME) value=(dashboard.name); }
+                label { "What it is for" input type="text" name="description" maxlength="5000" value=(dashboard.description); }
+                label { "Only, for all of its charts"
+                    input type="text" name="q" value=(filter) placeholder="env:production -user:test*";
+                }
+                div.row {
+                    button.button.primary type="submit" name="do" value="change" { "Save" }
+                    button.button type="submit" name="do" value="clone" { "Copy it" }
+                }
+            }
+            details {
+                summary.bad { "Remove this dashboard" }
+                form method="post" action=(action) {
+                    (place.visitor.form_token.field())
+                    p { "Its " (figure::grouped(dashboard.definition.widgets.len() as u64))
+                        " charts stay and can be placed on others." }
+                    button.button.danger type="submit" name="do" value="remove" { "Remove it" }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+use axum::extract::State;
+use maud::{Markup, html};
+use ratchet_store::aggregate::{Dimension, Sums};
+use ratchet_store::query::TimeRange;
+
+use super::split::Split;
+use super::{keys, panel, tabs};
+use crate::components::stat::{self, Stat, Value};
+use crate::components::{empty, figure};
+use crate::frame::{Page, Section};
+use crate::place::Place;
+use crate::refusal::PageResult;
+use crate::sums::{self, Reach, Timed, float, natural};
+use crate::web::Web;
+
+/// What the page shows: a time, the time before it, and how far back the records were read.
+pub(super) struct Shown {
+    pub(super) split: Split,
+    pub(super) now: Timed,
+    /// As long a time just before; none when all time is asked for or not all of it was read.
+    pub(super) before: Option<Timed>,
+    reach: Reach,
+}
+
+pub(super) async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    let whole = sums::whole(&web, &place, place.range()).await?;
+    let shown = gather(&web, &place).await?;
+    let mut page = Page::new(Section::Dashboards, "Dashboards");
+    page.summary = html! {
+        (figure::count(natural(whole.count))) " steps in the " (place.scope.span.label()) ", "
+        (shown.split.label) "."
+    };
+    page.action = tabs(&place, true);
+    page.body = if whole.count == 0 { nothing(&place) } else { body(&place, &shown, &whole) };
+    Ok(page.show(&place))
+}
+
+async fn gather(web: &Web, place: &Place) -> PageResult<Shown> {
+    let split = Split::asked(place);
+    let by = split.by.as_slice();
+    let is_kept = by.iter().copied().all(Dimension::is_kept);
+    let reads_all = is_kept || place.params.get("all").is_some();
+    let reach = if reads_all { Reach::All } else { sums::reach(web, place, place.range()).await? };
+    let range = match reach {
+        Reach::All => place.range(),
+        Reach::Since(from) => TimeRange { from: Some(from), ..place.range() },
+    };
+    let now = sums::over_time(web, place, range, by).await?;
+    let before = match (place.scope.span.before(place.now), reach) {
+        (Some(range), Reach::All) => match sums::reach(web, place, range).await? {
+            Reach::Since(_) if !reads_all => None,
+            Reach::All | Reach::Since(_) => Some(sums::over_time(web, place, range, by).await?),
+        },
+        _ => None,
+    };
+    let before = before.filter(|before| !before.keys.is_empty());
+    Ok(Shown { split, now, before, reach })
+}
+
+fn nothing(place: &Place) -> Markup {
+    let how = html! {
+        p {
+            "Cost, tokens, latency, failures and volume appear here, by any dimension, as soon as "
+            "something is recorded in this time."
+        }
+        p {
+            a.button href=(place.here().with("range", "all")) { "Look at all time" }
+            " "
+            a.button href=(place.to(&[])) { "How to connect an SDK" }
+        }
+    };
+    empty::empty("Nothing has been recorded in this time.", &how)
+}
+
+fn body(place: &Place, shown: &Shown, whole: &Sums) -> Markup {
+    let before = shown.before.as_ref().map(Timed::whole);
+    html! {
+        (stat::row(&figures(&shown.now.whole(), before.as_ref(), &place.scope.span.label())))
+        div.toolbar { (shown.split.choice(place)) (partly(place, shown, whole)) }
+        (panel::draw(shown))
+        (keys::table(place, shown))
+    }
+}
+
+/// Says so when only the newest records were read.
+fn partly(place: &Place, shown: &Shown, whole: &Sums) -> Markup {
+    html! {
+        @if let Reach::Since(since) = shown.reach {
+            p.partly role="note" {
+                "Read from the newest " (figure::grouped(natural(shown.now.whole().count)))
+                " of " (figure::grouped(natural(whole.count))) " steps, since "
+                (figure::moment(since)) ": hourly sums do not keep this apart. "
+                a href=(place.here().with("all", "1")) { "Read all of them" }
+                ", which may take a minute."
+            }
+        }
+    }
+}
+
+fn figures(now: &Sums, before: Option<&Sums>, time: &str) -> Vec<Stat> {
+    let before = before.filter(|before| before.count > 0);
+    let n = figure::grouped(natural(now.count));
+    let provenance = format!("n = {n} steps");
+    let one = |label: &str, text: Option<String>, of: fn(&Sums) -> Option<f64>| Stat {
+        label: label.to_owned(),
+        value: text.map_or_else(
+            || Value::CannotTell("no step has ended".to_owned()),
+            |text| Value::of(text, &provenance),
+        ),
+        change: before.map(|before| changed(of(now), of(before), time)),
+        ..Stat::default()
+    };
+    let latency = |percent: u8| now.latency.percentile(percent).map(figure::duration);
+    vec![
+        one("Steps", Some(figure::count(natural(now.count))), |sums| Some(float(sums.count))),
+        one(
+            "Failed",
+            Some(figure::percent(float(now.errors) / float(now.count).max(1.0))),
+            |sums| Some(float(sums.errors) / float(sums.count).max(1.0)),
+        ),
+        one("Known cost", Some(figure::money(now.cost)), |sums| Some(sums.cost.dollars())),
+        one("Tokens", Some(figure::count(natural(now.total_tokens))), |sums| {
+            Some(float(sums.total_tokens))
+        }),
+        one("Latency, p50", latency(50), |sums| sums.latency.percentile(50).map(float)),
+        one("Latency, p95", latency(95), |sums| sums.latency.percentile(95).map(float)),
+        one("Latency, p99", latency(99), |sums| sums.latency.percentile(99).map(float)),
+    ]
+}
+
+/// How a figure changed, in words.
+fn changed(now: Option<f64>, before: Option<f64>, time: &str) -> String {
+    match (now, before) {
+        (Some(now), Some(before)) if before > 0.0 => {
+            format!("{} on the {time} before", figure::growth(now / before))
+        }
+        (Some(0.0), Some(_)) => "none before either".to_owned(),
+        _ => format!("none in the {time} before"),
+    }
+}

@@ -1,0 +1,95 @@
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use ratchet_remote::langfuse::wire::dashboard::WidgetView;
+use ratchet_store::metrics::{Figure, MetricsRow};
+
+use super::drawing::note;
+use super::reading;
+use super::tile::Answer;
+use crate::components::chart;
+use crate::components::table::{self, Column, Row, Table};
+
+/// Columns that a table by two dimensions has at most.
+const ACROSS: usize = 10;
+
+/// A table: by two dimensions one figure, otherwise every figure of every key.
+pub(super) fn draw(chart: &WidgetView, answer: &Answer) -> Markup {
+    let is_crossed = answer.shape.by.len() == 2 && chart.metrics.len() == 1;
+    let (columns, rows) = if is_crossed { crossed(answer) } else { listed(chart, answer) };
+    let caption = chart.name.clone();
+    html! {
+        figure.chart {
+            (chart::caption(&chart.name, &note(chart, answer)))
+            (table::table(&Table { caption, columns, rows, select_for: None }))
+        }
+    }
+}
+
+fn listed(chart: &WidgetView, answer: &Answer) -> (Vec<Column>, Vec<Row>) {
+    let by = answer.shape.by.iter().map(|by| Column::text(&reading::dimension(by.name)));
+    let metrics = chart.metrics.iter();
+    let metrics = metrics.map(|metric| Column::number(&reading::metric(metric, chart.view)));
+    let row = |row: &MetricsRow| Row {
+        id: row.key.iter().flatten().cloned().collect::<Vec<_>>().join(" "),
+        cells: words(row).chain(figures(chart, answer, row)).collect(),
+        ..Row::default()
+    };
+    (by.chain(metrics).collect(), answer.rows.iter().map(row).collect())
+}
+
+fn words(row: &MetricsRow) -> impl Iterator<Item = Markup> {
+    row.key.iter().map(|word| html! { bdi { (reading::key(word.as_deref())) } })
+}
+
+fn figures(chart: &WidgetView, answer: &Answer, row: &MetricsRow) -> impl Iterator<Item = Markup> {
+    let own = row.figures.iter().take(chart.metrics.len());
+    own.zip(&answer.shape.metrics).map(|(figure, column)| cell(figure, column))
+}
+
+fn cell(figure: &Figure, column: &ratchet_stages::look::shape::Column) -> Markup {
+    html! {
+        @match reading::number(figure) {
+            Some(number) => {
+                span title=(reading::exact(column)(number)) { (reading::read(column)(number)) }
+            },
+            None => { span.muted { "–" } },
+        }
+    }
+}
+
+/// Rows by the first dimension, columns by the second, the busiest first.
+fn crossed(answer: &Answer) -> (Vec<Column>, Vec<Row>) {
+    let word =
+        |row: &MetricsRow, at: usize| reading::key(row.key.get(at).and_then(|key| key.as_deref()));
+    let mut across: Vec<String> = Vec::new();
+    let mut down: Vec<String> = Vec::new();
+    let mut cells: BTreeMap<(String, String), &Figure> = BTreeMap::new();
+    // The rows come with the greatest first.
+    for row in &answer.rows {
+        let (left, top) = (word(row, 0), word(row, 1));
+        for (seen, name) in [(&mut down, &left), (&mut across, &top)] {
+            if !seen.contains(name) {
+                seen.push(name.clone());
+            }
+        }
+        if let Some(figure) = row.figures.first() {
+            cells.insert((left, top), figure);
+        }
+    }
+    across.truncate(ACROSS);
+    let column = answer.shape.metrics.first();
+    let row = |left: &String| {
+        let name = html! { bdi { (left) } };
+        let figures = across.iter().map(|top| {
+            let found = cells.get(&(left.clone(), top.clone())).zip(column);
+            html! { @if let Some((figure, column)) = found { (cell(figure, column)) } }
+        });
+        let cells = std::iter::once(name).chain(figures).collect();
+        Row { id: left.clone(), cells, ..Row::default() }
+    };
+    let first = answer.shape.by.first().map_or("", |by| by.name);
+    let columns = std::iter::once(Column::text(&reading::dimension(first)));
+    let columns = columns.chain(across.iter().map(|top| Column::number(top))).collect();
+    (columns, down.iter().map(row).collect())
+}

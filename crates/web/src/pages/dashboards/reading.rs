@@ -1,0 +1,168 @@
+//! Figures as people read them.
+
+use ratchet_core::money::Money;
+use ratchet_remote::langfuse::wire::dashboard::{ChartType, WidgetData, WidgetMetric, WidgetView};
+use ratchet_remote::langfuse::wire::metrics::AggregationWord;
+use ratchet_stages::look::shape::Column;
+use ratchet_stages::look::view::Unit;
+use ratchet_store::metrics::{Aggregation, Figure};
+
+use crate::components::figure;
+use crate::sums::whole_number;
+
+/// A value as a number.
+#[expect(clippy::cast_precision_loss, reason = "drawn and compared, never summed")]
+pub(super) fn number(figure: &Figure) -> Option<f64> {
+    match figure {
+        Figure::Count(count) => Some(*count as f64),
+        Figure::Number(number) => Some(*number),
+        Figure::None | Figure::Histogram(_) => None,
+    }
+}
+
+/// Whether the figures of two groups together are the figure of both.
+pub(super) const fn adds_up(column: &Column) -> bool {
+    matches!(column.aggregation, Aggregation::Count | Aggregation::Sum)
+}
+
+/// How a figure reads, with its unit.
+pub(super) fn read(column: &Column) -> fn(f64) -> String {
+    match (column.aggregation, column.unit) {
+        (Aggregation::Count | Aggregation::Distinct, _)
+        | (_, Unit::Different)
+        | (Aggregation::Sum, Unit::Pieces) => |value| figure::count(whole_number(value)),
+        // The store counts seconds.
+        (_, Unit::Milliseconds) => |seconds| {
+            figure::duration(i64::try_from(whole_number(seconds * 1e9)).unwrap_or(i64::MAX))
+        },
+        (_, Unit::Dollars) => {
+            |dollars| figure::money(Money::from_dollars(dollars).unwrap_or_default())
+        }
+        (_, Unit::Pieces | Unit::Plain) => figure::number,
+    }
+}
+
+/// How it reads with all its digits.
+pub(super) fn exact(column: &Column) -> fn(f64) -> String {
+    match (column.aggregation, column.unit) {
+        (Aggregation::Count | Aggregation::Distinct, _) => figure::digits,
+        (_, Unit::Milliseconds) => |seconds| format!("{} ms", figure::digits(seconds * 1e3)),
+        (_, Unit::Dollars) => |dollars| format!("${}", figure::digits(dollars)),
+        (_, Unit::Pieces | Unit::Plain | Unit::Different) => figure::digits,
+    }
+}
+
+/// What a measure is called.
+pub(super) fn measure(name: &str, of: WidgetData) -> String {
+    let known = match (name, of) {
+        ("count", WidgetData::Observations) => "steps",
+        ("count", _) => "scores",
+        ("value", _) => "score",
+        ("latency", _) => "latency",
+        ("streamingLatency", _) => "time of streaming",
+        ("timeToFirstToken", _) => "time to the first token",
+        ("inputTokens", _) => "input tokens",
+        ("outputTokens", _) => "output tokens",
+        ("totalTokens", _) => "tokens",
+        ("outputTokensPerSecond", _) => "output tokens per second",
+        ("tokensPerSecond", _) => "tokens per second",
+        ("inputCost", _) => "input cost",
+        ("outputCost", _) => "output cost",
+        ("totalCost", _) => "cost",
+        ("countScores", _) => "scores",
+        (other, _) => other,
+    };
+    known.to_owned()
+}
+
+/// What is made of all its values, before the name of a measure.
+pub(super) const fn aggregation(word: AggregationWord) -> &'static str {
+    match word {
+        AggregationWord::Sum => "sum",
+        AggregationWord::Avg => "mean",
+        AggregationWord::Count => "count",
+        AggregationWord::Max => "greatest",
+        AggregationWord::Min => "least",
+        AggregationWord::P50 => "p50",
+        AggregationWord::P75 => "p75",
+        AggregationWord::P90 => "p90",
+        AggregationWord::P95 => "p95",
+        AggregationWord::P99 => "p99",
+        AggregationWord::Histogram => "histogram",
+        AggregationWord::Uniq => "different",
+    }
+}
+
+/// A figure of a chart in words: `p95 of latency`, `steps`.
+pub(super) fn metric(metric: &WidgetMetric, of: WidgetData) -> String {
+    let name = measure(&metric.measure, of);
+    match metric.agg.0 {
+        AggregationWord::Count if metric.measure == "count" => name,
+        AggregationWord::Sum => format!("sum of {name}"),
+        AggregationWord::Avg => format!("mean of {name}"),
+        AggregationWord::Count => format!("how many have {name}"),
+        other => format!("{} of {name}", aggregation(other)),
+    }
+}
+
+/// What a dimension is called.
+pub(super) fn dimension(name: &str) -> String {
+    let known = match name {
+        "providedModelName" | "observationModelName" => "model",
+        "userId" => "user",
+        "sessionId" => "session",
+        "traceId" => "trace",
+        "observationId" => "observation",
+        "parentObservationId" => "parent",
+        "traceName" => "name of the trace",
+        "observationName" => "name of the observation",
+        "promptName" | "observationPromptName" => "prompt",
+        "promptVersion" | "observationPromptVersion" => "version of the prompt",
+        "isRootObservation" => "first step or not",
+        "startTimeMonth" | "timestampMonth" => "month",
+        "timestampDay" => "day",
+        "traceRelease" => "release of the trace",
+        "traceVersion" => "version of the trace",
+        "dataType" => "type of score",
+        "configId" => "score config",
+        "stringValue" => "label",
+        "booleanValue" => "yes or no",
+        other => other,
+    };
+    known.to_owned()
+}
+
+/// A key of a dimension, as people read it.
+pub(super) fn key(word: Option<&str>) -> String {
+    let Some(word) = word else { return "none".to_owned() };
+    let tags = word.strip_prefix('[').and_then(|_| serde_json::from_str::<Vec<String>>(word).ok());
+    tags.map_or_else(|| word.to_owned(), |tags| tags.join(", "))
+}
+
+/// What a way to draw is called.
+pub(super) const fn chart(chart: ChartType) -> &'static str {
+    match chart {
+        ChartType::LineTimeSeries => "lines over time",
+        ChartType::AreaTimeSeries => "areas over time",
+        ChartType::BarTimeSeries => "bars over time",
+        ChartType::HorizontalBar => "lying bars",
+        ChartType::VerticalBar => "standing bars",
+        ChartType::Pie => "shares",
+        ChartType::Number => "one number",
+        ChartType::Histogram => "histogram",
+        ChartType::PivotTable => "table",
+    }
+}
+
+/// What a chart shows, in words: `p95 of latency by model`.
+pub(super) fn about(widget: &WidgetView) -> String {
+    if let (ChartType::Histogram, Some(one)) = (widget.chart_type, widget.metrics.first()) {
+        return format!("how {} lies", measure(&one.measure, widget.view));
+    }
+    let metrics: Vec<String> = widget.metrics.iter().map(|one| metric(one, widget.view)).collect();
+    let by: Vec<String> = widget.dimensions.iter().map(|one| dimension(&one.field)).collect();
+    if by.is_empty() || widget.chart_type == ChartType::Number {
+        return metrics.join(", ");
+    }
+    format!("{} by {}", metrics.join(", "), by.join(" and "))
+}

@@ -1,0 +1,110 @@
+use maud::{Markup, html};
+use ratchet_store::aggregate::Dimension;
+
+use crate::filter::{Term, WordField};
+use crate::frame::menu;
+use crate::place::{Link, Place};
+
+/// What the figures are split by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Split {
+    word: &'static str,
+    /// What people call it.
+    pub(super) label: &'static str,
+    /// What it is in the store; none for everything together.
+    pub(super) by: Option<Dimension>,
+}
+
+const fn by(word: &'static str, label: &'static str, by: Dimension) -> Split {
+    Split { word, label, by: Some(by) }
+}
+
+/// Everything there is to split by, what is asked most first.
+const SPLITS: [Split; 14] = [
+    Split { word: "none", label: "all together", by: None },
+    by("model", "by model", Dimension::Model),
+    by("name", "by name", Dimension::Name),
+    by("type", "by type", Dimension::Kind),
+    by("env", "by environment", Dimension::Environment),
+    by("agent", "by agent", Dimension::Agent),
+    by("trace-name", "by name of the trace", Dimension::TraceName),
+    by("user", "by user", Dimension::User),
+    by("session", "by session", Dimension::Session),
+    by("tag", "by tags", Dimension::Tags),
+    by("release", "by release", Dimension::Release),
+    by("version", "by version", Dimension::Version),
+    by("level", "by level", Dimension::Level),
+    by("prompt", "by prompt", Dimension::Prompt),
+];
+
+impl Split {
+    /// What the address asks for.
+    pub(super) fn asked(place: &Place) -> Self {
+        let word = match place.params.get("by") {
+            Some("kind") => "type",
+            Some(word) => word,
+            None => "none",
+        };
+        SPLITS.into_iter().find(|split| split.word == word).unwrap_or(SPLITS[0])
+    }
+
+    /// The choice, without a script.
+    pub(super) fn choice(self, place: &Place) -> Markup {
+        let here = place.here().without("all");
+        let choices = html! {
+            @for split in SPLITS {
+                a href=(here.clone().with("by", split.word))
+                  aria-current=[(split == self).then_some("true")] { (split.label) }
+            }
+        };
+        html! { div.choice { (menu("Split the figures", self.label, &choices)) } }
+    }
+
+    /// Where the steps of a key are listed, if the filter can name them.
+    pub(super) fn steps_of(self, place: &Place, key: &str) -> Option<Link> {
+        let field = match self.by? {
+            Dimension::Model => WordField::Model,
+            Dimension::Name => WordField::Name,
+            Dimension::Kind => WordField::Kind,
+            Dimension::Agent => WordField::Agent,
+            Dimension::TraceName => WordField::TraceName,
+            Dimension::User => WordField::User,
+            Dimension::Session => WordField::Session,
+            Dimension::Release => WordField::Release,
+            Dimension::Version => WordField::Version,
+            Dimension::Level => WordField::Level,
+            Dimension::Prompt => WordField::Prompt,
+            Dimension::Environment => {
+                return Some(place.to(&["observations"]).with("env", key));
+            }
+            Dimension::Tags => return None,
+        };
+        Some(place.to(&["observations"]).with("q", Term::word(field, key).to_string()))
+    }
+
+    /// What people call a key.
+    pub(super) fn key_name(self, key: Option<&str>) -> String {
+        match (self.by, key) {
+            (None, _) => "all".to_owned(),
+            (Some(Dimension::Tags), Some(key)) => {
+                let tags: Vec<String> = serde_json::from_str(key).unwrap_or_default();
+                if tags.is_empty() { key.to_owned() } else { tags.join(", ") }
+            }
+            (Some(_), Some(key)) => key.to_owned(),
+            (Some(_), None) => "none".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_named_together_and_nothing_is_none() {
+        let tags = SPLITS.into_iter().find(|split| split.by == Some(Dimension::Tags)).unwrap();
+        assert_eq!(tags.key_name(Some("[\"a\",\"b\"]")), "a, b");
+        assert_eq!(tags.key_name(None), "none");
+        assert_eq!(SPLITS[0].key_name(None), "all");
+    }
+}

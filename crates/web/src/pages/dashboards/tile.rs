@@ -1,0 +1,164 @@
+//! What a chart asks, and what it shows.
+
+use maud::{Markup, html};
+use ratchet_core::calendar::Granularity;
+use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::wire::dashboard::{WidgetFilter, WidgetView};
+use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_stages::look::shape::Shape;
+use ratchet_stages::look::widget;
+use ratchet_store::StoreError;
+use ratchet_store::aggregate::AggregateSource;
+use ratchet_store::metrics::{Figure, MetricsRow, PERCENTILE_ERROR};
+use ratchet_store::query::TimeRange;
+
+use super::drawing;
+use crate::components::figure;
+use crate::components::plot::Tall;
+use crate::course::{self, Course};
+use crate::filter::{Filter, Term, WordField, kept::Counted};
+use crate::place::Place;
+use crate::refusal::PageResult;
+use crate::sums::{self, Reach};
+use crate::web::Web;
+
+/// The answer to what a chart asks.
+pub(super) struct Answer {
+    /// How it looks.
+    pub(super) shape: Shape,
+    /// Its rows, in order.
+    pub(super) rows: Vec<MetricsRow>,
+    /// The steps of time, where it has any.
+    pub(super) course: Course,
+    /// Where the figures come from, and of how many.
+    pub(super) note: String,
+}
+
+/// Why a chart shows nothing.
+pub(super) enum Nothing {
+    /// What it asks makes no sense.
+    Wrong(Vec<Issue>),
+    /// It would read or keep too much.
+    TooMuch(String),
+}
+
+/// Draws a chart as it stands now.
+pub(super) async fn draw(
+    web: &Web,
+    place: &Place,
+    chart: &WidgetView,
+    besides: &[WidgetFilter],
+    tall: Tall,
+) -> PageResult<Markup> {
+    Ok(match answer(web, place, chart, besides).await? {
+        Ok(answer) => drawing::draw(chart, &answer, tall),
+        Err(nothing) => refused(chart, &nothing),
+    })
+}
+
+/// Asks what a chart asks, under the conditions of its page and in the part that is looked at.
+async fn answer(
+    web: &Web,
+    place: &Place,
+    chart: &WidgetView,
+    besides: &[WidgetFilter],
+) -> PageResult<Result<Answer, Nothing>> {
+    let mut besides = besides.to_vec();
+    besides.extend(of_scope(place));
+    let time = time(web, place).await?;
+    let width = course::width(time.0, time.1);
+    let asked = widget::asks(place.project_id(), chart, &besides, (time, width));
+    let (mut question, shape) = match asked {
+        Ok(asked) => asked,
+        Err(issues) => return Ok(Err(Nothing::Wrong(issues))),
+    };
+    let telemetry = &web.store.telemetry;
+    let mut since = None;
+    if !question.is_of_sums(telemetry) && place.params.get("all").is_none() {
+        let range = TimeRange { from: Some(time.0), to: Some(time.1) };
+        if let Reach::Since(from) = sums::reach(web, place, range).await? {
+            question.shorten(TimeRange { from: Some(from), to: None });
+            since = Some(from);
+        }
+    }
+    let found = match question.answer(telemetry).await {
+        Ok(found) => found,
+        Err(StoreError::BadQuery(why)) => return Ok(Err(Nothing::TooMuch(why))),
+        Err(error) => return Err(error.into()),
+    };
+    let note = format!(
+        "n = {}, {}",
+        figure::grouped(counted(&found.rows)),
+        note(&shape, found.source, since)
+    );
+    let rows = shape.arrange(found.rows);
+    let width = shape.every.unwrap_or(Granularity::Day);
+    Ok(Ok(Answer { shape, rows, course: Course::by(width, time.0, before(time.1)), note }))
+}
+
+/// The last moment that is inside.
+fn before(end: Timestamp) -> Timestamp {
+    end.plus_nanos(-1)
+}
+
+/// The time that is looked at. All time begins with what hourly sums know first.
+async fn time(web: &Web, place: &Place) -> PageResult<(Timestamp, Timestamp)> {
+    let range = place.range();
+    let to = range.to.unwrap_or(place.now.plus_nanos(1));
+    if let Some(from) = range.from {
+        return Ok((from, to));
+    }
+    let all = sums::over_time(web, place, range, &[]).await?;
+    Ok((all.course.start().unwrap_or(place.now).min(before(to)), to))
+}
+
+/// The part of the project that is looked at, as conditions.
+fn of_scope(place: &Place) -> Vec<WidgetFilter> {
+    let scope = &place.scope;
+    let environment = scope.environment.as_deref().map(|word| (WordField::Environment, word));
+    let agent = scope.agent.as_deref().map(|word| (WordField::Agent, word));
+    let terms = environment.into_iter().chain(agent);
+    let terms = terms.map(|(field, word)| Term::word(field, word)).collect();
+    Filter { terms }.to_kept(Counted::Observations).unwrap_or_default()
+}
+
+/// How many records the figures are made of: the last figure of each row, or all of its bins.
+fn counted(rows: &[MetricsRow]) -> u64 {
+    let of_row = |row: &MetricsRow| match row.figures.last() {
+        Some(Figure::Count(count)) => *count,
+        Some(Figure::Histogram(bins)) => bins.iter().map(|bin| bin.count).sum(),
+        Some(Figure::Number(_) | Figure::None) | None => 0,
+    };
+    rows.iter().map(of_row).sum()
+}
+
+fn note(shape: &Shape, source: AggregateSource, since: Option<Timestamp>) -> String {
+    match (source, since) {
+        (AggregateSource::Rollup, _) if shape.has_percentiles() => {
+            format!("hourly sums, within {}", figure::percent(PERCENTILE_ERROR))
+        }
+        (AggregateSource::Rollup, _) => "hourly sums".to_owned(),
+        (AggregateSource::Scan, None) => "every record".to_owned(),
+        (AggregateSource::Scan, Some(since)) => {
+            format!("only records since {}", figure::short_moment(since))
+        }
+    }
+}
+
+fn refused(chart: &WidgetView, why: &Nothing) -> Markup {
+    html! {
+        figure.chart {
+            figcaption { bdi { (chart.name) } }
+            @match why {
+                Nothing::Wrong(issues) => {
+                    p.lead { "This chart asks for something that is not there." }
+                    ul { @for issue in issues { li { (issue) } } }
+                },
+                Nothing::TooMuch(why) => {
+                    p.lead { "This chart would read too much." }
+                    p.muted { (why) }
+                },
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+use axum::extract::{Path, State};
+use axum::response::Redirect;
+use maud::{Markup, html};
+use ratchet_remote::langfuse::wire::dashboard::{DashboardView, WidgetView};
+use ratchet_stages::look::kept;
+use ratchet_store::StoreResult;
+use ratchet_store::catalog::{DocumentKind, Documents};
+use uuid::Uuid;
+
+use super::change::{back, keep, place_widget};
+use super::done::Done;
+use super::form::Draft;
+use super::tile;
+use crate::assets;
+use crate::components::plot::Tall;
+use crate::frame::{Page, Section};
+use crate::place::{Link, Params, Place};
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+/// A chart that is being made or changed, and where.
+struct Desk {
+    dashboard: DashboardView,
+    /// The chart as it is kept, and how many dashboards show it.
+    kept: Option<(WidgetView, usize)>,
+    draft: Draft,
+}
+
+/// Makes a chart for a dashboard.
+pub(super) async fn new(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): Path<(String, String)>,
+) -> PageResult<Markup> {
+    let find = move |documents: &Documents<'_>| kept::dashboard(documents, &id);
+    let dashboard = web.store.catalog.with_documents(place.project_id(), find).await?;
+    let draft = Draft::read(&place.params);
+    show(&web, &place, Desk { dashboard, kept: None, draft }).await
+}
+
+/// Changes a chart.
+pub(super) async fn edit(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id, widget)): Path<(String, String, String)>,
+) -> PageResult<Markup> {
+    let find = move |documents: &Documents<'_>| -> StoreResult<_> {
+        let dashboard = kept::dashboard(documents, &id)?;
+        let found = kept::widget(documents, &widget)?;
+        let shown_on = kept::shown_on(documents, &widget)?.len();
+        Ok((dashboard, found, shown_on))
+    };
+    let (dashboard, found, shown_on) =
+        web.store.catalog.with_documents(place.project_id(), find).await?;
+    let is_changed = place.params.get("measure").is_some();
+    let draft = if is_changed { Draft::read(&place.params) } else { Draft::of(&found) };
+    show(&web, &place, Desk { dashboard, kept: Some((found, shown_on)), draft }).await
+}
+
+async fn show(web: &Web, place: &Place, desk: Desk) -> PageResult<Markup> {
+    place.visitor.may_change()?;
+    let title = if desk.kept.is_some() { "Change a chart" } else { "A new chart" };
+    let mut page = Page::new(Section::Dashboards, title);
+    let dashboard = &desk.dashboard;
+    page.crumbs = vec![
+        ("Dashboards".to_owned(), Section::Dashboards.link(place)),
+        (dashboard.name.clone(), place.to(&["dashboards", &dashboard.id])),
+    ];
+    page.summary = html! {
+        "What you see below is what it will show, in the " (place.scope.span.label()) "."
+    };
+    page.body = html! {
+        div.make-chart {
+            (fields(place, &desk))
+            section aria-label="Preview" { (preview(web, place, &desk).await?) }
+        }
+        (delete(place, &desk))
+        script type="module" src=(assets::address("dashboards.js")) {}
+    };
+    Ok(page.show(place))
+}
+
+/// The chart as it would be.
+fn drawn(desk: &Desk, place: &Place) -> Result<WidgetView, String> {
+    let mut widget = match &desk.kept {
+        Some((kept, _)) => {
+            let mut widget = kept.clone();
+            desk.draft.write(&mut widget)?;
+            widget
+        }
+        None => desk.draft.new_widget("preview".to_owned(), place.now)?,
+    };
+    if widget.name.is_empty() {
+        widget.name = "Preview".to_owned();
+    }
+    Ok(widget)
+}
+
+async fn preview(web: &Web, place: &Place, desk: &Desk) -> PageResult<Markup> {
+    match drawn(desk, place) {
+        Ok(widget) => tile::draw(web, place, &widget, &desk.dashboard.filters, Tall::High).await,
+        Err(why) => Ok(html! {
+            figure.chart { p.lead { "The conditions make no sense yet." } p { (why) } }
+        }),
+    }
+}
+
+fn fields(place: &Place, desk: &Desk) -> Markup {
+    let here = place.here();
+    let scope = ["env", "agent", "range"];
+    html! {
+        form.chart-form method="get" action=(here.path()) data-preview {
+            @for (name, value) in here.pairs().filter(|(name, _)| scope.contains(name)) {
+                input type="hidden" name=(name) value=(value);
+            }
+            (desk.draft.fields())
+            @if let Some((_, shown_on)) = desk.kept.as_ref().filter(|(_, shown_on)| *shown_on > 1) {
+                p.muted.wide { "It stands on " (shown_on) " dashboards and changes on all of them." }
+            }
+            div.row.wide {
+                button.button type="submit" data-show { "Preview" }
+                // The token goes with this button alone: a preview's address must not hold it.
+                button.button.primary type="submit" formmethod="post"
+                    formaction=(Link::new(here.path()).in_scope(&place.scope))
+                    name="form_token" value=(place.visitor.form_token.expose()) { "Save" }
+            }
+        }
+    }
+}
+
+fn delete(place: &Place, desk: &Desk) -> Markup {
+    let Some((widget, _)) = &desk.kept else { return html! {} };
+    let to = ["dashboards", &desk.dashboard.id, "widgets", &widget.id];
+    html! {
+        details.remove {
+            summary.bad { "Delete this chart" }
+            form method="post" action=(Link::to_project(&place.project.id, &to).in_scope(&place.scope)) {
+                (place.visitor.form_token.field())
+                input type="hidden" name="do" value="delete";
+                p { "It goes from this dashboard, and for good if it stands on no other." }
+                button.button.danger type="submit" { "Delete it" }
+            }
+        }
+    }
+}
+
+/// Keeps a new chart and places it.
+pub(super) async fn create(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): Path<(String, String)>,
+    form: String,
+) -> PageResult<Redirect> {
+    place.visitor.may_change()?;
+    let draft = Draft::read(&Params::read(&form));
+    let widget = draft.new_widget(Uuid::new_v4().to_string(), place.now).map_err(Refusal::Bad)?;
+    let (to, now) = (id.clone(), place.now);
+    keep(&web, &place, move |documents| {
+        let widget = kept::keep_widget(documents, widget, now)?;
+        place_widget(documents, (&id, widget.id), now)
+    })
+    .await?;
+    Ok(back(&place, &to, Done::Placed, false))
+}
+
+/// Keeps a changed chart, or deletes it.
+pub(super) async fn save(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id, widget)): Path<(String, String, String)>,
+    form: String,
+) -> PageResult<Redirect> {
+    place.visitor.may_change()?;
+    let form = Params::read(&form);
+    let (to, now) = (id.clone(), place.now);
+    if form.get("do") == Some("delete") {
+        keep(&web, &place, move |documents| {
+            let mut dashboard = kept::dashboard(documents, &id)?;
+            dashboard.definition.widgets.retain(|tile| !is_of(tile, &widget));
+            kept::keep_dashboard(documents, dashboard, now)?;
+            if kept::shown_on(documents, &widget)?.is_empty() {
+                documents.delete(DocumentKind::Widget, &widget, now)?;
+            }
+            Ok(())
+        })
+        .await?;
+        return Ok(back(&place, &to, Done::Deleted, false));
+    }
+    let draft = Draft::read(&form);
+    keep(&web, &place, move |documents| {
+        let mut changed = kept::widget(documents, &widget)?;
+        let bad = ratchet_store::StoreError::BadQuery;
+        draft.write(&mut changed).map_err(bad)?;
+        kept::keep_widget(documents, changed, now)
+    })
+    .await?;
+    Ok(back(&place, &to, Done::Changed, false))
+}
+
+fn is_of(tile: &ratchet_remote::langfuse::wire::dashboard::Placement, widget: &str) -> bool {
+    use ratchet_remote::langfuse::wire::dashboard::Placement;
+    match tile {
+        Placement::Widget { widget_id, .. } => widget_id == widget,
+        Placement::Preset { .. } => false,
+    }
+}

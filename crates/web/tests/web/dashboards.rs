@@ -1,0 +1,193 @@
+//! The overview, and dashboards that people make.
+
+use ratchet_core::observation::Level;
+use ratchet_store::catalog::Role;
+use ratchet_testkit::build::{batch, generation, project, span, trace};
+
+use crate::browser::{Browser, Site};
+use crate::site::TestSite;
+
+const PAGE: &str = "/project/shop/dashboards";
+
+async fn filled() -> TestSite {
+    let site = TestSite::new().await;
+    let shop = project("shop");
+    let told = batch(&shop)
+        .with(trace("t1").for_user("ann").tagged("vip").tagged("new"))
+        .with(span("a").of("t1").named("<i>plan</i>").level(Level::Error).lasting(0, 40))
+        .with(trace("t2").for_user("bob"))
+        .with(generation("b").of("t2").named("answer").calling("gpt").costing(0.5).lasting(0, 90));
+    site.record(told).await;
+    site
+}
+
+#[tokio::test]
+async fn the_overview_has_every_measure_by_every_dimension() {
+    let site = filled().await;
+    let all = site.get(&format!("{PAGE}?range=all")).await;
+    for title in ["Steps", "Share that failed", "Known cost", "Tokens", "p50", "p95", "p99"] {
+        assert!(all.body.contains(title), "{title}");
+    }
+    for by in [
+        "model",
+        "name",
+        "type",
+        "env",
+        "agent",
+        "trace-name",
+        "user",
+        "session",
+        "tag",
+        "release",
+        "version",
+        "level",
+        "prompt",
+    ] {
+        let split = site.get(&format!("{PAGE}?range=all&by={by}")).await;
+        assert_eq!(split.status, 200, "{by}");
+        assert!(split.body.contains("class=\"keys\""), "{by} has a table of its keys");
+    }
+    let users = site.get(&format!("{PAGE}?range=all&by=user")).await.body;
+    assert!(users.contains(">ann<") && users.contains(">bob<"), "{users}");
+    assert!(site.get(&format!("{PAGE}?range=all&by=tag")).await.body.contains("new, vip"));
+    let names = site.get(&format!("{PAGE}?range=all&by=name")).await.body;
+    assert!(names.contains("&lt;i&gt;plan") && !names.contains("<i>plan"), "{names}");
+}
+
+#[tokio::test]
+async fn the_time_before_is_drawn_and_told_in_words() {
+    let site = TestSite::new().await;
+    let days = |days: i64| -days * 86_400_000;
+    let told = batch(&project("shop"))
+        .with(trace("t1").beginning(days(3)))
+        .with(span("a").of("t1").beginning(days(3)))
+        .with(span("b").of("t1").beginning(days(3)))
+        .with(trace("t2").beginning(days(10)))
+        .with(span("c").of("t2").beginning(days(10)));
+    site.record(told).await;
+    let week = site.get(&format!("{PAGE}?range=7d")).await.body;
+    assert!(week.contains("+100 % on the last 7 days before"), "{week}");
+    assert!(week.contains("class=\"before\""), "{week}");
+    let from_to = "from=2001-01-01T00:00&to=2001-01-02T00:00";
+    let old = site.get(&format!("{PAGE}?{from_to}")).await.body;
+    assert!(old.contains("2001-01-01 to 2001-01-02") && old.contains("Nothing has been"), "{old}");
+}
+
+/// A member's browser on a new dashboard with one chart, and the address of the dashboard.
+async fn with_chart(fields: &[(&str, &str)]) -> (Site, Browser, String) {
+    let site = Site::new().await;
+    let told = batch(&project("shop"))
+        .with(trace("t1").for_user("ann"))
+        .with(span("a").of("t1").named("plan").level(Level::Error).lasting(0, 40))
+        .with(generation("b").of("t1").named("say").calling("gpt").costing(0.5).lasting(0, 90));
+    site.data.telemetry().record(told.build()).await.unwrap();
+    site.person("m@shop.example", Role::Member).await;
+    let mut browser = site.signed_in("m@shop.example").await;
+    browser.get(&format!("{PAGE}/all")).await.check(200, "No dashboards of your own yet");
+    let made = browser.post(PAGE, &[("name", "<b>Support</b>"), ("description", "")]).await;
+    assert_eq!(made.status, 303, "{}", made.text);
+    let page = made.header("location").split('?').next().unwrap_or_default().to_owned();
+    browser.get(&page).await.check(200, "&lt;b&gt;Support").check(200, "No charts yet");
+    let saved = browser.post(&format!("{page}/widgets"), fields).await;
+    assert_eq!(saved.status, 303, "{}", saved.text);
+    (site, browser, page)
+}
+
+const COST: [(&str, &str); 5] = [
+    ("name", "Cost <i>by</i> model"),
+    ("measure", "totalCost"),
+    ("agg", "sum"),
+    ("by", "providedModelName"),
+    ("chart", "lying"),
+];
+
+#[tokio::test]
+async fn a_chart_is_made_by_form_and_drawn_from_the_metrics() {
+    let (_site, mut browser, page) = with_chart(&COST).await;
+    let all = format!("{page}?range=all");
+    let shown = browser.get(&all).await;
+    shown.check(200, "Cost &lt;i&gt;by&lt;/i&gt; model").check(200, ">gpt<").check(200, "$0.5000");
+    shown.check(200, "sum of cost by model").check(200, "n = 2");
+    for chart in
+        ["line", "area", "bars", "lying", "standing", "shares", "number", "histogram", "table"]
+    {
+        let preview =
+            format!("{page}/widgets?range=all&measure=latency&agg=p95&by=name&chart={chart}");
+        let drawn = browser.get(&preview).await;
+        drawn.check(200, "class=\"chart");
+        assert!(!drawn.text.contains("Nothing to draw"), "{chart}: {}", drawn.text);
+    }
+    let narrowed = format!("{page}/widgets?range=all&q=level:error&by=name&chart=lying");
+    let narrowed = browser.get(&narrowed).await;
+    narrowed.check(200, ">plan<").check(200, "n = 1");
+    let nonsense = browser.get(&format!("{page}/widgets?q=nonsense:1")).await;
+    nonsense.check(200, "make no sense yet").check(200, "nonsense");
+    let text = [("name", "x"), ("q", "\"free text\"")];
+    browser.post(&format!("{page}/widgets"), &text).await.check(400, "free text");
+    browser.post(&format!("{page}/widgets"), &[("name", "")]).await.check(400, "name: must have");
+}
+
+#[tokio::test]
+async fn tiles_are_moved_resized_copied_and_taken_off() {
+    let (_site, mut browser, page) = with_chart(&COST).await;
+    let second = [("name", "Steps"), ("chart", "number")];
+    browser.post(&format!("{page}/widgets"), &second).await;
+    let edit = format!("{page}?edit=1&range=all");
+    let shown = browser.get(&edit).await.text;
+    let tile = |text: &str| -> String {
+        let (_, after) = text.split_once("/tiles/").unwrap();
+        after.split(['?', '"']).next().unwrap().to_owned()
+    };
+    assert!(shown.contains("tile x-0 w-6 h-6") && shown.contains("tile x-6 w-3 h-3"), "{shown}");
+    let first = format!("{page}/tiles/{}", tile(&shown));
+    for wish in ["wider", "taller", "later"] {
+        assert_eq!(browser.post(&first, &[("do", wish)]).await.status, 303, "{wish}");
+    }
+    let moved = browser.get(&edit).await.text;
+    assert!(moved.contains("tile x-3 w-8 h-7"), "{moved}");
+    assert_ne!(tile(&moved), tile(&shown), "the other one is first now");
+    assert_eq!(browser.post(&first, &[("do", "clone")]).await.status, 303);
+    browser.get(&edit).await.check(200, "model (copy)");
+    assert_eq!(browser.post(&first, &[("do", "off")]).await.status, 303);
+    browser.get(&edit).await.check(200, "Place a chart that there is");
+    browser.post(&first, &[("do", "wider")]).await.check(404, "placement");
+    assert_eq!(browser.post(&page, &[("do", "remove")]).await.status, 303);
+    assert_eq!(browser.get(&page).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_chart_is_changed_and_a_dashboard_narrowed() {
+    let (_site, mut browser, page) = with_chart(&COST).await;
+    let edit = browser.get(&format!("{page}?edit=1")).await.text;
+    let (_, after) = edit.split_once("/widgets/").unwrap();
+    let widget = format!("{page}/widgets/{}", after.split(['?', '"']).next().unwrap());
+    browser.get(&widget).await.check(200, "value=\"Cost &lt;i&gt;by");
+    let change = [("name", "Steps"), ("measure", "count"), ("by", "name"), ("chart", "table")];
+    assert_eq!(browser.post(&widget, &change).await.status, 303);
+    let all = format!("{page}?range=all");
+    browser.get(&all).await.check(200, "steps by name").check(200, ">plan<");
+    let narrow = [("do", "change"), ("name", "Support"), ("q", "level:error")];
+    assert_eq!(browser.post(&page, &narrow).await.status, 303);
+    let narrowed = browser.get(&all).await;
+    narrowed.check(200, "level:ERROR").check(200, ">plan<");
+    assert!(!narrowed.text.contains(">say<"), "what did not fail is left out");
+    let bad = [("do", "change"), ("name", "Support"), ("q", "\"text\"")];
+    browser.post(&page, &bad).await.check(400, "narrowed by");
+    assert_eq!(browser.post(&widget, &[("do", "delete")]).await.status, 303);
+    browser.get(&all).await.check(200, "No charts yet");
+}
+
+#[tokio::test]
+async fn viewers_look_and_change_nothing() {
+    let (site, _, page) = with_chart(&COST).await;
+    site.person("v@shop.example", Role::Viewer).await;
+    let mut viewer = site.signed_in("v@shop.example").await;
+    let seen = viewer.get(&format!("{page}?edit=1&range=all")).await;
+    seen.check(200, ">gpt<");
+    assert!(!seen.text.contains("take off") && !seen.text.contains("Add a chart"));
+    viewer.get(&format!("{page}/widgets")).await.check(403, "viewer");
+    viewer.post(PAGE, &[("name", "x")]).await.check(403, "viewer");
+    viewer.post(&page, &[("do", "remove")]).await.check(403, "viewer");
+    let elsewhere = page.replace("shop", "lab");
+    assert_eq!(viewer.get(&elsewhere).await.status, 404, "of a project they do not see");
+}
