@@ -16,7 +16,7 @@ use ratchet_store::telemetry::Telemetry;
 
 use super::filter::column::{self, Columns};
 use super::filter::parse;
-use super::shape::{By, Column, Order, Shape};
+use super::shape::{By, FigureColumn, Order, Shape};
 use super::view::{self, Names, Unit, ViewTable};
 
 /// Dimensions and figures that one question may have.
@@ -191,7 +191,7 @@ impl Reading<'_> {
         &self,
         table: &'static ViewTable<C>,
         issues: &mut Vec<Issue>,
-    ) -> (Vec<AskedFigure<C>>, Vec<Column>) {
+    ) -> (Vec<AskedFigure<C>>, Vec<FigureColumn>) {
         let sent = &self.sent.metrics;
         if sent.is_empty() || sent.len() > MAX_METRICS {
             let why = format!("between 1 and {MAX_METRICS} are taken, not {}", sent.len());
@@ -212,7 +212,7 @@ impl Reading<'_> {
             match aggregation(metric, known.unit, bins) {
                 Ok(aggregation) => {
                     metrics.push(AskedFigure { measure: known.measure, aggregation });
-                    shown.push(Column {
+                    shown.push(FigureColumn {
                         name: format!("{}_{}", metric.aggregation.0.word(), known.name),
                         unit: known.unit,
                         aggregation,

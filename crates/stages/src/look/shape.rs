@@ -25,7 +25,7 @@ pub struct Shape {
     /// How wide its steps of time are, if it has any.
     pub every: Option<Granularity>,
     /// Its figures.
-    pub metrics: Vec<Column>,
+    pub metrics: Vec<FigureColumn>,
     /// As told; by time or by the first figure when empty.
     pub order: Vec<Order>,
     /// Rows at most.
@@ -43,7 +43,7 @@ pub struct By {
 
 /// A figure in the answer.
 #[derive(Debug)]
-pub struct Column {
+pub struct FigureColumn {
     /// What it is called, as `sum_totalCost`.
     pub name: String,
     /// What it is given in.
@@ -109,7 +109,7 @@ impl Shape {
     /// Whether a percentile is among the figures.
     pub fn has_percentiles(&self) -> bool {
         let is_percentile =
-            |column: &Column| matches!(column.aggregation, Aggregation::Percentile(_));
+            |column: &FigureColumn| matches!(column.aggregation, Aggregation::Percentile(_));
         self.metrics.iter().any(is_percentile)
     }
 
@@ -158,7 +158,7 @@ impl Shape {
     }
 
     fn nothing(&self, at: Timestamp) -> MetricsRow {
-        let figure = |column: &Column| match column.aggregation {
+        let figure = |column: &FigureColumn| match column.aggregation {
             Aggregation::Count | Aggregation::Distinct => Figure::Count(0),
             Aggregation::Sum => Figure::Number(0.0),
             Aggregation::Average
@@ -186,7 +186,7 @@ impl Shape {
     }
 }
 
-impl Column {
+impl FigureColumn {
     fn value(&self, figure: &Figure) -> Value {
         let in_unit = |number: f64| {
             if self.unit == Unit::Milliseconds { number * 1e3 } else { number }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use ratchet_core::stats::distribution::Stretch;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dashboard::{ChartType, WidgetView};
-use ratchet_stages::look::shape::Column;
+use ratchet_stages::look::shape::FigureColumn;
 use ratchet_store::metrics::{Bin, Figure, MetricsRow};
 
 use super::panel::{SHOWN, add, label};
@@ -139,7 +139,11 @@ fn firsts(answer: &Answer) -> Vec<(String, f64)> {
     answer.rows.iter().filter_map(one).collect()
 }
 
-fn bars<'a>(chart: &'a WidgetView, column: &Column, values: &'a [(String, f64)]) -> Lying<'a> {
+fn bars<'a>(
+    chart: &'a WidgetView,
+    column: &FigureColumn,
+    values: &'a [(String, f64)],
+) -> Lying<'a> {
     Lying {
         title: &chart.name,
         note: String::new(),

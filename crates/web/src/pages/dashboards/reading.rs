@@ -3,7 +3,7 @@
 use ratchet_core::money::Money;
 use ratchet_remote::langfuse::wire::dashboard::{ChartType, WidgetData, WidgetMetric, WidgetView};
 use ratchet_remote::langfuse::wire::metrics::AggregationWord;
-use ratchet_stages::look::shape::Column;
+use ratchet_stages::look::shape::FigureColumn;
 use ratchet_stages::look::view::Unit;
 use ratchet_store::metrics::{Aggregation, Figure};
 
@@ -21,12 +21,12 @@ pub(super) fn number(figure: &Figure) -> Option<f64> {
 }
 
 /// Whether the figures of two groups together are the figure of both.
-pub(super) const fn adds_up(column: &Column) -> bool {
+pub(super) const fn adds_up(column: &FigureColumn) -> bool {
     matches!(column.aggregation, Aggregation::Count | Aggregation::Sum)
 }
 
 /// How a figure reads, with its unit.
-pub(super) fn read(column: &Column) -> fn(f64) -> String {
+pub(super) fn read(column: &FigureColumn) -> fn(f64) -> String {
     match (column.aggregation, column.unit) {
         (Aggregation::Count | Aggregation::Distinct, _)
         | (_, Unit::Different)
@@ -43,7 +43,7 @@ pub(super) fn read(column: &Column) -> fn(f64) -> String {
 }
 
 /// How it reads with all its digits.
-pub(super) fn exact(column: &Column) -> fn(f64) -> String {
+pub(super) fn exact(column: &FigureColumn) -> fn(f64) -> String {
     match (column.aggregation, column.unit) {
         (Aggregation::Count | Aggregation::Distinct, _) => figure::digits,
         (_, Unit::Milliseconds) => |seconds| format!("{} ms", figure::digits(seconds * 1e3)),
