@@ -14,7 +14,7 @@ use ratchet_store::StoreError;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, ObservationQuery, Page, PageNumber, Paging, ScoreQuery, ScoresOn,
-    SessionQuery, Test, TextTest, TimeRange, TraceColumn, TraceOrder, TraceQuery,
+    SessionQuery, TimeRange, TraceColumn, TraceOrder, TraceQuery,
 };
 use ratchet_store::telemetry::Telemetry;
 
@@ -84,10 +84,9 @@ impl Source {
     pub async fn traces(&self, asked: &TracesAsked, at: &Position) -> SourceResult<Slice<Trace>> {
         match self {
             Self::Local(telemetry, project) => {
-                let of_session = asked.session.as_ref().map(|session| Condition {
-                    column: TraceColumn::Session,
-                    test: Test::Text(TextTest::Equals, session.to_string()),
-                });
+                let session = asked.session.as_ref();
+                let of_session = session
+                    .map(|session| Condition::equals(TraceColumn::Session, session.to_string()));
                 let query = TraceQuery {
                     project: project.clone(),
                     range: range(&asked.between),

@@ -37,6 +37,13 @@ pub struct Condition<Column> {
     pub test: Test,
 }
 
+impl<Column> Condition<Column> {
+    /// A column is exactly this text.
+    pub fn equals(column: Column, text: impl Into<String>) -> Self {
+        Self { column, test: Test::Text(TextTest::Equals, text.into()) }
+    }
+}
+
 /// What must hold of a column. A missing value passes no test but `IsNull`, `NoneOf` and `Not…`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Test {

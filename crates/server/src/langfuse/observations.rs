@@ -12,7 +12,6 @@ use ratchet_stages::look::filter::{Filter, column};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging, Test,
-    TextTest,
 };
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -147,9 +146,8 @@ pub(super) fn simple_conditions(params: &mut Params) -> Vec<Condition<Observatio
         (ObservationColumn::Parent, params.text("parentObservationId")),
         (ObservationColumn::Version, params.text("version")),
     ];
-    let equal = equal.into_iter().filter_map(|(column, text)| {
-        Some(Condition { column, test: Test::Text(TextTest::Equals, text?) })
-    });
+    let equal =
+        equal.into_iter().filter_map(|(column, text)| Some(Condition::equals(column, text?)));
     let mut conditions: Vec<_> = equal.collect();
     let environments = params.list("environment");
     if !environments.is_empty() {

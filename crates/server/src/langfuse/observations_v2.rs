@@ -11,7 +11,7 @@ use ratchet_remote::langfuse::wire::word::{KindWord, LevelWord};
 use ratchet_stages::look::filter::{Filter, column};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
-    Condition, Detail, Direction, ObservationColumn, ObservationQuery, Paging, Test, TextTest,
+    Condition, Detail, Direction, ObservationColumn, ObservationQuery, Paging, Test,
 };
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -149,8 +149,7 @@ fn conditions(params: &mut Params) -> Vec<Condition<ObservationColumn>> {
         conditions.push(Condition { column: ObservationColumn::Parent, test: Test::IsNull });
     }
     if let Some(session) = params.text("sessionId") {
-        let test = Test::Text(TextTest::Equals, session);
-        conditions.push(Condition { column: ObservationColumn::TraceSession, test });
+        conditions.push(Condition::equals(ObservationColumn::TraceSession, session));
     }
     if let Some(is_root) = params.truth("isRootObservation") {
         conditions.push(Condition { column: ObservationColumn::Root, test: Test::Is(is_root) });

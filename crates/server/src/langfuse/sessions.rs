@@ -9,8 +9,8 @@ use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::trace::TraceView;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
-    Condition, Detail, Direction, Paging, SessionQuery, Test, TextTest, TimeRange, TraceColumn,
-    TraceOrder, TraceQuery,
+    Condition, Detail, Direction, Paging, SessionQuery, TimeRange, TraceColumn, TraceOrder,
+    TraceQuery,
 };
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -90,14 +90,14 @@ pub(super) async fn show(
 }
 
 async fn traces_of(app: &App, project: &ProjectId, session: &Session) -> ApiResult<Vec<Trace>> {
-    let test = Test::Text(TextTest::Equals, session.id.to_string());
+    let of_session = Condition::equals(TraceColumn::Session, session.id.to_string());
     let mut traces = Vec::new();
     let mut cursor = None;
     loop {
         let query = TraceQuery {
             project: project.clone(),
             range: TimeRange::default(),
-            conditions: vec![Condition { column: TraceColumn::Session, test: test.clone() }],
+            conditions: vec![of_session.clone()],
             order: (TraceOrder::Timestamp, Direction::Ascending),
             paging: Paging::After { cursor, limit: SLICE },
             detail: Detail::Content,

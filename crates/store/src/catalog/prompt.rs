@@ -130,8 +130,9 @@ impl Catalog {
             let mut page = tx.page(listing, &key, page, read)?;
             let which = (&project, name.as_str());
             let tags = PROMPTS.tags(tx, which)?;
+            let mut labels = PROMPTS.all_labels(tx, which)?;
             for prompt in &mut page.rows {
-                prompt.labels = PROMPTS.labels(tx, which, prompt.version)?;
+                prompt.labels = labels.remove(&prompt.version).unwrap_or_default();
                 prompt.tags.clone_from(&tags);
             }
             Ok(page)

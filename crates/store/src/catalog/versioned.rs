@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ratchet_core::prompt::{LATEST, Pick};
 use ratchet_core::time::Timestamp;
@@ -65,6 +65,25 @@ impl Versioned {
         let values = [project.into(), name.into(), version.into()];
         let mut labels = tx.rows(&sql, &values, |row| row.get(0))?;
         sort_labels(&mut labels);
+        Ok(labels)
+    }
+
+    /// The labels of a name by the version each stands at, `latest` last.
+    pub(super) fn all_labels(
+        self,
+        tx: &Tx<'_>,
+        (project, name): Which<'_>,
+    ) -> StoreResult<BTreeMap<u32, Vec<String>>> {
+        let sql = format!(
+            "SELECT version, label FROM {}_label WHERE project = $1 AND name = $2",
+            self.table
+        );
+        let mut labels: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+        let values = [project.into(), name.into()];
+        for (version, label) in tx.rows(&sql, &values, |row| Ok((row.get(0)?, row.get(1)?)))? {
+            labels.entry(version).or_default().push(label);
+        }
+        labels.values_mut().for_each(|labels| sort_labels(labels));
         Ok(labels)
     }
 

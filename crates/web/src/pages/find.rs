@@ -4,8 +4,7 @@ use axum::response::Redirect;
 use axum::routing::get;
 use ratchet_core::id::{ObservationId, SessionId, TraceId};
 use ratchet_store::query::{
-    Condition, Detail, Direction, Paging, Test, TextTest, TimeRange, TraceColumn, TraceOrder,
-    TraceQuery,
+    Condition, Detail, Direction, Paging, TimeRange, TraceColumn, TraceOrder, TraceQuery,
 };
 
 use crate::filter::{Filter, On, Term, What};
@@ -47,10 +46,7 @@ async fn by_id(web: &Web, place: &Place, typed: &str) -> PageResult<Option<Link>
     let of_user = TraceQuery {
         project,
         range: TimeRange::default(),
-        conditions: vec![Condition {
-            column: TraceColumn::User,
-            test: Test::Text(TextTest::Equals, typed.to_owned()),
-        }],
+        conditions: vec![Condition::equals(TraceColumn::User, typed)],
         order: (TraceOrder::Timestamp, Direction::Descending),
         paging: Paging::After { cursor: None, limit: 1 },
         detail: Detail::Row,

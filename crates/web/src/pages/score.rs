@@ -8,9 +8,7 @@ use ratchet_core::limit::elide;
 use ratchet_core::score::{DataType, Score, ScoreSource};
 use ratchet_core::time::Timestamp;
 use ratchet_store::judgement::{Judgement, Sample, SampleQuery};
-use ratchet_store::query::{
-    Condition, Page as Slice, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TextTest,
-};
+use ratchet_store::query::{Condition, Page as Slice, Paging, ScoreColumn, ScoreQuery, ScoresOn};
 
 use super::scores;
 use crate::components::bars::{self, Spread};
@@ -66,15 +64,11 @@ async fn show(
 }
 
 fn newest(place: &Place, name: &str, source: Option<ScoreSource>) -> ScoreQuery {
-    let equals = |column, word: &str| {
-        let test = Test::Text(TextTest::Equals, word.to_owned());
-        Condition { column, test }
-    };
-    let source = source.map(|source| equals(ScoreColumn::Source, source.as_str()));
+    let source = source.map(|source| Condition::equals(ScoreColumn::Source, source.as_str()));
     let environment = place.scope.environment.as_deref();
-    let environment = environment.map(|word| equals(ScoreColumn::Environment, word));
+    let environment = environment.map(|word| Condition::equals(ScoreColumn::Environment, word));
     let cursor = place.params.get("cursor").map(str::to_owned);
-    let name = equals(ScoreColumn::Name, name);
+    let name = Condition::equals(ScoreColumn::Name, name);
     ScoreQuery {
         project: place.project_id(),
         range: place.range(),

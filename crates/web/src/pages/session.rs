@@ -19,7 +19,7 @@ use ratchet_core::session::Session;
 use ratchet_core::trace::Trace;
 use ratchet_store::query::{
     Condition, Detail, Direction, Page as Slice, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test,
-    TextTest, TimeRange, TraceColumn, TraceOrder, TraceQuery,
+    TimeRange, TraceColumn, TraceOrder, TraceQuery,
 };
 
 use self::outline::Outline;
@@ -99,11 +99,10 @@ impl Read {
 
 /// The turns of a session, oldest first, whatever the time looked at: a conversation is read whole.
 fn question(place: &Place, id: &SessionId, paging: Paging, detail: Detail) -> TraceQuery {
-    let test = Test::Text(TextTest::Equals, id.to_string());
     TraceQuery {
         project: place.project_id(),
         range: TimeRange::default(),
-        conditions: vec![Condition { column: TraceColumn::Session, test }],
+        conditions: vec![Condition::equals(TraceColumn::Session, id.to_string())],
         order: (TraceOrder::Timestamp, Direction::Ascending),
         paging,
         detail,

@@ -11,8 +11,8 @@ use ratchet_core::score::{DataType, Score};
 use ratchet_core::time::Timestamp;
 use ratchet_core::trace::Trace;
 use ratchet_store::query::{
-    Condition, Detail, Direction, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TextTest,
-    TraceColumn, TraceOrder, TraceQuery,
+    Condition, Detail, Direction, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TraceColumn,
+    TraceOrder, TraceQuery,
 };
 use ratchet_store::user::{UserDay, UserSums};
 
@@ -74,16 +74,13 @@ struct Read {
 }
 
 fn question(place: &Place, user: &str) -> TraceQuery {
-    let equals = |column, word: &str| {
-        let test = Test::Text(TextTest::Equals, word.to_owned());
-        Condition { column, test }
-    };
     let environment = place.scope.environment.as_deref();
-    let environment = environment.map(|word| equals(TraceColumn::Environment, word));
+    let environment = environment.map(|word| Condition::equals(TraceColumn::Environment, word));
+    let of_user = Condition::equals(TraceColumn::User, user);
     TraceQuery {
         project: place.project_id(),
         range: place.range(),
-        conditions: std::iter::once(equals(TraceColumn::User, user)).chain(environment).collect(),
+        conditions: std::iter::once(of_user).chain(environment).collect(),
         order: (TraceOrder::Timestamp, Direction::Descending),
         paging: Paging::After { cursor: None, limit: LOOKED_AT },
         detail: Detail::Row,

@@ -11,7 +11,7 @@ use ratchet_store::metrics::{
     Aggregation, AskedFigure, By, Figure, Measure, MetricsQuery, MetricsRow,
 };
 use ratchet_store::project::ProjectId;
-use ratchet_store::query::{Condition, ObservationColumn, Test, TextTest, TimeRange, TraceColumn};
+use ratchet_store::query::{Condition, ObservationColumn, Test, TimeRange, TraceColumn};
 
 use crate::app::App;
 use crate::auth::Reader;
@@ -113,10 +113,7 @@ impl Asked {
 
     /// The same conditions on the columns that each kind of record has for them.
     fn conditions<C>(&self, [name, user, tags, environment]: [C; 4]) -> Vec<Condition<C>> {
-        let is = |column, text: &Option<String>| {
-            let test = Test::Text(TextTest::Equals, text.clone()?);
-            Some(Condition { column, test })
-        };
+        let is = |column, text: &Option<String>| Some(Condition::equals(column, text.as_deref()?));
         let several = |column, words: &[String], test: fn(Vec<String>) -> Test| {
             (!words.is_empty()).then(|| Condition { column, test: test(words.to_vec()) })
         };

@@ -5,7 +5,7 @@ use ratchet_remote::langfuse::wire::word::{DataTypeWord, SourceWord, Spelled};
 use ratchet_stages::look::filter::column;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
-    Compare, Condition, PageNumber, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TextTest,
+    Compare, Condition, PageNumber, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test,
 };
 use utoipa::IntoParams;
 
@@ -141,9 +141,8 @@ fn equal(params: &mut Params) -> Vec<Condition<ScoreColumn>> {
         (ScoreColumn::Queue, params.text("queueId")),
         (ScoreColumn::TraceUser, params.text("userId")),
     ];
-    let equal = equal.into_iter().filter_map(|(column, text)| {
-        Some(Condition { column, test: Test::Text(TextTest::Equals, text?) })
-    });
+    let equal =
+        equal.into_iter().filter_map(|(column, text)| Some(Condition::equals(column, text?)));
     equal.collect()
 }
 

@@ -4,8 +4,7 @@ use ratchet_remote::langfuse::wire::word::Spelled;
 use ratchet_stages::look::filter::{Filter, column};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
-    Condition, Detail, Direction, PageNumber, Paging, Test, TextTest, TraceColumn, TraceOrder,
-    TraceQuery,
+    Condition, Detail, Direction, PageNumber, Paging, Test, TraceColumn, TraceOrder, TraceQuery,
 };
 
 use crate::error::ApiResult;
@@ -55,9 +54,9 @@ fn simple_conditions(params: &Params) -> Vec<Condition<TraceColumn>> {
         (TraceColumn::Version, "version"),
         (TraceColumn::Release, "release"),
     ];
-    let equal = equal.into_iter().filter_map(|(column, name)| {
-        Some(Condition { column, test: Test::Text(TextTest::Equals, params.text(name)?) })
-    });
+    let equal = equal
+        .into_iter()
+        .filter_map(|(column, name)| Some(Condition::equals(column, params.text(name)?)));
     let mut conditions: Vec<_> = equal.collect();
     let tags = params.list("tags");
     if !tags.is_empty() {
@@ -187,6 +186,8 @@ impl Unknown {
 
 #[cfg(test)]
 mod tests {
+    use ratchet_store::query::TextTest;
+
     use super::*;
     use crate::langfuse::params::tests::{params, problems};
 

@@ -2,7 +2,7 @@ use maud::{Markup, html};
 use ratchet_store::catalog::PromptQuery;
 use ratchet_store::experiment::ExperimentQuery;
 use ratchet_store::query::{
-    Condition, Matching, PageNumber, Paging, ScoreColumn, TallyQuery, Test, TextTest, TraceColumn,
+    Condition, Matching, PageNumber, Paging, ScoreColumn, TallyQuery, TraceColumn,
 };
 
 use crate::components::figure;
@@ -74,9 +74,8 @@ async fn scored(web: &Web, place: &Place) -> PageResult<Station> {
 }
 
 fn in_environment<C>(place: &Place, column: C) -> Vec<Condition<C>> {
-    let test = |environment| Test::Text(TextTest::Equals, environment);
-    let chosen = place.scope.environment.clone();
-    chosen.map(|environment| Condition { column, test: test(environment) }).into_iter().collect()
+    let chosen = place.scope.environment.as_deref();
+    chosen.map(|environment| Condition::equals(column, environment)).into_iter().collect()
 }
 
 /// How many match, or that they are more than were counted.

@@ -7,7 +7,7 @@ use ratchet_store::StoreResult;
 use ratchet_store::arrival::{Arrival, Watched};
 use ratchet_store::query::{
     Condition, Direction, Matching, ObservationColumn, ObservationQuery, Paging, TallyQuery, Test,
-    TextTest, TimeRange, TraceOrder,
+    TimeRange, TraceOrder,
 };
 use ratchet_store::seek::{ObservationOrder, Sought};
 use ratchet_store::telemetry::Telemetry;
@@ -212,10 +212,7 @@ fn query(ask: &Ask, direction: Direction, paging: Paging) -> ObservationQuery {
 }
 
 fn conditions(ask: &Ask) -> Vec<Condition<ObservationColumn>> {
-    let equals = |column, word: &Option<String>| {
-        let test = Test::Text(TextTest::Equals, word.clone()?);
-        Some(Condition { column, test })
-    };
+    let equals = |column, word: &Option<String>| Some(Condition::equals(column, word.as_deref()?));
     let mut conditions = ask.filter.on_observations();
     conditions.extend(equals(ObservationColumn::Environment, &ask.environment));
     conditions.extend(equals(ObservationColumn::Agent, &ask.agent));

@@ -5,8 +5,7 @@ use ratchet_core::trace::Trace;
 use ratchet_store::StoreResult;
 use ratchet_store::arrival::{Arrival, Watched};
 use ratchet_store::query::{
-    Condition, Direction, Matching, Paging, TallyQuery, Test, TextTest, TraceColumn, TraceOrder,
-    TraceQuery,
+    Condition, Direction, Matching, Paging, TallyQuery, Test, TraceColumn, TraceOrder, TraceQuery,
 };
 use ratchet_store::seek::Sought;
 use ratchet_store::telemetry::Telemetry;
@@ -172,10 +171,7 @@ fn those(ask: &Ask, ids: Vec<String>) -> TraceQuery {
 }
 
 fn conditions(ask: &Ask) -> Vec<Condition<TraceColumn>> {
-    let equals = |column, word: &Option<String>| {
-        let test = Test::Text(TextTest::Equals, word.clone()?);
-        Some(Condition { column, test })
-    };
+    let equals = |column, word: &Option<String>| Some(Condition::equals(column, word.as_deref()?));
     let mut conditions = ask.filter.on_traces();
     conditions.extend(equals(TraceColumn::Environment, &ask.environment));
     conditions.extend(equals(TraceColumn::Agent, &ask.agent));

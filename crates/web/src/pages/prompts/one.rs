@@ -6,7 +6,7 @@ use ratchet_core::prompt::{LATEST, PRODUCTION, PromptBody, check_label};
 use ratchet_store::catalog::Prompt;
 use ratchet_store::query::{
     Compare, Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging,
-    Test, TextTest,
+    Test,
 };
 use ratchet_store::seek::Sought;
 
@@ -161,10 +161,7 @@ fn written(body: &PromptBody) -> String {
 
 async fn uses(web: &Web, place: &Place, prompt: &Prompt) -> PageResult<Sought<Observation>> {
     let conditions = vec![
-        Condition {
-            column: ObservationColumn::PromptName,
-            test: Test::Text(TextTest::Equals, prompt.name.clone()),
-        },
+        Condition::equals(ObservationColumn::PromptName, prompt.name.clone()),
         Condition {
             column: ObservationColumn::PromptVersion,
             test: Test::Number(Compare::Equal, f64::from(prompt.version)),
