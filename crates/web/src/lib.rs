@@ -43,6 +43,8 @@ pub mod components;
 pub mod assets;
 /// What lists are narrowed to.
 mod filter;
+/// Tables with typed columns, as files.
+mod parquet;
 /// What browsers may do with a page.
 mod policy;
 /// One file for each page.

@@ -5,6 +5,8 @@
 mod site;
 /// Traces and observations.
 mod lists;
+/// Lists as columns with types.
+mod lists_parquet;
 /// What people do with them.
 mod lists_changed;
 /// Rows as they come.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, Request};
 use ratchet_store::catalog::NewProject;
 use ratchet_store::project::ProjectId;
@@ -25,6 +25,7 @@ pub(crate) struct Shown {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: String,
+    pub(crate) bytes: Bytes,
 }
 
 impl TestSite {
@@ -53,20 +54,38 @@ impl TestSite {
 
     /// Sends a form of a page, with the page's token.
     pub(crate) async fn post(&self, page: &str, address: &str, fields: &str) -> Shown {
-        let page = self.get(page).await.body;
-        let (_, after) = page.split_once("name=\"form_token\" value=\"").unwrap();
-        let (token, _) = after.split_once('"').unwrap();
+        let token = self.form_token(page).await;
         let request = Request::post(address)
             .header("content-type", "application/x-www-form-urlencoded")
             .body(Body::from(format!("form_token={token}&{fields}")));
         self.ask(request.unwrap()).await
     }
 
+    /// Sends a file by the form of a page, with the page's token.
+    pub(crate) async fn upload(&self, page: &str, (file, content): (&str, &str)) -> Shown {
+        let token = self.form_token(page).await;
+        let form = format!(
+            "--x\r\nContent-Disposition: form-data; name=\"form_token\"\r\n\r\n{token}\r\n\
+             --x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{file}\"\r\n\
+             Content-Type: text/plain\r\n\r\n{content}\r\n--x--\r\n"
+        );
+        let request = Request::post(page)
+            .header("content-type", "multipart/form-data; boundary=x")
+            .body(Body::from(form));
+        self.ask(request.unwrap()).await
+    }
+
+    async fn form_token(&self, page: &str) -> String {
+        let page = self.get(page).await.body;
+        let (_, after) = page.split_once("name=\"form_token\" value=\"").unwrap();
+        after.split('"').next().unwrap().to_owned()
+    }
+
     pub(crate) async fn ask(&self, request: Request<Body>) -> Shown {
         let answer = self.router.clone().oneshot(request).await.unwrap();
         let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
-        let body = to_bytes(answer.into_body(), 100_000_000).await.unwrap();
-        Shown { status, headers, body: String::from_utf8_lossy(&body).into_owned() }
+        let bytes = to_bytes(answer.into_body(), 100_000_000).await.unwrap();
+        Shown { status, headers, body: String::from_utf8_lossy(&bytes).into_owned(), bytes }
     }
 }
 

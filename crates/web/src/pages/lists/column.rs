@@ -2,6 +2,7 @@ use ratchet_store::query::TraceOrder;
 
 use crate::components::table::Align;
 use crate::filter::On;
+use crate::parquet::Kind;
 
 /// What a list can show of each row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,6 +218,19 @@ impl ListColumn {
             | Self::Cost => Align::Number,
             Self::Input | Self::Output | Self::Metadata | Self::Status => Align::Wide,
             _ => Align::Text,
+        }
+    }
+
+    /// What its cells are in an export.
+    pub(super) const fn kind(self) -> Kind {
+        match self {
+            Self::Time => Kind::Moment,
+            Self::Tags => Kind::Words,
+            Self::Latency | Self::FirstToken | Self::Cost => Kind::Number,
+            Self::Steps | Self::Errors | Self::InputTokens | Self::OutputTokens | Self::Tokens => {
+                Kind::Whole
+            }
+            _ => Kind::Text,
         }
     }
 

@@ -1,11 +1,12 @@
+use axum::BoxError;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::try_unfold;
+use ratchet_store::StoreResult;
 use ratchet_store::query::Detail;
 use ratchet_store::telemetry::Telemetry;
-use ratchet_store::{StoreError, StoreResult};
 
 use super::bar;
 use super::column::ListColumn;
@@ -21,6 +22,8 @@ use crate::web::Web;
 mod csv;
 /// One JSON object on each line.
 mod jsonl;
+/// Columns with types, compressed.
+mod parquet;
 
 /// Rows that are read at a time: their payloads are held together.
 const SLICE: u64 = 25;
@@ -32,17 +35,20 @@ pub(super) enum Format {
     Csv,
     /// One JSON object on each line.
     Jsonl,
+    /// Columns with types, compressed.
+    Parquet,
 }
 
 impl Format {
     /// Every format.
-    pub(super) const ALL: [Self; 2] = [Self::Csv, Self::Jsonl];
+    pub(super) const ALL: [Self; 3] = [Self::Csv, Self::Jsonl, Self::Parquet];
 
     /// The word for it, and the end of the file's name.
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Csv => "csv",
             Self::Jsonl => "jsonl",
+            Self::Parquet => "parquet",
         }
     }
 
@@ -51,6 +57,7 @@ impl Format {
         match self {
             Self::Csv => "CSV",
             Self::Jsonl => "JSON Lines",
+            Self::Parquet => "Parquet",
         }
     }
 
@@ -58,6 +65,7 @@ impl Format {
         match self {
             Self::Csv => "text/csv; charset=utf-8",
             Self::Jsonl => "application/x-ndjson",
+            Self::Parquet => "application/vnd.apache.parquet",
         }
     }
 }
@@ -70,7 +78,8 @@ pub(super) async fn export<R: ListedRow>(
 ) -> PageResult<Response> {
     let wanted = place.params.get("format").unwrap_or_default();
     let format = Format::ALL.into_iter().find(|format| format.word() == wanted);
-    let format = format.ok_or_else(|| Refusal::Bad("format must be csv or jsonl".to_owned()))?;
+    let format =
+        format.ok_or_else(|| Refusal::Bad("format must be csv, jsonl or parquet".to_owned()))?;
     // Any other order than that of time would look at all rows again for each slice.
     let state = ListState::read(R::ON, &place.params).newest_first();
     if bar::asks_to_leave_out_only(&state.parsed.filter) {
@@ -79,9 +88,8 @@ pub(super) async fn export<R: ListedRow>(
     }
     let ask = Ask { limit: SLICE, detail: Detail::Content, ..state.ask(&place) };
     let rows = Rows::<R>::new(web.store.telemetry.clone(), ask);
-    let body = Body::from_stream(try_unfold((rows, Part::Head), move |(rows, part)| {
-        piece(format, rows, part)
-    }));
+    let writing = Writing::begin(format, ListColumn::of(R::ON).collect());
+    let body = Body::from_stream(try_unfold(Part::Head(rows, writing), piece));
     let list = match R::ON {
         On::Traces => "traces",
         On::Observations => "observations",
@@ -92,41 +100,79 @@ pub(super) async fn export<R: ListedRow>(
     Ok((headers, body).into_response())
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    Head,
-    Rows,
+/// How far a file has come.
+enum Part<R> {
+    /// Nothing of it is sent.
+    Head(Rows<R>, Writing),
+    /// Its head is.
+    Rows(Rows<R>, Writing),
+    /// All of it is.
+    Sent,
 }
 
 /// The next piece of the file.
-async fn piece<R: ListedRow>(
-    format: Format,
-    mut rows: Rows<R>,
-    part: Part,
-) -> Result<Option<(Bytes, (Rows<R>, Part))>, StoreError> {
-    let columns: Vec<ListColumn> = ListColumn::of(R::ON).collect();
-    let text = match part {
-        Part::Head => match format {
-            Format::Csv => csv::head(&columns),
-            Format::Jsonl => String::new(),
-        },
-        Part::Rows => {
-            let Some(slice) = rows.next().await? else { return Ok(None) };
-            let lines = slice.iter().map(|row| {
-                let cells: Vec<_> =
-                    columns.iter().map(|column| (*column, row.value(*column))).collect();
-                line(format, &cells)
-            });
-            lines.collect()
+async fn piece<R: ListedRow>(part: Part<R>) -> Result<Option<(Bytes, Part<R>)>, BoxError> {
+    let (mut rows, mut writing) = match part {
+        Part::Head(rows, writing) => {
+            let head = writing.head();
+            return Ok(Some((head, Part::Rows(rows, writing))));
         }
+        Part::Rows(rows, writing) => (rows, writing),
+        Part::Sent => return Ok(None),
     };
-    Ok(Some((Bytes::from(text), (rows, Part::Rows))))
+    let Some(slice) = rows.next().await? else {
+        return Ok(Some((writing.end()?, Part::Sent)));
+    };
+    let bytes = writing.rows(&slice)?;
+    Ok(Some((bytes, Part::Rows(rows, writing))))
 }
 
-fn line(format: Format, cells: &[(ListColumn, CellValue)]) -> String {
-    match format {
-        Format::Csv => csv::line(cells),
-        Format::Jsonl => jsonl::line(cells),
+/// A file in the making.
+enum Writing {
+    Csv(Vec<ListColumn>),
+    Jsonl(Vec<ListColumn>),
+    Parquet(Box<parquet::ParquetExport>),
+}
+
+impl Writing {
+    fn begin(format: Format, columns: Vec<ListColumn>) -> Self {
+        match format {
+            Format::Csv => Self::Csv(columns),
+            Format::Jsonl => Self::Jsonl(columns),
+            Format::Parquet => Self::Parquet(Box::new(parquet::ParquetExport::new(columns))),
+        }
+    }
+
+    /// What stands before all rows.
+    fn head(&self) -> Bytes {
+        match self {
+            Self::Csv(columns) => csv::head(columns).into(),
+            Self::Jsonl(_) | Self::Parquet(_) => Bytes::new(),
+        }
+    }
+
+    /// Takes up more rows, and gives what of the file is made.
+    fn rows<R: ListedRow>(&mut self, rows: &[R]) -> Result<Bytes, BoxError> {
+        let lines = |columns: &[ListColumn], line: fn(&[(ListColumn, CellValue)]) -> String| {
+            let cells = |row: &R| -> Vec<_> {
+                columns.iter().map(|column| (*column, row.value(*column))).collect()
+            };
+            let lines = rows.iter().map(|row| line(&cells(row)));
+            Bytes::from(lines.collect::<String>())
+        };
+        match self {
+            Self::Csv(columns) => Ok(lines(columns, csv::line)),
+            Self::Jsonl(columns) => Ok(lines(columns, jsonl::line)),
+            Self::Parquet(writing) => Ok(writing.rows(rows)?),
+        }
+    }
+
+    /// What stands after all rows.
+    fn end(self) -> Result<Bytes, BoxError> {
+        match self {
+            Self::Csv(_) | Self::Jsonl(_) => Ok(Bytes::new()),
+            Self::Parquet(writing) => Ok(writing.end()?),
+        }
     }
 }
 
