@@ -1,5 +1,8 @@
 //! Datasets: cases to try an agent on, and the runs over them.
 
+/// Rows of a table as items.
+pub mod upload;
+
 use sha2::{Digest, Sha256};
 
 const MAX_NAME_CHARS: usize = 1_000;

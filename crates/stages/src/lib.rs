@@ -6,6 +6,8 @@ pub mod record;
 pub mod look;
 /// What is wrong with what someone sent.
 pub mod checks;
+/// Cases to try agents on are collected.
+pub mod collect;
 /// Where stages read from.
 pub mod source;
 /// Where stages write to.

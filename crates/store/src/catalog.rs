@@ -49,6 +49,8 @@ mod comment;
 mod dataset;
 /// One such case.
 mod dataset_item;
+/// How cases have changed.
+mod dataset_history;
 /// Whether a case fits what its dataset asks of it.
 mod dataset_check;
 /// What models are called and cost.
@@ -78,7 +80,8 @@ pub use administration::{Membership, ProjectChange, ProjectNote};
 pub use audit::{Actor, AuditEntry, AuditQuery, Noun, Verb};
 pub use comment::{Comment, CommentFilter, NewComment};
 pub use dataset::{Change, Dataset, NewDataset, Schemas};
-pub use dataset_item::{DatasetItem, DatasetItemQuery, NewDatasetItem};
+pub use dataset_history::DatasetMoment;
+pub use dataset_item::{Collected, DatasetItem, DatasetItemQuery, ItemVersion, NewDatasetItem};
 pub use document::{Document, DocumentKind, Documents};
 pub use identity::{Admission, Identity};
 pub use intake::Intake;

@@ -23,6 +23,7 @@ const STYLE: &str = concat!(
     include_str!("assets/lists.css"),
     include_str!("assets/people.css"),
     include_str!("assets/dashboards.css"),
+    include_str!("assets/datasets.css"),
 );
 
 /// Every file by name.

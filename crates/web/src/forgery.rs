@@ -2,8 +2,9 @@
 //!
 //! One layer around all pages stops them, so that no page can forget to. A request that changes
 //! anything must come from a page of ours, as far as the browser tells, and must carry a token that
-//! only such a page knows: in the field `form_token` of a form, or in the header `X-Form-Token`, which
-//! scripts fill from `data-form-token` of the page's `main`.
+//! only such a page knows: in the field `form_token` of a form, which must be the first if the form
+//! carries a file, or in the header `X-Form-Token`, which scripts fill from `data-form-token` of the
+//! page's `main`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
 use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt as _;
 use maud::{Markup, html};
 use ratchet_core::origin::is_loopback_host;
 use ratchet_core::secret::Secret;
@@ -21,6 +23,7 @@ use ratchet_store::secrets::random_token;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::cookie::Cookie;
+use crate::multipart;
 use crate::refusal::{PageResult, Refusal};
 use crate::web::{Access, Web};
 
@@ -35,6 +38,8 @@ const FORM_BYTES: usize = 4_000_000;
 const STRANGERS_FORM_BYTES: usize = 32_000;
 /// Bytes of all forms that are under way at once.
 const ALL_FORMS_BYTES: usize = 64_000_000;
+/// Bytes that are read to find the first field of a form with files.
+const FIRST_FIELD_BYTES: usize = 4_000;
 /// How long a form may take to come.
 const FORM_TIME: Duration = Duration::from_secs(60);
 
@@ -208,6 +213,11 @@ fn script_token(headers: &HeaderMap) -> Option<Secret> {
 /// Finds the token in a form, and puts what was read of it back.
 async fn form_token(request: Request, limit: usize) -> PageResult<(Request, Option<Secret>)> {
     let content = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if let Some(boundary) = content.and_then(multipart::boundary) {
+        let (parts, body) = request.into_parts();
+        let (given, body) = first_field(body, &boundary).await?;
+        return Ok((Request::from_parts(parts, body), given));
+    }
     let is_form = content.is_some_and(|content| {
         let kind = content.split(';').next().unwrap_or_default().trim();
         kind.eq_ignore_ascii_case("application/x-www-form-urlencoded")
@@ -228,6 +238,26 @@ async fn form_token(request: Request, limit: usize) -> PageResult<(Request, Opti
     let mut fields = form_urlencoded::parse(&form);
     let given = fields.find(|(name, _)| name == FIELD).map(|(_, value)| Secret::new(value));
     Ok((Request::from_parts(parts, Body::from(form)), given))
+}
+
+/// Reads the token of a form with files, which stands before them, and puts what was read back:
+/// whoever has none is sent away before their file is taken in.
+async fn first_field(body: Body, boundary: &str) -> PageResult<(Option<Secret>, Body)> {
+    let mut stream = body.into_data_stream();
+    let mut read = Vec::new();
+    let given = loop {
+        let Some(first) = multipart::first(&read, boundary) else {
+            let next = tokio::time::timeout(FORM_TIME, stream.next()).await;
+            match next {
+                Ok(Some(Ok(bytes))) if read.len() < FIRST_FIELD_BYTES => read.extend(bytes),
+                _ => break None,
+            }
+            continue;
+        };
+        break (first.name == FIELD).then(|| Secret::new(String::from_utf8_lossy(first.content)));
+    };
+    let read = Bytes::from(read);
+    Ok((given, Body::from_stream(futures_util::stream::iter([Ok(read)]).chain(stream))))
 }
 
 #[cfg(test)]

@@ -13,6 +13,10 @@ pub mod sign_in;
 mod cookie;
 /// Changes that nobody meant.
 pub mod forgery;
+/// Forms with files.
+mod multipart;
+/// Files that wait until people say what to do with them.
+pub mod desk;
 /// Which part of a project they look at; lives in the URL.
 pub mod scope;
 /// Where they are: the project, the part of it, and the way to other pages.

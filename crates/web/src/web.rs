@@ -7,6 +7,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
 
+use crate::desk::Desk;
 use crate::forgery::FormRoom;
 use crate::sign_in::SignIn;
 
@@ -25,6 +26,8 @@ pub struct WebParts {
     pub(crate) form_room: FormRoom,
     /// How long a page looks for what it shows.
     pub patience: Duration,
+    /// Files that wait for their people.
+    pub desk: Desk,
     clock: Clock,
 }
 
@@ -65,8 +68,9 @@ impl Web {
         access: Access,
         clock: impl Fn() -> Timestamp + Send + Sync + 'static,
     ) -> Self {
-        let (form_room, clock) = (FormRoom::default(), Clock(Box::new(clock)));
-        Self(Arc::new(WebParts { store, access, form_room, patience, clock }))
+        let (form_room, desk) = (FormRoom::default(), Desk::default());
+        let clock = Clock(Box::new(clock));
+        Self(Arc::new(WebParts { store, access, form_room, patience, desk, clock }))
     }
 
     /// The time of day.

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::State;
-use ratchet_core::dataset::check_item_id;
+use ratchet_core::dataset::{DatasetStatus, check_item_id};
 use ratchet_core::id::Id;
 use ratchet_core::media::reference::{FoundReference, references};
 use ratchet_core::payload::Json as JsonText;
@@ -62,6 +62,7 @@ pub(super) async fn list(
         dataset_name: params.text("datasetName"),
         source_trace: params.text("sourceTraceId"),
         source_observation: params.text("sourceObservationId"),
+        status: DatasetStatus::Active,
         as_of: params.time("version"),
         page,
     };

@@ -27,6 +27,7 @@ use serde_json::value::to_raw_value;
 use self::fields::Fields;
 use super::events::{Refusal, Rules, Statements};
 
+pub(crate) use cells::value as cell_value;
 pub use cells::{Columns, MapError};
 
 /// What kind of row it is, by the fields it has.

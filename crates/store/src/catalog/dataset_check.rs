@@ -117,15 +117,24 @@ fn sides(tx: &Tx<'_>, project: &ProjectId, (id, valid_from): &Version) -> StoreR
     Ok(read.unwrap_or_default())
 }
 
-/// Checks one item, which may take long.
+/// Checks items, which may take long. Returns what keeps each from fitting.
 ///
 /// # Errors
-/// Says why it does not fit.
-pub(super) fn check(schemas: &Schemas, sides: &Sides) -> StoreResult<()> {
-    match Checks::new(schemas)?.problem(sides) {
-        Some(problem) => Err(StoreError::BadQuery(problem)),
-        None => Ok(()),
+/// Fails if schemas are none.
+pub(super) fn problems<'a>(
+    items: impl Iterator<Item = (&'a Schemas, &'a Sides)>,
+) -> StoreResult<Vec<Option<String>>> {
+    let mut ready: Option<(&Schemas, Checks)> = None;
+    let mut problems = Vec::new();
+    for (schemas, sides) in items {
+        let checks = match ready.take() {
+            Some((known, checks)) if known == schemas => checks,
+            _ => Checks::new(schemas)?,
+        };
+        problems.push(checks.problem(sides));
+        ready = Some((schemas, checks));
     }
+    Ok(problems)
 }
 
 /// The schemas of a dataset, ready to check items.

@@ -1,3 +1,6 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use ratchet_core::dataset::DatasetStatus;
 use ratchet_core::media::reference::mentioned;
 use ratchet_core::payload::Json;
@@ -7,7 +10,7 @@ use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::dataset::{self, Dataset, Schemas};
-use super::dataset_check::{Sides, check};
+use super::dataset_check::{Sides, problems};
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
 use super::{Catalog, MediaOwner, MediaUse, Mention, Noun, Verb, beside, media};
 use crate::project::ProjectId;
@@ -65,7 +68,25 @@ pub struct NewDatasetItem {
     pub source_observation: Option<String>,
 }
 
-/// Which items are wanted; archived ones never are.
+/// What became of items that were to be kept together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Collected {
+    /// All are kept.
+    Kept(Vec<DatasetItem>),
+    /// None is: these, by their place, do not fit their dataset's schemas.
+    Unfit(Vec<(usize, String)>),
+}
+
+/// An item as it was for some time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemVersion {
+    /// How it was, and since when.
+    pub item: DatasetItem,
+    /// Until when; still when `None`.
+    pub valid_to: Option<Timestamp>,
+}
+
+/// Which items are wanted.
 #[derive(Clone, Debug)]
 pub struct DatasetItemQuery {
     /// Of which project.
@@ -76,6 +97,8 @@ pub struct DatasetItemQuery {
     pub source_trace: Option<String>,
     /// Made from this observation.
     pub source_observation: Option<String>,
+    /// Tried in new runs, or kept aside.
+    pub status: DatasetStatus,
     /// As they were then; as they are when `None`.
     pub as_of: Option<Timestamp>,
     /// Which page.
@@ -94,9 +117,9 @@ impl From<DatasetStatus> for Value {
     }
 }
 
-const COLUMNS: &str = "i.id, i.dataset, d.name, i.status, i.input, i.expected_output, i.metadata, \
+pub(super) const COLUMNS: &str = "i.id, i.dataset, d.name, i.status, i.input, i.expected_output, i.metadata, \
                        i.source_trace, i.source_observation, i.created_at, i.valid_from";
-const FROM: &str = "FROM dataset_item i JOIN dataset d ON d.project = i.project \
+pub(super) const FROM: &str = "FROM dataset_item i JOIN dataset d ON d.project = i.project \
                     AND d.id = i.dataset";
 
 impl Catalog {
@@ -112,18 +135,44 @@ impl Catalog {
         new: NewDatasetItem,
         now: Timestamp,
     ) -> StoreResult<DatasetItem> {
+        match self.save_dataset_items(project, vec![new], now).await? {
+            Collected::Kept(items) => items.into_iter().next().ok_or(StoreError::Closing),
+            Collected::Unfit(unfit) => {
+                let problem = unfit.into_iter().next().map(|(_, problem)| problem);
+                Err(StoreError::BadQuery(problem.unwrap_or_default()))
+            }
+        }
+    }
+
+    /// Makes or changes items like [`Catalog::save_dataset_item`], all of them or none. No two may
+    /// have the same id.
+    ///
+    /// # Errors
+    /// Fails if there is no such dataset, or if an id is that of an item of another.
+    pub async fn save_dataset_items(
+        &self,
+        project: ProjectId,
+        new: Vec<NewDatasetItem>,
+        now: Timestamp,
+    ) -> StoreResult<Collected> {
         let intake = self.intake(&project).await?;
-        let new = redacted(new, intake.redactor.uncut());
-        let new = NewDatasetItem { id: Some(new.id.unwrap_or_else(random_id)), ..new };
-        let mut checked: Option<(Schemas, Sides)> = None;
+        let named = |new: NewDatasetItem| NewDatasetItem {
+            id: Some(new.id.clone().unwrap_or_else(random_id)),
+            ..redacted(new, intake.redactor.uncut())
+        };
+        let new: Arc<[NewDatasetItem]> = new.into_iter().map(named).collect();
+        let mut checked = Vec::new();
         loop {
-            let (project, new) = (project.clone(), new.clone());
-            let work = move |tx: &Tx<'_>| write_checked(tx, &project, (new, now), checked.as_ref());
+            let (project, new) = (project.clone(), Arc::clone(&new));
+            let work = move |tx: &Tx<'_>| write_checked(tx, &project, (&new, now), &checked);
             checked = match self.transact(work).await? {
-                Saving::Done(item) => return Ok(item),
-                Saving::Open(schemas, sides) => {
-                    let work = move || check(&schemas, &sides).map(|()| (schemas, sides));
-                    Some(beside(work).await??)
+                Saving::Done(items) => return Ok(Collected::Kept(items)),
+                Saving::Open(open) => {
+                    let (open, unfit) = beside(move || checked_all(open)).await??;
+                    if !unfit.is_empty() {
+                        return Ok(Collected::Unfit(unfit));
+                    }
+                    open
                 }
             }
         }
@@ -148,7 +197,7 @@ impl Catalog {
     /// Fails if there is no dataset of the name.
     pub async fn dataset_items(&self, query: DatasetItemQuery) -> StoreResult<Page<DatasetItem>> {
         self.transact(move |tx| {
-            let mut values = vec![Value::from(&query.project), DatasetStatus::Active.into()];
+            let mut values = vec![Value::from(&query.project), query.status.into()];
             let mut from = format!("{FROM} WHERE i.project = $1 AND i.status = $2");
             if let Some(name) = &query.dataset_name {
                 let dataset = dataset::by_name(tx, &query.project, name)?;
@@ -222,42 +271,56 @@ fn redacted(new: NewDatasetItem, rules: Cleaner<'_>) -> NewDatasetItem {
     }
 }
 
-/// How far saving an item came.
+/// An item that asks to be checked, and against what.
+type Open = Vec<(Schemas, Sides)>;
+
+/// How far saving items came.
 enum Saving {
-    /// It is written.
-    Done(DatasetItem),
-    /// These must be checked first.
-    Open(Schemas, Sides),
+    /// They are written.
+    Done(Vec<DatasetItem>),
+    /// These must be checked first: all of them, in their order.
+    Open(Open),
 }
 
 fn write_checked(
     tx: &Tx<'_>,
     project: &ProjectId,
-    (new, now): (NewDatasetItem, Timestamp),
-    checked: Option<&(Schemas, Sides)>,
+    (new, now): (&[NewDatasetItem], Timestamp),
+    checked: &Open,
 ) -> StoreResult<Saving> {
-    let dataset = dataset::by_name(tx, project, &new.dataset_name)?;
-    let dataset = dataset.ok_or_else(|| dataset::missing(&new.dataset_name))?;
-    let known = match &new.id {
-        Some(id) => find(tx, project, id, None)?,
-        None => None,
-    };
-    if let Some(known) = known.as_ref().filter(|known| known.dataset != dataset.id) {
-        let what = format!("an item with id {} in another dataset", known.id);
-        return Err(StoreError::Exists(what));
-    }
-    let item = changed(tx, project, (&dataset, known), (new, now))?;
-    if dataset.schemas != Schemas::default() {
-        let (input, expected_output) = (item.input.clone(), item.expected_output.clone());
-        let open = (dataset.schemas, Sides { input, expected_output });
-        if checked != Some(&open) {
-            return Ok(Saving::Open(open.0, open.1));
+    let mut datasets: BTreeMap<&str, Dataset> = BTreeMap::new();
+    let (mut items, mut open) = (Vec::with_capacity(new.len()), Vec::new());
+    for new in new {
+        let name = new.dataset_name.as_str();
+        if !datasets.contains_key(name) {
+            let dataset = dataset::by_name(tx, project, name)?;
+            datasets.insert(name, dataset.ok_or_else(|| dataset::missing(name))?);
         }
+        let Some(dataset) = datasets.get(name) else { continue };
+        let item = changed(tx, project, dataset, (new.clone(), now))?;
+        let (input, expected_output) = (item.input.clone(), item.expected_output.clone());
+        if dataset.schemas != Schemas::default() {
+            open.push((dataset.schemas.clone(), Sides { input, expected_output }));
+        }
+        items.push(item);
     }
-    end_version(tx, project, (&item.id, item.valid_from))?;
-    insert(tx, project, &item)?;
-    media::sweep::note(tx, project, &mentions(&item), now)?;
-    Ok(Saving::Done(item))
+    if open != *checked {
+        return Ok(Saving::Open(open));
+    }
+    for item in &items {
+        end_version(tx, project, (&item.id, item.valid_from))?;
+        insert(tx, project, item)?;
+        media::sweep::note(tx, project, &mentions(item), now)?;
+    }
+    Ok(Saving::Done(items))
+}
+
+/// What was checked, and what keeps which of them from fitting.
+fn checked_all(open: Open) -> StoreResult<(Open, Vec<(usize, String)>)> {
+    let problems = problems(open.iter().map(|(schemas, sides)| (schemas, sides)))?;
+    let unfit = problems.into_iter().enumerate();
+    let unfit = unfit.filter_map(|(place, problem)| Some((place, problem?))).collect();
+    Ok((open, unfit))
 }
 
 /// The media that an item mentions.
@@ -301,10 +364,15 @@ fn find(
 fn changed(
     tx: &Tx<'_>,
     project: &ProjectId,
-    (dataset, known): (&Dataset, Option<DatasetItem>),
+    dataset: &Dataset,
     (new, now): (NewDatasetItem, Timestamp),
 ) -> StoreResult<DatasetItem> {
     let id = new.id.unwrap_or_else(random_id);
+    let known = find(tx, project, &id, None)?;
+    if let Some(known) = known.as_ref().filter(|known| known.dataset != dataset.id) {
+        let what = format!("an item with id {} in another dataset", known.id);
+        return Err(StoreError::Exists(what));
+    }
     // An item that was deleted may come again; its versions must not overlap.
     let sql = "SELECT MAX(COALESCE(valid_to, valid_from)) FROM dataset_item \
                WHERE project = $1 AND id = $2";
@@ -375,7 +443,7 @@ fn insert(tx: &Tx<'_>, project: &ProjectId, item: &DatasetItem) -> StoreResult<(
     )
 }
 
-fn read(row: &Row<'_>) -> StoreResult<DatasetItem> {
+pub(super) fn read(row: &Row<'_>) -> StoreResult<DatasetItem> {
     Ok(DatasetItem {
         id: row.get(0)?,
         dataset: row.get(1)?,

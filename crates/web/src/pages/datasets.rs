@@ -2,23 +2,33 @@
 
 /// One dataset: its items and the runs over it.
 mod one;
+/// What forms of datasets share.
+mod form;
+/// One item and its versions.
+mod item;
+/// Tables that become items.
+mod upload;
+/// One run.
+mod run;
 /// Two runs, item by item.
 mod compare;
 
 use axum::Router;
 use axum::extract::State;
+use axum::response::Redirect;
 use axum::routing::get;
 use maud::{Markup, html};
+use ratchet_core::dataset::check_name;
 use ratchet_core::limit::elide;
 use ratchet_core::payload::Json;
-use ratchet_store::catalog::Dataset;
+use ratchet_store::catalog::{Change, Dataset, NewDataset};
 use ratchet_store::query::PageNumber;
 
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section};
-use crate::place::Place;
-use crate::refusal::PageResult;
+use crate::place::{Params, Place};
+use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
 
 const ROWS: u64 = 50;
@@ -27,10 +37,26 @@ const PREVIEW: usize = 300;
 
 pub(super) fn routes() -> Router<Web> {
     Router::new()
-        .route("/project/{project}/datasets", get(list))
+        .route("/project/{project}/datasets", get(list).post(make))
         .route("/project/{project}/datasets/{name}", get(one::items))
+        .route("/project/{project}/datasets/{name}/items", get(one::items))
+        .route(
+            "/project/{project}/datasets/{name}/items/{item}",
+            get(item::show).post(item::change),
+        )
+        .route("/project/{project}/datasets/{name}/add", get(item::adding).post(item::add))
+        .route(
+            "/project/{project}/datasets/{name}/upload",
+            get(upload::choose).post(upload::receive),
+        )
+        .route(
+            "/project/{project}/datasets/{name}/upload/{word}",
+            get(upload::preview).post(upload::confirm),
+        )
         .route("/project/{project}/datasets/{name}/runs", get(one::runs))
+        .route("/project/{project}/datasets/{name}/runs/{run}", get(run::show))
         .route("/project/{project}/datasets/{name}/compare", get(compare::show))
+        .route("/project/{project}/experiments/results", get(run::of_experiment))
 }
 
 async fn list(State(web): State<Web>, place: Place) -> PageResult<Markup> {
@@ -58,12 +84,59 @@ async fn list(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     let table = Table { caption: "Datasets".to_owned(), columns, rows, select_for: None };
     let mut page = Page::new(Section::Datasets, "Datasets");
     page.summary = html! { (figure::grouped(total)) " to try agents on." };
+    if place.visitor.can_change() {
+        page.action = maker(&place);
+    }
     page.body = if total == 0 {
-        nothing()
+        nothing(&place)
     } else {
         html! { (table::table(&table)) (table::numbers(&place.here(), at, total)) }
     };
     Ok(page.show(&place))
+}
+
+/// A form for one more dataset.
+fn maker(place: &Place) -> Markup {
+    html! {
+        details.making {
+            summary.button.primary { "New dataset" }
+            form.maker method="post" action=(place.to(&["datasets"])) {
+                (place.visitor.form_token.field())
+                div.form-row {
+                    label for="name" { "Name" }
+                    input #name type="text" name="name" required maxlength="1000" autocomplete="off";
+                }
+                div.form-row {
+                    label for="description" { "What for" }
+                    input #description type="text" name="description" maxlength="5000" autocomplete="off";
+                }
+                button.button.primary type="submit" { "Make it" }
+            }
+        }
+    }
+}
+
+/// `POST …/datasets`: makes a dataset.
+async fn make(State(web): State<Web>, place: Place, said: String) -> PageResult<Redirect> {
+    place.visitor.may_change()?;
+    let said = Params::read(&said);
+    let name = said.get("name").unwrap_or_default().trim().to_owned();
+    check_name(&name).map_err(|why| Refusal::Bad(format!("name: {why}")))?;
+    let catalog = &web.store.catalog;
+    if catalog.dataset(place.project_id(), name.clone()).await?.is_some() {
+        return Err(Refusal::Bad("name: there is a dataset of this name already".to_owned()));
+    }
+    let description = said.get("description").map(|text| text.trim().to_owned());
+    let new = NewDataset {
+        name,
+        description: description.filter(|text| !text.is_empty()),
+        metadata: None,
+        input_schema: Change::Keep,
+        expected_output_schema: Change::Keep,
+    };
+    let made = catalog.save_dataset(place.project_id(), new, place.now).await?;
+    let next = place.to(&["datasets", &made.name]).with("done", "made");
+    Ok(Redirect::to(&next.to_string()))
 }
 
 /// The beginning of a recorded text, for a cell.
@@ -71,10 +144,11 @@ fn preview(text: Option<&Json>) -> Markup {
     html! { @if let Some(text) = text { bdi { (elide(text.as_str(), PREVIEW)) } } }
 }
 
-fn nothing() -> Markup {
+fn nothing(place: &Place) -> Markup {
     let how = html! {
-        p { "A dataset holds inputs and what should come out. Select traces in a list and add them, "
-            "or make one with an SDK." }
+        p { "A dataset holds inputs and what should come out. Make one above and upload a CSV or JSON "
+            "Lines file, select " a href=(place.to(&["traces"])) { "traces" } " and add them, or make one "
+            "with an SDK:" }
         (copy::snippet("from langfuse import get_client\n\nlangfuse = get_client()\nlangfuse.create_dataset(name=\"refunds\")\nlangfuse.create_dataset_item(dataset_name=\"refunds\", input={\"question\": \"…\"}, expected_output=\"…\")"))
     };
     empty::empty("Datasets will appear here.", &how)

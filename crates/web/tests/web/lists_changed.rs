@@ -1,5 +1,6 @@
 //! What people do with lists: saved views, and changes to chosen rows.
 
+use ratchet_core::dataset::DatasetStatus;
 use ratchet_core::id::TraceId;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{
@@ -80,6 +81,7 @@ async fn chosen_rows_go_into_a_dataset() {
         dataset_name: Some("cases".to_owned()),
         source_trace: Some("one".to_owned()),
         source_observation: None,
+        status: DatasetStatus::Active,
         as_of: None,
         page: FIRST,
     };

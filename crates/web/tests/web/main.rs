@@ -17,6 +17,8 @@ mod lists_long;
 mod trace;
 /// Prompts, datasets and queues.
 mod shelf;
+/// Datasets: uploads, items and their versions.
+mod datasets;
 /// Pages, a clock and browsers.
 mod browser;
 /// Signing in and out.

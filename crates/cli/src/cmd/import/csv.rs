@@ -8,6 +8,7 @@ use clap::Args;
 use csv::{ErrorKind, ReaderBuilder, StringRecord};
 use ratchet_remote::langfuse::client::LangfuseClient;
 use ratchet_server::clock::Clock;
+use ratchet_stages::collect::unread;
 use ratchet_stages::record::rows::Columns;
 
 use super::receiver;
@@ -110,19 +111,11 @@ fn refuse(
     names: &[String],
     error: csv::Error,
 ) -> anyhow::Result<()> {
-    if let Some(position) = error.position() {
-        place.line = position.line();
+    let is_row = matches!(error.kind(), ErrorKind::UnequalLengths { .. } | ErrorKind::Utf8 { .. });
+    if !is_row {
+        return Err(error).with_context(|| format!("cannot read {}", place.file));
     }
-    let reason = match error.kind() {
-        ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            format!("{len} cells, but there are {expected_len} columns")
-        }
-        ErrorKind::Utf8 { err, .. } => {
-            let column = names.get(err.field()).map_or("?", String::as_str);
-            format!("{column}: not UTF-8")
-        }
-        _ => return Err(error).with_context(|| format!("cannot read {}", place.file)),
-    };
-    intake.refuse(place, &reason);
+    place.line = error.position().map_or(place.line, csv::Position::line);
+    intake.refuse(place, &unread(&error, names));
     Ok(())
 }

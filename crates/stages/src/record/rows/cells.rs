@@ -108,7 +108,7 @@ impl Columns {
 
 /// A cell as what it looks like: JSON, a number that is written as JSON writes it, a truth, or
 /// a text.
-fn value(cell: &str) -> Value {
+pub(crate) fn value(cell: &str) -> Value {
     let trimmed = cell.trim();
     let is_open = trimmed.starts_with(['{', '[']);
     let parsed: Option<Value> = serde_json::from_str(trimmed).ok();

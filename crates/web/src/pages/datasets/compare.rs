@@ -22,16 +22,16 @@ use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
 
 /// Items of each run that are compared; the page says when there are more.
-const ITEMS: u64 = 500;
+pub(super) const ITEMS: u64 = 500;
 /// Scores of each run that are read.
 const SCORES: u64 = 5_000;
 
 /// What one run made of one item.
 #[derive(Clone, Debug)]
-struct Try {
-    trace: TraceId,
-    output: String,
-    scores: BTreeMap<String, f64>,
+pub(super) struct Try {
+    pub(super) trace: TraceId,
+    pub(super) output: String,
+    pub(super) scores: BTreeMap<String, f64>,
 }
 
 /// One item in both runs.
@@ -103,7 +103,11 @@ fn summary(pairs: &[Pair]) -> Markup {
     }
 }
 
-async fn tries(web: &Web, place: &Place, run: String) -> PageResult<BTreeMap<String, Try>> {
+pub(super) async fn tries(
+    web: &Web,
+    place: &Place,
+    run: String,
+) -> PageResult<BTreeMap<String, Try>> {
     let of = ExperimentQuery {
         project: place.project_id(),
         range: TimeRange::default(),

@@ -1,20 +1,29 @@
 use axum::extract::{Path, State};
 use maud::{Markup, html};
-use ratchet_store::catalog::{Dataset, DatasetItem, DatasetItemQuery};
+use ratchet_core::dataset::DatasetStatus;
+use ratchet_core::time::Timestamp;
+use ratchet_store::catalog::{Dataset, DatasetItem, DatasetItemQuery, DatasetMoment};
 use ratchet_store::experiment::{Experiment, RunQuery};
 use ratchet_store::query::{PageNumber, Paging};
 
-use super::{ROWS, preview};
+use super::{ROWS, form, preview};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
-use crate::frame::{Page, Section};
-use crate::place::{Link, Place};
+use crate::frame::{Page, Section, menu};
+use crate::place::{Link, Params, Place};
 use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
 
-/// A dataset by its name.
+/// Moments at which a dataset changed that are offered.
+const MOMENTS: u64 = 30;
+
+/// A dataset by its name, or by its id as links that SDKs print have it.
 pub(super) async fn find(web: &Web, place: &Place, name: String) -> PageResult<Dataset> {
-    let found = web.store.catalog.dataset(place.project_id(), name).await?;
+    let catalog = &web.store.catalog;
+    if let Some(found) = catalog.dataset(place.project_id(), name.clone()).await? {
+        return Ok(found);
+    }
+    let found = catalog.dataset_by_id(place.project_id(), name).await?;
     found.ok_or_else(|| Refusal::not_there("dataset"))
 }
 
@@ -42,23 +51,123 @@ pub(super) fn tabs(dataset: &Dataset, place: &Place, chosen: &str) -> Markup {
     }
 }
 
+/// Which items are shown, as the address says.
+struct Asked {
+    status: DatasetStatus,
+    as_of: Option<Timestamp>,
+}
+
+impl Asked {
+    fn read(params: &Params) -> PageResult<Self> {
+        let as_of = params.get("as_of").map(Timestamp::parse).transpose();
+        let as_of = as_of.map_err(|why| Refusal::Bad(format!("as_of: {why}")))?;
+        let status = match params.get("archived") {
+            Some(_) => DatasetStatus::Archived,
+            None => DatasetStatus::Active,
+        };
+        Ok(Self { status, as_of })
+    }
+}
+
 pub(super) async fn items(
     State(web): State<Web>,
     place: Place,
     Path((_, name)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let dataset = find(&web, &place, name).await?;
+    let asked = Asked::read(&place.params)?;
     let at = PageNumber { page: place.params.page(), limit: ROWS };
     let query = DatasetItemQuery {
         project: place.project_id(),
         dataset_name: Some(dataset.name.clone()),
         source_trace: None,
         source_observation: None,
-        as_of: None,
+        status: asked.status,
+        as_of: asked.as_of,
         page: at,
     };
     let items = web.store.catalog.dataset_items(query).await?;
     let total = items.total.unwrap_or_default();
+    let project = place.project_id();
+    let moments = web.store.catalog.dataset_moments(project, dataset.id.clone(), MOMENTS).await?;
+    let mut page = begin(&dataset, &place);
+    if place.visitor.can_change() {
+        page.action = actions(&dataset, &place);
+    }
+    page.body = html! {
+        (form::told(&place))
+        (tabs(&dataset, &place, "Items"))
+        (as_of(&asked, &moments, total, &place))
+        @if total == 0 { (no_items(&asked, &dataset, &place)) } @else {
+            (table::table(&drawn(&items.rows, &dataset, &asked, &place)))
+            (table::numbers(&place.here().without("done"), at, total))
+        }
+    };
+    Ok(page.show(&place))
+}
+
+fn actions(dataset: &Dataset, place: &Place) -> Markup {
+    html! {
+        a.button href=(place.to(&["datasets", &dataset.name, "add"])) { "Add an item" }
+        a.button.primary href=(place.to(&["datasets", &dataset.name, "upload"])) { "Upload" }
+    }
+}
+
+/// How many items, and the way to what the dataset was before.
+fn as_of(asked: &Asked, moments: &[DatasetMoment], total: u64, place: &Place) -> Markup {
+    let here = || place.here().without("done").without("count").without("page");
+    let moment = |moment: &DatasetMoment| {
+        let words = match (moment.written, moment.ended) {
+            (written, 0) => format!("{} written", figure::grouped(written)),
+            (0, ended) => format!("{} deleted", figure::grouped(ended)),
+            (written, ended) => {
+                format!("{} written, {} deleted", figure::grouped(written), figure::grouped(ended))
+            }
+        };
+        (here().with("as_of", moment.at.to_string()), moment.at, words)
+    };
+    let chosen = match asked.as_of {
+        Some(at) => format!("As of {}", figure::short_moment(at)),
+        None => "As it is now".to_owned(),
+    };
+    html! {
+        div.list-tools {
+            span.muted {
+                (figure::grouped(total))
+                @if asked.status == DatasetStatus::Archived { " archived" }
+                @if total == 1 { " item" } @else { " items" }
+            }
+            div.end {
+                @match asked.status {
+                    DatasetStatus::Active => {
+                        a.quiet href=(here().with("archived", "yes")) { "Show archived" }
+                    },
+                    DatasetStatus::Archived => {
+                        a.quiet href=(here().without("archived")) { "Show active" }
+                    },
+                }
+                (menu("Versions of the dataset", &chosen, &html! {
+                    a href=(here().without("as_of")) aria-current=[asked.as_of.is_none().then_some("true")] {
+                        "As it is now"
+                    }
+                    @for (link, at, words) in moments.iter().map(moment) {
+                        a.facet href=(link) aria-current=[(asked.as_of == Some(at)).then_some("true")] {
+                            (figure::moment(at)) span.muted { (words) }
+                        }
+                    }
+                }))
+            }
+        }
+        @if asked.as_of.is_some() {
+            p.notice role="status" {
+                "This is how the dataset was then. "
+                a href=(here().without("as_of")) { "Show it as it is now" }
+            }
+        }
+    }
+}
+
+fn drawn(items: &[DatasetItem], dataset: &Dataset, asked: &Asked, place: &Place) -> Table {
     let columns = vec![
         Column::text("Item"),
         Column::wide("Input"),
@@ -66,27 +175,23 @@ pub(super) async fn items(
         Column::text("From"),
         Column::text("Since"),
     ];
-    let rows = items.rows.iter().map(|item| row(item, &place)).collect();
-    let caption = format!("Items of {}", dataset.name);
-    let table = Table { caption, columns, rows, select_for: None };
-    let mut page = begin(&dataset, &place);
-    page.body = html! {
-        (tabs(&dataset, &place, "Items"))
-        @if total == 0 { (no_items()) } @else {
-            (table::table(&table))
-            (table::numbers(&place.here(), at, total))
-        }
-    };
-    Ok(page.show(&place))
+    let rows = items.iter().map(|item| row(item, dataset, asked, place)).collect();
+    Table { caption: format!("Items of {}", dataset.name), columns, rows, select_for: None }
 }
 
-fn row(item: &DatasetItem, place: &Place) -> Row {
+fn row(item: &DatasetItem, dataset: &Dataset, asked: &Asked, place: &Place) -> Row {
     let source = item.source_trace.as_ref().map(|trace| place.to(&["traces", trace]));
+    let link = place.to(&["datasets", &dataset.name, "items", &item.id]);
+    let link = match asked.as_of {
+        Some(at) => link.with("version", at.to_string()),
+        None => link,
+    };
+    let short: String = item.id.chars().take(12).collect();
     Row {
         id: item.id.clone(),
-        link: None,
+        link: Some(link),
         cells: vec![
-            copy::id(&item.id),
+            html! { code title=(item.id) { bdi { (short) } @if short.len() < item.id.len() { "…" } } },
             preview(item.input.as_ref()),
             preview(item.expected_output.as_ref()),
             html! { @if let Some(source) = source { a href=(source) { "trace" } } },
@@ -96,8 +201,18 @@ fn row(item: &DatasetItem, place: &Place) -> Row {
     }
 }
 
-fn no_items() -> Markup {
-    let how = html! { p { "Select traces in a list and add them to this dataset." } };
+fn no_items(asked: &Asked, dataset: &Dataset, place: &Place) -> Markup {
+    if asked.as_of.is_some() || asked.status == DatasetStatus::Archived {
+        let now = place.here().without("as_of").without("archived").without("page");
+        let how = html! { p { a.button href=(now) { "Show the items there are" } } };
+        return empty::empty("Nothing here.", &how);
+    }
+    let how = html! {
+        p { "A CSV or JSON Lines file becomes items in two steps: look at its first rows and say what each "
+            "column is. Traces of a list can be selected and added too." }
+        @if place.visitor.can_change() { p { (actions(dataset, place)) } }
+        (copy::snippet("question,expected_output,tenant\nWhere is my parcel?,It arrives on Monday.,acme"))
+    };
     empty::empty("No items yet.", &how)
 }
 
@@ -149,7 +264,7 @@ fn chooser(runs: &[Experiment], dataset: &Dataset, place: &Place) -> Markup {
                             tr {
                                 td { (choice("before", run, index == 1)) }
                                 td { (choice("after", run, index == 0)) }
-                                td { strong { bdi { (run.name) } } }
+                                td { a.row-link href=(place.to(&["datasets", &dataset.name, "runs", &run.id])) { bdi { (run.name) } } }
                                 td.wide { (run.description.as_deref().unwrap_or_default()) }
                                 td { (figure::ago(run.created_at, place.now)) }
                             }

@@ -1,0 +1,136 @@
+//! What forms of datasets share.
+
+use maud::{Markup, html};
+use ratchet_core::dataset::upload::Target;
+use ratchet_core::payload::Json;
+use ratchet_store::StoreError;
+use serde_json::Value;
+
+use crate::components::{figure, json, toast};
+use crate::place::{Params, Place};
+use crate::refusal::PageResult;
+
+/// Bytes of a part of an item that are drawn; a longer one shows its beginning.
+const DRAWN: usize = 100_000;
+
+/// Does work that takes long beside the async runtime.
+pub(super) async fn beside<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PageResult<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|_| StoreError::Closing.into())
+}
+
+/// A field in which people choose what a column becomes.
+pub(super) fn select(name: &str, chosen: Target) -> Markup {
+    html! {
+        select id=(name) name=(name) {
+            @for target in Target::ALL {
+                option value=(target.as_str()) selected[target == chosen] { (title(target)) }
+            }
+        }
+    }
+}
+
+const fn title(target: Target) -> &'static str {
+    match target {
+        Target::Id => "Item id",
+        Target::Input => "Input",
+        Target::ExpectedOutput => "Expected output",
+        Target::Metadata => "Metadata",
+        Target::Ignore => "Leave out",
+    }
+}
+
+/// The parts of an item: what goes in, what should come out, what is kept with it.
+pub(super) fn sides([input, expected, metadata]: [&Option<Json>; 3]) -> Markup {
+    let parts = [("Input", input), ("Expected output", expected), ("Metadata", metadata)];
+    html! {
+        dl.sides {
+            @for (name, part) in parts {
+                dt { (name) }
+                dd {
+                    @match part {
+                        Some(part) => { (json::json(&ratchet_core::limit::elide(part.as_str(), DRAWN))) },
+                        None => { span.muted { "none" } },
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What was typed as a part of an item: JSON where it is some, otherwise a text; nothing where
+/// nothing was typed.
+pub(super) fn typed(form: &Params, name: &str) -> Option<Json> {
+    let text = form.get(name).filter(|text| !text.trim().is_empty())?;
+    // Browsers send line breaks as two characters.
+    let text = text.replace("\r\n", "\n");
+    Some(Json::parse(text.trim()).unwrap_or_else(|| Json::from_value(&Value::from(text))))
+}
+
+/// A part of an item as it is typed: a text as it is where it would be read as one again.
+pub(super) fn to_type(part: Option<&Json>) -> String {
+    let Some(part) = part else { return String::new() };
+    match serde_json::from_str::<Value>(part.as_str()) {
+        Ok(Value::String(text))
+            if Json::parse(text.trim()).is_none() && !text.trim().is_empty() =>
+        {
+            text
+        }
+        Ok(value) => {
+            serde_json::to_string_pretty(&value).unwrap_or_else(|_| part.as_str().to_owned())
+        }
+        Err(_) => part.as_str().to_owned(),
+    }
+}
+
+/// What the form that led here has done.
+pub(super) fn told(place: &Place) -> Markup {
+    let words = match place.params.get("done") {
+        Some("made") => "The dataset is made".to_owned(),
+        Some("added") => "The item is added".to_owned(),
+        Some("changed") => "The item is changed; what it was stays among its versions".to_owned(),
+        Some("archived") => "The item is archived: new runs do not have it".to_owned(),
+        Some("restored") => "The item is back: new runs have it".to_owned(),
+        Some("uploaded") => {
+            let count = place.params.get("count").and_then(|count| count.parse().ok());
+            match count.unwrap_or(0_u64) {
+                1 => "1 item was added".to_owned(),
+                count => format!("{} items were added", figure::grouped(count)),
+            }
+        }
+        _ => return Markup::default(),
+    };
+    toast::toast(&words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(json: &str, shown: &str) {
+        let part = Json::parse(json).unwrap();
+        let text = to_type(Some(&part));
+        assert_eq!(text, shown);
+        let query = form_urlencoded::Serializer::new(String::new())
+            .append_pair("input", &text.replace('\n', "\r\n"))
+            .finish();
+        let again = typed(&Params::read(&query), "input").unwrap();
+        let value = |json: &Json| serde_json::from_str::<Value>(json.as_str()).unwrap();
+        assert_eq!(value(&again), value(&part), "{json}");
+    }
+
+    #[test]
+    fn what_is_shown_to_be_changed_is_read_as_what_it_was() {
+        check("\"where is it?\"", "where is it?");
+        check("\"two\\nlines\"", "two\nlines");
+        check("\"42\"", "\"42\"");
+        check("\"{}\"", "\"{}\"");
+        check("\"\"", "\"\"");
+        check("42", "42");
+        check("{\"a\":[1]}", "{\n  \"a\": [\n    1\n  ]\n}");
+        check("null", "null");
+    }
+}

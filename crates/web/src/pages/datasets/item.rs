@@ -1,0 +1,311 @@
+//! One item: what it is, what it was, and how it is changed.
+
+use axum::extract::{Path, State};
+use axum::response::Redirect;
+use maud::{Markup, html};
+use ratchet_core::dataset::{DatasetStatus, check_item_id};
+use ratchet_core::payload::Json;
+use ratchet_core::time::Timestamp;
+use ratchet_store::catalog::{Dataset, DatasetItem, ItemVersion, NewDatasetItem};
+use serde_json::Value;
+
+use super::{form, one};
+use crate::components::{diff, figure};
+use crate::frame::Page;
+use crate::place::{Params, Place};
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+/// Versions that are listed.
+const VERSIONS: u64 = 200;
+/// Bytes of a part that are compared.
+const COMPARED: usize = 200_000;
+
+/// What can be filled in of an item, and whether it must be.
+const PARTS: [(&str, &str, bool); 3] = [
+    ("input", "Input", true),
+    ("expected_output", "Expected output", false),
+    ("metadata", "Metadata", false),
+];
+
+type ItemPath = Path<(String, String, String)>;
+
+/// `GET …/datasets/{name}/items/{item}`: an item and its versions.
+pub(super) async fn show(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, name, id)): ItemPath,
+) -> PageResult<Markup> {
+    let dataset = one::find(&web, &place, name).await?;
+    let catalog = &web.store.catalog;
+    let versions = catalog.dataset_item_versions(place.project_id(), id.clone(), VERSIONS).await?;
+    let wanted = place.params.get("version").and_then(|text| Timestamp::parse(text).ok());
+    let chosen = match wanted {
+        // Like everywhere else: as it was at that time.
+        Some(wanted) => versions.iter().position(|version| version.item.valid_from <= wanted),
+        None => Some(0),
+    };
+    let chosen = chosen.and_then(|chosen| Some((versions.get(chosen)?, versions.get(chosen + 1))));
+    let found = chosen.filter(|(version, _)| version.item.dataset == dataset.id);
+    let (version, before) = found.ok_or_else(|| Refusal::not_there("item in this dataset"))?;
+    let mut page = begin(&dataset, &place);
+    page.title = format!("Item {}", ratchet_core::limit::elide(&id, 60));
+    page.summary = summary(version, &versions, &place);
+    page.body = html! {
+        (form::told(&place))
+        div.prompt {
+            (history(&versions, version, &place))
+            div {
+                (facts(&version.item, &place))
+                (form::sides(sides(&version.item)))
+                @if let Some(before) = before { (changed(&before.item, &version.item)) }
+                @if is_current(version, &versions) && place.visitor.can_change() {
+                    (edit(&dataset, &version.item, &place))
+                }
+            }
+        }
+    };
+    Ok(page.show(&place))
+}
+
+fn begin(dataset: &Dataset, place: &Place) -> Page {
+    let mut page = one::begin(dataset, place);
+    page.crumbs.push((dataset.name.clone(), place.to(&["datasets", &dataset.name])));
+    page
+}
+
+fn sides(item: &DatasetItem) -> [&Option<Json>; 3] {
+    [&item.input, &item.expected_output, &item.metadata]
+}
+
+/// Whether it is the newest version, and still holds.
+fn is_current(version: &ItemVersion, versions: &[ItemVersion]) -> bool {
+    version.valid_to.is_none() && versions.first() == Some(version)
+}
+
+fn summary(version: &ItemVersion, versions: &[ItemVersion], place: &Place) -> Markup {
+    html! {
+        @if is_current(version, versions) { "As it is since " } @else { "As it was since " }
+        (figure::ago(version.item.valid_from, place.now))
+        @match (version.valid_to, version.item.status) {
+            (Some(until), _) => { ", until " (figure::ago(until, place.now)) },
+            (None, DatasetStatus::Archived) => { ", archived" },
+            (None, DatasetStatus::Active) => {},
+        }
+        "."
+    }
+}
+
+fn history(versions: &[ItemVersion], chosen: &ItemVersion, place: &Place) -> Markup {
+    let here = place.here().without("done").without("version");
+    let newest = versions.len();
+    html! {
+        nav.versions aria-label="Versions" {
+            ol {
+                @for (place_of, version) in versions.iter().enumerate() {
+                    @let from = version.item.valid_from;
+                    li {
+                        a href=(here.clone().with("version", from.to_string()))
+                          aria-current=[(version == chosen).then_some("true")] {
+                            strong { "v" (newest - place_of) }
+                            span.muted { (what_changed(versions.get(place_of + 1), version)) }
+                            small.muted { (figure::moment(from)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A version in a few words: what it has that the one before had not.
+fn what_changed(before: Option<&ItemVersion>, version: &ItemVersion) -> String {
+    let Some(before) = before else { return "made".to_owned() };
+    if before.valid_to.is_some_and(|until| until < version.item.valid_from) {
+        return "made again".to_owned();
+    }
+    let (old, new) = (&before.item, &version.item);
+    let status = match (old.status, new.status) {
+        (DatasetStatus::Active, DatasetStatus::Archived) => Some("archived"),
+        (DatasetStatus::Archived, DatasetStatus::Active) => Some("restored"),
+        _ => None,
+    };
+    let parts = PARTS.iter().zip(sides(old).into_iter().zip(sides(new)));
+    let parts = parts.filter(|(_, (old, new))| old != new).map(|((_, title, _), _)| *title);
+    let words: Vec<&str> = status.into_iter().chain(parts).collect();
+    if words.is_empty() { "nothing else".to_owned() } else { words.join(", ").to_lowercase() }
+}
+
+fn facts(item: &DatasetItem, place: &Place) -> Markup {
+    let source = item.source_trace.as_ref().map(|trace| {
+        let link = place.to(&["traces", trace]);
+        match &item.source_observation {
+            Some(step) => link.with("observation", step.clone()),
+            None => link,
+        }
+    });
+    html! {
+        dl.facts {
+            dt { "Id" } dd { (crate::components::copy::id(&item.id)) }
+            dt { "Made" } dd { (figure::moment(item.created_at)) }
+            @if let Some(source) = source {
+                dt { "From" } dd { a href=(source) { "the trace it was made of" } }
+            }
+        }
+    }
+}
+
+fn changed(old: &DatasetItem, new: &DatasetItem) -> Markup {
+    let parts = PARTS.iter().zip(sides(old).into_iter().zip(sides(new)));
+    let differ: Vec<_> = parts.filter(|(_, (old, new))| old != new).collect();
+    html! {
+        @if !differ.is_empty() {
+            h2 { "Changed since the version before" }
+            @for ((_, title, _), (old, new)) in differ {
+                h3 { (title) }
+                (diff::diff(&written(old.as_ref()), &written(new.as_ref())))
+            }
+        }
+    }
+}
+
+/// A part as one text, so that two of them can be compared word by word.
+fn written(part: Option<&Json>) -> String {
+    ratchet_core::limit::elide(&form::to_type(part), COMPARED).into_owned()
+}
+
+fn edit(dataset: &Dataset, item: &DatasetItem, place: &Place) -> Markup {
+    let action = place.to(&["datasets", &dataset.name, "items", &item.id]);
+    let (word, button) = match item.status {
+        DatasetStatus::Active => ("archive", "Archive"),
+        DatasetStatus::Archived => ("restore", "Bring it back"),
+    };
+    let parts = sides(item);
+    html! {
+        details.edit {
+            summary { "Change it" }
+            form.maker method="post" action=(action) {
+                (place.visitor.form_token.field())
+                input type="hidden" name="action" value="change";
+                (fields(parts.map(|part| form::to_type(part.as_ref()))))
+                button.button.primary type="submit" { "Keep as a new version" }
+            }
+        }
+        form method="post" action=(action) {
+            (place.visitor.form_token.field())
+            input type="hidden" name="action" value=(word);
+            button.button type="submit" { (button) }
+        }
+    }
+}
+
+fn fields(values: [String; 3]) -> Markup {
+    html! {
+        @for ((name, title, needed), value) in PARTS.into_iter().zip(values) {
+            div.form-row {
+                label for=(name) { (title) }
+                textarea id=(name) name=(name) rows="6" required[needed] spellcheck="false" { (value) }
+            }
+        }
+        p.muted { "JSON stays JSON, everything else is a text." }
+    }
+}
+
+/// `GET …/datasets/{name}/add`: a form for one more item.
+pub(super) async fn adding(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, name)): Path<(String, String)>,
+) -> PageResult<Markup> {
+    place.visitor.may_change()?;
+    let dataset = one::find(&web, &place, name).await?;
+    let mut page = begin(&dataset, &place);
+    page.title = "Add an item".to_owned();
+    page.summary = html! { "One more case of " bdi { (dataset.name) } "." };
+    page.body = html! {
+        form.maker method="post" action=(place.to(&["datasets", &dataset.name, "add"])) {
+            (place.visitor.form_token.field())
+            (fields(Default::default()))
+            div.form-row {
+                label for="id" { "Id, if it has one" }
+                input #id type="text" name="id" maxlength="255" autocomplete="off";
+            }
+            button.button.primary type="submit" { "Add" }
+        }
+    };
+    Ok(page.show(&place))
+}
+
+/// `POST …/datasets/{name}/add`: keeps one more item.
+pub(super) async fn add(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, name)): Path<(String, String)>,
+    said: String,
+) -> PageResult<Redirect> {
+    place.visitor.may_change()?;
+    let dataset = one::find(&web, &place, name).await?;
+    let said = Params::read(&said);
+    let input = form::typed(&said, "input");
+    let id = said.get("id").map(|id| id.trim().to_owned()).filter(|id| !id.is_empty());
+    if let Some(id) = &id {
+        check_item_id(id).map_err(|why| Refusal::Bad(format!("id: {why}")))?;
+        let known = web.store.catalog.dataset_item(place.project_id(), id.clone(), None).await?;
+        if known.is_some() {
+            return Err(Refusal::Bad("id: there is an item with it already".to_owned()));
+        }
+    }
+    let new = NewDatasetItem {
+        dataset_name: dataset.name.clone(),
+        id,
+        input: Some(input.ok_or_else(|| Refusal::Bad("input: say what goes in".to_owned()))?),
+        expected_output: form::typed(&said, "expected_output"),
+        metadata: form::typed(&said, "metadata"),
+        ..NewDatasetItem::default()
+    };
+    let item = web.store.catalog.save_dataset_item(place.project_id(), new, place.now).await?;
+    let back = place.to(&["datasets", &dataset.name, "items", &item.id]);
+    Ok(Redirect::to(&back.with("done", "added").to_string()))
+}
+
+/// `POST …/datasets/{name}/items/{item}`: changes an item, archives it or brings it back.
+pub(super) async fn change(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, name, id)): ItemPath,
+    said: String,
+) -> PageResult<Redirect> {
+    place.visitor.may_change()?;
+    let dataset = one::find(&web, &place, name).await?;
+    let known = web.store.catalog.dataset_item(place.project_id(), id, None).await?;
+    let known = known.filter(|known| known.dataset == dataset.id);
+    let known = known.ok_or_else(|| Refusal::not_there("item in this dataset"))?;
+    let said = Params::read(&said);
+    let same = NewDatasetItem {
+        dataset_name: dataset.name.clone(),
+        id: Some(known.id.clone()),
+        ..NewDatasetItem::default()
+    };
+    // What is cleared is null from now on: an item that says nothing keeps what it had.
+    let part = |name: &str, before: &Option<Json>| {
+        let cleared = before.as_ref().map(|_| Json::from_value(&Value::Null));
+        form::typed(&said, name).or(cleared)
+    };
+    let (new, done) = match said.get("action").unwrap_or_default() {
+        "change" => {
+            let new = NewDatasetItem {
+                input: part("input", &known.input),
+                expected_output: part("expected_output", &known.expected_output),
+                metadata: part("metadata", &known.metadata),
+                ..same
+            };
+            (new, "changed")
+        }
+        "archive" => (NewDatasetItem { status: Some(DatasetStatus::Archived), ..same }, "archived"),
+        "restore" => (NewDatasetItem { status: Some(DatasetStatus::Active), ..same }, "restored"),
+        _ => return Err(Refusal::Bad("action: change, archive or restore".to_owned())),
+    };
+    web.store.catalog.save_dataset_item(place.project_id(), new, place.now).await?;
+    let back = place.to(&["datasets", &dataset.name, "items", &known.id]);
+    Ok(Redirect::to(&back.with("done", done).to_string()))
+}

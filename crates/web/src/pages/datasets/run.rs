@@ -1,0 +1,110 @@
+//! One run over a dataset, item by item.
+
+use axum::extract::{Path, State};
+use axum::response::Redirect;
+use maud::{Markup, html};
+use ratchet_core::limit::elide;
+use ratchet_store::catalog::Dataset;
+use ratchet_store::experiment::{Experiment, ExperimentQuery, RunQuery};
+use ratchet_store::query::{Paging, TimeRange};
+
+use super::compare::{ITEMS, Try, tries};
+use super::{PREVIEW, one};
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{badge, empty, figure};
+use crate::place::Place;
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+/// `GET …/datasets/{name}/runs/{run}`: a run by its id, as SDKs print it, or by its name.
+pub(super) async fn show(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, name, run)): Path<(String, String, String)>,
+) -> PageResult<Markup> {
+    let dataset = one::find(&web, &place, name).await?;
+    let run = find(&web, &place, &dataset, run).await?;
+    let tries = tries(&web, &place, run.id.clone()).await?;
+    let mut page = one::begin(&dataset, &place);
+    page.crumbs.push((dataset.name.clone(), place.to(&["datasets", &dataset.name, "runs"])));
+    page.title.clone_from(&run.name);
+    page.summary = html! {
+        (figure::grouped(tries.len() as u64)) @if tries.len() == 1 { " item" } @else { " items" }
+        @if tries.len() as u64 >= ITEMS { ", the newest" }
+        ", " (figure::ago(run.created_at, place.now))
+        @if let Some(text) = &run.description { ". " bdi { (elide(text, PREVIEW)) } }
+    };
+    let rows = tries.iter().map(|(item, made)| row(item, made, &dataset, &place)).collect();
+    let columns = vec![Column::text("Item"), Column::wide("Output"), Column::text("Scores")];
+    let table =
+        Table { caption: format!("Items of {}", run.name), columns, rows, select_for: None };
+    page.body = html! {
+        @if tries.is_empty() {
+            (empty::empty("This run has tried nothing.", &html! { p { "Its items appear as they are tried." } }))
+        } @else { (table::table(&table)) }
+    };
+    Ok(page.show(&place))
+}
+
+async fn find(web: &Web, place: &Place, dataset: &Dataset, run: String) -> PageResult<Experiment> {
+    let of_dataset = |found: &Experiment| found.dataset.as_ref() == Some(&dataset.id);
+    if let Some(found) = by_id(web, place, run.clone()).await?.filter(of_dataset) {
+        return Ok(found);
+    }
+    let query = RunQuery {
+        project: place.project_id(),
+        dataset: dataset.id.clone(),
+        name: Some(run),
+        paging: Paging::After { cursor: None, limit: 1 },
+    };
+    let found = web.store.telemetry.runs(query).await?.rows.into_iter().next();
+    found.ok_or_else(|| Refusal::not_there("run over this dataset"))
+}
+
+async fn by_id(web: &Web, place: &Place, id: String) -> PageResult<Option<Experiment>> {
+    let query = ExperimentQuery {
+        project: place.project_id(),
+        range: TimeRange::default(),
+        ids: vec![id],
+        names: Vec::new(),
+        datasets: Vec::new(),
+        paging: Paging::After { cursor: None, limit: 1 },
+    };
+    let found = web.store.telemetry.experiments(query).await?.rows.into_iter().next();
+    Ok(found.map(|found| found.experiment))
+}
+
+fn row(item: &str, made: &Try, dataset: &Dataset, place: &Place) -> Row {
+    let short: String = item.chars().take(12).collect();
+    let of_item = place.to(&["datasets", &dataset.name, "items", item]);
+    Row {
+        id: item.to_owned(),
+        link: Some(place.to(&["traces", &made.trace.to_string()])),
+        cells: vec![
+            html! { code title=(item) { bdi { (short) } @if short.len() < item.len() { "…" } } },
+            html! { bdi { (elide(&made.output, PREVIEW)) } },
+            html! {
+                span.badges {
+                    @for (name, value) in &made.scores {
+                        (badge::tag(&format!("{name} {}", figure::number(*value))))
+                    }
+                }
+                " " a href=(of_item) { "item" }
+            },
+        ],
+        failed: false,
+    }
+}
+
+/// `GET …/experiments/results?baseline={id}`: leads to the run that an SDK printed.
+pub(super) async fn of_experiment(State(web): State<Web>, place: Place) -> PageResult<Redirect> {
+    let id = place.params.get("baseline").unwrap_or_default().to_owned();
+    let found = by_id(&web, &place, id).await?;
+    let run = found.ok_or_else(|| Refusal::not_there("experiment"))?;
+    // One without a dataset has no page of its own: its tries are traces.
+    let link = match &run.dataset {
+        Some(dataset) => place.to(&["datasets", dataset, "runs", &run.id]),
+        None => place.to(&["traces"]),
+    };
+    Ok(Redirect::to(&link.to_string()))
+}

@@ -1,0 +1,305 @@
+//! A table becomes items: choose a file, look at its first rows, say what each column is.
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use ratchet_core::dataset::upload::{Mapping, MappingError, Target, guess};
+use ratchet_core::limit::elide;
+use ratchet_stages::collect::{self, BadTable, Cells, Format, Into, MAX_ROWS, Preview};
+use ratchet_store::catalog::Dataset;
+use serde_json::Value;
+
+use super::{form, one};
+use crate::components::figure;
+use crate::desk::{MAX_BYTES, Upload};
+use crate::frame::Page;
+use crate::multipart;
+use crate::place::{Params, Place};
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+/// Rows of the file that are shown.
+const SHOWN: usize = 10;
+/// Rows that are shown as items.
+const TRIED: usize = 3;
+/// Bytes of a cell that are shown.
+const CELL: usize = 120;
+/// Bytes of a form beside its file.
+const AROUND: usize = 20_000;
+
+/// `GET …/datasets/{name}/upload`: choose a file.
+pub(super) async fn choose(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, name)): Path<(String, String)>,
+) -> PageResult<Markup> {
+    place.visitor.may_change()?;
+    let dataset = one::find(&web, &place, name).await?;
+    Ok(choosing(&dataset, &place, None).show(&place))
+}
+
+fn choosing(dataset: &Dataset, place: &Place, bad: Option<&BadTable>) -> Page {
+    let action = place.to(&["datasets", &dataset.name, "upload"]);
+    let mut page = begin(dataset, place);
+    page.summary = html! { "A table becomes items of " bdi { (dataset.name) } "." };
+    page.body = html! {
+        @if let Some(bad) = bad { (problems(bad)) }
+        form.maker method="post" action=(action) enctype="multipart/form-data" {
+            // The token stands before the file: it is looked at before the file is taken in.
+            (place.visitor.form_token.field())
+            div.form-row {
+                label for="file" { "CSV or JSON Lines" }
+                input #file type="file" name="file" required
+                      accept=".csv,.jsonl,.ndjson,text/csv,application/x-ndjson";
+                p.muted {
+                    "A CSV names its columns in its first line; of JSON Lines, each line is one object. "
+                    "At most " (figure::bytes(MAX_BYTES)) " and " (figure::grouped(MAX_ROWS as u64)) " rows. "
+                    "Nothing is written before you have seen it."
+                }
+            }
+            button.button.primary type="submit" { "Look at it" }
+        }
+    };
+    page
+}
+
+fn begin(dataset: &Dataset, place: &Place) -> Page {
+    let mut page = one::begin(dataset, place);
+    page.crumbs.push((dataset.name.clone(), place.to(&["datasets", &dataset.name])));
+    page.title = "Upload".to_owned();
+    page
+}
+
+fn problems(bad: &BadTable) -> Markup {
+    html! {
+        section.problem role="alert" {
+            p { strong { "Nothing was written." } " What is wrong with the file:" }
+            ul {
+                @for line in &bad.lines {
+                    li {
+                        @if line.line > 0 { "Line " (figure::grouped(line.line)) ": " }
+                        bdi { (elide(&line.why, 500)) }
+                    }
+                }
+                @if bad.count > bad.lines.len() {
+                    li { "and " (figure::grouped((bad.count - bad.lines.len()) as u64)) " more" }
+                }
+            }
+        }
+    }
+}
+
+fn refused(page: &Page, place: &Place) -> Response {
+    (StatusCode::BAD_REQUEST, page.show(place)).into_response()
+}
+
+/// `POST …/datasets/{name}/upload`: takes a file in, and leads to its first rows.
+pub(super) async fn receive(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, name)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Body,
+) -> PageResult<Response> {
+    place.visitor.may_change()?;
+    let dataset = one::find(&web, &place, name).await?;
+    let (form, boundary) = multipart::read(&headers, body, MAX_BYTES + AROUND).await?;
+    let fields = multipart::fields(&form, &boundary);
+    let fields = fields.ok_or_else(|| Refusal::Bad("the form was cut off".to_owned()))?;
+    let field = fields.iter().find(|field| field.name == "file" && field.file.is_some());
+    let field = field.ok_or_else(|| Refusal::Bad("file: choose a file".to_owned()))?;
+    let file = elide(field.file.unwrap_or_default(), 200).into_owned();
+    let upload = Upload {
+        person: place.visitor.person().map(str::to_owned),
+        project: place.project_id(),
+        dataset: dataset.id.clone(),
+        format: Format::of(&file, field.content),
+        file,
+        bytes: form.slice_ref(field.content),
+        at: place.now,
+    };
+    if let Err(bad) = read(&upload).await? {
+        return Ok(refused(&choosing(&dataset, &place, Some(&bad)), &place));
+    }
+    let word = web.desk.put(upload);
+    let next = place.to(&["datasets", &dataset.name, "upload", &word]);
+    Ok(Redirect::to(&next.to_string()).into_response())
+}
+
+async fn read(upload: &Upload) -> PageResult<Result<Preview, BadTable>> {
+    let upload = upload.clone();
+    let read = move || collect::preview(&upload.bytes, upload.format, SHOWN);
+    form::beside(read).await
+}
+
+/// A file that waits for this very person, in this dataset.
+async fn waiting(
+    web: &Web,
+    place: &Place,
+    (name, word): (String, &str),
+) -> PageResult<(Dataset, Upload, Preview)> {
+    place.visitor.may_change()?;
+    let dataset = one::find(web, place, name).await?;
+    let upload = web.desk.get(word, place.now).filter(|upload| {
+        upload.person.as_deref() == place.visitor.person()
+            && upload.project == place.project.id
+            && upload.dataset == dataset.id
+    });
+    let upload = upload.ok_or_else(|| {
+        let why = "the file has waited too long or gone with a restart; choose it again";
+        Refusal::NotFound(why.to_owned())
+    })?;
+    let preview = read(&upload).await?.map_err(|_| Refusal::not_there("table"))?;
+    Ok((dataset, upload, preview))
+}
+
+/// What each column becomes: as it was chosen, otherwise as its name says.
+fn chosen(preview: &Preview, said: &Params) -> Vec<(String, Target)> {
+    let guessed = preview.columns.iter().cloned().zip(guess(&preview.columns));
+    let column = |(place, (name, guessed)): (usize, (String, Target))| {
+        let target = said.get(&format!("c{place}")).and_then(Target::parse);
+        (name, target.unwrap_or(guessed))
+    };
+    guessed.enumerate().map(column).collect()
+}
+
+/// `GET …/datasets/{name}/upload/{word}`: the first rows, and what they would become.
+pub(super) async fn preview(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, name, word)): Path<(String, String, String)>,
+) -> PageResult<Markup> {
+    let (dataset, upload, preview) = waiting(&web, &place, (name, &word)).await?;
+    let columns = chosen(&preview, &place.params);
+    let page = previewed(&dataset, &place, (&upload, &preview, &word), &columns);
+    Ok(page.show(&place))
+}
+
+fn previewed(
+    dataset: &Dataset,
+    place: &Place,
+    (upload, preview, word): (&Upload, &Preview, &str),
+    columns: &[(String, Target)],
+) -> Page {
+    let action = place.to(&["datasets", &dataset.name, "upload", word]);
+    let mapping = Mapping::new(columns.to_vec());
+    let rows = preview.rows as u64;
+    let mut page = begin(dataset, place);
+    page.summary = html! {
+        bdi { (upload.file) } ", " (upload.format.title()) ": " (figure::grouped(rows))
+        @if rows == 1 { " row, " } @else { " rows, " }
+        (preview.columns.len()) " columns. Nothing is written yet."
+    };
+    page.body = html! {
+        form method="post" action=(action) {
+            (place.visitor.form_token.field())
+            h2 { "What each column becomes" }
+            (table(preview, columns))
+            p.muted { "One column becomes the part itself; several become an object with their names. "
+                "Cells that are JSON stay JSON. Rows with the id of an item change it." }
+            div.form-end {
+                button.button.primary type="submit" {
+                    "Add " (figure::grouped(rows)) @if rows == 1 { " item" } @else { " items" }
+                }
+                button.button type="submit" formmethod="get" { "Try it on the first rows" }
+                a.quiet href=(place.to(&["datasets", &dataset.name, "upload"])) { "Choose another file" }
+            }
+        }
+        (tried(&mapping, preview))
+    };
+    page
+}
+
+fn table(preview: &Preview, columns: &[(String, Target)]) -> Markup {
+    html! {
+        div.table-wrap.mapping tabindex="0" role="region" aria-label="First rows of the file" {
+            table {
+                thead {
+                    tr {
+                        th scope="col" { "Line" }
+                        @for (index, (name, target)) in columns.iter().enumerate() {
+                            th scope="col" {
+                                label for={ "c" (index) } { bdi { (elide(name, 60)) } }
+                                (form::select(&format!("c{index}"), *target))
+                            }
+                        }
+                    }
+                }
+                tbody {
+                    @for (line, cells) in &preview.first {
+                        tr {
+                            td.num { (line) }
+                            @for (name, _) in columns { td { (cell(cells, name)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn cell(cells: &Cells, name: &str) -> Markup {
+    let text = match cells.get(name) {
+        None => return html! { span.muted { "–" } },
+        Some(Value::String(text)) => elide(text, CELL).into_owned(),
+        Some(other) => elide(&other.to_string(), CELL).into_owned(),
+    };
+    html! { bdi { (text) } }
+}
+
+/// The first rows as the items they would become.
+fn tried(mapping: &Result<Mapping, MappingError>, preview: &Preview) -> Markup {
+    let mapping = match mapping {
+        Ok(mapping) => mapping,
+        Err(why) => return html! { p.problem role="alert" { (why) "." } },
+    };
+    html! {
+        h2 { "As items" }
+        @for (line, cells) in preview.first.iter().take(TRIED) {
+            section.case {
+                h3 { "Line " (line) }
+                @match mapping.case(cells) {
+                    Ok(case) => {
+                        @if let Some(id) = &case.id { p { "Id " code { bdi { (id) } } } }
+                        (form::sides([&case.input, &case.expected_output, &case.metadata]))
+                    },
+                    Err(why) => { p.problem { (why) } },
+                }
+            }
+        }
+    }
+}
+
+/// `POST …/datasets/{name}/upload/{word}`: writes all rows, or none.
+pub(super) async fn confirm(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, name, word)): Path<(String, String, String)>,
+    said: String,
+) -> PageResult<Response> {
+    let (dataset, upload, preview) = waiting(&web, &place, (name, &word)).await?;
+    let columns = chosen(&preview, &Params::read(&said));
+    let again = |bad: Markup| {
+        let mut page = previewed(&dataset, &place, (&upload, &preview, &word), &columns);
+        page.body = html! { (bad) (page.body) };
+        refused(&page, &place)
+    };
+    let Ok(mapping) = Mapping::new(columns.clone()) else { return Ok(again(html! {})) };
+    let (bytes, format) = (upload.bytes.clone(), upload.format);
+    let cases = form::beside(move || collect::cases(&bytes, format, &mapping)).await?;
+    let cases = match cases {
+        Ok(cases) => cases,
+        Err(bad) => return Ok(again(problems(&bad))),
+    };
+    let into = Into { project: place.project_id(), dataset: dataset.name.clone() };
+    match collect::add(&web.store.catalog, into, cases, place.now).await? {
+        Ok(count) => {
+            web.desk.forget(&word);
+            let back = place.to(&["datasets", &dataset.name]).with("done", "uploaded");
+            Ok(Redirect::to(&back.with("count", count.to_string()).to_string()).into_response())
+        }
+        Err(bad) => Ok(again(problems(&bad))),
+    }
+}
