@@ -55,7 +55,7 @@ impl Default for FormRoom {
 
 impl FormRoom {
     /// Takes room for a form of up to so many bytes, until it is dropped.
-    fn take(&self, bytes: usize) -> PageResult<OwnedSemaphorePermit> {
+    pub(crate) fn take(&self, bytes: usize) -> PageResult<OwnedSemaphorePermit> {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         Arc::clone(&self.0).try_acquire_many_owned(bytes).map_err(|_| Refusal::Busy)
     }

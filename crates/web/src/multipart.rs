@@ -1,5 +1,7 @@
 //! Forms with files, as browsers send them (RFC 7578).
 
+use std::time::Duration;
+
 use axum::body::{Body, to_bytes};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
@@ -8,6 +10,8 @@ use crate::refusal::{PageResult, Refusal};
 
 /// Bytes of the lines that stand before a part's content.
 const HEAD_BYTES: usize = 4_000;
+/// How long a form may take to come.
+const FORM_TIME: Duration = Duration::from_secs(300);
 /// Parts that a form may have.
 const MAX_PARTS: usize = 50;
 
@@ -100,10 +104,14 @@ pub(crate) async fn read(
     let content = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let boundary = content.and_then(boundary);
     let boundary = boundary.ok_or_else(|| Refusal::Bad("the form carries no file".to_owned()))?;
-    let bytes = to_bytes(body, limit).await.map_err(|_| {
-        Refusal::Bad(format!("the file is cut off, or larger than {} MB", limit / 1_000_000))
-    })?;
-    Ok((bytes, boundary))
+    match tokio::time::timeout(FORM_TIME, to_bytes(body, limit)).await {
+        Ok(Ok(bytes)) => Ok((bytes, boundary)),
+        Ok(Err(_)) => {
+            let most = limit / 1_000_000;
+            Err(Refusal::Bad(format!("the file is cut off, or larger than {most} MB")))
+        }
+        Err(_) => Err(Refusal::Bad("the file took too long to come".to_owned())),
+    }
 }
 
 #[cfg(test)]

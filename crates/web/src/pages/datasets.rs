@@ -134,6 +134,7 @@ async fn make(State(web): State<Web>, place: Place, said: String) -> PageResult<
         input_schema: Change::Keep,
         expected_output_schema: Change::Keep,
     };
+    let catalog = place.visitor.catalog(&web);
     let made = catalog.save_dataset(place.project_id(), new, place.now).await?;
     let next = place.to(&["datasets", &made.name]).with("done", "made");
     Ok(Redirect::to(&next.to_string()))

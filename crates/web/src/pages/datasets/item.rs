@@ -263,7 +263,8 @@ pub(super) async fn add(
         metadata: form::typed(&said, "metadata"),
         ..NewDatasetItem::default()
     };
-    let item = web.store.catalog.save_dataset_item(place.project_id(), new, place.now).await?;
+    let catalog = place.visitor.catalog(&web);
+    let item = catalog.save_dataset_item(place.project_id(), new, place.now).await?;
     let back = place.to(&["datasets", &dataset.name, "items", &item.id]);
     Ok(Redirect::to(&back.with("done", "added").to_string()))
 }
@@ -305,7 +306,7 @@ pub(super) async fn change(
         "restore" => (NewDatasetItem { status: Some(DatasetStatus::Active), ..same }, "restored"),
         _ => return Err(Refusal::Bad("action: change, archive or restore".to_owned())),
     };
-    web.store.catalog.save_dataset_item(place.project_id(), new, place.now).await?;
+    place.visitor.catalog(&web).save_dataset_item(place.project_id(), new, place.now).await?;
     let back = place.to(&["datasets", &dataset.name, "items", &known.id]);
     Ok(Redirect::to(&back.with("done", done).to_string()))
 }

@@ -105,6 +105,7 @@ pub(super) async fn receive(
 ) -> PageResult<Response> {
     place.visitor.may_change()?;
     let dataset = one::find(&web, &place, name).await?;
+    let _room = web.form_room.take(MAX_BYTES)?;
     let (form, boundary) = multipart::read(&headers, body, MAX_BYTES + AROUND).await?;
     let fields = multipart::fields(&form, &boundary);
     let fields = fields.ok_or_else(|| Refusal::Bad("the form was cut off".to_owned()))?;
@@ -294,7 +295,7 @@ pub(super) async fn confirm(
         Err(bad) => return Ok(again(problems(&bad))),
     };
     let into = Into { project: place.project_id(), dataset: dataset.name.clone() };
-    match collect::add(&web.store.catalog, into, cases, place.now).await? {
+    match collect::add(&place.visitor.catalog(&web), into, cases, place.now).await? {
         Ok(count) => {
             web.desk.forget(&word);
             let back = place.to(&["datasets", &dataset.name]).with("done", "uploaded");
