@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use ratchet_core::id::TraceId;
+use ratchet_store::StoreError;
 use ratchet_store::arrival::{Arrival, Watched};
 use ratchet_store::query::{
     Condition, Direction, ObservationColumn, ObservationQuery, Paging, Test, TextTest, TraceColumn,
@@ -16,7 +17,7 @@ use crate::build::{BatchBuilder, batch, project, span, text, trace};
 pub const ALL: &[Behaviour] = &[
     ("a list sought without time ends up whole", |s| Box::pin(sought_traces(s))),
     ("observations sought without time end up whole", |s| Box::pin(sought_observations(s))),
-    ("a list in another order is sought whole", |s| Box::pin(sought_in_order(s))),
+    ("a list in another order is sought whole or not at all", |s| Box::pin(sought_in_order(s))),
     ("what is committed has arrived", |s| Box::pin(arrivals(s))),
 ];
 
@@ -102,8 +103,11 @@ async fn sought_in_order(store: Telemetry) {
     let paging = Paging::After { cursor: None, limit: 7 };
     let query = TraceQuery { order, paging, ..ask::all_traces(&project("shop")) };
     let page = store.traces(query.clone()).await.unwrap();
-    let sought = store.seek_traces(query, Duration::from_secs(60)).await.unwrap();
+    let sought = store.seek_traces(query.clone(), Duration::from_secs(60)).await.unwrap();
     assert_eq!((sought.page, sought.reached), (page, None));
+    let refused = store.seek_traces(query.clone(), Duration::ZERO).await;
+    assert!(matches!(refused, Err(StoreError::TooSlow)), "{refused:?}");
+    assert!(store.traces(query).await.is_ok(), "what was given up harms nobody else");
 }
 
 async fn arrivals(store: Telemetry) {

@@ -147,7 +147,7 @@ async fn nonsense_changes_nothing() {
     browser.post(ACT, &[("action", "tag"), ("tag", "x")]).await.check(400, "no row was chosen");
     browser.post(ACT, &[("action", "paint"), ("id", "one")]).await.check(400, "paint");
     browser.post(ACT, &[("action", "delete"), ("id", "a\rb")]).await.check(400, "carriage return");
-    let steps = [("action", "tag"), ("tag", "x"), ("id", "g")];
+    let steps = [("action", "tag"), ("tag", ""), ("id", "g")];
     assert_eq!(browser.post("/project/shop/list/observations/do", &steps).await.status, 400);
 }
 
@@ -176,4 +176,27 @@ async fn a_view_is_saved_shown_replaced_and_deleted() {
     assert_eq!(browser.post(forget, &[("id", &view)]).await.status, 303);
     assert_eq!(browser.post(forget, &[("id", &view)]).await.status, 404);
     assert_eq!(views().await, []);
+}
+
+#[tokio::test]
+async fn what_is_done_to_observations_is_done_to_their_traces() {
+    let site = shop().await;
+    let mut browser = member(&site).await;
+    let steps = "/project/shop/list/observations/do";
+    let list = browser.get("/project/shop/observations?range=all").await;
+    list.check(200, "Tag their traces").check(200, "Delete their traces");
+    let fields = [("action", "tag"), ("tag", "vip"), ("id", "g"), ("id", "gone")];
+    let answer = browser.post(steps, &fields).await;
+    answer.leads_to("/project/shop/observations?done=tagged-1");
+    browser.get("/project/shop/observations?done=tagged-1").await.check(200, "1 trace tagged");
+    assert_eq!(ask::trace(site.data.telemetry(), &id("shop"), "one").await.tags, ["vip"]);
+    let fields = [("action", "delete"), ("id", "g"), ("id", "gone")];
+    let question = browser.post(steps, &fields).await;
+    question.check(200, "Delete 1 trace?").check(200, "value=\"g\"");
+    assert_eq!(ask::traces(site.data.telemetry(), &id("shop")).await.len(), 2);
+    let sure = [("action", "delete"), ("sure", "yes"), ("id", "g"), ("id", "gone")];
+    let answer = browser.post(steps, &sure).await;
+    answer.leads_to("/project/shop/observations?done=deleted-1");
+    let left = ask::traces(site.data.telemetry(), &id("shop")).await;
+    assert_eq!(left.iter().map(|trace| trace.id.to_string()).collect::<Vec<_>>(), ["two"]);
 }

@@ -45,6 +45,11 @@ async fn a_list_that_takes_long_says_how_far_it_came_and_goes_on() {
         assert!(first.body.contains("Search further"), "{}", first.body);
         let (seen, pages) = all_pages(&site, &address).await;
         assert_eq!((seen, pages), (vec![rare.to_owned()], 3));
+        let sorted = site.get(&format!("/project/shop/{list}?sort=-cost_usd")).await;
+        assert!(sorted.body.contains("too many rows to sort"), "{}", sorted.body);
+        let newest = site.get(&format!("/project/shop/{list}")).await;
+        assert_eq!(rows(&sorted), rows(&newest), "what cannot be sorted shows by its time");
+        assert_eq!(next_page(&sorted), next_page(&newest));
         let (seen, _) = all_pages(&site, &format!("/project/shop/{list}?q=name:usual")).await;
         assert_eq!(seen.len(), 2_499);
         let export = format!("/project/shop/list/{list}/export?format=jsonl&q=name:rare");

@@ -60,12 +60,10 @@ pub(super) fn bar(place: &Place, on: On, targets: &Targets) -> Markup {
             (place.visitor.form_token.field())
             (back(place, on))
             p { strong data-selected { "0" } " chosen" }
-            @if on == On::Traces {
-                span.chosen-group {
-                    label.sr for="chosen-tag" { "Tag" }
-                    input #chosen-tag type="text" name="tag" maxlength=(MAX_TAG) placeholder="tag";
-                    button.button type="submit" name="action" value="tag" { "Tag" }
-                }
+            span.chosen-group {
+                label.sr for="chosen-tag" { "Tag" }
+                input #chosen-tag type="text" name="tag" maxlength=(MAX_TAG) placeholder="tag";
+                button.button type="submit" name="action" value="tag" { (of_traces(on, "Tag")) }
             }
             @if !targets.datasets.is_empty() {
                 span.chosen-group {
@@ -85,10 +83,21 @@ pub(super) fn bar(place: &Place, on: On, targets: &Targets) -> Markup {
                     button.button type="submit" name="action" value="queue" { "Add to queue" }
                 }
             }
-            @if on == On::Traces {
-                button.button.danger type="submit" name="action" value="delete" data-confirm { "Delete…" }
+            button.button.danger type="submit" name="action" value="delete" data-confirm {
+                (of_traces(on, "Delete")) "…"
+            }
+            @if on == On::Observations {
+                p.muted { "Tags and deleting are for whole traces: those that the chosen observations belong to." }
             }
         }
+    }
+}
+
+/// What is done to traces, said so where the rows are none.
+fn of_traces(on: On, what: &str) -> String {
+    match on {
+        On::Traces => what.to_owned(),
+        On::Observations => format!("{what} their traces"),
     }
 }
 
@@ -109,18 +118,23 @@ pub(super) async fn act<R: ListedRow>(
         return Err(Refusal::Bad(format!("at most {MOST_ROWS} rows are taken at a time")));
     }
     let done = match (form.get("action").unwrap_or_default(), R::ON) {
-        ("tag", On::Traces) => tag(&web, &place, &form, ids).await?,
+        ("tag", on) => {
+            let traces = traces_of(&web, &place, (&ids, on)).await?;
+            tag(&web, &place, &form, traces).await?
+        }
         ("dataset", on) => collect(&web, &place, &form, ids, on).await?,
         ("queue", on) => queue(&web, &place, &form, ids, on).await?,
-        ("delete", On::Traces) if form.get("sure") == Some("yes") => {
-            let (count, noun) = (ids.len(), Noun::Traces);
+        ("delete", on) if form.get("sure") == Some("yes") => {
+            let traces = traces_of(&web, &place, (&ids, on)).await?;
+            let count = traces.len();
             let catalog = place.visitor.catalog(&web);
-            catalog.note_deletion(place.project_id(), noun, ids.clone(), place.now).await?;
-            web.store.telemetry.delete_traces(place.project_id(), trace_ids(&ids)?).await?;
+            let named = traces.iter().map(ToString::to_string).collect();
+            catalog.note_deletion(place.project_id(), Noun::Traces, named, place.now).await?;
+            web.store.telemetry.delete_traces(place.project_id(), traces).await?;
             Done::Deleted(count)
         }
-        ("delete", On::Traces) => {
-            return Ok(confirm(&web, &place, &form, ids).await?.into_response());
+        ("delete", on) => {
+            return Ok(confirm(&web, &place, &form, (ids, on)).await?.into_response());
         }
         (other, _) => {
             let other = ratchet_core::limit::elide(other, 40);
@@ -130,19 +144,33 @@ pub(super) async fn act<R: ListedRow>(
     Ok(done.back(&place, R::ON, &form).into_response())
 }
 
-fn trace_ids(ids: &[String]) -> PageResult<Vec<TraceId>> {
-    let ids = ids.iter().map(|id| TraceId::parse(id));
-    ids.collect::<Result<_, _>>().map_err(|why| Refusal::Bad(why.to_string()))
+/// The traces that rows are or belong to, each once.
+async fn traces_of(
+    web: &Web,
+    place: &Place,
+    (ids, on): (&[String], On),
+) -> PageResult<Vec<TraceId>> {
+    let bad = |why: ratchet_core::id::IdError| Refusal::Bad(why.to_string());
+    if on == On::Traces {
+        return ids.iter().map(|id| TraceId::parse(id).map_err(bad)).collect();
+    }
+    let mut traces = BTreeSet::new();
+    for id in ids {
+        let id = ObservationId::parse(id).map_err(bad)?;
+        let seen = web.store.telemetry.observation(place.project_id(), id).await?;
+        traces.extend(seen.map(|seen| seen.trace));
+    }
+    Ok(traces.into_iter().collect())
 }
 
-async fn tag(web: &Web, place: &Place, form: &Params, ids: Vec<String>) -> PageResult<Done> {
+async fn tag(web: &Web, place: &Place, form: &Params, ids: Vec<TraceId>) -> PageResult<Done> {
     let tag = form.get("tag").unwrap_or_default().trim().to_owned();
     if tag.is_empty() || tag.chars().count() > MAX_TAG {
         return Err(Refusal::Bad(format!("a tag has 1 to {MAX_TAG} characters")));
     }
     let (telemetry, project) = (&web.store.telemetry, place.project_id());
     // Only traces that are there: a tag must not make one.
-    let known = telemetry.find_traces(project.clone(), trace_ids(&ids)?).await?;
+    let known = telemetry.find_traces(project.clone(), ids).await?;
     let traces: Vec<TraceId> = known.into_iter().map(|trace| trace.id).collect();
     let count = traces.len();
     let intake = web.store.catalog.intake(&project).await?;
@@ -232,8 +260,14 @@ async fn source(web: &Web, place: &Place, id: &str, on: On) -> PageResult<Option
 }
 
 /// The question before deleting: what goes, and that it does not come back.
-async fn confirm(web: &Web, place: &Place, form: &Params, ids: Vec<String>) -> PageResult<Markup> {
-    let (telemetry, ids) = (&web.store.telemetry, trace_ids(&ids)?);
+async fn confirm(
+    web: &Web,
+    place: &Place,
+    form: &Params,
+    (chosen, on): (Vec<String>, On),
+) -> PageResult<Markup> {
+    let telemetry = &web.store.telemetry;
+    let ids = traces_of(web, place, (&chosen, on)).await?;
     let traces = telemetry.find_traces(place.project_id(), ids.clone()).await?;
     let attached = telemetry.attached(place.project_id(), ids).await?;
     let steps: usize = attached.iter().map(|attached| attached.observations.len()).sum();
@@ -258,14 +292,14 @@ async fn confirm(web: &Web, place: &Place, form: &Params, ids: Vec<String>) -> P
                 }
                 @if traces.len() > NAMED { li { "and " (count(traces.len() - NAMED)) " more" } }
             }
-            form method="post" action=(action(place, On::Traces, "do")) {
+            form method="post" action=(action(place, on, "do")) {
                 (place.visitor.form_token.field())
                 input type="hidden" name="back" value=(form.get("back").unwrap_or_default());
                 input type="hidden" name="action" value="delete";
                 input type="hidden" name="sure" value="yes";
-                @for trace in &traces { input type="hidden" name="id" value=(trace.id); }
+                @for id in &chosen { input type="hidden" name="id" value=(id); }
                 button.button.danger type="submit" { "Delete" } " "
-                a.button href=(came_from(place, On::Traces, form)) data-keep { "Keep" }
+                a.button href=(came_from(place, on, form)) data-keep { "Keep" }
             }
         }
     };

@@ -53,13 +53,13 @@ impl Done {
     }
 
     fn words(self, on: On) -> String {
-        let counted = |count: usize| {
-            let one = match on {
-                On::Traces => "trace",
-                On::Observations => "observation",
-            };
-            if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+        let one = match (self, on) {
+            // Whatever the list, it is traces that have tags and that go.
+            (Self::Tagged(_) | Self::Deleted(_), _) | (_, On::Traces) => "trace",
+            (_, On::Observations) => "observation",
         };
+        let counted =
+            |count: usize| if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") };
         match self {
             Self::Tagged(count) => format!("{} tagged", counted(count)),
             Self::Collected(count) => format!("{} added to the dataset", counted(count)),
