@@ -37,6 +37,8 @@ pub mod refusal;
 mod chat;
 /// A trace's steps as a tree.
 mod trace_tree;
+/// The steps of the traces that were read last.
+mod kept_steps;
 /// When a trace's steps happened.
 mod timeline;
 /// Who called whom in a trace.

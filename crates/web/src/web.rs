@@ -9,6 +9,7 @@ use ratchet_store::project::ProjectId;
 
 use crate::desk::Desk;
 use crate::forgery::FormRoom;
+use crate::kept_steps::KeptSteps;
 use crate::sign_in::SignIn;
 
 /// What every page can reach. A clone is one more pointer to the same parts.
@@ -28,6 +29,8 @@ pub struct WebParts {
     pub patience: Duration,
     /// Files that wait for their people.
     pub desk: Desk,
+    /// The steps of the traces that were read last.
+    pub(crate) kept_steps: KeptSteps,
     clock: Clock,
 }
 
@@ -68,9 +71,15 @@ impl Web {
         access: Access,
         clock: impl Fn() -> Timestamp + Send + Sync + 'static,
     ) -> Self {
-        let (form_room, desk) = (FormRoom::default(), Desk::default());
-        let clock = Clock(Box::new(clock));
-        Self(Arc::new(WebParts { store, access, form_room, patience, desk, clock }))
+        Self(Arc::new(WebParts {
+            store,
+            access,
+            form_room: FormRoom::default(),
+            patience,
+            desk: Desk::default(),
+            kept_steps: KeptSteps::default(),
+            clock: Clock(Box::new(clock)),
+        }))
     }
 
     /// The time of day.

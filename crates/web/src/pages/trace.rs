@@ -72,8 +72,17 @@ async fn show(
     let run = TraceRun::load(&web, &place, trace_id(&trace)?).await?;
     let wanted = place.params.get("observation");
     let selected = run.step_named(wanted);
-    let subject = match selected {
-        Some(step) => Subject::step(&web, &place, &run.trace.id, &run.steps[step].id).await?,
+    // Looked up by its id: the tree of a very long trace does not hold all of its steps.
+    let step = match wanted.map(run::step_id) {
+        Some(Ok(id)) => match Subject::step(&web, &place, &run.trace.id, &id).await {
+            Err(Refusal::NotFound(_)) => None,
+            found => Some(found?),
+        },
+        Some(Err(_)) | None => None,
+    };
+    let is_found = step.is_some();
+    let subject = match step {
+        Some(step) => step,
         None => Subject::trace(&web, &place, run.trace.clone()).await?,
     };
     let view = View::asked(&place);
@@ -88,7 +97,14 @@ async fn show(
     let content = content::content(&web, &place, &subject, view).await?;
     page.body = html! {
         @if let (Some(wanted), None) = (wanted, selected) {
-            p.notice role="status" { "There is no step " code { (wanted) } " in this trace; here is the whole trace." }
+            p.notice role="status" {
+                @if is_found {
+                    "The tree holds the first " (figure::grouped(run.tree.steps.len() as u64))
+                    " steps of this trace; " code { (wanted) } " comes after them."
+                } @else {
+                    "There is no step " code { (wanted) } " in this trace; here is the whole trace."
+                }
+            }
         }
         div.trace-page data-trace=(link(&place, &run.trace.id).path()) {
             (outline::strip(&place, &run, selected))
@@ -119,13 +135,13 @@ fn link(place: &Place, trace: &TraceId) -> Link {
 /// The trace in one line.
 fn summary(run: &TraceRun) -> Markup {
     let sums = &run.trace.summary;
-    let models = run.steps.iter().filter(|step| step.model.is_some()).count() as u64;
+    let models = run.tree.steps.iter().filter(|step| step.model.is_some()).count() as u64;
     let lasted = sums.start.zip(sums.end).map(|(start, end)| end.since(start));
     let errors = sums.levels.error;
     html! {
         (figure::moment(run.trace.timestamp)) ", "
         @if let Some(nanos) = lasted { (figure::duration(nanos)) ", " }
-        (plural(run.steps.len() as u64, "step")) ", " (plural(models, "model call")) ", "
+        (plural(sums.levels.total(), "step")) ", " (plural(models, "model call")) ", "
         (figure::count(sums.total_tokens)) " tokens, "
         @match sums.cost {
             Some(_) => { (figure::cost(sums.cost)) },
@@ -147,7 +163,7 @@ async fn rows(
     place: Place,
     Path((_, trace)): TracePath,
 ) -> PageResult<Markup> {
-    let run = TraceRun::load(&web, &place, trace_id(&trace)?).await?;
+    let run = TraceRun::load_bare(&web, &place, trace_id(&trace)?).await?;
     let from = place.params.get("from").and_then(|from| from.parse().ok()).unwrap_or_default();
     let to = place.params.get("to").and_then(|to| to.parse().ok()).unwrap_or(usize::MAX);
     Ok(outline::some_lines(&place, &run, from, to))

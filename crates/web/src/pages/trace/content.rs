@@ -83,10 +83,10 @@ pub(super) async fn content(
         View::Changes => changes::changes(web, place, subject).await?,
         View::Graph => {
             let run = TraceRun::load(web, place, subject.trace.clone()).await?;
-            let drawn = call_graph::draw(&name(&run.trace), &run.steps, &run.rows);
+            let drawn = call_graph::draw(&name(&run.trace), &run.tree.steps, &run.tree.rows);
             graph::graph(&drawn, |step| {
-                let to =
-                    link(place, &run.trace.id).with("observation", run.steps[step].id.to_string());
+                let to = link(place, &run.trace.id)
+                    .with("observation", run.tree.steps[step].id.to_string());
                 to.to_string()
             })
         }

@@ -26,12 +26,12 @@ const MAX_SCORES: usize = 2;
 
 /// The strip of time above everything.
 pub(super) fn strip(place: &Place, run: &TraceRun, selected: Option<usize>) -> Markup {
-    let frame = TimeFrame::of(&run.steps);
+    let frame = TimeFrame::of(&run.tree.steps);
     let to_trace = link(place, &run.trace.id);
-    let bars: Vec<StripBar> = lanes(frame, &run.steps, &run.rows)
+    let bars: Vec<StripBar> = lanes(frame, &run.tree.steps, &run.tree.rows)
         .into_iter()
         .map(|bar| {
-            let step = &run.steps[bar.step];
+            let step = &run.tree.steps[bar.step];
             let id = step.id.to_string();
             let lasted = step.latency().map(figure::duration).unwrap_or_default();
             StripBar {
@@ -50,13 +50,13 @@ pub(super) fn strip(place: &Place, run: &TraceRun, selected: Option<usize>) -> M
 
 /// The tree: the lines around the chosen one, and the room for the others.
 pub(super) fn tree(place: &Place, run: &TraceRun, selected: Option<usize>) -> Markup {
-    let total = run.rows.len() + 1;
-    let chosen = selected.and_then(|step| run.rows.iter().position(|row| row.step == step));
+    let total = run.tree.rows.len() + 1;
+    let chosen = selected.and_then(|step| run.tree.rows.iter().position(|row| row.step == step));
     let chosen = chosen.map_or(0, |row| row + 1);
     let here = chosen / CHUNK;
-    let failed = |row: &&TreeRow| run.steps[row.step].level == Level::Error;
+    let failed = |row: &&TreeRow| run.tree.steps[row.step].level == Level::Error;
     let errors: Vec<String> = (1usize..)
-        .zip(&run.rows)
+        .zip(&run.tree.rows)
         .filter(|(_, row)| failed(row))
         .take(MAX_ERRORS)
         .map(|(number, _)| number.to_string())
@@ -64,7 +64,7 @@ pub(super) fn tree(place: &Place, run: &TraceRun, selected: Option<usize>) -> Ma
     let lines = Lines::new(place, run, Some(chosen));
     html! {
         div.tree-tools {
-            span.muted { (plural(run.steps.len() as u64, "step")) }
+            span.muted { (plural(run.tree.steps.len() as u64, "step")) }
             @if !errors.is_empty() {
                 button.quiet type="button" data-next-error aria-keyshortcuts="e" {
                     (icon(Icon::Error)) (plural(errors.len() as u64, "error")) kbd { "e" }
@@ -82,7 +82,7 @@ pub(super) fn tree(place: &Place, run: &TraceRun, selected: Option<usize>) -> Ma
             }
         }
         @if total > CHUNK { (pager(place, run, here)) }
-        @if run.is_cut {
+        @if run.tree.is_cut {
             p.muted { "The trace has more steps than are shown here. "
                 a href=(place.to(&["observations"]).with("q", format!("trace:{}", run.trace.id))) { "All of them as a list" } }
         }
@@ -92,8 +92,8 @@ pub(super) fn tree(place: &Place, run: &TraceRun, selected: Option<usize>) -> Ma
 /// For those without a script: the lines before and after.
 fn pager(place: &Place, run: &TraceRun, here: usize) -> Markup {
     let first_of = |chunk: usize| {
-        let row = run.rows.get((chunk * CHUNK).saturating_sub(1))?;
-        let id = run.steps[row.step].id.to_string();
+        let row = run.tree.rows.get((chunk * CHUNK).saturating_sub(1))?;
+        let id = run.tree.steps[row.step].id.to_string();
         Some(link(place, &run.trace.id).with("observation", id))
     };
     html! {
@@ -126,16 +126,16 @@ impl<'a> Lines<'a> {
                 scores.entry(step.to_string()).or_default().push(score);
             }
         }
-        Self { place, run, frame: TimeFrame::of(&run.steps), chosen, scores }
+        Self { place, run, frame: TimeFrame::of(&run.tree.steps), chosen, scores }
     }
 
     fn range(&self, from: usize, to: usize) -> Vec<TreeLine> {
-        let to = to.min(self.run.rows.len() + 1);
+        let to = to.min(self.run.tree.rows.len() + 1);
         (from..to).map(|number| self.line(number)).collect()
     }
 
     fn line(&self, number: usize) -> TreeLine {
-        match number.checked_sub(1).and_then(|row| self.run.rows.get(row)) {
+        match number.checked_sub(1).and_then(|row| self.run.tree.rows.get(row)) {
             Some(row) => self.step(number, row),
             None => self.whole(),
         }
@@ -151,7 +151,7 @@ impl<'a> Lines<'a> {
             glyph: html! { span.glyph { (icon(Icon::Trace)) span.sr { "trace" } } },
             name: name(&run.trace),
             depth: 0,
-            below: run.rows.len(),
+            below: run.tree.rows.len(),
             among: (1, 1),
             mark: None,
             failure: if run.trace.summary.levels.error > 0 {
@@ -160,7 +160,7 @@ impl<'a> Lines<'a> {
                 Failure::None
             },
             time: (0, WHOLE, "whole"),
-            duration: (!run.steps.is_empty()).then_some(self.frame.length),
+            duration: (!run.tree.steps.is_empty()).then_some(self.frame.length),
             cost: run.trace.summary.cost,
             scores: few_scores(&tops.collect::<Vec<_>>()),
             is_selected: self.chosen == Some(0),
@@ -168,7 +168,7 @@ impl<'a> Lines<'a> {
     }
 
     fn step(&self, number: usize, row: &TreeRow) -> TreeLine {
-        let step = &self.run.steps[row.step];
+        let step = &self.run.tree.steps[row.step];
         let id = step.id.to_string();
         let (from, to) = self.frame.place(step);
         let scores = self.scores.get(&id).map(|scores| few_scores(scores)).unwrap_or_default();

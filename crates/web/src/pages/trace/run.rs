@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::observation::Observation;
 use ratchet_core::score::{Score, ScoreTarget};
@@ -6,9 +8,10 @@ use ratchet_store::query::{
     Detail, Direction, ObservationQuery, Paging, ScoreQuery, ScoresOn, TimeRange,
 };
 
+use crate::kept_steps::TraceSteps;
 use crate::place::Place;
 use crate::refusal::{PageResult, Refusal};
-use crate::trace_tree::{TreeRow, assemble};
+use crate::trace_tree::assemble;
 use crate::web::Web;
 
 /// Steps that are shown of one trace.
@@ -18,30 +21,48 @@ const SLICE: u64 = 5_000;
 /// Scores that are shown of one trace.
 const MAX_SCORES: u64 = 1_000;
 
-/// A trace, its steps in their tree, and their scores; none of it with payloads.
+/// A trace, its steps in their tree, and their scores; none of the steps with payloads.
 #[derive(Debug)]
 pub(super) struct TraceRun {
     pub(super) trace: Trace,
-    pub(super) steps: Vec<Observation>,
-    pub(super) rows: Vec<TreeRow>,
+    pub(super) tree: Arc<TraceSteps>,
     pub(super) scores: Vec<Score>,
-    /// Whether there are more steps than are shown.
-    pub(super) is_cut: bool,
 }
 
 impl TraceRun {
+    /// All of it, the trace with what it carries.
     pub(super) async fn load(web: &Web, place: &Place, id: TraceId) -> PageResult<Self> {
-        let trace = trace(web, place, id.clone()).await?;
-        let (steps, is_cut) = steps(web, place, &id).await?;
-        let scores = scores(web, place, ScoresOn::Trace(id)).await?;
-        let rows = assemble(&steps);
-        Ok(Self { trace, steps, rows, scores, is_cut })
+        let trace = trace(web, place, id).await?;
+        Self::of(web, place, trace).await
+    }
+
+    /// All of it, the trace without what it carries: enough for lines of its tree.
+    pub(super) async fn load_bare(web: &Web, place: &Place, id: TraceId) -> PageResult<Self> {
+        let found = web.store.telemetry.find_traces(place.project_id(), vec![id]).await?;
+        let trace = found.into_iter().next().ok_or_else(|| Refusal::not_there("trace"))?;
+        Self::of(web, place, trace).await
+    }
+
+    async fn of(web: &Web, place: &Place, trace: Trace) -> PageResult<Self> {
+        let telemetry = &web.store.telemetry;
+        let tree = match web.kept_steps.of(telemetry, (&place.project.id, &trace)) {
+            Some(kept) => kept,
+            None => {
+                let arrived = telemetry.arrived();
+                let (steps, is_cut) = steps(web, place, &trace.id).await?;
+                let tree = Arc::new(TraceSteps { rows: assemble(&steps), steps, is_cut });
+                web.kept_steps.keep((place.project_id(), &trace), arrived, &tree);
+                tree
+            }
+        };
+        let scores = scores(web, place, ScoresOn::Trace(trace.id.clone())).await?;
+        Ok(Self { trace, tree, scores })
     }
 
     /// The step with an id.
     pub(super) fn step_named(&self, id: Option<&str>) -> Option<usize> {
         let id = ObservationId::parse(id?).ok()?;
-        self.steps.iter().position(|step| step.id == id)
+        self.tree.steps.iter().position(|step| step.id == id)
     }
 }
 
