@@ -16,6 +16,10 @@ mod scene;
 mod stories;
 /// What people think of it.
 mod feedback;
+/// What judges say of it.
+mod judges;
+/// What a team keeps beside it.
+mod shelf;
 /// Everything together.
 mod week;
 /// From stories to OTLP.
@@ -31,6 +35,8 @@ use ratchet_core::time::Timestamp;
 use serde_json::Value;
 
 use cast::Place;
+use judges::Verdict;
+use shelf::Shelf;
 use story::Run;
 use tour::Examples;
 use wire::Export;
@@ -42,6 +48,10 @@ pub(crate) struct Traffic {
     pub(crate) exports: Vec<Export>,
     /// The thumbs, as bodies of `POST /api/public/scores`.
     pub(crate) scores: Vec<Value>,
+    /// What judges said, as bodies of scores too.
+    pub(crate) verdicts: Vec<Value>,
+    /// Prompts, a dataset, a queue, remarks.
+    pub(crate) shelf: Shelf,
     /// How many traces.
     pub(crate) traces: usize,
     /// How many spans.
@@ -53,10 +63,13 @@ pub(crate) struct Traffic {
 /// Makes a week up. The same seed and end give the same bytes.
 pub(crate) fn imagine(seed: u64, end: Timestamp) -> Traffic {
     let week = week::imagine(seed, end);
-    let exports = wire::exports(&week.runs);
+    let tried = week.trials.iter().flatten().map(|trial| &trial.run);
+    let exports = wire::exports(week.runs.iter().chain(tried.clone()));
     Traffic {
         scores: week.thumbs.iter().map(wire::score).collect(),
-        traces: week.runs.len(),
+        verdicts: week.verdicts.iter().map(Verdict::body).collect(),
+        shelf: shelf::fill(&week.runs, &week.trials),
+        traces: week.runs.len() + tried.count(),
         spans: exports.iter().map(|export| export.spans).sum(),
         examples: examples(&week.runs),
         exports,

@@ -140,7 +140,7 @@ impl Load {
     async fn record(&self, visitor: &Arc<Visitor>) -> anyhow::Result<Recorded> {
         let started = Instant::now();
         let (seed, end) = (self.seed, self.end);
-        let Traffic { exports, scores, examples, traces, spans } =
+        let Traffic { exports, scores, verdicts, shelf, examples, traces, spans } =
             tokio::task::spawn_blocking(move || imagine(seed, end)).await?;
         eprintln!("recording a week of {traces} traces over OTLP/HTTP …");
         let mut told = 0;
@@ -155,6 +155,9 @@ impl Load {
             .await?;
         let thumbs = scores.len();
         visitor.score(scores).await?;
+        let configs = visitor.configs(&shelf.configs).await?;
+        visitor.judge(&verdicts, &configs).await?;
+        visitor.shelve(&shelf, &configs).await?;
         Ok(Recorded { traces, spans, thumbs, examples, took: started.elapsed() })
     }
 }

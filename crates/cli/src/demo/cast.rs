@@ -130,9 +130,9 @@ pub(crate) static SUPPORT: Agent = Agent {
     convention: Convention::Langfuse,
     prompt: Some("support-desk/system"),
     releases: &[
-        release("4.7.2", 12, 30.0),
-        Release { version: "4.8.0", prompt_version: 13, days_ago: 4.1, is_bad: true },
-        release("4.8.1", 14, 2.9),
+        release("4.7.2", 2, 30.0),
+        Release { version: "4.8.0", prompt_version: 3, days_ago: 4.1, is_bad: true },
+        release("4.8.1", 4, 2.9),
     ],
     rhythm: Rhythm::Home,
 };

@@ -158,6 +158,8 @@ pub(crate) enum Memory {
     Tail,
 }
 
+/// What a picture weighs.
+const PHOTO_TOKENS: u64 = 255;
 /// Providers cache prompts from about this many tokens on.
 const CACHE_FROM: u64 = 1_024;
 
@@ -198,6 +200,7 @@ impl Dialogue {
     pub(crate) fn hear(&mut self, message: Message) {
         self.context += match &message {
             Message::User(text) => words::tokens(text),
+            Message::Photo(text) => words::tokens(text) + PHOTO_TOKENS,
             Message::Assistant { text, calls } => {
                 words::tokens(text)
                     + calls

@@ -1,5 +1,6 @@
 //! Sending the week to a server, as agents and their users would.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -7,13 +8,17 @@ use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse
 use prost::Message as _;
 use ratchet_remote::http;
 use ratchet_store::catalog::KeyPair;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
+use super::shelf::{FIRST_PROMPT, Shelf};
 use super::wire::Export;
 
 /// Requests under way at once: several agents, one machine.
 const AT_ONCE: usize = 4;
+
+/// Events in one request, as SDKs batch them.
+const EVENTS_AT_ONCE: usize = 200;
 
 /// Someone who talks to a server over its public interfaces.
 #[derive(Debug)]
@@ -80,6 +85,126 @@ impl Visitor {
             };
             ended??;
         }
+    }
+
+    /// Gives what judges said, many at once. People judge by a config.
+    pub(crate) async fn judge(
+        &self,
+        verdicts: &[Value],
+        configs: &BTreeMap<String, Value>,
+    ) -> anyhow::Result<()> {
+        for some in verdicts.chunks(EVENTS_AT_ONCE) {
+            let event = |body: &Value| {
+                let mut body = body.clone();
+                let config = body["name"].as_str().and_then(|name| configs.get(name));
+                if body["source"] == "ANNOTATION" {
+                    body["configId"] = config.cloned().unwrap_or_default();
+                }
+                json!({
+                    "id": format!("event-{}", body["id"].as_str().unwrap_or_default()),
+                    "type": "score-create",
+                    "timestamp": body["timestamp"],
+                    "body": body,
+                })
+            };
+            let batch: Vec<Value> = some.iter().map(event).collect();
+            let answer = self.post("ingestion", &json!({ "batch": batch })).await?;
+            if answer["errors"].as_array().is_some_and(|errors| !errors.is_empty()) {
+                bail!("scores were refused: {}", answer["errors"]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills the shelf, unless somebody has done so before.
+    pub(crate) async fn shelve(
+        &self,
+        shelf: &Shelf,
+        configs: &BTreeMap<String, Value>,
+    ) -> anyhow::Result<()> {
+        let first = FIRST_PROMPT.replace('/', "%2F");
+        if self.get(&format!("v2/prompts/{first}?version=1")).await?.is_some() {
+            return Ok(());
+        }
+        for prompt in &shelf.prompts {
+            self.post("v2/prompts", prompt).await?;
+        }
+        self.post("v2/datasets", &shelf.dataset).await?;
+        for item in &shelf.items {
+            self.post("dataset-items", item).await?;
+        }
+        for tried in &shelf.tries {
+            self.post("dataset-run-items", tried).await?;
+        }
+        self.queue(shelf, configs).await?;
+        let projects = self.get("projects").await?.unwrap_or_default();
+        for comment in &shelf.comments {
+            let mut comment = comment.clone();
+            comment["projectId"] = projects["data"][0]["id"].clone();
+            self.post("comments", &comment).await?;
+        }
+        Ok(())
+    }
+
+    /// The ids of the configs by their names; what is missing is made.
+    pub(crate) async fn configs(
+        &self,
+        wanted: &[Value],
+    ) -> anyhow::Result<BTreeMap<String, Value>> {
+        let known = self.get("score-configs?limit=100").await?.unwrap_or_default();
+        let mut configs = BTreeMap::new();
+        for config in wanted {
+            let name = config["name"].as_str().unwrap_or_default().to_owned();
+            let is_it = |known: &&Value| known["name"] == config["name"];
+            let found = known["data"].as_array().and_then(|known| known.iter().find(is_it));
+            let id = match found {
+                Some(found) => found["id"].clone(),
+                None => self.post("score-configs", config).await?["id"].take(),
+            };
+            configs.insert(name, id);
+        }
+        Ok(configs)
+    }
+
+    async fn queue(&self, shelf: &Shelf, configs: &BTreeMap<String, Value>) -> anyhow::Result<()> {
+        let mut queue = shelf.queue.clone();
+        queue["scoreConfigIds"] = ["helpfulness", "outcome"]
+            .iter()
+            .filter_map(|name| configs.get(*name))
+            .cloned()
+            .collect();
+        let queue = self.post("annotation-queues", &queue).await?;
+        let id = queue["id"].as_str().unwrap_or_default();
+        for item in &shelf.queued {
+            self.post(&format!("annotation-queues/{id}/items"), item).await?;
+        }
+        Ok(())
+    }
+
+    /// Asks Langfuse's API for something that may not be there.
+    async fn get(&self, what: &str) -> anyhow::Result<Option<Value>> {
+        let request = self
+            .client
+            .get(format!("{}/api/public/{what}", self.web))
+            .basic_auth(&self.key.public_key, Some(self.key.secret_key.expose()));
+        let answer = request.send().await?;
+        if answer.status() == reqwest::StatusCode::NOT_FOUND {
+            return Ok(None);
+        }
+        let body = answer.error_for_status()?.bytes().await?;
+        Ok(Some(serde_json::from_slice(&body)?))
+    }
+
+    /// Makes something over Langfuse's API.
+    async fn post(&self, what: &str, body: &Value) -> anyhow::Result<Value> {
+        let request = self
+            .client
+            .post(format!("{}/api/public/{what}", self.web))
+            .basic_auth(&self.key.public_key, Some(self.key.secret_key.expose()))
+            .header("content-type", "application/json")
+            .body(body.to_string());
+        let answer = accepted(request).await.with_context(|| format!("cannot make {what}"))?;
+        Ok(serde_json::from_slice(&answer.bytes().await?)?)
     }
 
     async fn export_one(&self, export: Export) -> anyhow::Result<usize> {

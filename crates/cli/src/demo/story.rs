@@ -125,6 +125,8 @@ pub(crate) struct Completion {
 pub(crate) enum Message {
     /// From the person or the calling agent.
     User(String),
+    /// From a person, with a picture of what they mean.
+    Photo(String),
     /// From the model.
     Assistant {
         /// What it says.

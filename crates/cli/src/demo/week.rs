@@ -2,11 +2,13 @@
 
 use ratchet_core::time::Timestamp;
 
-use super::cast::{self, Agent, Place};
+use super::cast::{self, Agent, Place, Release};
 use super::chance::Chance;
 use super::feedback;
+use super::judges::{self, Verdict};
 use super::rhythm::{MINUTE, Week};
 use super::scene::Scene;
+use super::stories::support::Trial;
 use super::stories::{Beginning, Visit, coding, research, support, travel};
 use super::story::{Run, Thumb};
 
@@ -17,6 +19,10 @@ pub(crate) struct Happenings {
     pub(crate) runs: Vec<Run>,
     /// Every thumb.
     pub(crate) thumbs: Vec<Thumb>,
+    /// What judges said.
+    pub(crate) verdicts: Vec<Verdict>,
+    /// What two releases made of each item of a dataset.
+    pub(crate) trials: Vec<Vec<Trial>>,
 }
 
 /// How many coding sessions there are.
@@ -26,6 +32,9 @@ pub(crate) const CODING_SESSIONS: usize = 30;
 const SUPPORT_RUNS: usize = 560;
 const TRAVEL_RUNS: usize = 270;
 const RESEARCH_RUNS: usize = 170;
+
+/// Items of the dataset.
+const ITEMS: usize = 16;
 
 /// The last visits of each agent happen just now, so that the newest page is never empty.
 const JUST_NOW: usize = 4;
@@ -47,7 +56,10 @@ pub(crate) fn imagine(seed: u64, end: Timestamp) -> Happenings {
         .collect();
     runs.extend(author.coding());
     runs.sort_by_key(|run| (run.root.end, run.id));
-    Happenings { runs, thumbs }
+    let trials = author.trials();
+    let tried = trials.iter().flatten().map(|trial| &trial.run);
+    let verdicts = judges::verdicts(&author.chance, runs.iter().chain(tried), end);
+    Happenings { runs, thumbs, verdicts, trials }
 }
 
 /// Who makes the week up.
@@ -109,6 +121,22 @@ impl Author {
             );
         }
         runs
+    }
+
+    /// The items of the dataset, each tried by the bad release and by the one that mends it.
+    fn trials(&self) -> Vec<Vec<Trial>> {
+        let chance = self.chance.fork("trials");
+        let newest = cast::SUPPORT.releases.iter().rev().take(2).rev();
+        let tried = |nth: usize| {
+            let customer = chance.fork(&format!("item {nth}"));
+            let at = |release: &Release| {
+                let minutes = i64::try_from(nth).unwrap_or(0);
+                self.week.days_ago(release.days_ago + 0.2).plus_nanos(minutes * MINUTE)
+            };
+            let tries = newest.clone();
+            tries.filter_map(|release| support::trial(&customer, at(release), release)).collect()
+        };
+        (0..ITEMS).map(tried).collect()
     }
 
     /// Moves a conversation back if it would end after the week.

@@ -33,7 +33,7 @@ pub(crate) struct Export {
 }
 
 /// Writes the runs down as export requests, in order.
-pub(crate) fn exports(runs: &[Run]) -> Vec<Export> {
+pub(crate) fn exports<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Vec<Export> {
     let mut exports = Vec::new();
     let mut waiting = Vec::new();
     let mut spans = 0;

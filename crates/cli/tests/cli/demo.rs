@@ -94,8 +94,10 @@ fn a_week_is_recorded_and_understood() {
     let left = read(data.path());
     assert!(told.contains(&format!("Recorded {} traces", left.traces.len())), "{told}");
     assert!((1_050..1_200).contains(&left.traces.len()), "{} traces", left.traces.len());
-    assert!(left.scores.iter().all(|score| score.name == "thumbs_feedback"));
-    assert!(left.scores.len() > 100, "{} thumbs", left.scores.len());
+    for name in ["thumbs_feedback", "helpfulness", "outcome", "grounded"] {
+        let of = left.scores.iter().filter(|score| score.name == name);
+        assert!(of.count() > 100, "too few scores of {name}");
+    }
     assert!(left.sessions.len() > 300, "{} sessions", left.sessions.len());
 
     let agents = ["support-desk", "trip-planner", "research-desk", "claude-code"];

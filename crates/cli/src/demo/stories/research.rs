@@ -197,17 +197,17 @@ fn read_pages(scene: &mut Scene, dialogue: &mut Dialogue, angle: &Angle, lost: b
 fn write_up(scene: &mut Scene, topic: &Topic, found: &[bool]) -> String {
     let lines = topic.angles.iter().zip(found).map(|(angle, found)| {
         if *found {
-            format!("- {}: {} ({}).", angle.query, angle.finding, angle.source)
+            format!("- **{}**: {} (*{}*).", angle.query, angle.finding, angle.source)
         } else {
-            format!("- {}: could not be verified today.", angle.query)
+            format!("- **{}**: could not be verified today.", angle.query)
         }
     });
     let body = lines.collect::<Vec<_>>().join("\n");
     let slots = [("upshot", topic.upshot), ("body", body.as_str()), ("title", topic.title)];
     scene.say(
         &[
-            "In one line: {upshot}.\n\n{body}\n\n[How sure: fairly; the figures come from few places.|Confidence: moderate. I would look for one more independent count.]",
-            "On {title}.\n\n{body}\n\nWhat it comes down to: {upshot}. [What is missing: a study from this year.|Open: whether it holds in smaller towns.]",
+            "## In one line\n\n**{upshot}.**\n\n### What was found\n\n{body}\n\n> [How sure: fairly; the figures come from few places.|Confidence: moderate. I would look for one more independent count.]",
+            "## On {title}\n\n{body}\n\n**What it comes down to:** {upshot}. [What is missing: a study from this year.|Open: whether it holds in smaller towns.]",
         ],
         &slots,
     )

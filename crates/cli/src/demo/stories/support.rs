@@ -3,6 +3,10 @@
 mod cases;
 mod customer;
 mod desk;
+mod trial;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 
 use crate::demo::cast::{self, Release, TERRA};
 use crate::demo::chance::Chance;
@@ -10,6 +14,8 @@ use crate::demo::scene::{Dialogue, Memory, Scene};
 use crate::demo::story::{Message, Run, Step, Work};
 
 use super::{Beginning, Visit};
+pub(crate) use trial::{Trial, trial};
+
 use cases::{APOLOGIES, COMPLAINTS, DeskTool, EVASIONS, Move};
 use customer::Customer;
 
@@ -17,6 +23,15 @@ const SYSTEM: &str = "You are the support desk of Kettle & Crane, a shop for kit
     warm, short and concrete. Look orders up before you speak about them, and never guess a date, \
     a price or a cause. Offer the next step yourself instead of asking the customer to do it. \
     Refunds go through the refunds clerk. If you cannot help, say so and hand over to a person.";
+
+/// The machine that there is a picture of.
+const PHOTOGRAPHED: &str = "PLV-17";
+
+/// The picture, as messages carry it.
+pub(crate) fn photo() -> String {
+    let bytes = include_bytes!("support/plover.png");
+    format!("data:image/png;base64,{}", STANDARD.encode(bytes))
+}
 
 /// Tells one visit to the support desk: a conversation of one to four turns, each a run.
 pub(crate) fn visit(beginning: Beginning) -> Option<Visit> {
@@ -96,7 +111,7 @@ impl Telling<'_> {
         let quality = if trips { 0.15 } else { 0.9 } + (scene.chance.unit() - 0.5) * 0.2;
         let root = scene.within(|scene| {
             let mut steps = vec![desk::triage(scene, self.customer, ask)];
-            dialogue.hear(Message::User(ask.to_owned()));
+            dialogue.hear(self.first_line(ask));
             if matches!(self.turn.reply, Reply::First) {
                 for step in self.customer.case.moves {
                     steps.extend(self.make(*step, scene, dialogue, trips));
@@ -109,6 +124,18 @@ impl Telling<'_> {
             (work, steps)
         });
         Told { root, went_well: !trips, quality }
+    }
+
+    /// Who has a puddle on the counter takes a picture of it.
+    fn first_line(&self, ask: &str) -> Message {
+        let is_first = matches!(self.turn.reply, Reply::First);
+        if is_first
+            && self.customer.case.topic == "fault"
+            && self.customer.product.sku == PHOTOGRAPHED
+        {
+            return Message::Photo(ask.to_owned());
+        }
+        Message::User(ask.to_owned())
     }
 
     /// The bad release calls the order tool with a name it does not have; others rarely slip.

@@ -92,9 +92,9 @@ fn about_the_model(call: &Completion, attributes: &mut SpanAttributes) {
         "gen_ai.system_instructions",
         &json!([{ "type": "text", "content": call.system }]).to_string(),
     );
-    let messages: Vec<Value> = call.messages.iter().map(parts).collect();
+    let messages: Vec<Value> = call.messages.iter().map(thinking).collect();
     attributes.text("gen_ai.input.messages", &json!(messages).to_string());
-    attributes.text("gen_ai.output.messages", &json!([parts(&call.reply)]).to_string());
+    attributes.text("gen_ai.output.messages", &json!([thinking(&call.reply)]).to_string());
 }
 
 fn line(role: &str, text: &str) -> Value {
@@ -104,7 +104,7 @@ fn line(role: &str, text: &str) -> Value {
 /// A message in the parts of the convention.
 pub(super) fn parts(message: &Message) -> Value {
     match message {
-        Message::User(text) => line("user", text),
+        Message::User(text) | Message::Photo(text) => line("user", text),
         Message::Tool(call) => {
             let answer =
                 json!({ "type": "tool_call_response", "id": call.id, "response": call.result });
@@ -116,6 +116,16 @@ pub(super) fn parts(message: &Message) -> Value {
             json!({ "role": "assistant", "parts": parts })
         }
     }
+}
+
+/// The same where what goes before tool calls was thought rather than said.
+fn thinking(message: &Message) -> Value {
+    let mut said = parts(message);
+    let asks = matches!(message, Message::Assistant { calls, text } if !calls.is_empty() && !text.is_empty());
+    if asks {
+        said["parts"][0]["type"] = json!("reasoning");
+    }
+    said
 }
 
 fn request(call: &ToolCall) -> Value {

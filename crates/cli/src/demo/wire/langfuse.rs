@@ -1,6 +1,7 @@
 use opentelemetry_proto::tonic::trace::v1::Span;
 use serde_json::{Value, json};
 
+use crate::demo::stories::support;
 use crate::demo::story::{Completion, Message, Outcome, Run, Step, ToolCall, Work};
 
 use super::each_step;
@@ -108,6 +109,10 @@ fn conversation(call: &Completion) -> Value {
 fn reply(message: &Message) -> Value {
     match message {
         Message::User(text) => json!({ "role": "user", "content": text }),
+        Message::Photo(text) => {
+            let photo = json!({ "type": "image_url", "image_url": { "url": support::photo() } });
+            json!({ "role": "user", "content": [{ "type": "text", "text": text }, photo] })
+        }
         Message::Tool(call) => {
             json!({ "role": "tool", "tool_call_id": call.id, "content": call.result.to_string() })
         }

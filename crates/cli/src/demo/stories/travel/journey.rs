@@ -76,7 +76,7 @@ impl Journey {
     /// The proposal, when both scouts came back.
     pub(crate) fn proposal(&self, scene: &mut Scene) -> String {
         self.say(scene, &[
-            "Here is a plan for {nights} nights in {city}.\n\nFlights: {airline} from {home}, direct, {fare} € each.\nStay: a guesthouse in {quarter}, {room} € a night with breakfast.\nTogether about {each} € per person, within your {budget} €.\n\nDays: begin with {sight}; keep the second day for {second}; and leave room for {third}. The forecast says {weather}.\n\nAt the border: {entry}.\n\nAlternative: with one stop the flight is about a fifth cheaper.",
+            "Here is a plan for **{nights} nights in {city}**.\n\n| What | Which | Price |\n|---|---|---:|\n| Flights | {airline} from {home}, direct | {fare} € each |\n| Stay | a guesthouse in {quarter}, with breakfast | {room} € a night |\n| Together | within your {budget} € | about {each} € per person |\n\n1. Begin with {sight}.\n2. Keep the second day for {second}.\n3. Leave room for {third}.\n\nThe forecast says *{weather}*. At the border: {entry}.\n\n**Alternative:** with one stop the flight is about a fifth cheaper.",
             "I would do it like this. Fly with {airline} from {home} ({fare} € each, no stops) and stay in {quarter} for {room} € a night, which makes {each} € per person. [My favourite|The best] day: {sight} in the morning, {third} in the evening. If it rains ({weather}), {second} is dry. To enter: {entry}.\n\nIf you would rather spend less, the flight with one stop saves a fifth.",
         ])
     }
