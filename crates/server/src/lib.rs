@@ -48,4 +48,5 @@ mod connection;
 mod guard;
 mod hear_out;
 mod inflight;
+mod pack;
 mod pieces;

@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use ratchet_remote::langfuse::wire::error::ErrorBody;
@@ -37,7 +37,9 @@ static DOCUMENT: LazyLock<serde_json::Result<Bytes>> =
 )]
 pub(crate) async fn show() -> ApiResult<Response> {
     let document = DOCUMENT.as_ref().map_err(|why| ApiError::internal(why.to_string()))?;
-    Ok(([(CONTENT_TYPE, "application/json")], document.clone()).into_response())
+    // Everyone may know it, so it may go out packed.
+    let says = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "public, no-cache")];
+    Ok((says, document.clone()).into_response())
 }
 
 /// The description of every route.

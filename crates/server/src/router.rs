@@ -10,7 +10,7 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::hear_out::hear_out;
-use crate::{api, feedback, guard, health, langfuse, metrics, names, openapi, otlp};
+use crate::{api, feedback, guard, health, langfuse, metrics, names, openapi, otlp, pack};
 
 /// How much of an unknown path is repeated to the client.
 const SHOWN_PATH_BYTES: usize = 200;
@@ -28,6 +28,7 @@ pub fn router(app: App, pages: Router) -> Router {
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(app.clone())
         .merge(pages)
+        .layer(from_fn(pack::pack))
         .layer(from_fn_with_state(app.clone(), guard::allow_browsers))
         .layer(from_fn(guard::catch_panic))
         .layer(from_fn_with_state(app.clone(), hear_out))

@@ -1,7 +1,7 @@
 //! The API's description to read and search in a browser, with no help from other hosts.
 
 use axum::Router;
-use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{Html, IntoResponse};
 use axum::routing::get;
 
@@ -9,6 +9,9 @@ use axum::routing::get;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
+
+/// The same for everyone, and asked for again after each build.
+const KEEP: &str = "public, no-cache";
 
 /// The page and what it is made of.
 pub(crate) fn pages() -> Router {
@@ -19,15 +22,18 @@ pub(crate) fn pages() -> Router {
 }
 
 async fn page() -> impl IntoResponse {
-    ([(CONTENT_SECURITY_POLICY, POLICY)], Html(include_str!("docs/docs.html")))
+    let says = [(CONTENT_SECURITY_POLICY, POLICY), (CACHE_CONTROL, KEEP)];
+    (says, Html(include_str!("docs/docs.html")))
 }
 
 async fn script() -> impl IntoResponse {
-    ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], include_str!("docs/docs.js"))
+    let says = [(CONTENT_TYPE, "text/javascript; charset=utf-8"), (CACHE_CONTROL, KEEP)];
+    (says, include_str!("docs/docs.js"))
 }
 
 async fn style() -> impl IntoResponse {
-    ([(CONTENT_TYPE, "text/css; charset=utf-8")], include_str!("docs/docs.css"))
+    let says = [(CONTENT_TYPE, "text/css; charset=utf-8"), (CACHE_CONTROL, KEEP)];
+    (says, include_str!("docs/docs.css"))
 }
 
 #[cfg(test)]

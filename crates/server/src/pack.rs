@@ -1,0 +1,130 @@
+//! Answers that are the same for everyone go out packed.
+//!
+//! Nothing else does: the length of a packed answer tells whether two texts in it are alike, and a
+//! page holds what a visitor may know beside what others can put there (ADR 0023).
+
+use std::io::Write as _;
+
+use axum::body::{Body, HttpBody as _, to_bytes};
+use axum::extract::Request;
+use axum::http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, VARY,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::error::ApiError;
+
+/// Files of ours are shorter; what is longer goes out as it is.
+const MAX_BYTES: u64 = 4_000_000;
+/// What is shorter gains nothing.
+const MIN_BYTES: u64 = 1_000;
+/// Most of the gain for a third of the work.
+const LEVEL: u32 = 4;
+
+/// Packs an answer if the client takes it so and everyone would get the same.
+pub(crate) async fn pack(request: Request, next: Next) -> Response {
+    let takes_packed = request.method() == Method::GET && takes_gzip(request.headers());
+    let mut response = next.run(request).await;
+    if !is_for_everyone(response.headers()) || !is_text(response.headers()) {
+        return response;
+    }
+    response.headers_mut().append(VARY, HeaderValue::from_static("accept-encoding"));
+    let length = response.body().size_hint().exact();
+    let fits = length.is_some_and(|length| (MIN_BYTES..=MAX_BYTES).contains(&length));
+    if takes_packed && fits { packed(response).await } else { response }
+}
+
+async fn packed(response: Response) -> Response {
+    let (mut parts, body) = response.into_parts();
+    let most = usize::try_from(MAX_BYTES).unwrap_or(usize::MAX);
+    let Ok(plain) = to_bytes(body, most).await else {
+        return ApiError::internal("an answer of ours could not be read").into_response();
+    };
+    let mut encoder = GzEncoder::new(Vec::with_capacity(plain.len() / 4), Compression::new(LEVEL));
+    let written = encoder.write_all(&plain);
+    let Ok(packed) = written.and_then(|()| encoder.finish()) else {
+        return Response::from_parts(parts, Body::from(plain));
+    };
+    parts.headers.remove(CONTENT_LENGTH);
+    parts.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    Response::from_parts(parts, Body::from(packed))
+}
+
+/// Whether whoever asks gets the same answer: it says so itself.
+fn is_for_everyone(headers: &HeaderMap) -> bool {
+    let is_packed = headers.contains_key(CONTENT_ENCODING);
+    !is_packed && text(headers, &CACHE_CONTROL).starts_with("public")
+}
+
+fn is_text(headers: &HeaderMap) -> bool {
+    let kind = text(headers, &CONTENT_TYPE);
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    kind.starts_with("text/") && kind != "text/event-stream"
+        || ["application/json", "image/svg+xml"].contains(&kind)
+}
+
+/// Whether a client takes gzip. One that says so with a weight of nothing does not.
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let asked = text(headers, &ACCEPT_ENCODING);
+    asked.split(',').any(|one| {
+        let (name, weight) = one.split_once(';').unwrap_or((one, ""));
+        let is_none = weight.trim().strip_prefix("q=").and_then(|q| q.trim().parse().ok());
+        name.trim().eq_ignore_ascii_case("gzip") && is_none != Some(0.0)
+    })
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> &'a str {
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use axum::Router;
+    use axum::middleware::from_fn;
+    use axum::routing::get;
+    use flate2::read::GzDecoder;
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    async fn answer(cache: &'static str, kind: &'static str, asked: &str) -> (HeaderMap, Vec<u8>) {
+        let says = [(CACHE_CONTROL, cache), (CONTENT_TYPE, kind)];
+        let route = get(move || async move { (says, "a".repeat(5_000)) });
+        let router = Router::new().route("/", route).layer(from_fn(pack));
+        let request = Request::get("/").header(ACCEPT_ENCODING, asked).body(Body::empty()).unwrap();
+        let (parts, body) = router.oneshot(request).await.unwrap().into_parts();
+        (parts.headers, to_bytes(body, 10_000).await.unwrap().to_vec())
+    }
+
+    #[tokio::test]
+    async fn what_is_the_same_for_everyone_goes_out_packed() {
+        let (headers, body) =
+            answer("public, no-cache", "text/css; charset=utf-8", "br, gzip").await;
+        assert_eq!(text(&headers, &CONTENT_ENCODING), "gzip");
+        assert_eq!(text(&headers, &VARY), "accept-encoding");
+        let mut plain = String::new();
+        GzDecoder::new(body.as_slice()).read_to_string(&mut plain).unwrap();
+        assert_eq!(plain, "a".repeat(5_000));
+    }
+
+    #[tokio::test]
+    async fn nothing_else_does() {
+        for (cache, kind, asked) in [
+            ("private, no-cache", "text/html", "gzip"),
+            ("public", "text/event-stream", "gzip"),
+            ("public", "image/png", "gzip"),
+            ("public", "text/css", "identity"),
+            ("public", "text/css", "gzip;q=0"),
+        ] {
+            let (headers, body) = answer(cache, kind, asked).await;
+            assert!(!headers.contains_key(CONTENT_ENCODING), "{cache} {kind} {asked}");
+            assert_eq!(body.len(), 5_000);
+        }
+    }
+}
