@@ -126,6 +126,14 @@ pub fn over_time(chart: &OverTime) -> Markup {
     }
 }
 
+/// A title that names the series where there is only one: nothing stands beside a single line.
+pub fn named(title: &str, series: &[Series]) -> String {
+    match series {
+        [only] => format!("{title}: {}", only.name),
+        _ => title.to_owned(),
+    }
+}
+
 /// What a drawing shows, and of how many.
 pub fn caption(title: &str, note: &str) -> Markup {
     html! {

@@ -68,6 +68,16 @@ pub fn money(amount: Money) -> String {
     }
 }
 
+/// Dollars that were drawn, as an amount of money.
+pub fn dollars(value: f64) -> String {
+    money(Money::from_dollars(value).unwrap_or_default())
+}
+
+/// The same with all its digits.
+pub fn exact_dollars(value: f64) -> String {
+    format!("${}", digits(value))
+}
+
 /// A cost, or that nobody knows it: unknown is not free.
 pub fn cost(cost: Option<Money>) -> Markup {
     html! {

@@ -13,7 +13,6 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use maud::{Markup, html};
-use ratchet_core::money::Money;
 use ratchet_store::aggregate::Sums;
 
 use crate::components::chart::{self, Form, OverTime, Series};
@@ -83,10 +82,15 @@ fn steps(names: &[String], course: &[Option<Sums>]) -> Markup {
 fn cost(names: &[String], course: &[Option<Sums>]) -> Markup {
     let dollars = |sums: &Option<Sums>| sums.as_ref().map(|sums| sums.cost.dollars());
     let values = course.iter().map(dollars).collect();
-    let read: fn(f64) -> String =
-        |value| figure::money(Money::from_dollars(value).unwrap_or_default());
     let series = vec![Series { name: "known cost".into(), hue: 1, values }];
     let (title, steps) = ("Cost".to_owned(), names.to_vec());
-    let form = Form::Bars;
-    chart::over_time(&OverTime { title, steps, series, form, read, ..OverTime::default() })
+    chart::over_time(&OverTime {
+        title,
+        steps,
+        series,
+        form: Form::Bars,
+        read: figure::dollars,
+        exact: figure::exact_dollars,
+        ..OverTime::default()
+    })
 }

@@ -193,6 +193,7 @@ fn over_time(sample: &Sample, part: &Judged) -> Markup {
     let (Some(first), Some(last)) = (times().min(), times().max()) else { return html! {} };
     let course = Course::between(first, last);
     let (title, steps) = ("Over time", course.names());
+    let note = format!("n = {} scores", figure::grouped(own.len() as u64));
     let series =
         |name: &str, hue, values| Series { name: name.chars().take(14).collect(), hue, values };
     match part.data_type {
@@ -205,6 +206,7 @@ fn over_time(sample: &Sample, part: &Judged) -> Markup {
             let title = format!("{title}, {}", if is_share { "share of yes" } else { "mean" });
             chart::over_time(&OverTime {
                 title,
+                note,
                 steps,
                 series,
                 form: Form::Lines,
@@ -225,6 +227,7 @@ fn over_time(sample: &Sample, part: &Judged) -> Markup {
                 (format!("{title}, labels"), series.collect(), figure::number);
             chart::over_time(&OverTime {
                 title,
+                note,
                 steps,
                 series,
                 form: Form::Bars,

@@ -80,7 +80,7 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     let form = form(&samples, &chosen, &place);
     let Chosen { left: Some(left), right: Some(right) } = chosen else {
         page.summary = html! { "Choose two, and see what both say about the same traces." };
-        page.body = form;
+        page.body = html! { (form) (nothing_chosen(samples.len())) };
         return Ok(page.show(&place));
     };
     let question = PairQuery {
@@ -93,6 +93,21 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     page.summary = summary(&pairs, &left);
     page.body = html! { (form) (body(&pairs, &left, &right, &place)) };
     Ok(page.show(&place))
+}
+
+/// What there will be to see.
+fn nothing_chosen(names: usize) -> Markup {
+    let how = html! {
+        p {
+            "Two numbers become a point for each trace that has both, and how far apart they lie on "
+            "average. Two labels, or two answers of yes or no, become a table of how often they "
+            "agree. That shows whether a judge says what people say."
+        }
+        @if names < 2 {
+            p.muted { "It takes two names of scores, or one that two kinds of judges gave, in this time." }
+        }
+    };
+    empty::empty("Choose two scores.", &how)
 }
 
 /// The choice of two scores.

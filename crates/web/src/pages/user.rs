@@ -170,14 +170,15 @@ fn costs(days: &[UserDay]) -> Markup {
     let dollars = |day: &UserDay| day.sums.cost.map(|cost| (day.day, cost.dollars()));
     let values = course.sums(days.iter().filter_map(dollars));
     let series = vec![Series { name: "cost".to_owned(), hue: 0, values }];
-    let read = |value: f64| format!("${}", figure::number(value));
-    let (title, steps) = ("Cost over time".to_owned(), course.names());
+    let traces: u64 = days.iter().map(|day| day.sums.traces).sum();
     chart::over_time(&OverTime {
-        title,
-        steps,
+        title: "Cost over time".to_owned(),
+        note: format!("n = {} traces", figure::grouped(traces)),
+        steps: course.names(),
         series,
         form: Form::Bars,
-        read,
+        read: figure::dollars,
+        exact: figure::exact_dollars,
         ..OverTime::default()
     })
 }
@@ -196,6 +197,7 @@ fn scores_over_time(scores: &[Score]) -> Markup {
         return html! {};
     };
     let course = Course::by_day(first, last);
+    let count = times().count() as u64;
     let mut kinds: Vec<_> = kinds.into_iter().collect();
     kinds.sort_by_key(|(_, values)| std::cmp::Reverse(values.len()));
     let series =
@@ -204,15 +206,12 @@ fn scores_over_time(scores: &[Score]) -> Markup {
             hue,
             values: course.means(values.into_iter()),
         });
-    let (title, steps, series) =
-        ("Scores over time, means".to_owned(), course.names(), series.collect());
-    let read = figure::number;
+    let series: Vec<Series> = series.collect();
     chart::over_time(&OverTime {
-        title,
-        steps,
+        title: chart::named("Scores over time, means", &series),
+        note: format!("n = {} scores", figure::grouped(count)),
+        steps: course.names(),
         series,
-        form: Form::Lines,
-        read,
         ..OverTime::default()
     })
 }

@@ -29,12 +29,13 @@ fn points(series: &Series, steps: usize, top: f64) -> Vec<(f64, f64)> {
 pub(super) fn ends(chart: &OverTime, top: f64) -> Vec<End<'_>> {
     let steps = chart.steps.len();
     let stood = stack(chart, steps.saturating_sub(1));
-    let ends = chart.series.iter().zip(stood).map(|(series, (from, to))| {
+    // A line without a value has no end.
+    let ends = chart.series.iter().zip(stood).filter_map(|(series, (from, to))| {
         let y = match chart.form {
             Form::Lines => points(series, steps, top).last().map(|last| last.1),
             Form::Bars | Form::Areas => Some(plot::y_of((from + to) / 2.0 / top)),
         };
-        End { y: y.unwrap_or_default(), hue: series.hue % HUES, name: &series.name }
+        Some(End { y: y?, hue: series.hue % HUES, name: &series.name })
     });
     ends.collect()
 }

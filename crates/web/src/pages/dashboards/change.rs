@@ -58,7 +58,8 @@ pub(super) async fn keep<T: Send + 'static>(
     place: &Place,
     work: impl FnOnce(&Documents<'_>) -> Result<T, KeepError> + Send + 'static,
 ) -> PageResult<T> {
-    Ok(web.store.catalog.with_documents(place.project_id(), work).await?)
+    let catalog = place.visitor.catalog(web);
+    Ok(catalog.with_documents(place.project_id(), work).await?)
 }
 
 /// Changes, copies or removes a dashboard.

@@ -8,6 +8,7 @@ use ratchet_remote::langfuse::wire::dashboard::{
 use ratchet_remote::langfuse::wire::metrics::{AggregationWord, View};
 use ratchet_remote::langfuse::wire::word::{Spelled, Word};
 use ratchet_stages::look::view::Names;
+use ratchet_stages::look::widget::is_over_time;
 
 use super::all::MAX_NAME;
 use super::reading;
@@ -239,7 +240,7 @@ impl Draft {
             }
             @if self.chart == ChartType::Histogram {
                 label { "Bars" input type="number" name="bins" min="1" max="100" value=[self.bins] placeholder="10"; }
-            } @else if is_split {
+            } @else if is_split && !is_over_time(self.chart) {
                 label { "At most" input type="number" name="rows" min="1" max="1000" value=[self.rows] placeholder="as fits"; }
             }
             label.wide { "Only"

@@ -29,7 +29,7 @@ pub(super) fn table(place: &Place, shown: &Shown) -> Markup {
     let count = shown.now.keys.len();
     let columns = ["Steps", "Failed", "Known cost", "Tokens", "p50", "p95", "p99"];
     let columns = columns.into_iter().map(Column::number);
-    let columns = std::iter::once(Column::wide("Key")).chain(columns).collect();
+    let columns = std::iter::once(Column::wide(shown.split.noun())).chain(columns).collect();
     let rows = shown.now.keys.iter().take(ROWS).map(row).collect();
     let caption = format!("Figures {}", shown.split.label);
     html! {
@@ -49,10 +49,10 @@ fn of_key(timed: &Timed) -> impl Iterator<Item = (&[Option<String>], &Sums)> {
 
 fn cells(name: &str, now: &Sums, before: Option<&Sums>, compares: bool) -> Vec<Markup> {
     let rate = |sums: &Sums| float(sums.errors) / float(sums.count).max(1.0);
+    let is_new = compares && before.is_none();
     let cell = |text: String, of: fn(&Sums) -> Option<f64>| {
         let change = match (of(now), before.and_then(of)) {
             (Some(now), Some(before)) if before > 0.0 => Some(figure::growth(now / before)),
-            (Some(now), None) if now > 0.0 && compares => Some("new".to_owned()),
             _ => None,
         };
         html! { (text) @if let Some(change) = change { br; small.muted { (change) } } }
@@ -61,7 +61,10 @@ fn cells(name: &str, now: &Sums, before: Option<&Sums>, compares: bool) -> Vec<M
         now.latency.percentile(percent).map_or_else(|| "–".to_owned(), figure::duration)
     };
     vec![
-        html! { bdi { (ratchet_core::limit::elide(name, 200)) } },
+        html! {
+            bdi { (ratchet_core::limit::elide(name, 200)) }
+            @if is_new { " " span.badge { "new" } }
+        },
         cell(figure::grouped(natural(now.count)), |sums| Some(float(sums.count))),
         cell(figure::percent(rate(now)), |sums| {
             Some(float(sums.errors) / float(sums.count).max(1.0))

@@ -1,5 +1,4 @@
 use maud::{Markup, html};
-use ratchet_core::money::Money;
 use ratchet_store::aggregate::Sums;
 
 use super::overview::Shown;
@@ -72,9 +71,7 @@ impl Panel {
         match self {
             Self::Volume | Self::Tokens => |value| figure::count(whole_number(value)),
             Self::Errors => figure::percent,
-            Self::Cost | Self::StepCost => {
-                |value| figure::money(Money::from_dollars(value).unwrap_or_default())
-            }
+            Self::Cost | Self::StepCost => figure::dollars,
             Self::Latency(_) => {
                 |value| figure::duration(i64::try_from(whole_number(value)).unwrap_or(0))
             }
@@ -85,7 +82,7 @@ impl Panel {
         match self {
             Self::Volume | Self::Tokens => figure::digits,
             Self::Errors => |share| format!("{} %", figure::digits(share * 100.0)),
-            Self::Cost | Self::StepCost => |value| format!("${}", figure::digits(value)),
+            Self::Cost | Self::StepCost => figure::exact_dollars,
             Self::Latency(_) => |nanos| format!("{} ms", figure::digits(nanos / 1e6)),
         }
     }

@@ -1,6 +1,5 @@
 //! Figures as people read them.
 
-use ratchet_core::money::Money;
 use ratchet_remote::langfuse::wire::dashboard::{ChartType, WidgetData, WidgetMetric, WidgetView};
 use ratchet_remote::langfuse::wire::metrics::AggregationWord;
 use ratchet_stages::look::shape::FigureColumn;
@@ -35,9 +34,7 @@ pub(super) fn read(column: &FigureColumn) -> fn(f64) -> String {
         (_, Unit::Milliseconds) => |seconds| {
             figure::duration(i64::try_from(whole_number(seconds * 1e9)).unwrap_or(i64::MAX))
         },
-        (_, Unit::Dollars) => {
-            |dollars| figure::money(Money::from_dollars(dollars).unwrap_or_default())
-        }
+        (_, Unit::Dollars) => figure::dollars,
         (_, Unit::Pieces | Unit::Plain) => figure::number,
     }
 }
@@ -47,7 +44,7 @@ pub(super) fn exact(column: &FigureColumn) -> fn(f64) -> String {
     match (column.aggregation, column.unit) {
         (Aggregation::Count | Aggregation::Distinct, _) => figure::digits,
         (_, Unit::Milliseconds) => |seconds| format!("{} ms", figure::digits(seconds * 1e3)),
-        (_, Unit::Dollars) => |dollars| format!("${}", figure::digits(dollars)),
+        (_, Unit::Dollars) => figure::exact_dollars,
         (_, Unit::Pieces | Unit::Plain | Unit::Different) => figure::digits,
     }
 }

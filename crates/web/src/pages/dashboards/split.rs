@@ -48,6 +48,11 @@ impl Split {
         SPLITS.into_iter().find(|split| split.word == word).unwrap_or(SPLITS[0])
     }
 
+    /// What its keys are.
+    pub(super) fn noun(self) -> &'static str {
+        self.label.trim_start_matches("by ")
+    }
+
     /// The choice, without a script.
     pub(super) fn choice(self, place: &Place) -> Markup {
         let here = place.here().without("all");

@@ -35,7 +35,7 @@ impl Outline<'_> {
             @if self.turns.len() > 1 {
                 div.charts.small {
                     (chart::over_time(&self.costs()))
-                    @if !scores.is_empty() { (chart::over_time(&self.over_turns("Scores by turn", scores))) }
+                    @if !scores.is_empty() { (chart::over_time(&self.over_turns(chart::named("Scores by turn", &scores), scores))) }
                 }
             }
             @if self.session.traces > self.turns.len() as u64 {
@@ -59,8 +59,9 @@ impl Outline<'_> {
         let dollars = |trace: &Trace| trace.summary.cost.map(Money::dollars);
         let values = self.turns.iter().map(dollars).collect();
         let series = vec![Series { name: "cost".to_owned(), hue: 0, values }];
-        let read = |value: f64| format!("${}", figure::number(value));
-        OverTime { form: Form::Bars, read, ..self.over_turns("Cost by turn", series) }
+        let (read, exact) = (figure::dollars, figure::exact_dollars);
+        let plain = self.over_turns("Cost by turn".to_owned(), series);
+        OverTime { form: Form::Bars, read, exact, ..plain }
     }
 
     /// The mean of each kind of number or truth, turn by turn.
@@ -88,10 +89,10 @@ impl Outline<'_> {
         names.iter().enumerate().map(series).collect()
     }
 
-    fn over_turns(&self, title: &str, series: Vec<Series>) -> OverTime {
+    fn over_turns(&self, title: String, series: Vec<Series>) -> OverTime {
         let steps = (1..=self.turns.len()).map(|turn| turn.to_string()).collect();
-        let title = title.to_owned();
-        OverTime { title, steps, series, ..OverTime::default() }
+        let note = format!("n = {} turns", figure::grouped(self.turns.len() as u64));
+        OverTime { title, note, steps, series, ..OverTime::default() }
     }
 }
 
