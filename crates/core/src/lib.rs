@@ -67,6 +67,8 @@ pub mod redact;
 pub mod origin;
 /// Networks of addresses.
 pub mod network;
+/// What people may settle about a project.
+pub mod settle;
 /// Texts that must not be shown.
 pub mod secret;
 /// Who people are to a server: addresses and passwords.

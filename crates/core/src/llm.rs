@@ -1,3 +1,8 @@
+/// What may be asked of a connection.
+mod reach;
+
+pub use reach::Reach;
+
 /// How to speak to a provider of models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LlmAdapter {

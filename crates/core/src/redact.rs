@@ -59,6 +59,24 @@ pub enum What {
     Preset(String),
 }
 
+impl Rule {
+    /// A rule that makes sense by itself; whether it goes with others is another question. What is
+    /// put in place is the preset's, or the usual, when it is not said.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    pub fn new(what: What, replacement: Option<String>) -> Result<Self, RuleError> {
+        let usual = match &what {
+            What::Preset(name) => &preset::find(name)?.replacement,
+            What::Pattern(_) | What::Field(_) => DEFAULT_REPLACEMENT,
+        };
+        let replacement = replacement.unwrap_or_else(|| usual.to_owned());
+        let rule = Self { what, replacement };
+        Redactor::new(std::slice::from_ref(&rule))?;
+        Ok(rule)
+    }
+}
+
 impl What {
     /// The word for its kind.
     pub const fn kind(&self) -> &'static str {

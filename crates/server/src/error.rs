@@ -10,6 +10,7 @@ use axum::Json;
 use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use ratchet_core::settle::Unsettled;
 use ratchet_remote::langfuse::wire::error::{ErrorBody, ErrorDetail, Issue};
 use ratchet_stages::look::kept::KeepError;
 use ratchet_store::StoreError;
@@ -167,6 +168,12 @@ impl From<KeepError> for ApiError {
             KeepError::Invalid(issues) => issues.into(),
             KeepError::Store(error) => error.into(),
         }
+    }
+}
+
+impl From<Unsettled> for ApiError {
+    fn from(why: Unsettled) -> Self {
+        Self::Invalid(why.to_string())
     }
 }
 

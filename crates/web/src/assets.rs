@@ -24,6 +24,7 @@ const STYLE: &str = concat!(
     include_str!("assets/people.css"),
     include_str!("assets/dashboards.css"),
     include_str!("assets/datasets.css"),
+    include_str!("assets/settings.css"),
 );
 
 /// Every file by name.

@@ -24,6 +24,8 @@ pub mod matrix;
 pub mod lanes;
 /// Texts to copy.
 pub mod copy;
+/// Fields of forms.
+pub mod field;
 /// What will be here once there is something.
 pub mod empty;
 /// Short words that come and go.

@@ -154,6 +154,12 @@ impl Params {
         self
     }
 
+    /// A query that says this.
+    pub fn of(pairs: &[(&str, &str)]) -> Self {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Self(pairs.iter().map(owned).collect())
+    }
+
     /// The first value with a name; an empty one counts as none.
     pub fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(known, _)| known == name);

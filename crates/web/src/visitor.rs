@@ -115,6 +115,25 @@ impl Visitor {
         if self.can_own() { Ok(()) } else { Err(self.refused("do this", "owner")) }
     }
 
+    /// Whether they may do everything on the whole server, not only in the project they look at.
+    pub fn owns_server(&self) -> bool {
+        match &self.who {
+            Who::Person(SignedIn { user, .. }) => user.role == Role::Owner,
+            Who::Anyone => true,
+        }
+    }
+
+    /// Makes sure that they may.
+    ///
+    /// # Errors
+    /// Refuses all but owners of the server.
+    pub fn may_own_server(&self) -> PageResult<()> {
+        if self.owns_server() {
+            return Ok(());
+        }
+        Err(Refusal::Forbidden("only an owner of the server may do this".to_owned()))
+    }
+
     fn refused(&self, what: &str, needed: &str) -> Refusal {
         let role = self.role.as_str();
         Refusal::Forbidden(format!("a {role} may not {what}; it takes the role {needed}"))

@@ -15,6 +15,8 @@ use crate::usage::{Cost, TOTAL, Usage};
 
 /// How long a pattern may be.
 const MAX_PATTERN_CHARS: usize = 500;
+/// The longest name of a model.
+const MAX_NAME_CHARS: usize = 500;
 /// How much memory a pattern may take once compiled.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// How many tiers a model may have.
@@ -101,6 +103,14 @@ pub struct PricingTier {
     pub conditions: Vec<TierCondition>,
     /// Dollars for a unit of each kind.
     pub prices: BTreeMap<String, f64>,
+}
+
+impl PricingTier {
+    /// The only tier of a model whose prices hold always.
+    pub fn standard(id: String, prices: BTreeMap<String, f64>) -> Self {
+        let name = "Standard".to_owned();
+        Self { id, name, is_default: true, priority: 0, conditions: Vec::new(), prices }
+    }
 }
 
 /// A condition of a tier.
@@ -194,6 +204,7 @@ impl OwnModel {
     /// # Errors
     /// Names the field that makes no sense.
     pub fn new(id: String, definition: &ModelDefinition) -> Result<Self, ModelError> {
+        check_name(&definition.name)?;
         let pattern = compile("matchPattern", &definition.pattern, Case::Matters)?;
         check_tiers(&definition.tiers)?;
         let mut tiers: Vec<&PricingTier> = definition.tiers.iter().collect();
@@ -353,6 +364,14 @@ fn compile(field: &'static str, pattern: &str, case: Case) -> Result<Regex, Mode
         .size_limit(MAX_PATTERN_BYTES)
         .build();
     built.map_err(|why| ModelError { field, problem: format!("not a regular expression: {why}") })
+}
+
+fn check_name(name: &str) -> Result<(), ModelError> {
+    if name.trim().is_empty() || name.chars().count() > MAX_NAME_CHARS {
+        let problem = format!("must have 1 to {MAX_NAME_CHARS} characters");
+        return Err(ModelError { field: "modelName", problem });
+    }
+    Ok(())
 }
 
 fn check_tiers(tiers: &[PricingTier]) -> Result<(), ModelError> {

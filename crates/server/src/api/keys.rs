@@ -1,6 +1,7 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use ratchet_core::settle;
 use ratchet_store::catalog::{ApiKey, KeyPair, NewKey, Role};
 use ratchet_store::project::ProjectId;
 use serde::{Deserialize, Serialize};
@@ -11,8 +12,6 @@ use crate::app::App;
 use crate::auth::Owner;
 use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
-
-const MAX_NOTE_CHARS: usize = 500;
 
 /// A key without its secret, as clients see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -84,12 +83,7 @@ impl KeyRequest {
         let role = Role::parse(&self.role).ok_or_else(|| {
             ApiError::Invalid("role: owner, member, viewer or ingest-only".to_owned())
         })?;
-        let is_too_long =
-            self.note.as_ref().is_some_and(|note| note.chars().count() > MAX_NOTE_CHARS);
-        if is_too_long {
-            return Err(ApiError::Invalid(format!("note: at most {MAX_NOTE_CHARS} characters")));
-        }
-        Ok(NewKey { project, role, note: self.note, pair: None })
+        Ok(NewKey { project, role, note: settle::key_note(self.note)?, pair: None })
     }
 }
 

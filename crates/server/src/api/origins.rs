@@ -1,6 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use ratchet_core::origin::PageOrigin;
+use ratchet_core::settle;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -8,10 +9,7 @@ use super::path::{PathProject, ProjectParam};
 use crate::app::App;
 use crate::auth::Owner;
 use crate::body::JsonBody;
-use crate::error::{ApiError, ApiResult};
-
-/// The most origins of one project.
-const MAX_ORIGINS: usize = 100;
+use crate::error::ApiResult;
 
 /// Whose pages may call with a project's keys; anyone's when empty.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -33,16 +31,7 @@ impl OriginsView {
     /// # Errors
     /// 400, naming the first that is none.
     pub fn check(self) -> ApiResult<Vec<PageOrigin>> {
-        if self.origins.len() > MAX_ORIGINS {
-            return Err(ApiError::Invalid(format!("origins: at most {MAX_ORIGINS}")));
-        }
-        let origin = |text: &String| {
-            PageOrigin::parse(text).ok_or_else(|| {
-                let why = "is no origin such as https://app.example.com";
-                ApiError::Invalid(format!("origins: {} {why}", text.escape_debug()))
-            })
-        };
-        self.origins.iter().map(origin).collect()
+        Ok(settle::origins(&self.origins)?)
     }
 }
 

@@ -1,6 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use ratchet_core::settle;
 use ratchet_store::catalog::{NewProject, Project};
 use ratchet_store::project::ProjectId;
 use serde::{Deserialize, Serialize};
@@ -11,10 +12,6 @@ use crate::app::App;
 use crate::auth::Owner;
 use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
-
-const MAX_NAME_CHARS: usize = 100;
-/// A hundred years; beyond that "forever" is meant.
-const MAX_RETENTION_DAYS: u32 = 36_500;
 
 /// A project, as clients see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -67,15 +64,7 @@ impl ProjectRequest {
     /// # Errors
     /// 400, naming the field.
     pub fn check(self) -> ApiResult<NewProject> {
-        let name = self.name.trim().to_owned();
-        let is_nameable = !name.is_empty()
-            && name.chars().count() <= MAX_NAME_CHARS
-            && !name.chars().any(char::is_control);
-        if !is_nameable {
-            return Err(ApiError::Invalid(format!(
-                "name: 1 to {MAX_NAME_CHARS} printable characters"
-            )));
-        }
+        let name = settle::project_name(&self.name)?;
         let id = self.id.map_or_else(|| Ok(ProjectId::random()), |id| project_id(&id))?;
         let retention_days = RetentionRequest { days: self.retention_days }.check()?;
         Ok(NewProject { id, name, retention_days })
@@ -88,12 +77,7 @@ impl RetentionRequest {
     /// # Errors
     /// 400, naming the field.
     pub fn check(self) -> ApiResult<Option<u32>> {
-        match self.days {
-            Some(days) if !(1..=MAX_RETENTION_DAYS).contains(&days) => Err(ApiError::Invalid(
-                format!("days: 1 to {MAX_RETENTION_DAYS}, or null to keep telemetry forever"),
-            )),
-            days => Ok(days),
-        }
+        Ok(settle::retention(self.days)?)
     }
 }
 

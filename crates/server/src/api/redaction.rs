@@ -2,7 +2,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use ratchet_core::redact::preset::{self, Preset};
-use ratchet_core::redact::{DEFAULT_REPLACEMENT, Redactor, Rule, RuleError, What};
+use ratchet_core::redact::{Redactor, Rule, RuleError, What};
 use ratchet_store::catalog::KeptRule;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -70,14 +70,7 @@ impl RedactionRuleRequest {
                 return Err(ApiError::Invalid(why));
             }
         };
-        let usual = match &what {
-            What::Preset(name) => &preset::find(name).map_err(|why| refused(&why))?.replacement,
-            What::Pattern(_) | What::Field(_) => DEFAULT_REPLACEMENT,
-        };
-        let replacement = self.replacement.unwrap_or_else(|| usual.to_owned());
-        let rule = Rule { what, replacement };
-        Redactor::new(std::slice::from_ref(&rule)).map_err(|why| refused(&why))?;
-        Ok(rule)
+        Rule::new(what, self.replacement).map_err(|why| refused(&why))
     }
 }
 

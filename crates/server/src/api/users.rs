@@ -3,6 +3,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use ratchet_core::account::{Email, PASSWORD_CHARS, is_password};
 use ratchet_core::secret::Secret;
+use ratchet_core::settle;
 use ratchet_store::catalog::{NewUser, Role, User};
 use ratchet_store::secrets::random_token;
 use serde::{Deserialize, Serialize};
@@ -13,8 +14,6 @@ use crate::app::App;
 use crate::auth::Owner;
 use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
-
-const MAX_PERSON_NAME_CHARS: usize = 100;
 
 /// A person who may sign in, as clients see them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -129,14 +128,7 @@ impl UserRequest {
         let email = Email::parse(&self.email).ok_or_else(|| invalid("email: no email address"))?;
         let role = Role::parse(&self.role).filter(|role| *role != Role::IngestOnly);
         let role = role.ok_or_else(|| invalid("role: owner, member or viewer"))?;
-        let is_nameable = |name: &String| {
-            name.chars().count() <= MAX_PERSON_NAME_CHARS && !name.chars().any(char::is_control)
-        };
-        let name = self.name.filter(|name| !name.trim().is_empty());
-        if !name.as_ref().is_none_or(is_nameable) {
-            let why = format!("name: at most {MAX_PERSON_NAME_CHARS} printable characters");
-            return Err(ApiError::Invalid(why));
-        }
+        let name = settle::person_name(self.name)?;
         let project = self.project_id.map(|id| project_id(&id)).transpose()?;
         let chosen = PasswordRequest { password: self.password }.check()?;
         let password = chosen.password.clone();

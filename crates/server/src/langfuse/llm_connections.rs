@@ -1,16 +1,15 @@
 use axum::Json;
 use axum::extract::State;
-use ratchet_core::llm::LlmAdapter;
+use ratchet_core::llm::Reach;
 use ratchet_core::payload::Json as JsonText;
 use ratchet_core::secret::Secret;
+use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::json::raw;
 use ratchet_remote::langfuse::wire::llm_connection::{LlmConnectionRequest, LlmConnectionView};
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::trace::Deleted;
 use ratchet_remote::langfuse::wire::word::Word;
-use ratchet_stages::checks::{Checks, MAX_NAME_CHARS};
 use ratchet_store::catalog::{LlmConnection, NewLlmConnection};
-use serde_json::{Map, Value};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -19,11 +18,7 @@ use super::path::PathOf;
 use super::sent::Sent;
 use crate::app::App;
 use crate::auth::{Owner, Reader};
-use crate::error::ApiResult;
-
-const MAX_SECRET_CHARS: usize = 20_000;
-const MAX_MODELS: usize = 1_000;
-const MAX_HEADERS: usize = 100;
+use crate::error::{ApiError, ApiResult};
 
 /// The routes of this resource.
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -88,36 +83,24 @@ pub(super) async fn delete(
 }
 
 fn check(request: LlmConnectionRequest) -> ApiResult<NewLlmConnection> {
-    let mut checks = Checks::default();
-    checks.text("provider", &request.provider, 1..=MAX_NAME_CHARS);
-    checks.text("secretKey", &request.secret_key, 1..=MAX_SECRET_CHARS);
     let models = request.custom_models.unwrap_or_default();
-    checks.len("customModels", models.len(), 0..=MAX_MODELS);
-    for model in &models {
-        checks.text("customModels", model, 1..=MAX_NAME_CHARS);
-    }
     let headers = request.extra_headers.unwrap_or_default();
-    checks.len("extraHeaders", headers.len(), 0..=MAX_HEADERS);
-    for (name, value) in &headers {
-        let is_header = axum::http::HeaderName::try_from(name.as_str()).is_ok()
-            && axum::http::HeaderValue::try_from(value.as_str()).is_ok();
-        checks.must(is_header, "extraHeaders", "must hold names and values that HTTP can send");
-    }
-    let url = request.base_url.as_deref();
-    let is_url = url.is_none_or(|url| {
-        let parsed = url.parse::<axum::http::Uri>().ok();
-        parsed.is_some_and(|url| matches!(url.scheme_str(), Some("http" | "https")))
-    });
-    checks.must(is_url, "baseURL", "must be an http or https URL");
     let config = request.config.map(|config| JsonText::from_raw(&config));
     let config = config.filter(|config| config.as_str() != "null");
-    checks.must(
-        config_fits(request.adapter.0, config.as_ref()),
-        "config",
-        "Bedrock needs {\"region\": text}, openai may have {\"useResponsesApi\": true or false}, \
-         google-vertex-ai may have {\"location\": text}, all others have none",
-    );
-    checks.finish()?;
+    let reach = Reach {
+        provider: &request.provider,
+        adapter: request.adapter.0,
+        secret: &request.secret_key,
+        base_url: request.base_url.as_deref(),
+        custom_models: &models,
+        headers: &headers,
+        config: config.as_ref(),
+    };
+    let issues = reach.faults().into_iter().map(|fault| Issue::at(fault.field, fault.problem));
+    let issues: Vec<Issue> = issues.collect();
+    if !issues.is_empty() {
+        return Err(ApiError::InvalidFields(issues));
+    }
     Ok(NewLlmConnection {
         provider: request.provider,
         adapter: request.adapter.0,
@@ -128,20 +111,6 @@ fn check(request: LlmConnectionRequest) -> ApiResult<NewLlmConnection> {
         headers: headers.into_iter().map(|(name, value)| (name, Secret::new(value))).collect(),
         config,
     })
-}
-
-fn config_fits(adapter: LlmAdapter, config: Option<&JsonText>) -> bool {
-    let Some(config) = config else { return adapter != LlmAdapter::Bedrock };
-    let object: Map<String, Value> = serde_json::from_str(config.as_str()).unwrap_or_default();
-    let is_only = |key: &str, fits: fn(&Value) -> bool| {
-        object.len() == 1 && object.get(key).is_some_and(fits)
-    };
-    match adapter {
-        LlmAdapter::Bedrock => is_only("region", Value::is_string),
-        LlmAdapter::OpenAi => is_only("useResponsesApi", Value::is_boolean),
-        LlmAdapter::VertexAi => is_only("location", Value::is_string),
-        LlmAdapter::Anthropic | LlmAdapter::Azure | LlmAdapter::AiStudio => false,
-    }
 }
 
 fn view(kept: &LlmConnection) -> LlmConnectionView {

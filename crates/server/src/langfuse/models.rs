@@ -156,7 +156,6 @@ async fn keep(
 
 fn check(request: ModelRequest) -> ApiResult<ModelDefinition> {
     let mut checks = Checks::default();
-    checks.text("modelName", &request.model_name, 1..=MAX_NAME_CHARS);
     let tokenizer = request.tokenizer_id.as_deref();
     let is_known = tokenizer.is_none_or(|id| ["openai", "claude"].contains(&id));
     checks.must(is_known, "tokenizerId", "must be openai or claude");
@@ -176,14 +175,7 @@ fn check(request: ModelRequest) -> ApiResult<ModelDefinition> {
     let id = || Uuid::new_v4().to_string();
     let tiers = match request.pricing_tiers {
         Some(tiers) => tiers.into_iter().map(|tier| tier.into_tier(id())).collect(),
-        None => vec![PricingTier {
-            id: id(),
-            name: "Standard".to_owned(),
-            is_default: true,
-            priority: 0,
-            conditions: Vec::new(),
-            prices: flat,
-        }],
+        None => vec![PricingTier::standard(id(), flat)],
     };
     Ok(ModelDefinition {
         name: request.model_name,

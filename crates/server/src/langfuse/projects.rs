@@ -12,6 +12,7 @@ use ratchet_remote::langfuse::wire::administration::{
 };
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_remote::langfuse::wire::project::{Organization, ProjectView, Projects};
+use ratchet_stages::record::sweep;
 use ratchet_store::catalog::{Project, ProjectChange};
 use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
@@ -118,10 +119,8 @@ pub(super) async fn delete(
         let message = "a key cannot delete the project it opens; use an owner's key of another one";
         return Err(ApiError::Conflict(message.to_owned()));
     }
-    caller.catalog(&app).delete_project(id.clone(), app.clock.now()).await?;
-    // Nobody can reach what it recorded any more. That goes a slice at a time, others write
-    // between, and a server that stops before it is done goes on when it is back.
-    app.store.telemetry.abandon(id.clone()).await?;
+    let catalog = caller.catalog(&app);
+    sweep::delete_project(&app.store, &catalog, id.clone(), app.clock.now()).await?;
     app.sweep_soon();
     let message = format!("project {id} is deleted; what it recorded is being removed");
     Ok((StatusCode::ACCEPTED, Json(ProjectDeleted { success: true, message })))

@@ -1,7 +1,9 @@
 //! What is to go goes, a bit at a time, while recording goes on.
 
 use ratchet_core::time::Timestamp;
+use ratchet_store::catalog::Catalog;
 use ratchet_store::embedded::Folder;
+use ratchet_store::project::ProjectId;
 use ratchet_store::{StoreError, StoreResult};
 
 use super::{media, retention};
@@ -53,6 +55,21 @@ async fn sweep_into(swept: &mut Swept, store: &Folder, now: Timestamp) -> StoreR
     }
     swept.media = media::sweep(store, now).await?;
     Ok(())
+}
+
+/// Deletes a project. Nobody can reach what it recorded any more; that goes a slice at a time with
+/// the next sweeps, others write between, and a server that stops before goes on when it is back.
+///
+/// # Errors
+/// Fails if there is no such project.
+pub async fn delete_project(
+    store: &Folder,
+    by: &Catalog,
+    project: ProjectId,
+    now: Timestamp,
+) -> StoreResult<()> {
+    by.delete_project(project.clone(), now).await?;
+    store.telemetry.abandon(project).await
 }
 
 /// Abandons what was recorded for projects after they were deleted: a crash may have come between

@@ -34,6 +34,11 @@ impl Catalog {
         self.transact(move |tx| all(tx, &project)).await
     }
 
+    /// Returns the models that come with the program, or with the server's own price files.
+    pub fn built_in_models(&self) -> Vec<ModelDefinition> {
+        self.prices.base().definitions()
+    }
+
     /// Returns one of a project's own models.
     ///
     /// # Errors

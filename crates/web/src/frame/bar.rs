@@ -17,6 +17,9 @@ pub(super) fn bar(place: &Place) -> Markup {
                         (project.name)
                     }
                 }
+                @if place.visitor.owns_server() {
+                    a href=(place.to(&["settings", "projects"])) { "All projects, new project" }
+                }
             }))
             (environment_menu(place))
             (span_menu(place))

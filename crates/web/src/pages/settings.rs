@@ -1,131 +1,246 @@
-//! What a project has settled: keys, members, how long telemetry is kept, what is taken out.
+//! What a project has settled, and who changed it: one page for each topic, a list of them beside.
+
+/// Name, retention, the end of the project.
+mod general;
+/// Who works in it.
+mod members;
+/// What opens it.
+mod keys;
+/// What models cost.
+mod models;
+/// A price as people type it.
+mod tiers;
+/// How models are reached.
+mod connections;
+/// What must not be kept, and whose pages may call.
+mod redaction;
+/// Who changed what.
+mod audit;
+/// All projects of the server.
+mod projects;
 
 use axum::Router;
-use axum::extract::State;
-use axum::routing::get;
+use axum::http::StatusCode;
+use axum::http::header::CACHE_CONTROL;
+use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use ratchet_store::catalog::{ApiKey, Membership};
-use ratchet_store::query::PageNumber;
 
-use crate::components::table::{self, Column, Row, Table};
-use crate::components::{copy, figure};
+use crate::components::field::Entered;
+use crate::components::toast;
 use crate::frame::{Page, Section};
-use crate::place::Place;
-use crate::refusal::PageResult;
+use crate::place::{Link, Params, Place};
 use crate::web::Web;
 
-/// LLM connections that are shown; nobody has more.
-const CONNECTIONS: PageNumber = PageNumber { page: 1, limit: 100 };
-
 pub(super) fn routes() -> Router<Web> {
-    Router::new().route("/project/{project}/settings", get(show))
+    Router::new()
+        .merge(general::routes())
+        .merge(members::routes())
+        .merge(keys::routes())
+        .merge(models::routes())
+        .merge(connections::routes())
+        .merge(redaction::routes())
+        .merge(audit::routes())
+        .merge(projects::routes())
 }
 
-async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
-    let catalog = &web.store.catalog;
-    let id = || place.project_id();
-    let rules = catalog.redaction_rules(id()).await?.len();
-    let origins = catalog.page_origins(id()).await?.len();
-    let models = catalog.models(id()).await?.len();
-    let connections = catalog.llm_connections(id(), CONNECTIONS).await?.rows;
-    let is_owner = place.visitor.can_own();
-    let keys = if is_owner { catalog.keys(id()).await? } else { Vec::new() };
-    let members = if is_owner { catalog.memberships(id()).await? } else { Vec::new() };
-    let mut page = Page::new(Section::Settings, "Settings");
-    page.summary = html! { "What " bdi { (place.project.name) } " has settled." };
-    page.body = html! {
-        (project(&place))
-        @if is_owner { (drawn_keys(&keys, &place)) (drawn_members(&members, &place)) }
-        section.settings {
-            h2 { "Before anything is stored" }
-            p { (rules) " redaction rules of its own; " (origins) " origins whose pages may call." }
-            (copy::snippet("ratchet redaction list\nratchet projects set-origins --help"))
-        }
-        section.settings {
-            h2 { "Models" }
-            p { (models) " prices of its own; LLM connections: "
-                @if connections.is_empty() { "none" }
-                @for (index, connection) in connections.iter().enumerate() {
-                    @if index > 0 { ", " } bdi { (connection.provider) }
-                }
-                "." }
-        }
-    };
-    Ok(page.show(&place))
+/// A page of the settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tab {
+    General,
+    Members,
+    Keys,
+    Models,
+    Connections,
+    Redaction,
+    Audit,
+    Projects,
 }
 
-fn project(place: &Place) -> Markup {
-    let project = &place.project;
-    html! {
-        section.settings {
-            h2 { "Project" }
-            dl.facts {
-                dt { "Id" } dd { (copy::id(project.id.as_str())) }
-                dt { "Made" } dd { (figure::moment(project.created_at)) }
-                dt { "Telemetry is kept" }
-                dd { @match project.retention_days {
-                    Some(days) => { (days) " days" },
-                    None => { "for ever" },
-                } }
-                dt { "You are" } dd { (place.visitor.role.as_str()) }
-            }
-            (copy::snippet("ratchet projects set-retention --help"))
-        }
-    }
-}
-
-fn drawn_keys(keys: &[ApiKey], place: &Place) -> Markup {
-    let row = |key: &ApiKey| Row {
-        id: key.id.clone(),
-        link: None,
-        cells: vec![
-            html! { code { (key.public_key) } },
-            html! { code { "…" (key.secret_hint) } },
-            html! { (key.role.as_str()) },
-            html! { (key.note.as_deref().unwrap_or_default()) },
-            figure::ago(key.created_at, place.now),
-        ],
-        failed: false,
-    };
-    let columns = vec![
-        Column::text("Public key"),
-        Column::text("Secret ends"),
-        Column::text("Role"),
-        Column::wide("What for"),
-        Column::text("Made"),
+impl Tab {
+    const ALL: [Self; 8] = [
+        Self::General,
+        Self::Members,
+        Self::Keys,
+        Self::Models,
+        Self::Connections,
+        Self::Redaction,
+        Self::Audit,
+        Self::Projects,
     ];
-    let rows = keys.iter().map(row).collect();
-    let table = Table { caption: "API keys".to_owned(), columns, rows, select_for: None };
-    html! {
-        section.settings {
-            h2 { "API keys" }
-            (table::table(&table))
-            (copy::snippet("ratchet keys create --role member\nratchet keys revoke PUBLIC_KEY"))
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::General => "General",
+            Self::Members => "Members",
+            Self::Keys => "API keys",
+            Self::Models => "Models and prices",
+            Self::Connections => "LLM connections",
+            Self::Redaction => "Redaction and origins",
+            Self::Audit => "Audit log",
+            Self::Projects => "Projects",
+        }
+    }
+
+    const fn segment(self) -> Option<&'static str> {
+        match self {
+            Self::General => None,
+            Self::Members => Some("members"),
+            Self::Keys => Some("keys"),
+            Self::Models => Some("models"),
+            Self::Connections => Some("connections"),
+            Self::Redaction => Some("redaction"),
+            Self::Audit => Some("audit"),
+            Self::Projects => Some("projects"),
+        }
+    }
+
+    /// The way there.
+    fn link(self, place: &Place) -> Link {
+        let segments: Vec<&str> = std::iter::once("settings").chain(self.segment()).collect();
+        place.to(&segments)
+    }
+
+    /// The way to something it does.
+    fn action(self, place: &Place, what: &[&str]) -> Link {
+        let segments = std::iter::once("settings").chain(self.segment());
+        let segments: Vec<&str> = segments.chain(what.iter().copied()).collect();
+        Link::to_project(&place.project.id, &segments)
+    }
+
+    /// The way to the file of what it shows.
+    fn file(self, place: &Place) -> Link {
+        let name = format!("{}.csv", self.segment().unwrap_or("settings"));
+        let file = Link::to_project(&place.project.id, &["settings", &name]);
+        let shown = place.here().without("cursor").without("done");
+        shown.pairs().fold(file, |link, (name, value)| link.with(name, value))
+    }
+
+    /// Whether a visitor may look at it.
+    fn is_for(self, place: &Place) -> bool {
+        match self {
+            Self::General | Self::Models | Self::Connections => true,
+            Self::Members | Self::Keys | Self::Redaction | Self::Audit => place.visitor.can_own(),
+            Self::Projects => place.visitor.owns_server(),
         }
     }
 }
 
-fn drawn_members(members: &[Membership], place: &Place) -> Markup {
-    let row = |member: &Membership| Row {
-        id: member.user.id.clone(),
-        link: None,
-        cells: vec![
-            html! { bdi { (member.user.email) } },
-            html! { (member.role.as_str()) },
-            figure::ago(member.user.created_at, place.now),
-        ],
-        failed: false,
-    };
-    let columns = vec![Column::text("Member"), Column::text("Role"), Column::text("Since")];
-    let rows = members.iter().map(row).collect();
-    let table = Table { caption: "Members".to_owned(), columns, rows, select_for: None };
-    html! {
-        section.settings {
-            h2 { "Members" }
-            @if members.is_empty() {
-                p.muted { "Only the owners of the server, who see every project." }
-            } @else { (table::table(&table)) }
-            (copy::snippet("ratchet users create --help"))
+/// What was done just now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Done {
+    Saved,
+    Added,
+    Removed,
+    Revoked,
+    Deleted,
+}
+
+impl Done {
+    const ALL: [Self; 5] = [Self::Saved, Self::Added, Self::Removed, Self::Revoked, Self::Deleted];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Saved => "saved",
+            Self::Added => "added",
+            Self::Removed => "removed",
+            Self::Revoked => "revoked",
+            Self::Deleted => "deleted",
         }
+    }
+
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Saved => "Saved",
+            Self::Added => "Added",
+            Self::Removed => "Removed",
+            Self::Revoked => "Revoked: it opens nothing any more",
+            Self::Deleted => "Deleted",
+        }
+    }
+
+    fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|done| done.word() == word)
+    }
+
+    /// Back to a page of the settings, which tells what was done.
+    fn back(self, place: &Place, tab: Tab) -> Response {
+        Redirect::to(&tab.link(place).with("done", self.word()).to_string()).into_response()
+    }
+}
+
+/// A page of the settings, with the list of them beside.
+fn page(place: &Place, tab: Tab, summary: Markup, body: &Markup) -> Markup {
+    let done = place.params.get("done").and_then(Done::parse);
+    let mut page = Page::new(Section::Settings, tab.name());
+    page.crumbs = vec![("Settings".to_owned(), Tab::General.link(place))];
+    page.summary = summary;
+    page.body = html! {
+        @if let Some(done) = done { (toast::toast(done.words())) }
+        div.settled {
+            nav.settled-tabs aria-label="Settings" {
+                @for other in Tab::ALL.into_iter().filter(|tab| tab.is_for(place)) {
+                    a href=(other.link(place)) aria-current=[(other == tab).then_some("page")] {
+                        (other.name())
+                    }
+                }
+            }
+            div.settled-body { (body) }
+        }
+    };
+    page.show(place)
+}
+
+/// A page that shows a form again, with what is wrong with it.
+fn wrong(shown: Markup) -> Response {
+    (StatusCode::UNPROCESSABLE_ENTITY, shown).into_response()
+}
+
+/// A page that shows a secret this once: nothing may keep it.
+fn once(shown: Markup) -> Response {
+    ([(CACHE_CONTROL, "no-store")], shown).into_response()
+}
+
+/// Reads a form.
+fn entered(form: &str) -> Entered {
+    Entered::new(Params::read(form))
+}
+
+/// A question before something goes for good: its own page, with what is lost in words.
+fn question(place: &Place, tab: Tab, ask: &Ask<'_>) -> Markup {
+    let body = html! {
+        section.settings data-question=(ask.title) {
+            h2 { (ask.title) }
+            p { (ask.lost) }
+            form method="post" action=(ask.action) {
+                (place.visitor.form_token.field())
+                input type="hidden" name="sure" value="yes";
+                @for (name, value) in ask.fields { input type="hidden" name=(name) value=(value); }
+                button.button.danger type="submit" { (ask.verb) } " "
+                a.button href=(tab.link(place)) data-keep { "Keep" }
+            }
+        }
+    };
+    page(place, tab, Markup::default(), &body)
+}
+
+/// What a question asks.
+struct Ask<'a> {
+    title: String,
+    lost: Markup,
+    action: Link,
+    verb: &'static str,
+    fields: &'a [(&'a str, &'a str)],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_done_survives_the_address() {
+        for done in Done::ALL {
+            assert_eq!(Done::parse(done.word()), Some(done));
+        }
+        assert_eq!(Done::parse("<script>"), None);
     }
 }

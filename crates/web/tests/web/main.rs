@@ -19,6 +19,12 @@ mod trace;
 mod shelf;
 /// Datasets: uploads, items and their versions.
 mod datasets;
+/// What projects have settled.
+mod settings;
+/// What models cost, and how they are reached.
+mod settings_models;
+/// Who changed what.
+mod audit;
 /// Pages, a clock and browsers.
 mod browser;
 /// Signing in and out.

@@ -38,6 +38,8 @@ fn settings_show_the_keys() {
             Hand::Mouse => page.click(".rail a[href$=\"/settings\"]"),
         }
         page.wait_for_path(&format!("/project/{PROJECT}/settings"));
+        hand.press(page, ".settled-tabs a[href$=\"/settings/keys\"]");
+        page.wait_for_path(&format!("/project/{PROJECT}/settings/keys"));
         page.wait_for(ratchet_testkit::process::PUBLIC_KEY);
     });
 }

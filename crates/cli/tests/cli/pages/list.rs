@@ -15,7 +15,7 @@ pub(super) struct Listed {
 
 /// All that belong to a project, or to nobody. A new page is added here, and every check looks at
 /// it.
-pub(super) const PAGES: [Listed; 28] = [
+pub(super) const PAGES: [Listed; 35] = [
     Listed { name: "home", address: "/project/{project}" },
     Listed { name: "traces", address: "/project/{project}/traces" },
     Listed { name: "traces-found", address: "/project/{project}/find?q={words}" },
@@ -48,6 +48,13 @@ pub(super) const PAGES: [Listed; 28] = [
     Listed { name: "dashboard", address: "/project/{project}/dashboards" },
     Listed { name: "dashboard-by-model", address: "/project/{project}/dashboards?by=model" },
     Listed { name: "settings", address: "/project/{project}/settings" },
+    Listed { name: "settings-members", address: "/project/{project}/settings/members" },
+    Listed { name: "settings-keys", address: "/project/{project}/settings/keys" },
+    Listed { name: "settings-models", address: "/project/{project}/settings/models" },
+    Listed { name: "settings-connections", address: "/project/{project}/settings/connections" },
+    Listed { name: "settings-redaction", address: "/project/{project}/settings/redaction" },
+    Listed { name: "settings-audit", address: "/project/{project}/settings/audit" },
+    Listed { name: "settings-projects", address: "/project/{project}/settings/projects" },
     Listed { name: "gallery", address: "/ui/gallery" },
     Listed { name: "api-docs", address: "/api/docs" },
 ];

@@ -1,0 +1,63 @@
+//! Tables with commas, as RFC 4180 has them, that no spreadsheet runs.
+
+/// The first line: what the columns are called.
+pub(crate) fn head(columns: &[&str]) -> String {
+    columns.join(",") + "\r\n"
+}
+
+/// A row of texts.
+pub(crate) fn line(cells: &[&str]) -> String {
+    let cells: Vec<String> = cells.iter().map(|text| cell(text)).collect();
+    cells.join(",") + "\r\n"
+}
+
+/// A text as a cell.
+pub(crate) fn cell(text: &str) -> String {
+    quoted(&harmless(text))
+}
+
+/// Plain and full-width: some spreadsheets make no difference.
+const FORMULA_STARTS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+
+/// Spreadsheets take what begins like this for a formula and run it; a quote before it stops them.
+fn harmless(text: &str) -> String {
+    let is_formula = text.starts_with(FORMULA_STARTS);
+    if is_formula { format!("'{text}") } else { text.to_owned() }
+}
+
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\r', '\n']) {
+        return format!("\"{}\"", text.replace('"', "\"\""));
+    }
+    text.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        assert_eq!(cell(text), expected);
+    }
+
+    #[test]
+    fn texts_that_need_it_are_quoted() {
+        check("plain", "plain");
+        check("a,b", "\"a,b\"");
+        check("a \"b\"", "\"a \"\"b\"\"\"");
+        check("two\r\nlines", "\"two\r\nlines\"");
+    }
+
+    #[test]
+    fn nothing_is_run_as_a_formula() {
+        check("=1+1", "'=1+1");
+        check("+SUM(A1)", "'+SUM(A1)");
+        check("-2", "'-2");
+        check("@here", "'@here");
+        check("\t=1", "'\t=1");
+        check("＝1", "'＝1");
+        check("\r=1", "\"'\r=1\"");
+        check("=HYPERLINK(\"x\",\"y\")", "\"'=HYPERLINK(\"\"x\"\",\"\"y\"\")\"");
+    }
+}

@@ -1,0 +1,216 @@
+//! Who changed what, newest first, in words.
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use maud::{Markup, html};
+use ratchet_store::catalog::{Actor, AuditEntry, AuditQuery, Noun, Verb};
+
+use super::{Tab, page};
+use crate::components::badge::{self, Decider};
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{empty, figure};
+use crate::csv;
+use crate::place::Place;
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+const ROWS: u64 = 50;
+/// Entries of an export at most.
+const EXPORTED: u64 = 50_000;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/project/{project}/settings/audit", get(show))
+        .route("/project/{project}/settings/audit.csv", get(export))
+}
+
+/// Which entries are looked at: those of the project, or of the whole server.
+fn is_whole_server(place: &Place) -> bool {
+    place.params.get("of") == Some("server")
+}
+
+fn query(place: &Place, limit: u64) -> PageResult<AuditQuery> {
+    place.visitor.may_own()?;
+    let project = if is_whole_server(place) {
+        place.visitor.may_own_server()?;
+        None
+    } else {
+        Some(place.project_id())
+    };
+    let range = place.range();
+    let actor = place.params.get("who").and_then(|who| who.split_once(':'));
+    let query = AuditQuery {
+        actor: actor.map(|(kind, id)| (kind.to_owned(), id.to_owned())),
+        noun: place.params.get("what").and_then(Noun::parse),
+        object: place.params.get("object").map(str::to_owned),
+        from: range.from,
+        to: range.to,
+        ..AuditQuery::newest(project, limit)
+    };
+    match place.params.get("cursor") {
+        Some(cursor) => Ok(query.behind(cursor)?),
+        None => Ok(query),
+    }
+}
+
+async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    let query = query(&place, ROWS)?;
+    let actors = web.store.catalog.audit_actors(query.project.clone()).await?;
+    let found = web.store.catalog.audit(query).await?;
+    let columns = vec![
+        Column::text("When"),
+        Column::text("Who"),
+        Column::text("What"),
+        Column::text("Before"),
+        Column::text("After"),
+    ];
+    let rows = found.rows.iter().map(|entry| row(entry, &place)).collect();
+    let caption = "Audit log".to_owned();
+    let body = html! {
+        (filters(&place, &actors))
+        @if found.rows.is_empty() {
+            (empty::empty("Nothing was changed in this time, or nothing that fits.", &html! {
+                p { "Every change of settings, keys, members, prompts, datasets, queues and dashboards is noted here: \
+                     by whom, when, and what it was before." }
+                p { a href=(place.here().with("range", "all").without("cursor").without("who").without("what")) {
+                    "Look at all time" } }
+            }))
+        } @else {
+            div.audit {
+                (table::table(&Table { caption, columns, rows, select_for: None }))
+            }
+            (table::pager(&place.here(), place.params.get("cursor").is_some(), found.cursor.as_deref()))
+        }
+    };
+    let summary = html! {
+        "Who changed what "
+        @if is_whole_server(&place) { "on the whole server" } @else { "in " bdi { (place.project.name) } }
+        ", " (place.scope.span.label()) "."
+    };
+    Ok(page(&place, Tab::Audit, summary, &body))
+}
+
+fn filters(place: &Place, actors: &[Actor]) -> Markup {
+    let chosen = |name: &str| place.params.get(name).unwrap_or_default().to_owned();
+    let (who, what) = (chosen("who"), chosen("what"));
+    let file = Tab::Audit.file(place);
+    html! {
+        form.filters method="get" action=(Tab::Audit.action(place, &[])) {
+            @for (name, value) in place.scope.pairs() {
+                input type="hidden" name=(name) value=(value);
+            }
+            @if place.visitor.owns_server() {
+                label { "Where "
+                    select name="of" {
+                        option value="" { "This project" }
+                        option value="server" selected[is_whole_server(place)] { "The whole server" }
+                    }
+                }
+            }
+            label { "Who "
+                select name="who" {
+                    option value="" { "Everyone" }
+                    @for actor in actors {
+                        @let value = format!("{}:{}", actor.kind(), actor.id());
+                        option value=(value) selected[value == who] { (actor.name()) }
+                    }
+                }
+            }
+            label { "What "
+                select name="what" {
+                    option value="" { "Everything" }
+                    @for noun in Noun::ALL {
+                        option value=(noun.as_str()) selected[noun.as_str() == what] { (noun.as_str()) }
+                    }
+                }
+            }
+            button.button type="submit" { "Show" }
+            a.button href=(file) download { "Export CSV" }
+        }
+    }
+}
+
+fn row(entry: &AuditEntry, place: &Place) -> Row {
+    Row {
+        id: entry.number.to_string(),
+        link: None,
+        cells: vec![
+            figure::ago(entry.at, place.now),
+            who(&entry.actor),
+            html! { (entry.verb.as_str()) " " (thing(entry)) },
+            side(entry.was.as_deref()),
+            side(entry.became.as_deref()),
+        ],
+        failed: false,
+    }
+}
+
+/// Who it was, in the colour of their kind.
+pub(in crate::pages) fn who(actor: &Actor) -> Markup {
+    let decider = match actor {
+        Actor::Person { .. } | Actor::Anyone => Decider::Human,
+        Actor::Key { .. } | Actor::CommandLine | Actor::Server => Decider::Code,
+    };
+    html! { span title=(actor.name()) { (badge::decided(decider, actor.name())) } }
+}
+
+/// What it was done to.
+fn thing(entry: &AuditEntry) -> Markup {
+    let has_name = !entry.name.is_empty() && entry.verb != Verb::SignedIn;
+    html! {
+        @if entry.verb != Verb::SignedIn { (entry.noun.as_str()) " " }
+        @if has_name {
+            strong title=(entry.object) { bdi { (ratchet_core::limit::elide(&entry.name, 120)) } }
+        }
+    }
+}
+
+fn side(text: Option<&str>) -> Markup {
+    html! { @if let Some(text) = text { span.side title=(text) { bdi { (text) } } } }
+}
+
+async fn export(State(web): State<Web>, place: Place) -> PageResult<Response> {
+    let mut query = AuditQuery { behind: None, ..query(&place, 1_000)? };
+    let mut file =
+        csv::head(&["at", "who", "kind", "verb", "noun", "id", "name", "before", "after"]);
+    let mut written = 0;
+    loop {
+        let found = web.store.catalog.audit(query.clone()).await?;
+        written += found.rows.len() as u64;
+        for entry in &found.rows {
+            file.push_str(&line(entry));
+        }
+        match found.cursor {
+            Some(cursor) if written < EXPORTED => query = query.behind(&cursor)?,
+            Some(_) => {
+                let why =
+                    format!("an export has at most {EXPORTED} entries; choose a shorter time");
+                return Err(Refusal::Bad(why));
+            }
+            None => break,
+        }
+    }
+    let day = ratchet_core::calendar::day(place.now);
+    let name = format!("attachment; filename=\"audit-{day}.csv\"");
+    let headers =
+        [(CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()), (CONTENT_DISPOSITION, name)];
+    Ok((headers, file).into_response())
+}
+
+fn line(entry: &AuditEntry) -> String {
+    let at = entry.at.to_string();
+    csv::line(&[
+        &at,
+        entry.actor.name(),
+        entry.actor.kind(),
+        entry.verb.as_str(),
+        entry.noun.as_str(),
+        &entry.object,
+        &entry.name,
+        entry.was.as_deref().unwrap_or_default(),
+        entry.became.as_deref().unwrap_or_default(),
+    ])
+}

@@ -1,0 +1,309 @@
+//! How models are reached. Secrets go in and do not come out again.
+
+use std::collections::BTreeMap;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use maud::{Markup, html};
+use ratchet_core::llm::{LlmAdapter, Reach};
+use ratchet_core::payload::Json;
+use ratchet_core::secret::Secret;
+use ratchet_store::catalog::{LlmConnection, LlmCredentials, NewLlmConnection};
+use ratchet_store::query::PageNumber;
+
+use super::{Ask, Done, Tab, entered, page, question, wrong};
+use crate::components::field::{self, Entered, FormField};
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{empty, figure};
+use crate::place::Place;
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+/// Connections that are shown; nobody has more.
+const SHOWN: PageNumber = PageNumber { page: 1, limit: 200 };
+
+const PROVIDER: FormField<'_> = FormField {
+    name: "provider",
+    label: "Name",
+    hint: "What evaluators call it. One of the same name is replaced.",
+};
+const ADAPTER: FormField<'_> = FormField { name: "adapter", label: "API", hint: "" };
+const SECRET: FormField<'_> = FormField {
+    name: "secretKey",
+    label: "Secret key",
+    hint: "It is sealed before it is stored, and not shown again.",
+};
+const KEPT_SECRET: FormField<'_> = FormField {
+    hint: "Leave it empty to keep the one there is. With another API or address it must be given \
+           again, or it could be sent somewhere else.",
+    ..SECRET
+};
+const URL: FormField<'_> = FormField {
+    name: "baseURL",
+    label: "Address",
+    hint: "Only if it is not the provider's usual one.",
+};
+const MODELS: FormField<'_> =
+    FormField { name: "customModels", label: "Models of its own", hint: "One on each line." };
+const USUAL: FormField<'_> = FormField {
+    name: "withDefaultModels",
+    label: "It has the provider's usual models, too",
+    hint: "",
+};
+const HEADERS: FormField<'_> = FormField {
+    name: "extraHeaders",
+    label: "Headers with every call",
+    hint: "One on each line, as in “x-team: support”. Their values are kept like the secret.",
+};
+const CONFIG: FormField<'_> = FormField {
+    name: "config",
+    label: "Configuration",
+    hint: "JSON. Bedrock needs {\"region\": \"eu-central-1\"}; most others need nothing.",
+};
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/project/{project}/settings/connections", get(show).post(keep))
+        .route("/project/{project}/settings/connections/{connection}", get(edit))
+        .route("/project/{project}/settings/connections/{connection}/remove", post(remove))
+}
+
+async fn all(web: &Web, place: &Place) -> PageResult<Vec<LlmConnection>> {
+    Ok(web.store.catalog.llm_connections(place.project_id(), SHOWN).await?.rows)
+}
+
+async fn find(web: &Web, place: &Place, id: &str) -> PageResult<LlmConnection> {
+    let found = all(web, place).await?.into_iter().find(|known| known.id == id);
+    found.ok_or_else(|| Refusal::not_there("connection"))
+}
+
+async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    let preset = Entered::preset(&[
+        ("adapter", LlmAdapter::Anthropic.as_str()),
+        ("withDefaultModels", "yes"),
+    ]);
+    drawn(&web, &place, &preset).await
+}
+
+async fn drawn(web: &Web, place: &Place, entered: &Entered) -> PageResult<Markup> {
+    let known = all(web, place).await?;
+    let body = html! {
+        section.settings {
+            h2 { "Connections" }
+            @if known.is_empty() {
+                (empty::empty("No provider of models can be reached yet.", &html! {
+                    p { "Evaluators that ask a model to judge need a connection. An owner adds it, and \
+                         nobody sees its secret again." }
+                }))
+            } @else { (list(&known, place)) }
+        }
+        @if place.visitor.can_own() {
+            section.settings {
+                h2 { "Add a connection" }
+                (form(place, entered, SECRET))
+            }
+        }
+    };
+    let count = known.len();
+    let summary = html! { (count) " " (if count == 1 { "connection" } else { "connections" }) " to providers of models." };
+    Ok(page(place, Tab::Connections, summary, &body))
+}
+
+fn list(known: &[LlmConnection], place: &Place) -> Markup {
+    let mut columns = vec![
+        Column::text("Name"),
+        Column::text("API"),
+        Column::text("Address"),
+        Column::text("Models"),
+        Column::text("Secret"),
+        Column::text("Changed"),
+    ];
+    if place.visitor.can_own() {
+        columns.push(Column::text("End"));
+    }
+    let rows = known.iter().map(|one| row(one, place)).collect();
+    table::table(&Table { caption: "LLM connections".to_owned(), columns, rows, select_for: None })
+}
+
+fn row(one: &LlmConnection, place: &Place) -> Row {
+    let is_owner = place.visitor.can_own();
+    let models: Vec<&str> = one.custom_models.iter().map(String::as_str).collect();
+    let mut cells = vec![
+        html! { bdi { (one.provider) } },
+        html! { (one.adapter.as_str()) },
+        html! { (one.base_url.as_deref().unwrap_or("the usual one")) },
+        html! { @if one.has_default_models { "the usual" @if !models.is_empty() { ", " } } (models.join(", ")) },
+        html! { code { (one.secret_hint) } },
+        figure::ago(one.updated_at, place.now),
+    ];
+    if is_owner {
+        cells.push(html! {
+            form.inline method="post" action=(Tab::Connections.action(place, &[&one.id, "remove"])) {
+                (place.visitor.form_token.field())
+                button.quiet type="submit" { "Remove" span.sr { " " (one.provider) } }
+            }
+        });
+    }
+    let link = is_owner.then(|| place.to(&["settings", "connections", &one.id]));
+    Row { id: one.id.clone(), link, cells, failed: false }
+}
+
+fn form(place: &Place, entered: &Entered, secret: FormField<'_>) -> Markup {
+    let adapters = LlmAdapter::ALL.map(|adapter| (adapter.as_str(), adapter.as_str()));
+    html! {
+        form method="post" action=(Tab::Connections.action(place, &[])) {
+            (place.visitor.form_token.field())
+            (field::problem(entered))
+            (field::line(PROVIDER, entered))
+            (field::choice(ADAPTER, &adapters, entered))
+            (field::secret(secret, entered))
+            (field::line(URL, entered))
+            (field::area(MODELS, 3, entered))
+            (field::tick(USUAL, entered))
+            (field::area(HEADERS, 2, entered))
+            (field::area(CONFIG, 2, entered))
+            button.button.primary type="submit" { "Save the connection" }
+        }
+    }
+}
+
+async fn edit(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): Path<(String, String)>,
+) -> PageResult<Markup> {
+    place.visitor.may_own()?;
+    let one = find(&web, &place, &id).await?;
+    let usual = if one.has_default_models { "yes" } else { "" };
+    let entered = Entered::preset(&[
+        ("provider", &one.provider),
+        ("adapter", one.adapter.as_str()),
+        ("baseURL", one.base_url.as_deref().unwrap_or_default()),
+        ("customModels", &one.custom_models.join("\n")),
+        ("withDefaultModels", usual),
+        ("config", one.config.as_ref().map(Json::as_str).unwrap_or_default()),
+    ]);
+    Ok(edited(&place, &one, &entered))
+}
+
+fn edited(place: &Place, one: &LlmConnection, entered: &Entered) -> Markup {
+    let body = html! {
+        section.settings {
+            h2 { bdi { (one.provider) } }
+            @if !one.header_names.is_empty() {
+                p.hint { "It sends the headers " (one.header_names.join(", ")) "; leave them empty to keep them." }
+            }
+            (form(place, entered, KEPT_SECRET))
+        }
+    };
+    page(place, Tab::Connections, html! { "A connection to a provider of models." }, &body)
+}
+
+async fn keep(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+    place.visitor.may_own()?;
+    let mut entered = entered(&form);
+    let provider = entered.text("provider").to_owned();
+    let known = all(&web, &place).await?.into_iter().find(|one| one.provider == provider);
+    let kept = match &known {
+        Some(one) if goes_where_it_went(one, &entered) => {
+            let (project, secrets) = (place.project_id(), web.store.secrets.clone());
+            // Sealed with a key that is gone, it must be given again.
+            web.store.catalog.llm_credentials(project, provider, secrets).await.ok()
+        }
+        _ => None,
+    };
+    if let Some(new) = read(&mut entered, kept) {
+        let (catalog, secrets) = (place.visitor.catalog(&web), web.store.secrets.clone());
+        catalog.keep_llm_connection(place.project_id(), new, secrets, place.now).await?;
+        return Ok(Done::Saved.back(&place, Tab::Connections));
+    }
+    match &known {
+        Some(one) => Ok(wrong(edited(&place, one, &entered))),
+        None => Ok(wrong(drawn(&web, &place, &entered).await?)),
+    }
+}
+
+/// Whether a secret would be sent to the same place as before.
+fn goes_where_it_went(one: &LlmConnection, entered: &Entered) -> bool {
+    one.adapter.as_str() == entered.raw("adapter")
+        && one.base_url.as_deref() == entered.filled("baseURL")
+}
+
+/// The connection that a form asks for; otherwise what is wrong is noted.
+fn read(entered: &mut Entered, kept: Option<LlmCredentials>) -> Option<NewLlmConnection> {
+    let (secret, sent) = match kept {
+        Some(kept) => (kept.secret, kept.headers),
+        None => (Secret::new(""), BTreeMap::new()),
+    };
+    let secret = entered.filled("secretKey").map_or(secret, Secret::new);
+    let mut headers: BTreeMap<String, String> = BTreeMap::new();
+    for line in entered.lines("extraHeaders") {
+        match line.split_once(':') {
+            Some((name, value)) => {
+                headers.insert(name.trim().to_owned(), value.trim().to_owned());
+            }
+            None => entered.wrong("extraHeaders", "each line is a name, a colon and a value"),
+        }
+    }
+    if entered.filled("extraHeaders").is_none() {
+        headers =
+            sent.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())).collect();
+    }
+    let config = entered.filled("config").map(Json::parse);
+    if config == Some(None) {
+        entered.wrong("config", "this is no JSON");
+    }
+    let config = config.flatten();
+    let Some(adapter) = LlmAdapter::parse(entered.raw("adapter")) else {
+        entered.wrong("adapter", "choose one of these");
+        return None;
+    };
+    let (models, url) =
+        (entered.lines("customModels"), entered.filled("baseURL").map(str::to_owned));
+    let reach = Reach {
+        provider: entered.text("provider"),
+        adapter,
+        secret: secret.expose(),
+        base_url: url.as_deref(),
+        custom_models: &models,
+        headers: &headers,
+        config: config.as_ref(),
+    };
+    for fault in reach.faults() {
+        entered.wrong(fault.field, fault.problem);
+    }
+    entered.is_fine().then(|| NewLlmConnection {
+        provider: entered.text("provider").to_owned(),
+        adapter,
+        secret,
+        base_url: url,
+        custom_models: models,
+        has_default_models: entered.is_ticked("withDefaultModels"),
+        headers: headers.into_iter().map(|(name, value)| (name, Secret::new(value))).collect(),
+        config,
+    })
+}
+
+async fn remove(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): Path<(String, String)>,
+    form: String,
+) -> PageResult<Response> {
+    place.visitor.may_own()?;
+    let one = find(&web, &place, &id).await?;
+    if !entered(&form).is_ticked("sure") {
+        let ask = Ask {
+            title: format!("Remove {}?", one.provider),
+            lost: html! { "Its secret goes with it. Evaluators that call its models cannot any more." },
+            action: Tab::Connections.action(&place, &[&id, "remove"]),
+            verb: "Remove",
+            fields: &[],
+        };
+        return Ok(question(&place, Tab::Connections, &ask).into_response());
+    }
+    place.visitor.catalog(&web).delete_llm_connection(place.project_id(), id, place.now).await?;
+    Ok(Done::Removed.back(&place, Tab::Connections))
+}

@@ -1,0 +1,228 @@
+//! Name, retention, the end of the project.
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use maud::{Markup, html};
+use ratchet_core::settle;
+use ratchet_core::time::Timestamp;
+use ratchet_stages::record::sweep;
+use ratchet_store::StoreError;
+use ratchet_store::aggregate::{AggregateQuery, Step};
+use ratchet_store::catalog::ProjectChange;
+use ratchet_store::query::TimeRange;
+
+use super::{Ask, Done, Tab, entered, page, question, wrong};
+use crate::components::field::{self, Entered, FormField};
+use crate::components::{copy, figure};
+use crate::place::Place;
+use crate::refusal::{PageResult, Refusal};
+use crate::sums::natural;
+use crate::web::{Access, Web};
+
+const DAY: i64 = 24 * 3_600 * 1_000_000_000;
+
+const NAME: FormField<'_> = FormField {
+    name: "name",
+    label: "Name",
+    hint: "What people see in the menu. Keys and links go by the id, which stays.",
+};
+const DAYS: FormField<'_> = FormField {
+    name: "days",
+    label: "Days to keep telemetry",
+    hint: "Empty keeps it forever. Traces that are older go with all they hold, every hour.",
+};
+const TYPED: FormField<'_> =
+    FormField { name: "typed", label: "Type the name of the project to delete it", hint: "" };
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/project/{project}/settings", get(show))
+        .route("/project/{project}/settings/name", post(rename))
+        .route("/project/{project}/settings/retention", post(retain))
+        .route("/project/{project}/settings/delete", post(delete))
+}
+
+async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    Ok(drawn(&web, &place, &preset(&place)))
+}
+
+/// The forms before anyone touches them.
+fn preset(place: &Place) -> Entered {
+    let days = place.project.retention_days.map(|days| days.to_string()).unwrap_or_default();
+    Entered::preset(&[("name", &place.project.name), ("days", &days)])
+}
+
+fn drawn(web: &Web, place: &Place, entered: &Entered) -> Markup {
+    let body = html! {
+        (facts(place))
+        @if place.visitor.can_own() { (name_form(place, entered)) (retention_form(place, entered)) }
+        @if may_be_deleted(web, place) { (delete_form(place, entered)) }
+    };
+    let summary = html! { "What " bdi { (place.project.name) } " has settled." };
+    page(place, Tab::General, summary, &body)
+}
+
+fn facts(place: &Place) -> Markup {
+    let project = &place.project;
+    html! {
+        section.settings {
+            h2 { "Project" }
+            dl.facts {
+                dt { "Id" } dd { (copy::id(project.id.as_str())) }
+                dt { "Made" } dd { (figure::moment(project.created_at)) }
+                dt { "Telemetry is kept" }
+                dd { @match project.retention_days {
+                    Some(1) => { "1 day" },
+                    Some(days) => { (days) " days" },
+                    None => { "forever" },
+                } }
+                dt { "You are" } dd { (place.visitor.role.as_str()) }
+            }
+        }
+    }
+}
+
+fn name_form(place: &Place, entered: &Entered) -> Markup {
+    html! {
+        section.settings {
+            h2 { "Rename" }
+            form method="post" action=(Tab::General.action(place, &["name"])) {
+                (place.visitor.form_token.field())
+                (field::line(NAME, entered))
+                button.button.primary type="submit" { "Rename" }
+            }
+        }
+    }
+}
+
+fn retention_form(place: &Place, entered: &Entered) -> Markup {
+    html! {
+        section.settings {
+            h2 { "Retention" }
+            form method="post" action=(Tab::General.action(place, &["retention"])) {
+                (place.visitor.form_token.field())
+                (field::number(DAYS, entered))
+                button.button.primary type="submit" { "Save" }
+            }
+        }
+    }
+}
+
+fn delete_form(place: &Place, entered: &Entered) -> Markup {
+    html! {
+        section.settings.grave {
+            h2 { "Delete the project" }
+            p { "Everything in it goes: traces, scores, prompts, datasets, queues, dashboards, keys \
+                 and members. Agents that still use its keys are refused. This cannot be undone." }
+            form method="post" action=(Tab::General.action(place, &["delete"])) {
+                (place.visitor.form_token.field())
+                (field::line(TYPED, entered))
+                button.button.danger type="submit" { "Delete the project" }
+            }
+        }
+    }
+}
+
+/// Whether to offer it: a server needs a project, and one that asks nobody shows a certain one.
+fn may_be_deleted(web: &Web, place: &Place) -> bool {
+    let is_shown = matches!(&web.access, Access::Open(project) if *project == place.project.id);
+    place.visitor.owns_server() && place.projects.len() > 1 && !is_shown
+}
+
+async fn rename(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+    place.visitor.may_own()?;
+    let entered = entered(&form);
+    let name = match settle::project_name(entered.text("name")) {
+        Ok(name) => name,
+        Err(why) => return Ok(again(&web, &place, &entered, "name", why.problem)),
+    };
+    let change = ProjectChange { name: Some(name), ..ProjectChange::default() };
+    let catalog = place.visitor.catalog(&web);
+    match catalog.change_project(place.project_id(), change, place.now).await {
+        Ok(_) => Ok(Done::Saved.back(&place, Tab::General)),
+        Err(StoreError::Exists(_)) => {
+            let why = "another project of this server has this name".to_owned();
+            Ok(again(&web, &place, &entered, "name", why))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The page with what is wrong; the other forms stand as they were.
+fn again(web: &Web, place: &Place, entered: &Entered, field: &str, why: String) -> Response {
+    let value = entered.raw(field).to_owned();
+    let mut shown = preset(place);
+    shown.set(field, &value);
+    shown.wrong(field, why);
+    wrong(drawn(web, place, &shown))
+}
+
+async fn retain(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+    place.visitor.may_own()?;
+    let entered = entered(&form);
+    let days = match entered.filled("days").map(str::parse::<u32>).transpose() {
+        Ok(days) => settle::retention(days).map_err(|why| why.problem),
+        Err(_) => Err("a whole number of days, or nothing to keep telemetry forever".to_owned()),
+    };
+    let days = match days {
+        Ok(days) => days,
+        Err(why) => return Ok(again(&web, &place, &entered, "days", why)),
+    };
+    if let Some(days) = days.filter(|_| !entered.is_ticked("sure")) {
+        let oldest = place.now.plus_nanos(-i64::from(days).saturating_mul(DAY));
+        let going = recorded_before(&web, &place, oldest).await?;
+        if going > 0 {
+            return Ok(ask_first(&place, days, oldest, going).into_response());
+        }
+    }
+    let catalog = place.visitor.catalog(&web);
+    catalog.set_retention(place.project_id(), days, place.now).await?;
+    Ok(Done::Saved.back(&place, Tab::General))
+}
+
+/// How many observations would be too old.
+async fn recorded_before(web: &Web, place: &Place, oldest: Timestamp) -> PageResult<u64> {
+    let question = AggregateQuery {
+        project: place.project_id(),
+        range: TimeRange { from: None, to: Some(oldest) },
+        by: Vec::new(),
+        step: Step::Whole,
+        conditions: Vec::new(),
+    };
+    let groups = web.store.telemetry.aggregate(question).await?.groups;
+    Ok(groups.iter().map(|group| natural(group.sums.count)).sum())
+}
+
+fn ask_first(place: &Place, days: u32, oldest: Timestamp, going: u64) -> Markup {
+    let days = days.to_string();
+    let ask = Ask {
+        title: format!("Keep telemetry for {days} days only?"),
+        lost: html! {
+            "At the next sweep, within the hour, what began before " (figure::moment(oldest))
+            " is deleted: about " strong { (figure::grouped(going)) } " observations with their \
+            traces, scores and files. This cannot be undone."
+        },
+        action: Tab::General.action(place, &["retention"]),
+        verb: "Delete what is older",
+        fields: &[("days", &days)],
+    };
+    question(place, Tab::General, &ask)
+}
+
+async fn delete(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+    place.visitor.may_own_server()?;
+    if !may_be_deleted(&web, &place) {
+        let why = "this is the project that the server begins with, or its only one";
+        return Err(Refusal::Bad(why.to_owned()));
+    }
+    let entered = entered(&form);
+    if entered.text("typed") != place.project.name {
+        let why = format!("this is not the name, which is {}", place.project.name);
+        return Ok(again(&web, &place, &entered, "typed", why));
+    }
+    let catalog = place.visitor.catalog(&web);
+    sweep::delete_project(&web.store, &catalog, place.project_id(), place.now).await?;
+    Ok(Redirect::to("/").into_response())
+}

@@ -1,0 +1,199 @@
+//! What opens the project to programs.
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use axum::http::header::HOST;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use maud::{Markup, html};
+use ratchet_core::settle;
+use ratchet_store::catalog::{ApiKey, KeyPair, NewKey, Role};
+
+use super::{Ask, Done, Tab, entered, once, page, question, wrong};
+use crate::components::field::{self, Entered, FormField};
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{copy, figure};
+use crate::cookie::Channel;
+use crate::place::Place;
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+const ROLE: FormField<'_> = FormField {
+    name: "role",
+    label: "What it may do",
+    hint: "The least that does is best: an agent only records.",
+};
+const NOTE: FormField<'_> = FormField {
+    name: "note",
+    label: "What for",
+    hint: "So that you know later which one to revoke.",
+};
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/project/{project}/settings/keys", get(show).post(make))
+        .route("/project/{project}/settings/keys/{key}/revoke", post(revoke))
+}
+
+async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    place.visitor.may_own()?;
+    drawn(&web, &place, &preset(), &Markup::default()).await
+}
+
+fn preset() -> Entered {
+    Entered::preset(&[("role", Role::Member.as_str())])
+}
+
+/// What roles do, in words. A key of an owner administers the whole server, so that only its
+/// owners may make one.
+fn roles(place: &Place) -> Vec<(&'static str, &'static str)> {
+    let all = [
+        (Role::IngestOnly, "ingest-only: record, and nothing else"),
+        (Role::Viewer, "viewer: look at everything"),
+        (Role::Member, "member: look, record and change, as SDKs expect"),
+        (Role::Owner, "owner: administer the whole server"),
+    ];
+    let may = |role: Role| role != Role::Owner || place.visitor.owns_server();
+    all.into_iter()
+        .filter(|(role, _)| may(*role))
+        .map(|(role, words)| (role.as_str(), words))
+        .collect()
+}
+
+async fn drawn(web: &Web, place: &Place, entered: &Entered, above: &Markup) -> PageResult<Markup> {
+    let keys = web.store.catalog.keys(place.project_id()).await?;
+    let body = html! {
+        (above)
+        section.settings {
+            h2 { "Keys" }
+            @if keys.is_empty() {
+                p.muted { "No program can reach this project yet. Make a key below." }
+            } @else { (list(&keys, place)) }
+        }
+        section.settings {
+            h2 { "Make a key" }
+            form method="post" action=(Tab::Keys.action(place, &[])) {
+                (place.visitor.form_token.field())
+                (field::choice(ROLE, &roles(place), entered))
+                (field::line(NOTE, entered))
+                button.button.primary type="submit" { "Make a key" }
+            }
+        }
+    };
+    let count = keys.len();
+    let summary =
+        html! { (count) " " (if count == 1 { "key opens" } else { "keys open" }) " this project." };
+    Ok(page(place, Tab::Keys, summary, &body))
+}
+
+fn list(keys: &[ApiKey], place: &Place) -> Markup {
+    let columns = vec![
+        Column::text("Public key"),
+        Column::text("Secret"),
+        Column::text("Role"),
+        Column::wide("What for"),
+        Column::text("Made"),
+        Column::text("End"),
+    ];
+    let rows = keys.iter().map(|key| row(key, place)).collect();
+    table::table(&Table { caption: "API keys".to_owned(), columns, rows, select_for: None })
+}
+
+fn row(key: &ApiKey, place: &Place) -> Row {
+    Row {
+        id: key.id.clone(),
+        link: None,
+        cells: vec![
+            html! { button.id type="button" data-copy=(key.public_key) title="Copy" {
+            code { (key.public_key) } } },
+            html! { code { "…" (key.secret_hint) } },
+            html! { (key.role.as_str()) },
+            html! { bdi { (key.note.as_deref().unwrap_or_default()) } },
+            figure::ago(key.created_at, place.now),
+            html! {
+                form.inline method="post" action=(Tab::Keys.action(place, &[&key.id, "revoke"])) {
+                    (place.visitor.form_token.field())
+                    button.quiet type="submit" { "Revoke" span.sr { " " (key.public_key) } }
+                }
+            },
+        ],
+        failed: false,
+    }
+}
+
+async fn make(
+    State(web): State<Web>,
+    place: Place,
+    headers: HeaderMap,
+    form: String,
+) -> PageResult<Response> {
+    place.visitor.may_own()?;
+    let mut entered = entered(&form);
+    let role = Role::parse(entered.raw("role"));
+    let role = role.filter(|role| *role != Role::Owner || place.visitor.owns_server());
+    if role.is_none() {
+        entered.wrong("role", "choose one of these");
+    }
+    let note = settle::key_note(entered.filled("note").map(str::to_owned));
+    if let Err(why) = &note {
+        entered.wrong("note", why.problem.clone());
+    }
+    let (Some(role), Ok(note)) = (role, note) else {
+        return Ok(wrong(drawn(&web, &place, &entered, &Markup::default()).await?));
+    };
+    let new = NewKey { project: place.project_id(), role, note, pair: None };
+    let (_, pair) = place.visitor.catalog(&web).create_key(new, place.now).await?;
+    let told = told(&pair, &headers);
+    Ok(once(drawn(&web, &place, &preset(), &told).await?))
+}
+
+/// The new pair, as an SDK wants it.
+fn told(pair: &KeyPair, headers: &HeaderMap) -> Markup {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1:3000");
+    let scheme = match Channel::of(headers) {
+        Channel::Secure => "https",
+        Channel::Clear => "http",
+    };
+    let (public, secret) = (&pair.public_key, pair.secret_key.expose());
+    let snippet = format!(
+        "export LANGFUSE_BASE_URL={scheme}://{host}\n\
+         export LANGFUSE_PUBLIC_KEY={public}\n\
+         export LANGFUSE_SECRET_KEY={secret}"
+    );
+    html! {
+        section.settings.shown-once role="status" {
+            h2 { "A new key: copy its secret now" }
+            p { "It is not kept, only a hash of it, and cannot be shown again." }
+            (copy::snippet(&snippet))
+        }
+    }
+}
+
+async fn revoke(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, key)): Path<(String, String)>,
+    form: String,
+) -> PageResult<Response> {
+    place.visitor.may_own()?;
+    let keys = web.store.catalog.keys(place.project_id()).await?;
+    let found = keys.into_iter().find(|known| known.id == key);
+    let found = found.ok_or_else(|| Refusal::not_there("key"))?;
+    if !entered(&form).is_ticked("sure") {
+        let ask = Ask {
+            title: format!("Revoke {}?", found.public_key),
+            lost: html! {
+                "Whatever uses it is refused from now on"
+                @if let Some(note) = &found.note { ": " bdi { (note) } }
+                ". A revoked key does not come back."
+            },
+            action: Tab::Keys.action(&place, &[&key, "revoke"]),
+            verb: "Revoke",
+            fields: &[],
+        };
+        return Ok(question(&place, Tab::Keys, &ask).into_response());
+    }
+    place.visitor.catalog(&web).revoke_key(place.project_id(), found.id, place.now).await?;
+    Ok(Done::Revoked.back(&place, Tab::Keys))
+}

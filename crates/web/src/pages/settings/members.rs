@@ -1,0 +1,283 @@
+//! Who works in a project, and as what.
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use maud::{Markup, html};
+use ratchet_core::account::Email;
+use ratchet_core::secret::Secret;
+use ratchet_core::settle;
+use ratchet_store::StoreError;
+use ratchet_store::catalog::{Membership, NewUser, Role, User};
+use ratchet_store::secrets::random_token;
+
+use super::{Ask, Done, Tab, entered, once, page, question, wrong};
+use crate::components::field::{self, Entered, FormField};
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{copy, figure};
+use crate::place::Place;
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+const EMAIL: FormField<'_> = FormField { name: "email", label: "Email address", hint: "" };
+const ROLE: FormField<'_> = FormField {
+    name: "role",
+    label: "Role in this project",
+    hint: "Viewers look, members also change and judge, owners do everything.",
+};
+const PERSON: FormField<'_> =
+    FormField { name: "name", label: "Name", hint: "Only for someone who has no account yet." };
+
+/// What people may be.
+const ROLES: [Role; 3] = [Role::Viewer, Role::Member, Role::Owner];
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/project/{project}/settings/members", get(show).post(add))
+        .route("/project/{project}/settings/members/{person}/role", post(set_role))
+        .route("/project/{project}/settings/members/{person}/remove", post(remove))
+}
+
+async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    place.visitor.may_own()?;
+    drawn(&web, &place, &preset(), None).await
+}
+
+fn preset() -> Entered {
+    Entered::preset(&[("role", Role::Member.as_str())])
+}
+
+/// Someone who was made just now, and the password they begin with.
+struct Newcomer {
+    email: String,
+    password: Secret,
+}
+
+async fn drawn(
+    web: &Web,
+    place: &Place,
+    entered: &Entered,
+    newcomer: Option<&Newcomer>,
+) -> PageResult<Markup> {
+    let members = web.store.catalog.memberships(place.project_id()).await?;
+    let everyone = web.store.catalog.users().await?;
+    let owners: Vec<&User> = everyone.iter().filter(|user| user.role == Role::Owner).collect();
+    let body = html! {
+        @if let Some(newcomer) = newcomer { (welcome(newcomer)) }
+        section.settings {
+            h2 { "Members of this project" }
+            @if members.is_empty() {
+                p.muted { "Nobody yet but the owners of the server, who see every project." }
+            } @else { (list(&members, place)) }
+            @if !owners.is_empty() {
+                p.muted {
+                    "Owners of the server may do everything in every project: "
+                    @for (index, owner) in owners.iter().enumerate() {
+                        @if index > 0 { ", " } bdi { (owner.email) }
+                    }
+                    "."
+                }
+            }
+        }
+        (add_form(place, entered))
+    };
+    let count = members.len();
+    let summary = html! {
+        (count) " " (if count == 1 { "member" } else { "members" }) " beside the owners of the server."
+    };
+    Ok(page(place, Tab::Members, summary, &body))
+}
+
+fn welcome(newcomer: &Newcomer) -> Markup {
+    html! {
+        section.settings.shown-once role="status" {
+            h2 { "Hand this to " bdi { (newcomer.email) } }
+            p { "They sign in with it and choose another one. It is not shown again." }
+            (copy::snippet(newcomer.password.expose()))
+        }
+    }
+}
+
+fn list(members: &[Membership], place: &Place) -> Markup {
+    let columns = vec![
+        Column::text("Person"),
+        Column::text("Role"),
+        Column::text("On the server since"),
+        Column::text("End"),
+    ];
+    let rows = members.iter().map(|member| row(member, place)).collect();
+    table::table(&Table { caption: "Members".to_owned(), columns, rows, select_for: None })
+}
+
+fn row(member: &Membership, place: &Place) -> Row {
+    let Membership { user, role } = member;
+    let action = |what: &str| Tab::Members.action(place, &[&user.id, what]);
+    Row {
+        id: user.id.clone(),
+        link: None,
+        cells: vec![
+            html! {
+                bdi { (user.email) }
+                @if let Some(name) = &user.name { " " span.muted { bdi { (name) } } }
+            },
+            html! {
+                form.inline method="post" action=(action("role")) {
+                    (place.visitor.form_token.field())
+                    select name="role" aria-label={ "Role of " (user.email) } {
+                        @for choice in ROLES {
+                            option selected[choice == *role] { (choice.as_str()) }
+                        }
+                    }
+                    button.button type="submit" { "Set" }
+                }
+            },
+            figure::ago(user.created_at, place.now),
+            html! {
+                form.inline method="post" action=(action("remove")) {
+                    (place.visitor.form_token.field())
+                    button.quiet type="submit" { "Remove" span.sr { " " (user.email) } }
+                }
+            },
+        ],
+        failed: false,
+    }
+}
+
+fn add_form(place: &Place, entered: &Entered) -> Markup {
+    let roles = ROLES.map(|role| (role.as_str(), role.as_str()));
+    html! {
+        section.settings {
+            h2 { "Add someone" }
+            form method="post" action=(Tab::Members.action(place, &[])) {
+                (place.visitor.form_token.field())
+                (field::line(EMAIL, entered))
+                (field::choice(ROLE, &roles, entered))
+                @if place.visitor.owns_server() { (field::line(PERSON, entered)) }
+                button.button.primary type="submit" { "Add" }
+            }
+            p.hint {
+                @if place.visitor.owns_server() {
+                    "Whoever has no account yet gets one, with a password that you hand to them."
+                } @else {
+                    "They must have an account; an owner of the server makes those."
+                }
+            }
+        }
+    }
+}
+
+/// A role that people may have.
+fn role(word: &str) -> Option<Role> {
+    Role::parse(word).filter(|role| ROLES.contains(role))
+}
+
+async fn add(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+    place.visitor.may_own()?;
+    let mut entered = entered(&form);
+    let email = Email::parse(entered.text("email"));
+    if email.is_none() {
+        entered.wrong("email", "this is no email address");
+    }
+    let role = role(entered.raw("role"));
+    if role.is_none() {
+        entered.wrong("role", "viewer, member or owner");
+    }
+    let name = settle::person_name(entered.filled("name").map(str::to_owned));
+    if let Err(why) = &name {
+        entered.wrong("name", why.problem.clone());
+    }
+    let (Some(email), Some(role), Ok(name)) = (email, role, name) else {
+        return Ok(wrong(drawn(&web, &place, &entered, None).await?));
+    };
+    match web.store.catalog.user(email.to_string()).await {
+        Ok(user) => {
+            let catalog = place.visitor.catalog(&web);
+            catalog.set_membership(place.project_id(), user.id, role, place.now).await?;
+            Ok(Done::Added.back(&place, Tab::Members))
+        }
+        Err(StoreError::NotFound(_)) if place.visitor.owns_server() => {
+            let newcomer = make(&web, &place, (email, name), role).await?;
+            let shown = drawn(&web, &place, &preset(), Some(&newcomer)).await?;
+            Ok(once(shown))
+        }
+        Err(StoreError::NotFound(_)) => {
+            let why = "nobody with this address has an account; an owner of the server makes those";
+            let entered = entered.and_wrong("email", why);
+            Ok(wrong(drawn(&web, &place, &entered, None).await?))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes an account for someone. On the server they are a member at most: what they own is this
+/// project.
+async fn make(
+    web: &Web,
+    place: &Place,
+    (email, name): (Email, Option<String>),
+    role: Role,
+) -> PageResult<Newcomer> {
+    let password = random_token()?;
+    let catalog = place.visitor.catalog(web);
+    let new = NewUser {
+        email,
+        name,
+        password: password.clone(),
+        role: role.min(Role::Member),
+        project: Some(place.project_id()),
+    };
+    let user = catalog.create_user(new, place.now).await?;
+    if role == Role::Owner {
+        catalog.set_membership(place.project_id(), user.id, role, place.now).await?;
+    }
+    Ok(Newcomer { email: user.email, password })
+}
+
+async fn set_role(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, person)): Path<(String, String)>,
+    form: String,
+) -> PageResult<Response> {
+    place.visitor.may_own()?;
+    let role = role(entered(&form).raw("role"))
+        .ok_or_else(|| Refusal::Bad("role: viewer, member or owner".to_owned()))?;
+    let member = member(&web, &place, &person).await?;
+    let catalog = place.visitor.catalog(&web);
+    catalog.set_membership(place.project_id(), member.user.id, role, place.now).await?;
+    Ok(Done::Saved.back(&place, Tab::Members))
+}
+
+async fn remove(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, person)): Path<(String, String)>,
+    form: String,
+) -> PageResult<Response> {
+    place.visitor.may_own()?;
+    let member = member(&web, &place, &person).await?;
+    if !entered(&form).is_ticked("sure") {
+        let ask = Ask {
+            title: format!("Remove {}?", member.user.email),
+            lost: html! {
+                "They no longer see this project. What they said and judged stays, and so does their \
+                 account."
+            },
+            action: Tab::Members.action(&place, &[&person, "remove"]),
+            verb: "Remove",
+            fields: &[],
+        };
+        return Ok(question(&place, Tab::Members, &ask).into_response());
+    }
+    let catalog = place.visitor.catalog(&web);
+    catalog.end_membership(place.project_id(), member.user.id, place.now).await?;
+    Ok(Done::Removed.back(&place, Tab::Members))
+}
+
+/// Someone who works here; anyone else looks as if they were not there.
+async fn member(web: &Web, place: &Place, person: &str) -> PageResult<Membership> {
+    let members = web.store.catalog.memberships(place.project_id()).await?;
+    let found = members.into_iter().find(|member| member.user.id == person);
+    found.ok_or_else(|| Refusal::not_there("member"))
+}

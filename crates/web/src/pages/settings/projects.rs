@@ -1,0 +1,125 @@
+//! All projects of the server, and how to make another one.
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use maud::{Markup, html};
+use ratchet_core::settle;
+use ratchet_store::StoreError;
+use ratchet_store::catalog::{NewProject, Project};
+use ratchet_store::project::ProjectId;
+
+use super::{Tab, entered, page, wrong};
+use crate::components::field::{self, Entered, FormField};
+use crate::components::figure;
+use crate::components::table::{self, Column, Row, Table};
+use crate::place::{Link, Place};
+use crate::refusal::PageResult;
+use crate::web::Web;
+
+const NAME: FormField<'_> =
+    FormField { name: "name", label: "Name", hint: "Such as the agent it is for." };
+const ID: FormField<'_> = FormField {
+    name: "id",
+    label: "Id",
+    hint: "For links and keys: a-z A-Z 0-9 - _. A random one when empty; it cannot be changed.",
+};
+const DAYS: FormField<'_> =
+    FormField { name: "days", label: "Days to keep telemetry", hint: "Empty keeps it forever." };
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new().route("/project/{project}/settings/projects", get(show).post(make))
+}
+
+async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    place.visitor.may_own_server()?;
+    drawn(&web, &place, &Entered::default()).await
+}
+
+async fn drawn(web: &Web, place: &Place, entered: &Entered) -> PageResult<Markup> {
+    let projects = web.store.catalog.projects().await?;
+    let row = |project: &Project| Row {
+        id: project.id.to_string(),
+        link: Some(Link::to_project(&project.id, &[])),
+        cells: vec![
+            html! { bdi { (project.name) } },
+            html! { code { (project.id) } },
+            html! { @match project.retention_days {
+                Some(1) => { "1 day" },
+                Some(days) => { (days) " days" },
+                None => { "forever" },
+            } },
+            figure::ago(project.created_at, place.now),
+        ],
+        failed: false,
+    };
+    let columns = vec![
+        Column::text("Project"),
+        Column::text("Id"),
+        Column::text("Telemetry is kept"),
+        Column::text("Made"),
+    ];
+    let (caption, rows) = ("Projects".to_owned(), projects.iter().map(row).collect());
+    let body = html! {
+        section.settings {
+            h2 { "Projects" }
+            (table::table(&Table { caption, columns, rows, select_for: None }))
+        }
+        section.settings {
+            h2 { "Make a project" }
+            p { "Nothing crosses the border between projects: each has its own keys, members, traces \
+                 and prompts." }
+            form method="post" action=(Tab::Projects.action(place, &[])) {
+                (place.visitor.form_token.field())
+                (field::line(NAME, entered))
+                (field::line(ID, entered))
+                (field::number(DAYS, entered))
+                button.button.primary type="submit" { "Make a project" }
+            }
+        }
+    };
+    let count = projects.len();
+    let summary =
+        html! { (count) " " (if count == 1 { "project" } else { "projects" }) " on this server." };
+    Ok(page(place, Tab::Projects, summary, &body))
+}
+
+async fn make(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+    place.visitor.may_own_server()?;
+    let mut entered = entered(&form);
+    let Some(new) = read(&mut entered) else {
+        return Ok(wrong(drawn(&web, &place, &entered).await?));
+    };
+    match place.visitor.catalog(&web).create_project(new, place.now).await {
+        Ok(made) => {
+            let there = Link::to_project(&made.id, &["settings", "keys"]);
+            Ok(Redirect::to(&there.to_string()).into_response())
+        }
+        Err(StoreError::Exists(_)) => {
+            let entered =
+                entered.and_wrong("name", "a project with this name or id is there already");
+            Ok(wrong(drawn(&web, &place, &entered).await?))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The project that a form asks for; otherwise what is wrong is noted.
+fn read(entered: &mut Entered) -> Option<NewProject> {
+    let name = settle::project_name(entered.text("name"));
+    if let Err(why) = &name {
+        entered.wrong("name", why.problem.clone());
+    }
+    let id = entered.filled("id").map_or_else(|| Ok(ProjectId::random()), ProjectId::parse);
+    if let Err(why) = &id {
+        entered.wrong("id", why.to_string());
+    }
+    let days = entered.filled("days").map(str::parse::<u32>).transpose();
+    let days = days.map_err(|_| "a whole number of days, or nothing".to_owned());
+    let days = days.and_then(|days| settle::retention(days).map_err(|why| why.problem));
+    if let Err(why) = &days {
+        entered.wrong("days", why.clone());
+    }
+    Some(NewProject { id: id.ok()?, name: name.ok()?, retention_days: days.ok()? })
+}

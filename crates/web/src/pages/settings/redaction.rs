@@ -1,0 +1,283 @@
+//! What must not be kept, and whose pages may call.
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use maud::{Markup, html};
+use ratchet_core::origin::PageOrigin;
+use ratchet_core::redact::preset::{self, Preset};
+use ratchet_core::redact::{Redactor, Rule, RuleError, What};
+use ratchet_core::settle;
+use ratchet_store::catalog::KeptRule;
+
+use super::{Ask, Done, Tab, entered, page, question, wrong};
+use crate::components::field::{self, Entered, FormField};
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{diff, empty, figure};
+use crate::place::Place;
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+/// The most of a text that rules are tried on.
+const MAX_SAMPLE_BYTES: usize = 100_000;
+
+const KIND: FormField<'_> = FormField { name: "kind", label: "What to look for", hint: "" };
+const WHAT: FormField<'_> = FormField {
+    name: "what",
+    label: "Pattern or path",
+    hint: "A regular expression, or a path such as input.user.email or metadata.*.token. Not needed \
+           for a ready-made one.",
+};
+const REPLACEMENT: FormField<'_> = FormField {
+    name: "replacement",
+    label: "What to put in its place",
+    hint: "“[redacted]”, or what the ready-made one says, when empty.",
+};
+const SAMPLE: FormField<'_> = FormField {
+    name: "sample",
+    label: "Try it on a text",
+    hint: "Nothing is saved by trying. All rules of the project are applied, and the one above.",
+};
+const ORIGINS: FormField<'_> = FormField {
+    name: "origins",
+    label: "Origins",
+    hint: "One on each line, such as https://app.example.com. None means any page.",
+};
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/project/{project}/settings/redaction", get(show).post(add))
+        .route("/project/{project}/settings/redaction/{rule}/remove", post(remove))
+        .route("/project/{project}/settings/origins", post(set_origins))
+}
+
+async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    place.visitor.may_own()?;
+    drawn(&web, &place, &Entered::default(), None).await
+}
+
+/// A text before and after the rules.
+struct Trial {
+    before: String,
+    after: String,
+}
+
+async fn drawn(
+    web: &Web,
+    place: &Place,
+    entered: &Entered,
+    trial: Option<&Trial>,
+) -> PageResult<Markup> {
+    let rules = web.store.catalog.redaction_rules(place.project_id()).await?;
+    let origins = web.store.catalog.page_origins(place.project_id()).await?;
+    let body = html! {
+        section.settings {
+            h2 { "Rules" }
+            @if rules.is_empty() {
+                (empty::empty("Everything is kept as it comes.", &html! {
+                    p { "A rule takes something out of every text before it is stored: addresses, card \
+                         numbers, keys, or whatever stands in a field. What is stored already stays." }
+                }))
+            } @else { (list(&rules, place)) }
+        }
+        (add_form(place, entered, trial))
+        (origins_form(place, entered, &origins))
+    };
+    let count = rules.len();
+    let summary = html! {
+        (count) " " (if count == 1 { "rule" } else { "rules" }) " for what must not be kept; "
+        @match origins.len() {
+            0 => { "any web page may call." },
+            1 => { "pages of 1 origin may call." },
+            many => { "pages of " (many) " origins may call." },
+        }
+    };
+    Ok(page(place, Tab::Redaction, summary, &body))
+}
+
+fn list(rules: &[KeptRule], place: &Place) -> Markup {
+    let columns = vec![
+        Column::text("Looks for"),
+        Column::text("Pattern, path or name"),
+        Column::text("Puts in its place"),
+        Column::text("Since"),
+        Column::text("End"),
+    ];
+    let row = |kept: &KeptRule| Row {
+        id: kept.id.clone(),
+        link: None,
+        cells: vec![
+            html! { (kind_words(&kept.rule.what)) },
+            html! { code { (kept.rule.what.text()) } },
+            html! { code { (kept.rule.replacement) } },
+            figure::ago(kept.created_at, place.now),
+            html! {
+                form.inline method="post"
+                     action=(Tab::Redaction.action(place, &[&kept.id, "remove"])) {
+                    (place.visitor.form_token.field())
+                    button.quiet type="submit" { "Remove" span.sr { " " (kept.rule.what.text()) } }
+                }
+            },
+        ],
+        failed: false,
+    };
+    let rows = rules.iter().map(row).collect();
+    table::table(&Table { caption: "Redaction rules".to_owned(), columns, rows, select_for: None })
+}
+
+const fn kind_words(what: &What) -> &'static str {
+    match what {
+        What::Pattern(_) => "a pattern, in any text",
+        What::Field(_) => "whatever stands in a field",
+        What::Preset(_) => "a ready-made pattern",
+    }
+}
+
+fn add_form(place: &Place, entered: &Entered, trial: Option<&Trial>) -> Markup {
+    let named = |preset: &Preset| (format!("preset:{}", preset.name), preset.finds.clone());
+    let presets: Vec<(String, String)> = preset::all().iter().map(named).collect();
+    let mut kinds = vec![("pattern", "a pattern of mine"), ("field", "a field")];
+    kinds.extend(presets.iter().map(|(value, words)| (value.as_str(), words.as_str())));
+    html! {
+        section.settings #add {
+            h2 { "Add a rule" }
+            form method="post" action=(Tab::Redaction.action(place, &[])) {
+                (place.visitor.form_token.field())
+                (field::problem(entered))
+                (field::choice(KIND, &kinds, entered))
+                (field::line(WHAT, entered))
+                (field::line(REPLACEMENT, entered))
+                (field::area(SAMPLE, 4, entered))
+                button.button type="submit" name="do" value="try" { "Try" } " "
+                button.button.primary type="submit" name="do" value="add" { "Add the rule" }
+            }
+            @if let Some(trial) = trial {
+                h3 { "What is left of the text" }
+                @if trial.before == trial.after { p.muted { "The rules find nothing in it." } }
+                (diff::diff(&trial.before, &trial.after))
+            }
+        }
+    }
+}
+
+fn origins_form(place: &Place, entered: &Entered, origins: &[PageOrigin]) -> Markup {
+    let known: Vec<&str> = origins.iter().map(PageOrigin::as_str).collect();
+    let mut shown = entered.clone();
+    if !entered.has("origins") {
+        shown.set("origins", &known.join("\n"));
+    }
+    html! {
+        section.settings {
+            h2 { "Web pages that may call" }
+            p { "A page that sends feedback has the public key in it, and anyone can copy that. Name the \
+                 origins of your pages, and browsers on other pages are refused." }
+            form method="post" action=(Tab::General.action(place, &["origins"])) {
+                (place.visitor.form_token.field())
+                (field::area(ORIGINS, 3, &shown))
+                button.button.primary type="submit" { "Save the origins" }
+            }
+        }
+    }
+}
+
+/// The rule that a form asks for.
+fn read(entered: &Entered) -> Result<Rule, RuleError> {
+    let text = || entered.text("what").to_owned();
+    let what = match entered.raw("kind") {
+        "field" => What::Field(text()),
+        kind => match kind.strip_prefix("preset:") {
+            Some(name) => What::Preset(name.to_owned()),
+            None => What::Pattern(text()),
+        },
+    };
+    Rule::new(what, entered.filled("replacement").map(str::to_owned))
+}
+
+/// The field that a rule's mistake is in.
+fn field_of(why: &RuleError) -> &'static str {
+    match why {
+        RuleError::Circular { .. } | RuleError::Length { what: "replacement", .. } => "replacement",
+        RuleError::Preset { .. } => "kind",
+        RuleError::TooMany => "",
+        RuleError::Length { .. }
+        | RuleError::Pattern(_)
+        | RuleError::Empty(_)
+        | RuleError::Path(_) => "what",
+    }
+}
+
+async fn add(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+    place.visitor.may_own()?;
+    let entered = entered(&form);
+    let refused = async |why: RuleError| {
+        let entered = entered.clone().and_wrong(field_of(&why), why.to_string());
+        PageResult::Ok(wrong(drawn(&web, &place, &entered, None).await?))
+    };
+    let rule = match read(&entered) {
+        Ok(rule) => rule,
+        Err(why) => return refused(why).await,
+    };
+    if entered.raw("do") == "try" {
+        let rules = web.store.catalog.redaction_rules(place.project_id()).await?;
+        let rules: Vec<Rule> = rules.into_iter().map(|kept| kept.rule).chain([rule]).collect();
+        return match tried(&rules, entered.raw("sample")) {
+            Ok(trial) => Ok(drawn(&web, &place, &entered, Some(&trial)).await?.into_response()),
+            Err(why) => refused(why).await,
+        };
+    }
+    let catalog = place.visitor.catalog(&web);
+    match catalog.add_redaction_rule(place.project_id(), rule, place.now).await? {
+        Ok(_) => Ok(Done::Added.back(&place, Tab::Redaction)),
+        Err(why) => refused(why).await,
+    }
+}
+
+fn tried(rules: &[Rule], sample: &str) -> Result<Trial, RuleError> {
+    let before = ratchet_core::limit::elide(sample, MAX_SAMPLE_BYTES).into_owned();
+    let after = Redactor::new(rules)?.trial(&before, "input")?;
+    Ok(Trial { before, after })
+}
+
+async fn remove(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): Path<(String, String)>,
+    form: String,
+) -> PageResult<Response> {
+    place.visitor.may_own()?;
+    let rules = web.store.catalog.redaction_rules(place.project_id()).await?;
+    let found = rules.into_iter().find(|kept| kept.id == id);
+    let found = found.ok_or_else(|| Refusal::not_there("rule"))?;
+    if !entered(&form).is_ticked("sure") {
+        let ask = Ask {
+            title: "Remove this rule?".to_owned(),
+            lost: html! {
+                "From now on " code { (found.rule.what.text()) } " is kept as it comes. What was \
+                 redacted stays so."
+            },
+            action: Tab::Redaction.action(&place, &[&id, "remove"]),
+            verb: "Remove",
+            fields: &[],
+        };
+        return Ok(question(&place, Tab::Redaction, &ask).into_response());
+    }
+    place.visitor.catalog(&web).remove_redaction_rule(place.project_id(), id, place.now).await?;
+    Ok(Done::Removed.back(&place, Tab::Redaction))
+}
+
+async fn set_origins(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+    place.visitor.may_own()?;
+    let entered = entered(&form);
+    match settle::origins(&entered.lines("origins")) {
+        Ok(origins) => {
+            let catalog = place.visitor.catalog(&web);
+            catalog.set_page_origins(place.project_id(), origins, place.now).await?;
+            Ok(Done::Saved.back(&place, Tab::Redaction))
+        }
+        Err(why) => {
+            let entered = entered.and_wrong("origins", why.problem);
+            Ok(wrong(drawn(&web, &place, &entered, None).await?))
+        }
+    }
+}
