@@ -1,6 +1,7 @@
 """The list of traces as Parquet, made by the pages and read by DuckDB, whose reader is not ours."""
 
 import http.cookiejar
+import json
 import re
 import tempfile
 import urllib.parse
@@ -29,7 +30,7 @@ def record(user):
     """Two traces; the second has hardly anything."""
     stamp = "2026-01-02T03:04:05.678901Z"
     traces = [
-        {"id": f"{user}-1", "name": "=1+1", "userId": user, "tags": ["a", "b,c"], "input": {"q": "☂"}},
+        {"id": f"{user}-1", "name": "=1+1", "userId": user, "tags": ["a", "b,c"], "input": "☂"},
         {"id": f"{user}-2", "userId": user},
     ]
     events = [
@@ -77,7 +78,7 @@ def main():
         ).fetchall()
     moment = 1_767_323_045_678_901
     expected = [
-        (f"{user}-1", "=1+1", ["a", "b,c"], '{"q":"☂"}', None, 0, moment),
+        (f"{user}-1", "=1+1", ["a", "b,c"], json.dumps("☂"), None, 0, moment),
         (f"{user}-2", None, [], None, None, 0, moment),
     ]
     equal("rows", rows, expected)

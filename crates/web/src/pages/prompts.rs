@@ -2,6 +2,8 @@
 
 /// One prompt: its versions, what changed, who uses it.
 mod one;
+/// Who changed what of it.
+mod changes;
 
 use axum::Router;
 use axum::extract::State;

@@ -56,6 +56,17 @@ async fn one_click_makes_a_version_live_and_one_brings_the_old_one_back() {
 }
 
 #[tokio::test]
+async fn a_prompt_says_who_changed_what() {
+    let (_site, mut browser) = two_versions(Role::Member).await;
+    browser.get(PROMPT).await.check(200, "Who changed what").check(200, "made <bdi>v1 production");
+    let fields = [("version", "2"), ("label", "production")];
+    browser.post(&format!("{PROMPT}/label"), &fields).await;
+    let page = browser.get(PROMPT).await;
+    page.check(200, "<bdi>p@shop.example</bdi></strong> moved ");
+    page.check(200, "from <strong>v1</strong> to <strong>v2</strong>");
+}
+
+#[tokio::test]
 async fn a_label_that_cannot_be_is_refused_by_name() {
     let (_site, mut browser) = two_versions(Role::Member).await;
     browser.get(PROMPT).await;

@@ -10,7 +10,7 @@ use ratchet_store::query::{
 };
 use ratchet_store::seek::Sought;
 
-use super::labels;
+use super::{changes, labels};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{diff, figure, json, toast};
 use crate::frame::{Page, Section};
@@ -40,6 +40,7 @@ pub(super) async fn show(
     let chosen = chosen.ok_or_else(|| Refusal::not_there("version of this prompt"))?;
     let against = number("against").or(chosen.version.checked_sub(1)).and_then(find);
     let uses = uses(&web, &place, chosen).await?;
+    let changes = changes::changes(&web, &place, &name).await?;
     let changed = match against {
         Some(against) => changed(against, chosen).await,
         None => Markup::default(),
@@ -63,6 +64,7 @@ pub(super) async fn show(
                 (json::json(chosen.config.as_str()))
                 h2 { "Used by" }
                 (calls(&uses, &place))
+                (changes)
             }
         }
     };

@@ -1,0 +1,80 @@
+//! Who changed what of a prompt, and when.
+
+use maud::{Markup, html};
+use ratchet_core::limit::elide;
+use ratchet_store::catalog::{Actor, AuditEntry, AuditQuery, Noun, Verb};
+
+use crate::components::{badge, figure};
+use crate::place::Place;
+use crate::refusal::PageResult;
+use crate::web::Web;
+
+/// Changes that are shown; the audit log has them all.
+const CHANGES: u64 = 50;
+/// Bytes of a name that are shown.
+const NAME: usize = 80;
+
+/// The newest changes of a prompt.
+pub(super) async fn changes(web: &Web, place: &Place, name: &str) -> PageResult<Markup> {
+    let query = AuditQuery::about(place.project_id(), Noun::Prompt, name.to_owned(), CHANGES);
+    let found = web.store.catalog.audit(query).await?;
+    Ok(html! {
+        h2 { "Who changed what" }
+        @if found.rows.is_empty() {
+            p.muted { "No change was noted: this prompt is older than the audit log." }
+        } @else {
+            ol.deeds {
+                @for entry in &found.rows {
+                    li {
+                        (by(&entry.actor)) " " (deed(entry)) " "
+                        span.muted { (figure::ago(entry.at, place.now)) }
+                    }
+                }
+            }
+            @if found.cursor.is_some() {
+                p.muted { "The newest " (CHANGES) "; the audit log in the settings has all." }
+            }
+        }
+    })
+}
+
+/// Whoever it was; people decide in their own colour.
+fn by(actor: &Actor) -> Markup {
+    html! {
+        @match actor {
+            Actor::Person { .. } => { strong.human { bdi { (elide(actor.name(), NAME)) } } },
+            Actor::Key { .. } => { "key " code { (elide(actor.name(), NAME)) } },
+            Actor::Anyone | Actor::CommandLine | Actor::Server => { strong { (actor.name()) } },
+        }
+    }
+}
+
+/// What was done, in words.
+fn deed(entry: &AuditEntry) -> Markup {
+    let label = entry.became.as_deref().and_then(|became| became.rsplit_once(" at "));
+    let before = entry.was.as_deref().and_then(|was| was.rsplit_once(" at "));
+    html! {
+        @match (entry.verb, label, before) {
+            (Verb::Labelled, Some((label, to)), Some((_, from))) if from != to => {
+                "moved " (badge::tag(label)) " from " strong { (from) } " to " strong { (to) }
+            },
+            (Verb::Labelled, Some((label, to)), Some(_)) => {
+                "put " (badge::tag(label)) " at " strong { (to) } " again"
+            },
+            (Verb::Labelled, Some((label, to)), None) => {
+                "put " (badge::tag(label)) " at " strong { (to) }
+            },
+            (Verb::Made, _, _) => { "made " bdi { (shown(entry.became.as_deref())) } },
+            (Verb::Deleted, _, _) => { "deleted " bdi { (shown(entry.was.as_deref())) } },
+            (verb, _, _) => {
+                (verb.as_str()) " it"
+                @if let Some(was) = &entry.was { " from " bdi { (shown(Some(was))) } }
+                @if let Some(became) = &entry.became { " to " bdi { (shown(Some(became))) } }
+            },
+        }
+    }
+}
+
+fn shown(text: Option<&str>) -> String {
+    elide(text.unwrap_or("it"), 200).into_owned()
+}
