@@ -6,7 +6,7 @@ const current = () => document.querySelector("table[data-rows] tr[aria-selected]
 const PAGES = { h: "", t: "traces", o: "observations", s: "sessions", u: "users", c: "scores", q: "queues", d: "datasets", p: "prompts", b: "dashboards", e: "settings" };
 const HELP = [
   ["Ctrl K", "find a page or anything by id"], ["?", "this help"], ["g then a letter", "go to a page: h home, t traces, o observations, s sessions, u users, c scores, q queues, d datasets, p prompts, b dashboards, e settings"],
-  ["j / k", "next and previous row"], ["Enter", "open the row"], ["x", "select the row"], ["/", "type a filter"], ["Esc", "close"],
+  ["j / k", "next and previous row"], ["Enter", "open the row"], ["x", "select the row"], ["p", "look at the row beside its list"], ["/", "type a filter"], ["Esc", "close"],
 ];
 // What a trace's page adds; see trace.js.
 const TRACE_HELP = [
@@ -131,6 +131,7 @@ document.addEventListener("keydown", (event) => {
   switch (event.key) {
     case "j": move(1); break;
     case "k": move(-1); break;
+    case "p": current()?.dispatchEvent(new CustomEvent("peek", { bubbles: true })); break;
     case "x": current()?.querySelector("input[name=id]")?.click(); break;
     case "g": waitingForPage = true; break;
     case "?": help(); break;

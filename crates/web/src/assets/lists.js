@@ -202,3 +202,59 @@ form?.addEventListener("submit", async (event) => {
     toast("The server did not answer; nothing was deleted");
   }
 });
+
+// One row beside the list: a click on it anywhere but on what can be clicked itself.
+function markPeeked(id) {
+  for (const row of body.querySelectorAll("tr.peeked")) row.classList.remove("peeked");
+  if (id) shown(id)?.classList.add("peeked");
+}
+
+function setPeek(id) {
+  const address = new URL(location.href);
+  address.searchParams.delete("observation");
+  if (id) address.searchParams.set("peek", id); else address.searchParams.delete("peek");
+  history.replaceState(null, "", address);
+}
+
+async function openPanel(id) {
+  const address = new URL(list.dataset.panel, location.href);
+  address.searchParams.set("peek", id);
+  try {
+    const found = (await fetched(address)).getElementById("peek");
+    if (!found) return;
+    document.getElementById("peek")?.remove();
+    const panel = document.importNode(found, true);
+    list.before(panel);
+    panel.focus();
+    setPeek(id);
+    markPeeked(id);
+  } catch {
+    toast("The server did not answer; try again");
+  }
+}
+
+function closePanel() {
+  const panel = document.getElementById("peek");
+  if (!panel) return;
+  panel.remove();
+  setPeek("");
+  markPeeked("");
+}
+
+if (body && list.dataset.panel) {
+  body.addEventListener("click", (event) => {
+    const row = event.target.closest("tr");
+    const isPlain = !event.target.closest("a, button, input, label, summary, select");
+    if (!row || !isPlain || String(getSelection())) return;
+    hidePeek();
+    openPanel(row.dataset.id);
+  });
+  body.addEventListener("peek", (event) => openPanel(event.target.dataset.id));
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest("[data-unpeek]")) return;
+    event.preventDefault();
+    closePanel();
+  });
+  addEventListener("keydown", (event) => { if (event.key === "Escape") closePanel(); });
+  markPeeked(new URL(location.href).searchParams.get("peek"));
+}

@@ -6,6 +6,8 @@ mod column;
 mod state;
 /// What a row of a list is.
 mod row;
+/// What was judged of rows.
+mod scored;
 /// A trace as a row.
 mod trace_row;
 /// An observation as a row.
@@ -22,6 +24,8 @@ mod summary;
 mod page;
 /// Rows that come later, and a look at one.
 mod live;
+/// One row beside the list.
+mod panel;
 /// Lists as files.
 mod export;
 /// What forms have done.
@@ -50,6 +54,7 @@ fn of<R: ListedRow>(list: &str) -> Router<Web> {
         .route(&format!("/project/{{project}}/{list}"), get(page::show::<R>))
         .route(&beside("newer"), get(live::newer::<R>))
         .route(&beside("peek"), get(live::peek::<R>))
+        .route(&beside("panel"), get(panel::show::<R>))
         .route(&beside("export"), get(export::export::<R>))
         .route(&beside("save-view"), post(views::save::<R>))
         .route(&beside("forget-view"), post(views::forget::<R>))

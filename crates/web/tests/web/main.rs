@@ -7,6 +7,8 @@ mod site;
 mod lists;
 /// Lists as columns with types.
 mod lists_parquet;
+/// Scores as columns, and one row beside a list.
+mod lists_scored;
 /// What people do with them.
 mod lists_changed;
 /// Rows as they come.

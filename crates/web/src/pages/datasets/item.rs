@@ -48,6 +48,10 @@ pub(super) async fn show(
     let chosen = chosen.and_then(|chosen| Some((versions.get(chosen)?, versions.get(chosen + 1))));
     let found = chosen.filter(|(version, _)| version.item.dataset == dataset.id);
     let (version, before) = found.ok_or_else(|| Refusal::not_there("item in this dataset"))?;
+    let changed = match before {
+        Some(before) => changed(&before.item, &version.item).await,
+        None => Markup::default(),
+    };
     let mut page = begin(&dataset, &place);
     page.title = format!("Item {}", ratchet_core::limit::elide(&id, 60));
     page.summary = summary(version, &versions, &place);
@@ -58,7 +62,7 @@ pub(super) async fn show(
             div {
                 (facts(&version.item, &place))
                 (form::sides(sides(&version.item)))
-                @if let Some(before) = before { (changed(&before.item, &version.item)) }
+                (changed)
                 @if is_current(version, &versions) && place.visitor.can_change() {
                     (edit(&dataset, &version.item, &place))
                 }
@@ -85,11 +89,11 @@ fn is_current(version: &ItemVersion, versions: &[ItemVersion]) -> bool {
 
 fn summary(version: &ItemVersion, versions: &[ItemVersion], place: &Place) -> Markup {
     html! {
-        @if is_current(version, versions) { "As it is since " } @else { "As it was since " }
+        @if is_current(version, versions) { "The current version, written " } @else { "An old version, written " }
         (figure::ago(version.item.valid_from, place.now))
         @match (version.valid_to, version.item.status) {
             (Some(until), _) => { ", until " (figure::ago(until, place.now)) },
-            (None, DatasetStatus::Archived) => { ", archived" },
+            (None, DatasetStatus::Archived) => { "; archived" },
             (None, DatasetStatus::Active) => {},
         }
         "."
@@ -155,16 +159,17 @@ fn facts(item: &DatasetItem, place: &Place) -> Markup {
     }
 }
 
-fn changed(old: &DatasetItem, new: &DatasetItem) -> Markup {
+async fn changed(old: &DatasetItem, new: &DatasetItem) -> Markup {
     let parts = PARTS.iter().zip(sides(old).into_iter().zip(sides(new)));
-    let differ: Vec<_> = parts.filter(|(_, (old, new))| old != new).collect();
+    let mut drawn = Vec::new();
+    for ((_, title, _), (old, new)) in parts.filter(|(_, (old, new))| old != new) {
+        let diff = diff::beside(written(old.as_ref()), written(new.as_ref())).await;
+        drawn.push(html! { h3 { (title) } (diff) });
+    }
     html! {
-        @if !differ.is_empty() {
+        @if !drawn.is_empty() {
             h2 { "Changed since the version before" }
-            @for ((_, title, _), (old, new)) in differ {
-                h3 { (title) }
-                (diff::diff(&written(old.as_ref()), &written(new.as_ref())))
-            }
+            @for part in drawn { (part) }
         }
     }
 }

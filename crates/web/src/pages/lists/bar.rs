@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use maud::{Markup, html};
 use ratchet_store::catalog::SavedView;
 use ratchet_store::query::Compare;
@@ -5,7 +7,7 @@ use ratchet_store::query::Compare;
 use super::column::ListColumn;
 use super::export::Format;
 use super::facets::Facet;
-use super::state::{ListState, here};
+use super::state::{ListState, SCORE, here};
 use super::views;
 use crate::components::figure;
 use crate::components::icon::{Icon, icon};
@@ -20,6 +22,7 @@ pub(super) fn bar(
     state: &ListState,
     facets: &[Facet],
     saved: &[SavedView],
+    scores: &[String],
 ) -> Markup {
     html! {
         (field(place, state))
@@ -31,7 +34,7 @@ pub(super) fn bar(
             div.end {
                 (live(place, state))
                 (views::views_menu(place, state.on, saved))
-                (columns(place, state))
+                (columns(place, state, scores))
                 (exports(place, state))
             }
         }
@@ -191,7 +194,9 @@ pub(super) fn served(place: &Place, on: On, what: &str) -> Link {
     here(place, on).pairs().fold(link, |link, (name, value)| link.and(name, value))
 }
 
-fn columns(place: &Place, state: &ListState) -> Markup {
+fn columns(place: &Place, state: &ListState, scores: &[String]) -> Markup {
+    // Those that are shown stay, even if nothing was scored so lately.
+    let known: BTreeSet<&String> = scores.iter().chain(&state.scores).collect();
     let all = ListColumn::of(state.on).filter(|column| *column != ListColumn::Name);
     menu(
         "Columns",
@@ -206,6 +211,16 @@ fn columns(place: &Place, state: &ListState) -> Markup {
                         input type="checkbox" name="col" value=(column.word())
                               checked[state.columns.contains(&column)];
                         (column.title())
+                    }
+                }
+                @if !known.is_empty() {
+                    p.choose-part { "Scores" }
+                    @for name in known {
+                        label {
+                            input type="checkbox" name="col" value={ (SCORE) (name) }
+                                  checked[state.scores.contains(name)];
+                            bdi { (ratchet_core::limit::elide(name, 40)) }
+                        }
                     }
                 }
                 div.choose-end {

@@ -11,6 +11,7 @@ use ratchet_store::telemetry::Telemetry;
 use super::bar;
 use super::column::ListColumn;
 use super::row::{CellValue, ListedRow};
+use super::scored::{self, Scored};
 use super::search::search;
 use super::state::{Ask, ListState};
 use crate::filter::On;
@@ -123,7 +124,9 @@ async fn piece<R: ListedRow>(part: Part<R>) -> Result<Option<(Bytes, Part<R>)>, 
     let Some(slice) = rows.next().await? else {
         return Ok(Some((writing.end()?, Part::Sent)));
     };
-    let bytes = writing.rows(&slice)?;
+    let (telemetry, project) = (&rows.telemetry, rows.ask.project.clone());
+    let scored = scored::scored(telemetry, project, &slice, None).await?;
+    let bytes = writing.rows(&slice, &scored)?;
     Ok(Some((bytes, Part::Rows(rows, writing))))
 }
 
@@ -151,19 +154,16 @@ impl Writing {
         }
     }
 
-    /// Takes up more rows, and gives what of the file is made.
-    fn rows<R: ListedRow>(&mut self, rows: &[R]) -> Result<Bytes, BoxError> {
-        let lines = |columns: &[ListColumn], line: fn(&[(ListColumn, CellValue)]) -> String| {
-            let cells = |row: &R| -> Vec<_> {
-                columns.iter().map(|column| (*column, row.value(*column))).collect()
-            };
-            let lines = rows.iter().map(|row| line(&cells(row)));
+    /// Takes up more rows with what was judged of them, and gives what of the file is made.
+    fn rows<R: ListedRow>(&mut self, rows: &[R], scored: &Scored) -> Result<Bytes, BoxError> {
+        let lines = |columns: &[ListColumn], line: fn(&[ExportCell]) -> String| {
+            let lines = rows.iter().map(|row| line(&cells(row, columns, scored)));
             Bytes::from(lines.collect::<String>())
         };
         match self {
             Self::Csv(columns) => Ok(lines(columns, csv::line)),
             Self::Jsonl(columns) => Ok(lines(columns, jsonl::line)),
-            Self::Parquet(writing) => Ok(writing.rows(rows)?),
+            Self::Parquet(writing) => Ok(writing.rows(rows, scored)?),
         }
     }
 
@@ -174,6 +174,18 @@ impl Writing {
             Self::Parquet(writing) => Ok(writing.end()?),
         }
     }
+}
+
+/// A cell and what its column is called.
+type ExportCell = (&'static str, CellValue);
+
+/// The column with what was judged of a row.
+const SCORES: &str = "scores";
+
+/// All that a row carries, and what was judged of it.
+fn cells<R: ListedRow>(row: &R, columns: &[ListColumn], scored: &Scored) -> Vec<ExportCell> {
+    let own = columns.iter().map(|column| (column.word(), row.value(*column)));
+    own.chain([(SCORES, scored.exported(&row.facts().id))]).collect()
 }
 
 /// All rows that match, slice by slice.

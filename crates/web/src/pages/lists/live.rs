@@ -5,6 +5,7 @@ use ratchet_core::trace::Content;
 
 use super::page::drawn;
 use super::row::{ListedRow, preview};
+use super::scored;
 use super::state::ListState;
 use crate::components::table;
 use crate::filter::On;
@@ -30,9 +31,11 @@ pub(super) async fn newer<R: ListedRow>(
         [] => Vec::new(),
         _ => R::arrived(telemetry, &state.ask(&place), came.records).await?,
     };
+    let scores = Some(state.scores.as_slice());
+    let scored = scored::scored(telemetry, place.project_id(), &rows, scores).await?;
     Ok(html! {
         table data-arrived=(came.until) data-more[came.has_more] data-cut[came.is_cut] {
-            tbody { (table::rows(&drawn(&place, &state, &rows))) }
+            tbody { (table::rows(&drawn(&place, &state, &rows, &scored))) }
         }
     })
 }

@@ -7,9 +7,10 @@ use ratchet_store::seek::Sought;
 
 use super::column::ListColumn;
 use super::row::ListedRow;
+use super::scored::{self, Scored};
 use super::search::{self, Searched};
 use super::state::{ListState, ROWS, here, sort_word};
-use super::{bar, bulk, change, facets, summary, views};
+use super::{bar, bulk, change, facets, panel, summary, views};
 use crate::assets;
 use crate::components::table::{self, Column, Order, Row, Sort, Table};
 use crate::components::{copy, empty, figure};
@@ -42,6 +43,11 @@ pub(super) async fn show<R: ListedRow>(State(web): State<Web>, place: Place) -> 
     let facets = facets::facets(&web.store.telemetry, &state.ask(&place), R::ON).await?;
     let saved = views::of(&web, &place, R::ON).await?;
     let targets = bulk::targets(&web, &place).await?;
+    let telemetry = &web.store.telemetry;
+    let names = scored::names(telemetry, &state.ask(&place)).await?;
+    let scores = &state.scores;
+    let scored = scored::scored(telemetry, place.project_id(), &found.rows, Some(scores)).await?;
+    let panel = panel::panel::<R>(&web, &place).await?;
     let section = match R::ON {
         On::Traces => Section::Traces,
         On::Observations => Section::Observations,
@@ -50,11 +56,13 @@ pub(super) async fn show<R: ListedRow>(State(web): State<Web>, place: Place) -> 
     page.summary = found.summary.clone();
     page.body = html! {
         (change::told(&place, R::ON))
-        (bar::bar(&place, &state, &facets, &saved))
+        (bar::bar(&place, &state, &facets, &saved, &names))
         @if found.is_unsorted { (unsorted(&place)) }
-        div.list data-arrived=(arrived) data-peek=(bar::served(&place, R::ON, "peek")) {
+        (panel)
+        div.list data-arrived=(arrived) data-peek=(bar::served(&place, R::ON, "peek"))
+                 data-panel=(bar::served(&place, R::ON, "panel")) {
             @if !found.rows.is_empty() {
-                (table::table(&drawn(&place, &state, &found.rows)))
+                (table::table(&drawn(&place, &state, &found.rows, &scored)))
             } @else if let Some(reached) = found.reached {
                 (not_yet(reached))
             } @else {
@@ -92,23 +100,33 @@ async fn find<R: ListedRow>(web: &Web, place: &Place, state: &ListState) -> Page
 }
 
 /// The rows as a table.
-pub(super) fn drawn<R: ListedRow>(place: &Place, state: &ListState, rows: &[R]) -> Table {
+pub(super) fn drawn<R: ListedRow>(
+    place: &Place,
+    state: &ListState,
+    rows: &[R],
+    scored: &Scored,
+) -> Table {
     let row = |row: &R| {
         let facts = row.facts();
+        let cells = state.columns.iter().map(|column| row.cell(*column, place));
+        let scores = state.scores.iter().map(|name| scored.cell(&facts.id, name));
         Row {
             link: Some(facts.link(R::ON, place)),
             failed: facts.failed,
+            cells: cells.chain(scores).collect(),
             id: facts.id,
-            cells: state.columns.iter().map(|column| row.cell(*column, place)).collect(),
         }
     };
+    let columns = state.columns.iter().map(|column| head(place, state, *column));
+    let scores =
+        state.scores.iter().map(|name| Column::number(&ratchet_core::limit::elide(name, 40)));
     let caption = match R::ON {
         On::Traces => "Traces",
         On::Observations => "Observations",
     };
     Table {
         caption: caption.to_owned(),
-        columns: state.columns.iter().map(|column| head(place, state, *column)).collect(),
+        columns: columns.chain(scores).collect(),
         rows: rows.iter().map(row).collect(),
         select_for: place.visitor.can_change().then(|| bulk::FORM.to_owned()),
     }

@@ -10,6 +10,10 @@ use ratchet_store::project::ProjectId;
 
 /// Rows on a page.
 pub(super) const ROWS: u64 = 50;
+/// What stands before the name of a score in the word of its column.
+pub(super) const SCORE: &str = "score:";
+/// Scores that a list shows at most.
+const MAX_SCORES: usize = 20;
 
 /// What the address says about a list.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +26,8 @@ pub(super) struct ListState {
     pub(super) parsed: Parsed,
     /// What is shown, the name first.
     pub(super) columns: Vec<ListColumn>,
+    /// The names of the scores that are shown behind.
+    pub(super) scores: Vec<String>,
     /// Ordered by what, and which way.
     pub(super) sort: (ListColumn, Direction),
     /// Where the page begins.
@@ -40,11 +46,21 @@ impl ListState {
             }
         }
         let says_columns = params.all("col").next().is_some();
+        let mut scores: Vec<String> = Vec::new();
+        for name in params.all("col").filter_map(|word| word.strip_prefix(SCORE)) {
+            if !name.is_empty()
+                && scores.len() < MAX_SCORES
+                && !scores.iter().any(|known| known == name)
+            {
+                scores.push(name.to_owned());
+            }
+        }
         Self {
             on,
             parsed: Filter::parse(on, &typed),
             typed,
             columns: if says_columns { columns } else { ListColumn::usual(on) },
+            scores,
             sort: params.get("sort").and_then(|word| sort(on, word)).unwrap_or(NEWEST),
             cursor: params.get("cursor").map(str::to_owned),
         }
@@ -100,7 +116,8 @@ pub(super) fn here(place: &Place, on: On) -> Link {
 }
 
 /// What an address says that is not about the list as a whole.
-const IN_PASSING: [&str; 4] = ["cursor", "done", "after", "format"];
+const IN_PASSING: [&str; 7] =
+    ["cursor", "done", "after", "format", "peek", "observation", "timestamp"];
 
 /// The word for an order in the address: `cost_usd`, or `-cost_usd` for the greatest first.
 pub(super) fn sort_word((column, direction): (ListColumn, Direction)) -> String {
@@ -173,6 +190,14 @@ mod tests {
             &[Name, Tags, Cost],
             (Name, Direction::Ascending),
         );
+    }
+
+    #[test]
+    fn scores_are_columns_too() {
+        let query = "col=name&col=score:quality&col=score:a:b&col=score:quality&col=score:";
+        let state = ListState::read(On::Traces, &Params::read(query));
+        assert_eq!(state.columns, [ListColumn::Name]);
+        assert_eq!(state.scores, ["quality", "a:b"]);
     }
 
     #[test]

@@ -1,15 +1,16 @@
 use super::super::column::ListColumn;
 use super::super::row::CellValue;
+use super::{ExportCell, SCORES};
 use crate::csv;
 
 /// The first line: what the columns are called.
 pub(super) fn head(columns: &[ListColumn]) -> String {
-    let names: Vec<&str> = columns.iter().map(|column| column.word()).collect();
+    let names: Vec<&str> = columns.iter().map(|column| column.word()).chain([SCORES]).collect();
     names.join(",") + "\r\n"
 }
 
 /// A row, as RFC 4180 has it.
-pub(super) fn line(cells: &[(ListColumn, CellValue)]) -> String {
+pub(super) fn line(cells: &[ExportCell]) -> String {
     let cells: Vec<String> = cells.iter().map(|(_, value)| cell(value)).collect();
     cells.join(",") + "\r\n"
 }

@@ -1,14 +1,12 @@
 use serde_json::Value;
 
-use super::super::column::ListColumn;
 use super::super::row::CellValue;
+use super::ExportCell;
 
 /// A row as one JSON object on one line.
-pub(super) fn line(cells: &[(ListColumn, CellValue)]) -> String {
-    let cells: Vec<String> = cells
-        .iter()
-        .map(|(column, value)| format!("\"{}\":{}", column.word(), cell(value)))
-        .collect();
+pub(super) fn line(cells: &[ExportCell]) -> String {
+    let cells: Vec<String> =
+        cells.iter().map(|(name, value)| format!("\"{name}\":{}", cell(value))).collect();
     format!("{{{}}}\n", cells.join(","))
 }
 
@@ -32,10 +30,10 @@ mod tests {
     #[test]
     fn a_row_is_one_line() {
         let cells = [
-            (ListColumn::Name, CellValue::Text(Some("two\nlines \"quoted\"".to_owned()))),
-            (ListColumn::Cost, CellValue::Number(None)),
-            (ListColumn::Tags, CellValue::Words(vec!["a".to_owned()])),
-            (ListColumn::Input, CellValue::Json(Some("{\n  \"a\": \"b\\nc\"\r\n}".to_owned()))),
+            ("name", CellValue::Text(Some("two\nlines \"quoted\"".to_owned()))),
+            ("cost_usd", CellValue::Number(None)),
+            ("tags", CellValue::Words(vec!["a".to_owned()])),
+            ("input", CellValue::Json(Some("{\n  \"a\": \"b\\nc\"\r\n}".to_owned()))),
         ];
         let expected = concat!(
             r#"{"name":"two\nlines \"quoted\"","cost_usd":null,"tags":["a"],"#,

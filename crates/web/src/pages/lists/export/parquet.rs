@@ -4,7 +4,9 @@ use axum::body::Bytes;
 
 use super::super::column::ListColumn;
 use super::super::row::{CellValue, ListedRow};
-use crate::parquet::{Cell, Parquet};
+use super::super::scored::Scored;
+use super::{SCORES, cells};
+use crate::parquet::{Cell, Kind, Parquet};
 
 /// A table with typed columns, in the making.
 #[derive(Debug)]
@@ -15,16 +17,16 @@ pub(super) struct ParquetExport {
 
 impl ParquetExport {
     pub(super) fn new(columns: Vec<ListColumn>) -> Self {
-        let file = Parquet::new(columns.iter().map(|column| (column.word(), column.kind())));
+        let own = columns.iter().map(|column| (column.word(), column.kind()));
+        let file = Parquet::new(own.chain([(SCORES, Kind::Text)]));
         Self { columns, file }
     }
 
     /// Takes up more rows, and gives what of the file is made.
-    pub(super) fn rows<R: ListedRow>(&mut self, rows: &[R]) -> io::Result<Bytes> {
+    pub(super) fn rows<R: ListedRow>(&mut self, rows: &[R], scored: &Scored) -> io::Result<Bytes> {
         for row in rows {
-            let values: Vec<CellValue> =
-                self.columns.iter().map(|column| row.value(*column)).collect();
-            self.file.push(values.iter().map(cell))?;
+            let values = cells(row, &self.columns, scored);
+            self.file.push(values.iter().map(|(_, value)| cell(value)))?;
         }
         Ok(self.file.take().into())
     }

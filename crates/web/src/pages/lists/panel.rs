@@ -1,0 +1,166 @@
+//! One row beside the list: `?peek=ID`, as links of Langfuse's SDKs and pages have it.
+
+use axum::extract::State;
+use maud::{Markup, html};
+use ratchet_core::id::{ObservationId, TraceId};
+use ratchet_core::observation::Observation;
+use ratchet_core::payload::Payload;
+use ratchet_core::trace::{Content, Trace};
+use ratchet_core::usage::Cost;
+
+use super::row::ListedRow;
+use super::state::here;
+use crate::components::icon::{Icon, icon};
+use crate::components::{badge, copy, figure};
+use crate::filter::On;
+use crate::place::{Link, Place};
+use crate::refusal::PageResult;
+use crate::said::{self, Side};
+use crate::web::Web;
+
+/// What stands beside the list.
+enum Peeked {
+    Trace(Box<Trace>),
+    Step(Box<Observation>),
+    /// Nothing has the id.
+    Nothing(String),
+}
+
+/// `GET …/list/{list}/panel?peek=ID`: the panel alone, for scripts.
+pub(super) async fn show<R: ListedRow>(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    panel::<R>(&web, &place).await
+}
+
+/// The panel of the row that the address names; nothing if it names none.
+pub(super) async fn panel<R: ListedRow>(web: &Web, place: &Place) -> PageResult<Markup> {
+    let Some(wanted) = place.params.get("peek") else { return Ok(Markup::default()) };
+    let peeked = find(web, place, wanted, R::ON).await?;
+    Ok(html! {
+        aside.peek-panel #peek tabindex="-1" aria-label="A look at one row" data-peeked=(wanted) {
+            (draw(&peeked, place, R::ON))
+        }
+    })
+}
+
+/// A step where one is named, otherwise the trace; in a list of steps an id may be either.
+async fn find(web: &Web, place: &Place, wanted: &str, on: On) -> PageResult<Peeked> {
+    let (telemetry, project) = (&web.store.telemetry, place.project_id());
+    let step = match on {
+        On::Traces => place.params.get("observation"),
+        On::Observations => place.params.get("observation").or(Some(wanted)),
+    };
+    if let Some(Ok(step)) = step.map(ObservationId::parse)
+        && let Some(step) = telemetry.observation(project.clone(), step).await?
+    {
+        return Ok(Peeked::Step(Box::new(step)));
+    }
+    let trace = match TraceId::parse(wanted) {
+        Ok(id) => telemetry.trace(project, id).await?,
+        Err(_) => None,
+    };
+    let nothing = || Peeked::Nothing(ratchet_core::limit::elide(wanted, 100).into_owned());
+    Ok(trace.map_or_else(nothing, |trace| Peeked::Trace(Box::new(trace))))
+}
+
+fn draw(peeked: &Peeked, place: &Place, on: On) -> Markup {
+    let close = here(place, on);
+    match peeked {
+        Peeked::Trace(trace) => {
+            let link = place.to(&["traces", &trace.id.to_string()]);
+            html! {
+                (head(trace.name.as_deref(), &link, &close))
+                (facts_of_trace(trace))
+                (words(trace.content.as_ref(), &trace.id, place))
+            }
+        }
+        Peeked::Step(step) => {
+            let link = place.to(&["traces", &step.trace.to_string()]);
+            let link = link.with("observation", step.id.to_string());
+            html! {
+                (head(step.name.as_deref(), &link, &close))
+                (facts_of_step(step))
+                (words(step.content.as_ref(), &step.trace, place))
+            }
+        }
+        Peeked::Nothing(wanted) => html! {
+            (close_link(&close))
+            p.notice role="status" {
+                "Nothing here has the id " code { bdi { (wanted) } } ". It may have been deleted, or come yet."
+            }
+        },
+    }
+}
+
+fn close_link(close: &Link) -> Markup {
+    html! {
+        a.quiet href=(close) data-unpeek { (icon(Icon::Close)) span.sr { "Close" } }
+    }
+}
+
+fn head(name: Option<&str>, link: &Link, close: &Link) -> Markup {
+    html! {
+        header.peek-head {
+            h2 { bdi { (ratchet_core::limit::elide(name.unwrap_or("unnamed"), 120)) } }
+            a.button.primary href=(link) { "Open" }
+            (close_link(close))
+        }
+    }
+}
+
+fn facts_of_trace(trace: &Trace) -> Markup {
+    let sums = &trace.summary;
+    html! {
+        dl.facts {
+            dt { "Trace" } dd { (copy::id(&trace.id.to_string())) }
+            dt { "Time" } dd { (figure::moment(trace.timestamp)) }
+            @if let Some(latency) = sums.latency() { dt { "Latency" } dd { (figure::duration(latency)) } }
+            dt { "Steps" }
+            dd {
+                (figure::count(sums.levels.total()))
+                @if sums.levels.error > 0 { ", " span.bad { (figure::count(sums.levels.error)) " failed" } }
+            }
+            @if sums.total_tokens > 0 {
+                dt { "Tokens" } dd { (figure::count(sums.total_tokens)) }
+                dt { "Cost" } dd { (figure::cost(sums.cost)) }
+            }
+            @if let Some(user) = &trace.user { dt { "User" } dd { bdi { (user) } } }
+            @if !trace.tags.is_empty() {
+                dt { "Tags" } dd { span.badges { @for tag in &trace.tags { (badge::tag(tag)) } } }
+            }
+        }
+    }
+}
+
+fn facts_of_step(step: &Observation) -> Markup {
+    html! {
+        dl.facts {
+            dt { "Step" } dd { (copy::id(&step.id.to_string())) }
+            dt { "Type" } dd { (badge::glyph(step.kind)) " " (badge::kind_name(step.kind)) (badge::level(step.level)) }
+            dt { "Time" } dd { (figure::moment(step.start)) }
+            @if let Some(latency) = step.latency() { dt { "Latency" } dd { (figure::duration(latency)) } }
+            @if let Some(model) = &step.model { dt { "Model" } dd { bdi { (model) } } }
+            @if !step.usage.is_empty() {
+                dt { "Tokens" } dd { (figure::count(step.usage.total())) }
+                dt { "Cost" } dd { (figure::cost(step.cost.as_ref().map(Cost::total))) }
+            }
+            @if let Some(status) = &step.status_message {
+                dt { "Status" } dd { bdi { (ratchet_core::limit::elide(status, 300)) } }
+            }
+        }
+    }
+}
+
+fn words(content: Option<&Content>, trace: &TraceId, place: &Place) -> Markup {
+    let input = content.and_then(|content| content.input.as_ref()).map(Payload::as_str);
+    let output = content.and_then(|content| content.output.as_ref()).map(Payload::as_str);
+    let sides = [("Input", input, Side::Asked), ("Output", output, Side::Answered)];
+    html! {
+        @for (title, payload, side) in sides {
+            h3 { (title) }
+            @match payload {
+                Some(payload) => { (said::show(payload, side, trace, place)) },
+                None => { p.muted { "none" } },
+            }
+        }
+    }
+}

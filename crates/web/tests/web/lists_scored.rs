@@ -1,0 +1,96 @@
+//! Scores as columns of lists, and one row beside the list.
+
+use ratchet_core::score::ScoreValue;
+use ratchet_testkit::build::{batch, generation, project, score, text, trace};
+
+use crate::site::{Shown, TestSite};
+
+const TRACES: &str = "/project/shop/traces";
+
+async fn shop() -> TestSite {
+    let site = TestSite::new().await;
+    let word = |label: &str| ScoreValue::Categorical { label: label.to_owned(), number: None };
+    let told = batch(&project("shop"))
+        .with(trace("one").rooted_in("g").named("<i>refund</i>").beginning(2_000))
+        .with(generation("g").of("one").named("answer").lasting(2_000, 2_500))
+        .with(generation("g").of("one").input(text("Where is it?")).output(text("=There")))
+        .with(trace("two").named("other").beginning(1_000))
+        .with(score("a").on("quality").of_trace("one").number(0.5))
+        .with(score("b").on("quality").of_trace("one").number(1.0))
+        .with(score("c").on("=tone").of_trace("one").value(word("<b>kind</b>")))
+        .with(score("d").on("quality").of_trace("two").number(0.25));
+    site.record(told).await;
+    site
+}
+
+#[track_caller]
+fn check(page: &Shown, words: &str) {
+    assert_eq!(page.status, 200, "{}", page.body);
+    assert!(page.body.contains(words), "{words} in {}", page.body);
+}
+
+#[tokio::test]
+async fn scores_are_columns_that_people_choose() {
+    let site = shop().await;
+    let page = site.get(TRACES).await;
+    check(&page, "value=\"score:quality\"");
+    assert!(!page.body.contains("the mean of 2"), "nobody chose it");
+    let page =
+        site.get(&format!("{TRACES}?col=name&col=score%3Aquality&col=score%3A%3Dtone")).await;
+    check(&page, "<span title=\"the mean of 2\">0.75");
+    check(&page, "<span title=\"the only score\">0.25");
+    check(&page, "<bdi>&lt;b&gt;kind&lt;/b&gt;</bdi>");
+    assert!(!page.body.contains("<b>kind"), "a score is text, never markup");
+}
+
+#[tokio::test]
+async fn exports_have_all_scores() {
+    let site = shop().await;
+    let lines = site.get("/project/shop/list/traces/export?format=jsonl").await;
+    let rows = lines.body.lines().map(|line| serde_json::from_str(line).unwrap());
+    let rows: Vec<serde_json::Value> = rows.collect();
+    assert_eq!(rows[0]["scores"], serde_json::json!({"quality": 0.75, "=tone": "<b>kind</b>"}));
+    assert_eq!(rows[1]["scores"], serde_json::json!({"quality": 0.25}));
+    let table = site.get("/project/shop/list/traces/export?format=csv").await;
+    assert!(table.body.lines().next().unwrap().ends_with(",scores"), "{}", table.body);
+    assert!(!table.body.contains(",="), "no cell begins as a formula: {}", table.body);
+}
+
+#[tokio::test]
+async fn one_row_is_shown_beside_the_list() {
+    let site = shop().await;
+    let page = site.get(&format!("{TRACES}?peek=one&timestamp=2026-01-01T00:00:00Z")).await;
+    check(&page, "data-peeked=\"one\"");
+    check(&page, "Where is it?");
+    check(&page, "href=\"/project/shop/traces/one\"");
+    assert!(!page.body.contains("<i>refund"), "a name is text, never markup");
+    let step = site.get(&format!("{TRACES}?peek=one&observation=g")).await;
+    check(&step, "href=\"/project/shop/traces/one?observation=g\"");
+    check(&site.get("/project/shop/observations?peek=g").await, "data-peeked=\"g\"");
+    check(&site.get("/project/shop/observations?peek=one").await, "Where is it?");
+    check(&site.get("/project/shop/list/traces/panel?peek=two").await, "other");
+    let nothing = site.get(&format!("{TRACES}?peek=%3Cb%3Enobody")).await;
+    check(&nothing, "Nothing here has the id");
+    assert!(!nothing.body.contains("<b>nobody"));
+}
+
+/// What Langfuse's SDKs print and its pages link to.
+#[tokio::test]
+async fn deep_links_lead_to_their_pages() {
+    let site = shop().await;
+    let told = batch(&project("shop")).with(trace("three").in_session("monday").for_user("ann"));
+    site.record(told).await;
+    for (address, words) in [
+        ("/project/shop/traces/one", "Where is it?"),
+        ("/project/shop/traces/one?observation=g&timestamp=2026-01-01T00:00:00.000Z", "answer"),
+        ("/project/shop/traces?peek=one", "data-peeked"),
+        ("/project/shop/sessions/monday", "monday"),
+        ("/project/shop/users/ann", "ann"),
+        ("/project/shop/datasets", "Datasets"),
+        ("/project/shop/prompts", "Prompts"),
+    ] {
+        check(&site.get(address).await, words);
+    }
+    let led = site.get("/trace/one").await;
+    assert_eq!((led.status, led.header("location")), (303, Some("/project/shop/traces/one")));
+}
