@@ -19,6 +19,15 @@ const SECRET_KEY: &str = "sk-lf-bench";
 /// The project they open.
 pub(crate) const PROJECT: &str = "bench";
 
+/// Who may come in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// Whoever has the keys.
+    Keys,
+    /// Anybody on this machine: a browser brings no keys.
+    Open,
+}
+
 /// A running server.
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -34,12 +43,14 @@ impl Server {
     ///
     /// # Errors
     /// Fails if the program is not there or does not come up.
-    pub(crate) async fn start(program: &Path, data: &Path) -> anyhow::Result<Self> {
+    pub(crate) async fn start(program: &Path, data: &Path, door: Door) -> anyhow::Result<Self> {
         let began = Instant::now();
+        let how: &[&str] = if door == Door::Open { &["--no-auth"] } else { &[] };
         let mut child = Command::new(program)
             .args(["serve", "--json", "--listen", "127.0.0.1:0"])
             .args(["--otlp-grpc", "off", "--otlp-http", "off", "--data"])
             .arg(data)
+            .args(how)
             .env("RATCHET_INIT_PROJECT_ID", PROJECT)
             .env("RATCHET_INIT_PUBLIC_KEY", PUBLIC_KEY)
             .env("RATCHET_INIT_SECRET_KEY", SECRET_KEY)

@@ -29,6 +29,8 @@ mod split;
 mod fill;
 /// Asking questions.
 mod reads;
+/// Opening pages.
+mod pages;
 /// What came of it.
 mod report;
 /// Everything in order.

@@ -11,9 +11,10 @@ use ratchet_store::aggregate::{AggregateQuery, Dimension, Step};
 use ratchet_store::query::TimeRange;
 use serde::Serialize;
 
-use crate::child::Server;
+use crate::child::{Door, Server};
 use crate::client::{Client, Target};
 use crate::fill::Filled;
+use crate::pages::{self, PageReading};
 use crate::record::{Cell, Load, Recording, hex};
 use crate::sample::Spread;
 use crate::split;
@@ -40,6 +41,8 @@ pub(crate) struct Reading {
     pub(crate) metrics: Spread,
     /// The same by trace name over the newest day, over HTTP: what must be read.
     pub(crate) metrics_scan: Spread,
+    /// Pages, each with what it costs.
+    pub(crate) pages: Vec<PageReading>,
     /// Recording on top of it.
     pub(crate) recording: Recording,
 }
@@ -60,7 +63,8 @@ pub(crate) async fn measure(
     (pool, lasts): (Arc<Pool>, Duration),
 ) -> anyhow::Result<Reading> {
     let aggregate = aggregates(data).await?;
-    let server = Server::start(program, data).await?;
+    let pages = pages::measure(program, data, filled).await?;
+    let server = Server::start(program, data, Door::Keys).await?;
     let list = ask(&server.target, ASKED, |_| "/api/public/traces?limit=50".to_owned()).await?;
     let mut dice = Dice::new(5);
     let get = ask(&server.target, ASKED, |_| {
@@ -89,11 +93,16 @@ pub(crate) async fn measure(
         aggregate,
         metrics,
         metrics_scan,
+        pages,
         recording,
     })
 }
 
-async fn ask(
+/// Asks for something several times, one after the other.
+///
+/// # Errors
+/// Fails if it is not answered well.
+pub(crate) async fn ask(
     target: &Target,
     times: usize,
     mut path: impl FnMut(usize) -> String,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 
 use crate::args::{Args, Part};
-use crate::child::{self, Server, folder_bytes};
+use crate::child::{self, Door, Server, folder_bytes};
 use crate::client::Target;
 use crate::clock::memory_of;
 use crate::record::{Cell, Load, Recording};
@@ -101,7 +101,8 @@ impl<'a> Bench<'a> {
         let mut memory_bytes = 0;
         for nth in 0..5 {
             let name = format!("idle-{nth}");
-            let server = Server::start(&self.program, &self.scratch.place(&name)).await?;
+            let server =
+                Server::start(&self.program, &self.scratch.place(&name), Door::Keys).await?;
             starts.push(server.cold_start.as_secs_f64() * 1e3);
             tokio::time::sleep(Duration::from_millis(500)).await;
             memory_bytes = memory_of(server.pid()?)?;
@@ -136,7 +137,7 @@ impl<'a> Bench<'a> {
 
     /// Every load gets a server and a folder of its own.
     async fn record(&self, data: &Path, cell: Cell) -> anyhow::Result<Recording> {
-        let server = Server::start(&self.program, data).await?;
+        let server = Server::start(&self.program, data, Door::Keys).await?;
         let load = self.load(server.target.clone(), Some(server.pid()?), true);
         let recording = load.run(cell).await?;
         server.stop().await?;

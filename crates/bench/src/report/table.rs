@@ -1,3 +1,4 @@
+use crate::pages::{AIM_MS, PageReading};
 use crate::record::Recording;
 
 use super::{Idle, Peer, Report};
@@ -17,6 +18,7 @@ pub(super) fn report(report: &Report) -> String {
     }
     text += &split_table(report);
     text += &reading_table(report);
+    text += &page_table(report);
     if let Some(peer) = &report.peer {
         text += &peer_table(report, peer);
     }
@@ -146,6 +148,36 @@ fn reading_table(report: &Report) -> String {
         })
         .collect();
     table("Reading, as the folder grows", &head, &rows)
+}
+
+fn page_table(report: &Report) -> String {
+    let row = |rows: u64, page: &PageReading| {
+        vec![
+            whole(rows),
+            page.name.to_owned(),
+            milliseconds(page.server.p50_ms),
+            milliseconds(page.server.p99_ms),
+            milliseconds(page.first_paint.p50_ms),
+            format!("{:.2}", page.first_paint.p50_ms / AIM_MS),
+            whole(page.bytes),
+        ]
+    };
+    let at_each = report.reading.iter();
+    let rows: Vec<Vec<String>> =
+        at_each.flat_map(|at| at.pages.iter().map(move |page| row(at.rows, page))).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let head = [
+        "observations",
+        "page",
+        "server p50",
+        "p99",
+        "first paint p50",
+        "of the 200 ms aimed at",
+        "bytes, nothing cached",
+    ];
+    table("Pages, as the folder grows", &head, &rows)
 }
 
 fn peer_table(report: &Report, peer: &Peer) -> String {
