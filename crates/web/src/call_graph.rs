@@ -11,9 +11,13 @@ use crate::trace_tree::TreeRow;
 /// Nodes that are drawn; what comes after them in the trace is left out.
 const MAX_NODES: usize = 60;
 /// The size of a node and of the gaps between nodes.
-pub(crate) const NODE: (f64, f64) = (152.0, 44.0);
-const GAP: (f64, f64) = (44.0, 14.0);
+pub(crate) const NODE: (f64, f64) = (200.0, 44.0);
+const GAP: f64 = 14.0;
+/// How much further to the right whoever is called stands.
+const INDENT: f64 = 44.0;
 const MARGIN: f64 = 8.0;
+/// Room at the right for calls that lead back.
+const BACK: f64 = 44.0;
 
 /// A drawing of who called whom.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -163,33 +167,27 @@ fn layer(graph: &mut CallGraph) {
     }
 }
 
-/// Gives every node its place: layers from left to right, in each the nodes by where their callers
-/// stand.
+/// Gives every node its place: whoever is called stands below and to the right of who called first,
+/// so that the drawing is as narrow as the page.
 fn place(graph: &mut CallGraph) {
-    let layers = graph.nodes.iter().map(|node| node.layer).max().unwrap_or_default() + 1;
-    let mut height = 0usize;
-    for layer in 0..layers {
-        let mut members: Vec<usize> =
-            (0..graph.nodes.len()).filter(|node| graph.nodes[*node].layer == layer).collect();
-        members.sort_by(|a, b| callers_at(graph, *a).total_cmp(&callers_at(graph, *b)));
-        height = height.max(members.len());
-        for (row, node) in members.into_iter().enumerate() {
-            graph.nodes[node].at =
-                (MARGIN + real(layer) * (NODE.0 + GAP.0), MARGIN + real(row) * (NODE.1 + GAP.1));
+    let mut is_placed = vec![false; graph.nodes.len()];
+    let mut waiting = vec![0];
+    let mut row = 0usize;
+    while let Some(node) = waiting.pop() {
+        if std::mem::replace(&mut is_placed[node], true) {
+            continue;
         }
+        let layer = graph.nodes[node].layer;
+        graph.nodes[node].at = (MARGIN + real(layer) * INDENT, MARGIN + real(row) * (NODE.1 + GAP));
+        row += 1;
+        let calls = graph.edges.iter().filter(|edge| edge.from == node && !edge.is_back);
+        waiting.extend(calls.rev().map(|edge| edge.to));
     }
+    let layers = graph.nodes.iter().map(|node| node.layer).max().unwrap_or_default();
     graph.size = (
-        2.0 * MARGIN + real(layers) * (NODE.0 + GAP.0) - GAP.0,
-        2.0 * MARGIN + real(height) * (NODE.1 + GAP.1) - GAP.1,
+        2.0 * MARGIN + real(layers) * INDENT + NODE.0 + BACK,
+        2.0 * MARGIN + real(row) * (NODE.1 + GAP) - GAP,
     );
-}
-
-/// How far down a node's callers stand on average.
-fn callers_at(graph: &CallGraph, node: usize) -> f64 {
-    let callers = graph.edges.iter().filter(|edge| edge.to == node && !edge.is_back);
-    let (count, sum) = callers
-        .fold((0usize, 0.0), |(count, sum), edge| (count + 1, sum + graph.nodes[edge.from].at.1));
-    if count == 0 { 0.0 } else { sum / real(count) }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "positions in a drawing")]

@@ -12,6 +12,9 @@ const QUICK_UP_TO: usize = 10_000;
 /// How long the least difference is looked for; after that a greater one will do.
 const TIME: Duration = Duration::from_millis(300);
 
+/// Equal words between two changes that are drawn as changed too.
+const FEW: usize = 2;
+
 /// Draws both texts as one, beside the runtime if they are long.
 pub async fn beside(old: String, new: String) -> Markup {
     if old.len() + new.len() <= QUICK_UP_TO {
@@ -30,17 +33,58 @@ pub fn diff(old: &str, new: &str) -> Markup {
     let mut how = TextDiff::configure();
     how.timeout(TIME);
     let diff = if is_short { how.diff_words(old, new) } else { how.diff_lines(old, new) };
+    let changes = diff.iter_all_changes().map(|change| (change.tag(), change.value()));
     html! {
         pre.diff tabindex="0" {
-            @for change in diff.iter_all_changes() {
-                @match change.tag() {
-                    ChangeTag::Equal => { (change.value()) },
-                    ChangeTag::Delete => { del { (change.value()) } },
-                    ChangeTag::Insert => { ins { (change.value()) } },
-                }
+            @for piece in pieces(changes) {
+                (piece.same)
+                @if !piece.gone.is_empty() { del { (piece.gone) } }
+                @if !piece.come.is_empty() { ins { (piece.come) } }
             }
         }
     }
+}
+
+/// What stayed, and what then went and came in its place.
+#[derive(Debug, Default)]
+struct Piece {
+    same: String,
+    gone: String,
+    come: String,
+}
+
+/// Puts changes together that only a few equal words part: nobody can read every second word.
+fn pieces<'a>(changes: impl Iterator<Item = (ChangeTag, &'a str)>) -> Vec<Piece> {
+    let mut done = Vec::new();
+    let mut piece = Piece::default();
+    let mut same = String::new();
+    for (tag, text) in changes {
+        if tag == ChangeTag::Equal {
+            same.push_str(text);
+            continue;
+        }
+        let has_changed = !piece.gone.is_empty() || !piece.come.is_empty();
+        if !has_changed {
+            piece.same.push_str(&same);
+        } else if is_few_words(&same) {
+            piece.gone.push_str(&same);
+            piece.come.push_str(&same);
+        } else {
+            let next = Piece { same: same.clone(), ..Piece::default() };
+            done.push(std::mem::replace(&mut piece, next));
+        }
+        same.clear();
+        let side = if tag == ChangeTag::Delete { &mut piece.gone } else { &mut piece.come };
+        side.push_str(text);
+    }
+    done.push(piece);
+    done.push(Piece { same, ..Piece::default() });
+    done
+}
+
+/// Whether equal words between two changes are too few for the eye to rest on.
+fn is_few_words(text: &str) -> bool {
+    !text.contains('\n') && text.split_whitespace().count() <= FEW
 }
 
 #[cfg(test)]
@@ -52,6 +96,15 @@ mod tests {
         let shown = diff("Be <b>brief</b> please", "Be <i>kind</i> please").into_string();
         assert!(shown.contains("<del>") && shown.contains("<ins>"), "{shown}");
         assert!(!shown.contains("<b>") && shown.contains("please"), "{shown}");
+    }
+
+    #[test]
+    fn changes_that_a_word_parts_are_read_as_one() {
+        let shown = diff("we use the old tools now", "we take the new ways now").into_string();
+        assert!(
+            shown.contains("<del>use the old tools</del><ins>take the new ways</ins>"),
+            "{shown}"
+        );
     }
 
     /// Without a time to stop at, this takes minutes.

@@ -1,4 +1,4 @@
-//! Who called whom, drawn in layers from left to right.
+//! Who called whom, drawn from top to bottom: whoever is called stands below and further in.
 
 use maud::{Markup, html};
 
@@ -7,7 +7,10 @@ use super::figure;
 use crate::call_graph::{CallGraph, GraphEdge, GraphNode, NODE};
 
 /// Characters of a name that fit into a node.
-const MAX_NAME: usize = 20;
+const MAX_NAME: usize = 25;
+/// How far in from the left a node's calls leave it, and how wide they turn.
+const TRUNK: f64 = 16.0;
+const BEND: f64 = 8.0;
 
 /// Draws a graph; `link` says where the first step of a node is.
 pub(crate) fn graph(graph: &CallGraph, link: impl Fn(usize) -> String) -> Markup {
@@ -58,23 +61,30 @@ fn times(n: usize) -> String {
 
 fn edge(graph: &CallGraph, edge: &GraphEdge) -> Markup {
     let (from, to) = (graph.nodes[edge.from].at, graph.nodes[edge.to].at);
-    let start = (from.0 + NODE.0, from.1 + NODE.1 / 2.0);
     let end = (to.0, to.1 + NODE.1 / 2.0);
-    let bend = ((end.0 - start.0) / 2.0).abs().clamp(24.0, 80.0);
-    let path = format!(
-        "M{:.1} {:.1}C{:.1} {:.1} {:.1} {:.1} {:.1} {:.1}",
-        start.0,
-        start.1,
-        start.0 + bend,
-        start.1,
-        end.0 - bend,
-        end.1,
-        end.0,
-        end.1
-    );
-    let middle = (f64::midpoint(start.0, end.0), f64::midpoint(start.1, end.1) - 4.0);
+    let (path, count) = if end.1 > from.1 + NODE.1 {
+        let x = from.0 + TRUNK;
+        let path = format!(
+            "M{x:.1} {:.1}V{:.1}Q{x:.1} {:.1} {:.1} {:.1}H{:.1}",
+            from.1 + NODE.1,
+            end.1 - BEND,
+            end.1,
+            x + BEND,
+            end.1,
+            end.0
+        );
+        (path, (f64::midpoint(x, end.0) + 2.0, end.1 - 5.0))
+    } else {
+        let (start, end) = (from.1 + NODE.1 / 2.0 + 6.0, end.1 - 6.0);
+        let (left, right) = (from.0 + NODE.0, to.0 + NODE.0);
+        let far = left.max(right) + 36.0;
+        let path = format!(
+            "M{left:.1} {start:.1}C{far:.1} {start:.1} {far:.1} {end:.1} {right:.1} {end:.1}"
+        );
+        (path, (far - 6.0, f64::midpoint(start, end)))
+    };
     html! {
         path class={ "graph-edge" @if edge.is_back { " back" } } d=(path) marker-end="url(#arrow)" {}
-        @if edge.calls > 1 { text.edge-count x=(middle.0) y=(middle.1) { (edge.calls) } }
+        @if edge.calls > 1 { text.edge-count x=(count.0) y=(count.1) { (edge.calls) } }
     }
 }
