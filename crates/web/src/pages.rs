@@ -111,7 +111,8 @@ async fn to_first_project(
         Refusal::Forbidden("you work in no project yet; ask an owner to add you".to_owned())
     })?;
     let segments: Vec<&str> = uri.path().split('/').filter(|part| !part.is_empty()).collect();
-    Ok(Redirect::to(&Link::to_project(&project.id, &segments).to_string()))
+    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    Ok(Redirect::to(&format!("{}{query}", Link::to_project(&project.id, &segments))))
 }
 
 async fn not_found(uri: Uri) -> Refusal {

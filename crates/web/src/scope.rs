@@ -79,6 +79,17 @@ impl Span {
         }
     }
 
+    /// When that is, as a sentence goes on: `in the last 7 days`, `in all time`.
+    pub fn within(self) -> String {
+        match self {
+            Self::All => "in all time".to_owned(),
+            Self::Between(..) => format!("from {}", self.label()),
+            Self::Hour | Self::Day | Self::Week | Self::Month | Self::Quarter => {
+                format!("in the {}", self.label())
+            }
+        }
+    }
+
     /// The moments inside, at some time of day.
     pub fn range(self, now: Timestamp) -> TimeRange {
         let back = |hours: i64| TimeRange { from: Some(now.plus_nanos(-hours * HOUR)), to: None };

@@ -33,6 +33,7 @@ use crate::web::{Access, Web};
 use form::{Problem, SignInForm};
 use next::Next;
 pub use provider::Vouching;
+pub(crate) use provider::here;
 
 /// What a server that asks people to sign in needs for it.
 #[derive(Debug, Default)]

@@ -3,11 +3,12 @@ const isTyping = (element) => element.closest("input, textarea, select, [content
 const rows = () => [...document.querySelectorAll("table[data-rows] tbody tr")].filter((row) => row.offsetParent);
 const current = () => document.querySelector("table[data-rows] tr[aria-selected]");
 
-const PAGES = { h: "", t: "traces", o: "observations", s: "sessions", u: "users", c: "scores", q: "queues", d: "datasets", p: "prompts", b: "dashboards", e: "settings" };
+const PAGES = { h: "Home", t: "Traces", o: "Observations", s: "Sessions", u: "Users", c: "Scores", q: "Queues", d: "Datasets", p: "Prompts", b: "Dashboards", e: "Settings" };
 const HELP = [
-  ["Ctrl K", "find a page or anything by id"], ["?", "this help"], ["g then a letter", "go to a page: h home, t traces, o observations, s sessions, u users, c scores, q queues, d datasets, p prompts, b dashboards, e settings"],
-  ["j / k", "next and previous row"], ["Enter", "open the row"], ["x", "select the row"], ["p", "look at the row beside its list"], ["/", "type a filter"], ["Esc", "close"],
+  ["Ctrl K", "find a page, a name, an id, or something to do"], ["?", "this help"],
+  ["g then a letter", `go to a page: ${Object.entries(PAGES).map(([key, name]) => `${key} ${name.toLowerCase()}`).join(", ")}`], ["Esc", "close what is open"],
 ];
+const ROWS_HELP = [["j / k", "next and previous row"], ["Enter", "open the row"]];
 // What a trace's page adds; see trace.js.
 const TRACE_HELP = [
   ["j / k or ↓ / ↑", "next and previous step"], ["← / →", "close and open a step"], ["e", "next step that failed"],
@@ -41,11 +42,19 @@ function element(name, text, className) {
   return made;
 }
 
+/** The keys of this very page first, then those that work everywhere. */
+function helpHere() {
+  if (document.querySelector(".trace-page")) return [...TRACE_HELP, ...HELP];
+  const here = rows().length ? [...ROWS_HELP] : [];
+  if (document.querySelector("table[data-rows] input[name=id]")) here.push(["x", "select the row"], ["p", "look at the row beside its list"]);
+  if (document.querySelector("[data-filter]")) here.push(["/", "type a filter"]);
+  return [...here, ...HELP];
+}
+
 function help() {
   const box = dialog("Keyboard");
-  const list = element("dl", "", "facts");
-  const help = document.querySelector(".trace-page") ? [...TRACE_HELP, ...HELP.slice(0, 3)] : HELP;
-  for (const [keys, what] of help) {
+  const list = element("dl", "", "facts keys-help");
+  for (const [keys, what] of helpHere()) {
     const term = document.createElement("dt");
     term.append(element("kbd", keys));
     list.append(term, element("dd", what));
@@ -54,48 +63,93 @@ function help() {
   box.showModal();
 }
 
+/** What can be gone to from here: pages, projects, times, and whatever else the menus hold. */
 function pageLinks() {
-  const links = [...document.querySelectorAll(".rail li a, .menu-list a")];
-  return links.map((link) => ({ name: link.textContent.trim(), href: link.href }));
+  const seen = new Set();
+  const links = [...document.querySelectorAll(".rail li a, .bar .menu-list a")].filter((link) => !seen.has(link.href) && seen.add(link.href));
+  return links.map((link) => ({ kind: kindOf(link), name: link.textContent.trim(), href: link.href }));
 }
+
+function kindOf(link) {
+  const menu = link.closest(".menu")?.querySelector("summary")?.getAttribute("aria-label");
+  return menu ? menu.split(":")[0].toLowerCase() : "page";
+}
+
+/** What can be done from here. */
+function actions() {
+  const found = [
+    { kind: "do", name: "Light or dark", run: () => document.querySelector("[data-theme-switch]")?.click() },
+    { kind: "do", name: "Keyboard help", run: help },
+    { kind: "do", name: "Copy the link of this page", run: () => navigator.clipboard?.writeText(location.href) },
+  ];
+  for (const action of document.querySelectorAll(".head .actions a.button, .head .actions button.button")) {
+    found.push({ kind: "do", name: action.textContent.trim(), run: () => action.click() });
+  }
+  return found;
+}
+
+function entry(box, { kind, name, href, run }) {
+  const item = document.createElement("li");
+  const link = element(href ? "a" : "button", "");
+  link.append(element("span", kind, "muted"), " ", element("bdi", name));
+  if (href) link.href = href;
+  else {
+    link.type = "button";
+    link.addEventListener("click", () => { box.close(); run(); });
+  }
+  item.append(link);
+  return item;
+}
+
+/** What the server finds by name and id, as lines of the list. */
+async function offers(typed, signal) {
+  const params = new URLSearchParams(location.search);
+  const asked = new URLSearchParams({ q: typed });
+  for (const name of ["env", "range"]) if (params.get(name)) asked.set(name, params.get(name));
+  const answer = await fetch(`${project()}/find/offers?${asked}`, { signal });
+  if (!answer.ok) return [];
+  return [...new DOMParser().parseFromString(await answer.text(), "text/html").querySelectorAll("li")];
+}
+
+const project = () => location.pathname.match(/^\/project\/[^/]+/)?.[0];
 
 function palette() {
   const box = dialog("Find");
   box.classList.add("palette");
   const input = document.createElement("input");
   input.type = "search";
-  input.placeholder = "a page, or the id of a trace, session, user…";
+  input.placeholder = "a page, a name, an id, or something to do";
   input.setAttribute("aria-label", "Find");
   const list = document.createElement("ul");
   list.className = "palette-list";
-  const base = location.pathname.match(/^\/project\/[^/]+/)?.[0];
-  const fill = () => {
-    const wanted = input.value.trim().toLowerCase();
-    const found = pageLinks().filter((page) => page.name.toLowerCase().includes(wanted));
+  const known = [...pageLinks(), ...actions()];
+  let asking = new AbortController();
+  const fill = async () => {
     const typed = input.value.trim();
-    if (typed && base) {
-      const id = encodeURIComponent(typed);
-      found.push({ name: `Find “${typed}”`, href: `${base}/find?q=${id}` });
+    const found = known.filter((one) => one.name.toLowerCase().includes(typed.toLowerCase()));
+    const here = found.slice(0, typed ? 6 : 11).map((one) => entry(box, one));
+    list.replaceChildren(...here);
+    asking.abort();
+    if (!typed || !project()) return;
+    asking = new AbortController();
+    const { signal } = asking;
+    try {
+      const more = await offers(typed, signal);
+      if (!signal.aborted) list.replaceChildren(...here, ...more);
+    } catch {
+      // The next letter has been typed, or the server is away: what is known here still stands.
     }
-    list.replaceChildren(...found.slice(0, 12).map((page) => {
-      const item = document.createElement("li");
-      const link = element("a", page.name);
-      link.href = page.href;
-      item.append(link);
-      return item;
-    }));
   };
+  const items = () => [...list.querySelectorAll("a, button")];
   input.addEventListener("input", fill);
-  input.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") list.querySelector("a")?.click();
-    if (event.key === "ArrowDown") { list.querySelector("a")?.focus(); event.preventDefault(); }
-  });
-  list.addEventListener("keydown", (event) => {
-    const item = document.activeElement.closest("li");
-    const next = event.key === "ArrowDown" ? item?.nextElementSibling : event.key === "ArrowUp" ? item?.previousElementSibling : null;
-    if (event.key === "ArrowUp" && !next) input.focus();
-    next?.querySelector("a").focus();
-    if (event.key.startsWith("Arrow")) event.preventDefault();
+  box.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === "Enter" && document.activeElement === input) items()[0]?.click();
+    if (!step) return;
+    event.preventDefault();
+    const all = [input, ...items()];
+    const at = all.indexOf(document.activeElement) + step;
+    all[Math.max(0, Math.min(all.length - 1, at))]?.focus();
   });
   box.append(input, list);
   fill();
@@ -105,9 +159,8 @@ function palette() {
 
 let waitingForPage = false;
 function goTo(letter) {
-  const base = location.pathname.match(/^\/project\/[^/]+/)?.[0];
-  const page = PAGES[letter];
-  if (base && page !== undefined) location.href = page ? `${base}/${page}` : base;
+  const link = [...document.querySelectorAll(".rail li a")].find((one) => one.textContent.trim() === PAGES[letter]);
+  if (link) location.href = link.href;
 }
 
 document.addEventListener("click", (event) => {

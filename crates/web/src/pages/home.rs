@@ -11,6 +11,7 @@ mod connect;
 
 use axum::Router;
 use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_store::aggregate::Sums;
@@ -20,6 +21,7 @@ use crate::components::figure;
 use crate::frame::{Page, Section};
 use crate::place::Place;
 use crate::refusal::PageResult;
+use crate::sign_in::here;
 use crate::sums::{self, float};
 use crate::web::Web;
 
@@ -29,12 +31,13 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/recorded", get(recorded))
 }
 
-async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, headers: HeaderMap, place: Place) -> PageResult<Markup> {
     let now = sums::whole(&web, &place, place.range()).await?;
     let mut page = Page::new(Section::Home, place.project.name.clone());
-    page.summary = html! { "The loop in the " (place.scope.span.label()) "." };
+    page.summary = html! { "The loop " (place.scope.span.within()) "." };
     if now.count == 0 {
-        page.body = connect::connect(&place);
+        let server = here(&headers).unwrap_or_else(|| "http://127.0.0.1:3000".to_owned());
+        page.body = connect::connect(&place, &server);
         return Ok(page.show(&place));
     }
     let before = match place.scope.span.before(place.now) {
@@ -49,7 +52,7 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
         div.home {
             section {
                 h2 { "What changed" }
-                (changes::draw(&now, before.as_ref(), &place.scope.span.label()))
+                (changes::draw(&now, before.as_ref(), &place.scope.span.within()))
             }
             section.charts { (steps(&names, &course)) (cost(&names, &course)) }
             (leaders::failures(&web, &place).await?)

@@ -81,7 +81,7 @@ fn newest(place: &Place, name: &str, source: Option<ScoreSource>) -> ScoreQuery 
 fn summary(sample: &Sample, place: &Place) -> Markup {
     let read = sample.judgements.len() as u64;
     html! {
-        (judged::total(sample.total)) " scores in the " (place.scope.span.label())
+        (judged::total(sample.total)) " scores " (place.scope.span.within())
         @if sample.total > read { "; the figures are of the newest " (figure::grouped(read)) }
         "."
     }

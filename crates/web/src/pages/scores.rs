@@ -27,7 +27,7 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     let mut page = Page::new(Section::Scores, "Scores");
     page.summary = html! {
         (figure::grouped(samples.len() as u64)) @if samples.len() == 1 { " name" } @else { " names" }
-        " given in the " (place.scope.span.label()) "."
+        " given " (place.scope.span.within()) "."
     };
     page.body = if samples.is_empty() { nothing() } else { body(&samples, &place) };
     Ok(page.show(&place))

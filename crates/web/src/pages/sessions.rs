@@ -36,7 +36,7 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     let ends = web.store.telemetry.session_ends(place.project_id(), ids).await?;
     let mut page = Page::new(Section::Sessions, "Sessions");
     page.summary = html! {
-        "Traces that belong together, begun in the " (place.scope.span.label()) ", newest first."
+        "Traces that belong together, begun " (place.scope.span.within()) ", newest first."
     };
     page.body = if sessions.rows.is_empty() && !is_further {
         nothing()

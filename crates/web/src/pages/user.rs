@@ -53,7 +53,7 @@ async fn show(
     let mut page = Page::new(Section::Users, user.clone());
     page.crumbs = vec![("Users".to_owned(), place.to(&["users"]))];
     page.action = copy::id(&user);
-    page.summary = html! { "What this user's traces took in the " (place.scope.span.label()) "." };
+    page.summary = html! { "What this user's traces took " (place.scope.span.within()) "." };
     page.body = if days.is_empty() && traces.is_empty() {
         let how = html! { p { "Choose a longer time above, or look at " a href=(place.to(&["users"])) { "all users" } "." } };
         empty::empty("This user was not seen in this time.", &how)

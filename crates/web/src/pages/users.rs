@@ -67,7 +67,7 @@ pub(super) fn scope(place: &Place) -> UserScope {
 fn summary(users: &Users, place: &Place) -> Markup {
     html! {
         (figure::grouped(users.total)) @if users.total == 1 { " user" } @else { " users" }
-        " in the " (place.scope.span.label()) ", in whole days (UTC)."
+        " " (place.scope.span.within()) ", in whole days (UTC)."
     }
 }
 

@@ -154,7 +154,7 @@ fn failed(web: &Web, headers: &HeaderMap, error: &OidcError) -> PageResult<Respo
 }
 
 /// Where the browser reached us: a provider knows which places are ours and sends it nowhere else.
-fn here(headers: &HeaderMap) -> Option<String> {
+pub(crate) fn here(headers: &HeaderMap) -> Option<String> {
     let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);
     let named = headers.get("x-forwarded-host").or_else(|| headers.get(HOST)).and_then(text)?;
     let host: Authority = named.trim().parse().ok()?;

@@ -27,7 +27,7 @@ pub(super) async fn show(State(web): State<Web>, place: Place) -> PageResult<Mar
     let shown = gather(&web, &place).await?;
     let mut page = Page::new(Section::Dashboards, "Dashboards");
     page.summary = html! {
-        (figure::count(natural(whole.count))) " steps in the " (place.scope.span.label()) ", "
+        (figure::count(natural(whole.count))) " steps " (place.scope.span.within()) ", "
         (shown.split.label) "."
     };
     page.action = tabs(&place, true);

@@ -67,7 +67,7 @@ async fn show(web: &Web, place: &Place, desk: Desk) -> PageResult<Markup> {
         (dashboard.name.clone(), place.to(&["dashboards", &dashboard.id])),
     ];
     page.summary = html! {
-        "What you see below is what it will show, in the " (place.scope.span.label()) "."
+        "What you see below is what it will show, " (place.scope.span.within()) "."
     };
     page.body = html! {
         div.make-chart {

@@ -103,7 +103,7 @@ pub(super) fn draw(now: &Sums, before: Option<&Sums>, time: &str) -> Markup {
             }
         }
         p.muted {
-            "In the " (time)
+            "This is how it went " (time)
             @match comparable(now, before) {
                 Some(_) => ", compared with as long a time just before.",
                 None => "; too little is known of the time before to compare with it.",

@@ -4,21 +4,30 @@ use crate::assets;
 use crate::components::{copy, empty};
 use crate::place::Place;
 
-const LANGFUSE: &str = "export LANGFUSE_BASE_URL=http://127.0.0.1:3000
+fn langfuse(server: &str) -> String {
+    format!(
+        "export LANGFUSE_BASE_URL={server}
 export LANGFUSE_PUBLIC_KEY=pk-lf-…
-export LANGFUSE_SECRET_KEY=sk-lf-…";
+export LANGFUSE_SECRET_KEY=sk-lf-…"
+    )
+}
 
-const OPENTELEMETRY: &str = "export OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:3000/api/public/otel
+fn opentelemetry(server: &str) -> String {
+    format!(
+        "export OTEL_EXPORTER_OTLP_ENDPOINT={server}/api/public/otel
 export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf
-export OTEL_EXPORTER_OTLP_HEADERS=\"Authorization=Basic%20$(printf 'pk-lf-…:sk-lf-…' | base64 -w0)\"";
+export OTEL_EXPORTER_OTLP_HEADERS=\"Authorization=Basic%20$(printf 'pk-lf-…:sk-lf-…' | base64 -w0)\""
+    )
+}
 
 /// How to connect an SDK. The page turns into the loop by itself when the first span arrives.
-pub(super) fn connect(place: &Place) -> Markup {
+/// `server` is where the browser found us.
+pub(super) fn connect(place: &Place, server: &str) -> Markup {
     let how = html! {
         h2 { "A Langfuse SDK, of any era" }
-        (copy::snippet(LANGFUSE))
+        (copy::snippet(&langfuse(server)))
         h2 { "OpenTelemetry, in any language" }
-        (copy::snippet(OPENTELEMETRY))
+        (copy::snippet(&opentelemetry(server)))
         h2 { "Claude Code, as it is" }
         (copy::snippet("ratchet import claude-code --follow"))
         p.muted {

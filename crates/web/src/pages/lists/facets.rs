@@ -93,6 +93,9 @@ async fn of_traces(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Vec<Facet>> 
     ])
 }
 
+/// What hourly sums call everything that is too rare for a sum of its own.
+const RARE: &str = "(other)";
+
 #[derive(Debug, Default)]
 struct Counts(BTreeMap<String, u64>);
 
@@ -112,7 +115,9 @@ fn facet(field: WordField, counts: Counts) -> Facet {
         WordField::Kind => "Type",
         _ => "Model",
     };
-    let mut words: Vec<(String, u64)> = counts.0.into_iter().collect();
+    // Sums keep what is rare under one word that no observation bears.
+    let is_real = |(word, _): &(String, u64)| word != RARE;
+    let mut words: Vec<(String, u64)> = counts.0.into_iter().filter(is_real).collect();
     words.sort_by(|(a, many), (b, more)| more.cmp(many).then_with(|| a.cmp(b)));
     words.truncate(OFFERED);
     if field == WordField::Kind {

@@ -18,11 +18,11 @@ pub(super) async fn summary<R: ListedRow>(
     ask: &Ask,
     place: &Place,
 ) -> StoreResult<Markup> {
-    let when = place.scope.span.label();
+    let when = place.scope.span.within();
     let asks_sums = R::ON == On::Observations && ask.agent.is_none() && ask.filter.terms.is_empty();
     if asks_sums {
         let (all, failed) = of_sums(telemetry, ask).await?;
-        return Ok(html! { (counted(R::ON, all)) ", " (errors(failed)) " in the " (when) });
+        return Ok(html! { (counted(R::ON, all)) ", " (errors(failed)) " " (when) });
     }
     let found = R::matching(telemetry, ask).await?;
     let Matching { looked_at, matching, failed, is_cut } = found;
@@ -42,7 +42,7 @@ pub(super) async fn summary<R: ListedRow>(
                 " match, " (errors(failed))
             },
         }
-        " in the " (when)
+        " " (when)
     })
 }
 
