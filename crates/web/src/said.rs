@@ -15,28 +15,51 @@ const DRAWN: usize = 16_000;
 /// Characters of a preview.
 const PREVIEW: usize = 160;
 
-/// Which side of a turn a payload is.
+/// What went in or what came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     /// What went in.
-    Asked,
+    Input,
     /// What came out.
-    Answered,
+    Output,
 }
 
 impl Side {
-    const fn as_str(self) -> &'static str {
+    /// The word in addresses.
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
-            Self::Asked => "input",
-            Self::Answered => "output",
+            Self::Input => "input",
+            Self::Output => "output",
+        }
+    }
+
+    /// What people read.
+    pub(crate) const fn label(self) -> &'static str {
+        match self {
+            Self::Input => "Input",
+            Self::Output => "Output",
         }
     }
 
     /// Who speaks where a payload does not say.
     const fn speaker(self) -> Role {
         match self {
-            Self::Asked => Role::User,
-            Self::Answered => Role::Assistant,
+            Self::Input => Role::User,
+            Self::Output => Role::Assistant,
+        }
+    }
+
+    /// Where the things are that a payload of a trace, or of one of its steps, refers to.
+    pub(crate) fn whereabouts(self, place: &Place, record: &[&str]) -> Whereabouts {
+        let of = |what: &str| {
+            let segments: Vec<&str> =
+                ["traces"].iter().chain(record).copied().chain([what]).collect();
+            place.to(&segments).with("side", self.as_str())
+        };
+        Whereabouts {
+            whole: of("payload").to_string(),
+            pictures: of("picture").with("n", "").to_string(),
+            media: format!("{}/", Link::to_project(&place.project.id, &["media"]).path()),
         }
     }
 }
@@ -52,12 +75,7 @@ pub(crate) fn show(payload: &str, side: Side, trace: &TraceId, place: &Place) ->
             p.muted { (figure::bytes(payload.len())) ", read on " a href=(whole) { "the trace's page" } "." }
         };
     }
-    let of = |what: &str| place.to(&["traces", &trace, what]).with("side", side.as_str());
-    let at = Whereabouts {
-        whole: of("payload").to_string(),
-        pictures: of("picture").with("n", "").to_string(),
-        media: format!("{}/", Link::to_project(&place.project.id, &["media"]).path()),
-    };
+    let at = side.whereabouts(place, &[&trace]);
     match chat::read(payload) {
         Reading::Data(text) if text.len() <= DRAWN => json::json(&text),
         Reading::Data(text) => Pen::for_end(&at, DRAWN, 0).lone_text(&text),
@@ -70,7 +88,7 @@ pub(crate) fn show(payload: &str, side: Side, trace: &TraceId, place: &Place) ->
             let before = messages.len();
             let pictures = chat::pictures(&Reading::Messages(messages)).len();
             html! {
-                @if before > 0 && side == Side::Asked {
+                @if before > 0 && side == Side::Input {
                     p.before { a href=(whole) { (before) " earlier messages" } }
                 }
                 (Pen::for_end(&at, DRAWN, pictures).conversation(&new))
@@ -83,10 +101,10 @@ pub(crate) fn show(payload: &str, side: Side, trace: &TraceId, place: &Place) ->
 fn beginning(messages: &[ChatMessage], side: Side) -> usize {
     let last = messages.iter().rposition(|message| message.role == Role::User);
     match (side, last) {
-        (Side::Asked, Some(last)) => last,
-        (Side::Asked, None) => 0,
-        (Side::Answered, Some(last)) if last + 1 < messages.len() => last + 1,
-        (Side::Answered, _) => 0,
+        (Side::Input, Some(last)) => last,
+        (Side::Input, None) => 0,
+        (Side::Output, Some(last)) if last + 1 < messages.len() => last + 1,
+        (Side::Output, _) => 0,
     }
 }
 
@@ -115,13 +133,23 @@ fn words(message: &ChatMessage) -> Option<&str> {
 
 /// The first characters, in one line.
 fn preview(text: &str) -> String {
-    let head: String = text.chars().take(PREVIEW * 4).collect();
-    let line = head.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut short: String = line.chars().take(PREVIEW).collect();
-    if short.len() < line.len() || head.len() < text.len() {
-        short.push('…');
+    one_line(text, PREVIEW)
+}
+
+/// The first so many characters of a text, in one line.
+pub(crate) fn one_line(text: &str, length: usize) -> String {
+    let mut line = String::new();
+    let mut words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    // A line may be a megabyte long: no more of it is looked at than shown.
+    while line.chars().count() <= length {
+        let Some(word) = words.next() else { return line };
+        if !line.is_empty() && !word.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().take(length + 1));
     }
-    short
+    let cut: String = line.chars().take(length).collect();
+    cut + "…"
 }
 
 #[cfg(test)]
@@ -145,11 +173,11 @@ mod tests {
             Reading::Messages(messages) => beginning(&messages, side),
             other => panic!("{other:?}"),
         };
-        assert_eq!(new(CHAT, Side::Asked), 3);
+        assert_eq!(new(CHAT, Side::Input), 3);
         let whole = CHAT.replace(']', r#", {"role": "assistant", "content": "On its way."}]"#);
-        assert_eq!(new(&whole, Side::Answered), 4);
+        assert_eq!(new(&whole, Side::Output), 4);
         let answer = r#"[{"role": "assistant", "content": "On its way."}]"#;
-        assert_eq!((new(answer, Side::Answered), new(answer, Side::Asked)), (0, 0));
+        assert_eq!((new(answer, Side::Output), new(answer, Side::Input)), (0, 0));
     }
 
     #[test]

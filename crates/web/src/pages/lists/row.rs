@@ -16,6 +16,7 @@ use super::state::Ask;
 use crate::chat::{self, Part, Reading};
 use crate::filter::On;
 use crate::place::{Link, Place};
+use crate::said::one_line;
 
 /// Records that are looked at to count how many match: the newest.
 pub(super) const COUNTED: u64 = 10_000;
@@ -131,21 +132,6 @@ fn last_words(text: &str) -> Option<String> {
         let words: Vec<&str> = words.collect();
         (!words.is_empty()).then(|| words.join(" "))
     })
-}
-
-fn one_line(text: &str, length: usize) -> String {
-    let mut line = String::new();
-    let mut words = text.split(|c: char| c.is_whitespace() || c.is_control());
-    // A line may be a megabyte long: no more of it is looked at than shown.
-    while line.chars().count() <= length {
-        let Some(word) = words.next() else { return line };
-        if !line.is_empty() && !word.is_empty() {
-            line.push(' ');
-        }
-        line.extend(word.chars().take(length + 1));
-    }
-    let cut: String = line.chars().take(length).collect();
-    cut + "…"
 }
 
 /// A cell with the first words of a payload.

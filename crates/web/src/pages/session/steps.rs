@@ -1,10 +1,8 @@
-use std::collections::BTreeMap;
-
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::get;
 use maud::{Markup, html};
-use ratchet_core::id::{ObservationId, TraceId};
+use ratchet_core::id::TraceId;
 use ratchet_core::observation::Observation;
 use ratchet_store::query::{Detail, Direction, ObservationQuery, Paging, TimeRange};
 
@@ -12,6 +10,7 @@ use crate::components::badge;
 use crate::components::figure;
 use crate::place::Place;
 use crate::refusal::{PageResult, Refusal};
+use crate::trace_tree::assemble;
 use crate::web::Web;
 
 /// Steps that are listed in place; the trace's page has them all.
@@ -43,7 +42,9 @@ async fn show(
     let whole = place.to(&["traces", &trace.to_string()]);
     Ok(html! {
         ol.step-list {
-            @for (step, depth) in deep(&steps.rows) { (line(step, depth, &trace, &place)) }
+            @for row in assemble(&steps.rows) {
+                (line(&steps.rows[row.step], row.depth.min(MAX_DEPTH), &trace, &place))
+            }
         }
         p { a href=(whole) { "Open the trace" }
             @if steps.cursor.is_some() { span.muted { " for the steps after the first " (MAX_STEPS) "." } } }
@@ -66,27 +67,4 @@ fn line(step: &Observation, depth: usize, trace: &TraceId, place: &Place) -> Mar
             }
         }
     }
-}
-
-/// The steps as a tree read from top to bottom, each with its depth.
-fn deep(steps: &[Observation]) -> Vec<(&Observation, usize)> {
-    let known: BTreeMap<&ObservationId, usize> =
-        steps.iter().enumerate().map(|(index, step)| (&step.id, index)).collect();
-    let mut children: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
-    for (index, step) in steps.iter().enumerate() {
-        let parent = step.parent.as_ref().and_then(|parent| known.get(parent).copied());
-        children.entry(parent.filter(|parent| *parent != index)).or_default().push(index);
-    }
-    let mut ordered = Vec::with_capacity(steps.len());
-    let mut waiting: Vec<(usize, usize)> = Vec::new();
-    let below = |parent: Option<usize>, depth: usize| {
-        let found = children.get(&parent).into_iter().flatten().rev();
-        found.map(move |index| (*index, depth)).collect::<Vec<_>>()
-    };
-    waiting.extend(below(None, 0));
-    while let Some((index, depth)) = waiting.pop() {
-        ordered.extend(steps.get(index).map(|step| (step, depth)));
-        waiting.extend(below(Some(index), (depth + 1).min(MAX_DEPTH)));
-    }
-    ordered
 }

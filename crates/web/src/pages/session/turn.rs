@@ -86,11 +86,11 @@ impl Turn<'_> {
         html! {
             div.words {
                 @match input {
-                    Some(input) => { (said::show(input, Side::Asked, &self.trace.id, place)) },
+                    Some(input) => { (said::show(input, Side::Input, &self.trace.id, place)) },
                     None => { p.muted { "Nothing was recorded of what went in." } },
                 }
                 @match output {
-                    Some(output) => { (said::show(output, Side::Answered, &self.trace.id, place)) },
+                    Some(output) => { (said::show(output, Side::Output, &self.trace.id, place)) },
                     None => { p.muted { "Nothing was recorded of what came out." } },
                 }
             }

@@ -2,7 +2,6 @@ use maud::{Markup, html};
 use ratchet_core::observation::ObservationKind;
 use ratchet_core::payload::Payload;
 
-use super::payload::Side;
 use super::run::{About, Subject, TraceRun};
 use super::{changes, link, name, outline};
 use crate::call_graph;
@@ -12,6 +11,7 @@ use crate::components::message::{Pen, Whereabouts};
 use crate::components::{badge, figure, graph, json};
 use crate::place::{Link, Place};
 use crate::refusal::PageResult;
+use crate::said::Side;
 use crate::web::Web;
 
 /// Bytes of a raw payload that are shown at once.
@@ -157,18 +157,10 @@ fn read(place: &Place, subject: &Subject, side: Side, payload: &Payload) -> Mark
 }
 
 fn whereabouts(place: &Place, subject: &Subject, side: Side) -> Whereabouts {
-    let of = |what: &str| {
-        let trace = subject.trace.to_string();
-        let to = match subject.step_id() {
-            Some(step) => place.to(&["traces", &trace, "observations", &step, what]),
-            None => place.to(&["traces", &trace, what]),
-        };
-        to.with("side", side.as_str())
-    };
-    Whereabouts {
-        whole: of("payload").to_string(),
-        pictures: of("picture").with("n", "").to_string(),
-        media: format!("{}/", Link::to_project(&place.project.id, &["media"]).path()),
+    let trace = subject.trace.to_string();
+    match subject.step_id() {
+        Some(step) => side.whereabouts(place, &[&trace, "observations", &step]),
+        None => side.whereabouts(place, &[&trace]),
     }
 }
 

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 use ratchet_core::limit::elide;
 use ratchet_core::observation::Observation;
-use ratchet_core::score::{Score, ScoreValue};
+use ratchet_core::score::Score;
 use ratchet_core::trace::Trace;
 use ratchet_core::usage::TOTAL;
 
@@ -12,6 +12,7 @@ use super::{forms, remarks};
 use crate::components::badge::{self, Decider};
 use crate::components::stack::{Share, stack};
 use crate::components::{copy, figure, json};
+use crate::judged;
 use crate::place::Place;
 use crate::refusal::PageResult;
 use crate::web::Web;
@@ -184,16 +185,6 @@ fn in_words(kind: &str) -> String {
     elide(&plain.replace('_', " "), 60).into_owned()
 }
 
-/// The value of a score, as people read it.
-pub(super) fn verdict(score: &Score) -> String {
-    match &score.value {
-        ScoreValue::Numeric(number) => figure::number(*number),
-        ScoreValue::Boolean(yes) => if *yes { "yes" } else { "no" }.to_owned(),
-        ScoreValue::Categorical { label, .. } => label.clone(),
-        ScoreValue::Text(text) | ScoreValue::Correction(text) => text.clone(),
-    }
-}
-
 fn scores(scores: &[Score]) -> Markup {
     html! {
         h3 #scores { "Scores" }
@@ -202,7 +193,7 @@ fn scores(scores: &[Score]) -> Markup {
             @for score in scores {
                 li {
                     span.verdict-name { bdi { (score.name) } }
-                    " " (badge::decided(Decider::of_source(score.source), &elide(&verdict(score), 200)))
+                    " " (badge::decided(Decider::of_source(score.source), &elide(&judged::value(&score.value), 200)))
                     " " span.muted { (figure::moment(score.timestamp)) }
                     @if let Some(comment) = &score.comment { p { bdi { (elide(comment, MAX_VALUE)) } } }
                 }

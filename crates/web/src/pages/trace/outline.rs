@@ -11,6 +11,7 @@ use crate::components::figure;
 use crate::components::icon::{Icon, icon};
 use crate::components::strip::{self, StripBar};
 use crate::components::tree::{self, Failure, TreeLine};
+use crate::judged;
 use crate::place::Place;
 use crate::timeline::{TimeFrame, WHOLE, lanes};
 use crate::trace_tree::TreeRow;
@@ -214,8 +215,8 @@ fn few_scores(scores: &[&Score]) -> Markup {
     html! {
         @for score in scores.iter().take(MAX_SCORES) {
             span class={ "score-mark " (Decider::of_source(score.source).class()) }
-                 title={ (score.name) ": " (super::facts::verdict(score)) } {
-                (super::facts::verdict(score).chars().take(12).collect::<String>())
+                 title={ (score.name) ": " (judged::value(&score.value)) } {
+                (judged::value(&score.value).chars().take(12).collect::<String>())
             }
         }
     }

@@ -14,50 +14,18 @@ use crate::chat::{self, Picture};
 use crate::components::message::is_shown;
 use crate::place::Place;
 use crate::refusal::{PageResult, Refusal};
+use crate::said::Side;
 use crate::web::Web;
 
 /// Bytes of kept media that a page loads; larger ones are for the API.
 const MAX_MEDIA: u64 = 50_000_000;
 
-/// What went in or what came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
-    /// What went in.
-    Input,
-    /// What came out.
-    Output,
-}
-
-impl Side {
-    /// The word in the address.
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Input => "input",
-            Self::Output => "output",
-        }
-    }
-
-    /// What people read.
-    pub(super) const fn label(self) -> &'static str {
-        match self {
-            Self::Input => "Input",
-            Self::Output => "Output",
-        }
-    }
-
-    fn asked(place: &Place) -> Self {
-        let is_output = place.params.get("side") == Some(Self::Output.as_str());
-        if is_output { Self::Output } else { Self::Input }
-    }
-
-    fn of(self, content: Option<Content>) -> PageResult<Payload> {
-        let content = content.unwrap_or_default();
-        let side = match self {
-            Self::Input => content.input,
-            Self::Output => content.output,
-        };
-        side.ok_or_else(|| Refusal::not_there("payload"))
-    }
+/// The side that the address asks for.
+fn asked(place: &Place, content: Option<Content>) -> PageResult<Payload> {
+    let content = content.unwrap_or_default();
+    let is_output = place.params.get("side") == Some(Side::Output.as_str());
+    let side = if is_output { content.output } else { content.input };
+    side.ok_or_else(|| Refusal::not_there("payload"))
 }
 
 /// `GET …/traces/{trace}/payload`: all of a payload, as text.
@@ -67,7 +35,7 @@ pub(super) async fn of_trace(
     Path((_, trace)): TracePath,
 ) -> PageResult<Response> {
     let trace = run::trace(&web, &place, trace_id(&trace)?).await?;
-    Ok(plain(&Side::asked(&place).of(trace.content)?))
+    Ok(plain(&asked(&place, trace.content)?))
 }
 
 /// `GET …/observations/{observation}/payload`: all of a payload, as text.
@@ -77,7 +45,7 @@ pub(super) async fn of_step(
     Path((_, trace, step)): StepPath,
 ) -> PageResult<Response> {
     let step = run::step(&web, &place, &trace_id(&trace)?, &run::step_id(&step)?).await?;
-    Ok(plain(&Side::asked(&place).of(step.content)?))
+    Ok(plain(&asked(&place, step.content)?))
 }
 
 fn plain(payload: &Payload) -> Response {
@@ -92,7 +60,7 @@ pub(super) async fn picture_of_trace(
     Path((_, trace)): TracePath,
 ) -> PageResult<Response> {
     let trace = run::trace(&web, &place, trace_id(&trace)?).await?;
-    picture(&place, &Side::asked(&place).of(trace.content)?)
+    picture(&place, &asked(&place, trace.content)?)
 }
 
 /// `GET …/observations/{observation}/picture`: one of the pictures in a payload.
@@ -102,7 +70,7 @@ pub(super) async fn picture_of_step(
     Path((_, trace, step)): StepPath,
 ) -> PageResult<Response> {
     let step = run::step(&web, &place, &trace_id(&trace)?, &run::step_id(&step)?).await?;
-    picture(&place, &Side::asked(&place).of(step.content)?)
+    picture(&place, &asked(&place, step.content)?)
 }
 
 /// The picture with the number that the address says.
