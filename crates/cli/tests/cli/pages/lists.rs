@@ -192,3 +192,33 @@ fn chosen_traces_are_deleted_after_a_question() {
         assert_eq!((status(&ids[0]), status(&ids[1]), status(&ids[2])), (404, 404, 200));
     });
 }
+
+#[test]
+fn a_live_list_holds_new_rows_until_asked() {
+    for hand in [Hand::Keys, Hand::Mouse] {
+        let name = format!("live-by-{}", hand.word());
+        with(hand, &format!("/project/{{project}}/traces?q=name%3A{name}"), |hand, page, demo| {
+            let says = |words: &str| {
+                let notice = "document.querySelector('.waiting-rows')?.textContent";
+                page.wait_until(&format!("{notice} === '{words}'"));
+            };
+            hand.press(page, "[data-live]");
+            let ids = own_traces(demo, &name);
+            says("3 new");
+            assert_eq!(page.js("document.querySelector('tr[data-id]')"), Value::Null);
+            hand.press(page, ".waiting-rows");
+            page.wait_for(&format!("tr[data-id=\"{}\"]", ids[0]));
+            let late = json!({ "id": format!("{name}-late"), "name": name,
+                "timestamp": "2020-01-01T00:00:00Z" });
+            let again = json!({ "id": ids[0], "userId": "ann" });
+            let now = json!({ "id": format!("{name}-now"), "name": name });
+            let events = [("trace-create", late), ("trace-create", now), ("trace-create", again)];
+            demo.write(|writer| writer.record(&events));
+            says("1 new, 1 changed");
+            hand.press(page, ".waiting-rows");
+            page.wait_for(&format!("tr.fresh[data-id=\"{name}-now\"]"));
+            let rows = "[...document.querySelectorAll('tr[data-id]')].length";
+            assert_eq!(page.js(rows), 4, "a row that changed stays one row");
+        });
+    }
+}
