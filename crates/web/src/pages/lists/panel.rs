@@ -153,7 +153,7 @@ fn facts_of_step(step: &Observation) -> Markup {
 fn words(content: Option<&Content>, trace: &TraceId, place: &Place) -> Markup {
     let input = content.and_then(|content| content.input.as_ref()).map(Payload::as_str);
     let output = content.and_then(|content| content.output.as_ref()).map(Payload::as_str);
-    let sides = [("Input", input, Side::Asked), ("Output", output, Side::Answered)];
+    let sides = [("Input", input, Side::Input), ("Output", output, Side::Output)];
     html! {
         @for (title, payload, side) in sides {
             h3 { (title) }
