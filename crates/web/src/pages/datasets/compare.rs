@@ -198,7 +198,7 @@ fn draw(pair: &Pair, place: &Place) -> Markup {
                 (Some(before), Some(after)) => {
                     (moved(&before.scores, &after.scores))
                     (diff::diff(&before.output, &after.output))
-                    p { a href=(link(before)) { "trace before" } " " a href=(link(after)) { "trace after" } }
+                    p.pager { a href=(link(before)) { "Trace before" } a href=(link(after)) { "Trace after" } }
                 },
                 (Some(only), None) | (None, Some(only)) => {
                     p.muted { "Only in one of the runs. " a href=(link(only)) { "trace" } }

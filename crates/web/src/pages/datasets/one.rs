@@ -262,8 +262,8 @@ fn chooser(runs: &[Experiment], dataset: &Dataset, place: &Place) -> Markup {
                     tbody {
                         @for (index, run) in runs.iter().enumerate() {
                             tr {
-                                td { (choice("before", run, index == 1)) }
-                                td { (choice("after", run, index == 0)) }
+                                td data-label="Before" { (choice("before", run, index == 1)) }
+                                td data-label="After" { (choice("after", run, index == 0)) }
                                 td { a.row-link href=(place.to(&["datasets", &dataset.name, "runs", &run.id])) { bdi { (run.name) } } }
                                 td.wide { (run.description.as_deref().unwrap_or_default()) }
                                 td { (figure::ago(run.created_at, place.now)) }
