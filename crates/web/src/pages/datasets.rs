@@ -140,6 +140,15 @@ async fn make(State(web): State<Web>, place: Place, said: String) -> PageResult<
     Ok(Redirect::to(&next.to_string()))
 }
 
+/// Characters of an id in a cell: a UUID is whole, and ids that begin alike can be told apart.
+const ID: usize = 40;
+
+/// An item's id, for a cell; the whole of it on hover.
+fn short_id(id: &str) -> Markup {
+    let short: String = id.chars().take(ID).collect();
+    html! { code title=(id) { bdi { (short) } @if short.len() < id.len() { "…" } } }
+}
+
 /// The beginning of a recorded text, for a cell.
 fn preview(text: Option<&Json>) -> Markup {
     html! { @if let Some(text) = text { bdi { (elide(text.as_str(), PREVIEW)) } } }

@@ -186,12 +186,11 @@ fn row(item: &DatasetItem, dataset: &Dataset, asked: &Asked, place: &Place) -> R
         Some(at) => link.with("version", at.to_string()),
         None => link,
     };
-    let short: String = item.id.chars().take(12).collect();
     Row {
         id: item.id.clone(),
         link: Some(link),
         cells: vec![
-            html! { code title=(item.id) { bdi { (short) } @if short.len() < item.id.len() { "…" } } },
+            super::short_id(&item.id),
             preview(item.input.as_ref()),
             preview(item.expected_output.as_ref()),
             html! { @if let Some(source) = source { a href=(source) { "trace" } } },

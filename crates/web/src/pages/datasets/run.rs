@@ -35,7 +35,12 @@ pub(super) async fn show(
         @if let Some(text) = &run.description { ". " bdi { (elide(text, PREVIEW)) } }
     };
     let rows = tries.iter().map(|(item, made)| row(item, made, &dataset, &place)).collect();
-    let columns = vec![Column::text("Item"), Column::wide("Output"), Column::text("Scores")];
+    let columns = vec![
+        Column::text("Item"),
+        Column::wide("Output"),
+        Column::text("Scores"),
+        Column::text("Case"),
+    ];
     let table =
         Table { caption: format!("Items of {}", run.name), columns, rows, select_for: None };
     page.body = html! {
@@ -75,13 +80,12 @@ async fn by_id(web: &Web, place: &Place, id: String) -> PageResult<Option<Experi
 }
 
 fn row(item: &str, made: &Try, dataset: &Dataset, place: &Place) -> Row {
-    let short: String = item.chars().take(12).collect();
     let of_item = place.to(&["datasets", &dataset.name, "items", item]);
     Row {
         id: item.to_owned(),
         link: Some(place.to(&["traces", &made.trace.to_string()])),
         cells: vec![
-            html! { code title=(item) { bdi { (short) } @if short.len() < item.len() { "…" } } },
+            super::short_id(item),
             html! { bdi { (elide(&made.output, PREVIEW)) } },
             html! {
                 span.badges {
@@ -89,8 +93,8 @@ fn row(item: &str, made: &Try, dataset: &Dataset, place: &Place) -> Row {
                         (badge::tag(&format!("{name} {}", figure::number(*value))))
                     }
                 }
-                " " a href=(of_item) { "item" }
             },
+            html! { a href=(of_item) { "item" } },
         ],
         failed: false,
     }
