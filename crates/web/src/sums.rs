@@ -12,7 +12,7 @@ use crate::refusal::PageResult;
 use crate::web::Web;
 
 /// Records that one page reads to sum what hourly sums do not keep apart.
-pub(crate) const READ: i64 = 50_000;
+pub(crate) const READ: i64 = 20_000;
 const HOUR: i64 = 3_600 * 1_000_000_000;
 
 /// Sums over the observations of the chosen environment, by time and dimension.

@@ -11,7 +11,7 @@ use ratchet_core::stats::distribution;
 use ratchet_core::time::Timestamp;
 
 use crate::components::badge::{self, Decider};
-use crate::components::bars::{self, Spread};
+use crate::components::bars::{self, Lying, Spread};
 use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::icon::{Icon, icon};
 use crate::components::lanes::{self, Run};
@@ -142,7 +142,20 @@ fn charts() -> Markup {
     let title = "Latency".to_owned();
     let lines = OverTime { title, steps, series, form: Form::Lines, read, ..OverTime::default() };
     let bars = OverTime { form: Form::Bars, title: "Cost".into(), ..lines.clone() };
-    html! { div.charts { (chart::over_time(&lines)) (chart::over_time(&bars)) } }
+    let areas = OverTime { form: Form::Areas, title: "Tokens".into(), ..lines.clone() };
+    let compared = OverTime {
+        title: "Steps".into(),
+        note: "n = 21 steps, dashed: the time before".into(),
+        series: vec![line("all", 0, [2.0, 4.0, 3.0, 5.0, 1.0, 2.0, 4.0])],
+        before: [3.0, 3.0, 2.0, 4.0, 2.0, 1.0, 3.0].map(Some).to_vec(),
+        read: figure::number,
+        ..lines.clone()
+    };
+    html! {
+        div.charts {
+            @for drawn in [&lines, &bars, &areas, &compared] { (chart::over_time(drawn)) }
+        }
+    }
 }
 
 fn distributions() -> Markup {
@@ -150,10 +163,19 @@ fn distributions() -> Markup {
     let bins = distribution::bins(&marks, 10);
     let labels = [("solved", 41), ("handed over", 12), ("abandoned", 3)];
     let mini: Vec<u64> = bins.iter().map(|bin| bin.count).collect();
+    let costs = [("claude-opus-5".to_owned(), 14.12), ("gpt-5.6-terra".to_owned(), 2.34)];
     html! {
         div.charts {
             (bars::histogram(&Spread { title: "quality", note: "n = 14 scores", bins: &bins, colour: "model", read: figure::number, tall: Tall::Usual }))
             (bars::labels("outcome", &labels, "human"))
+            (bars::lying(&Lying {
+                title: "Cost by model",
+                note: "sum of cost by model, n = 53".to_owned(),
+                values: &costs,
+                is_share: true,
+                read: figure::dollars,
+                exact: figure::exact_dollars,
+            }))
         }
         p { (bars::mini(&mini, "model", "quality, from 0.2 to 1")) }
     }

@@ -93,7 +93,12 @@ pub(super) fn areas(chart: &OverTime, top: f64) -> Markup {
 pub(super) fn before(chart: &OverTime, top: f64) -> Markup {
     let steps = chart.steps.len();
     let values = chart.before.iter().take(steps).copied().collect();
-    let points = points(&Series { name: String::new(), hue: 0, values }, steps, top);
+    let mut points = points(&Series { name: String::new(), hue: 0, values }, steps, top);
+    // A single point makes no line: it is drawn as wide as half a step.
+    if let [(x, y)] = points[..] {
+        let half = plot::WIDTH / ratio(steps.max(1), 1) / 4.0;
+        points = vec![(x - half, y), (x + half, y)];
+    }
     html! {
         @if !points.is_empty() { polyline.before points=(polyline(points.into_iter())) {} }
     }

@@ -135,7 +135,7 @@ async fn tiles(web: &Web, place: &Place, found: &Found, edits: bool) -> PageResu
     let drawn = all.iter().map(|tile| async { chart(web, place, found, tile).await });
     let drawn = try_join_all(drawn).await?;
     Ok(html! {
-        div.tiles {
+        div.tiles.editing[edits] {
             @for (tile, drawn) in all.iter().zip(&drawn) {
                 article class=(classes(tile)) {
                     (drawn)

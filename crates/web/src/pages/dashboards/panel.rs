@@ -111,12 +111,21 @@ impl Panel {
             ),
             steps: shown.now.course.names(),
             series,
-            before: before.map(|before| self.values(&before.all())).unwrap_or_default(),
+            before: before.map(|before| self.before(&before.all())).unwrap_or_default(),
             form: self.form(),
             read: self.read(),
             exact: self.exact(),
             ..OverTime::default()
         })
+    }
+
+    /// The time before. An amount of nothing is a zero there: the line goes on.
+    fn before(self, steps: &[Option<Sums>]) -> Vec<Option<f64>> {
+        let values = self.values(steps).into_iter();
+        match self.form() {
+            Form::Lines => values.collect(),
+            Form::Bars | Form::Areas => values.map(|value| value.or(Some(0.0))).collect(),
+        }
     }
 
     fn values(self, steps: &[Option<Sums>]) -> Vec<Option<f64>> {
