@@ -7,7 +7,7 @@ use super::figure;
 use crate::call_graph::{CallGraph, GraphEdge, GraphNode, NODE};
 
 /// Characters of a name that fit into a node.
-const MAX_NAME: usize = 25;
+const MAX_NAME: usize = 23;
 /// How far in from the left a node's calls leave it, and how wide they turn.
 const TRUNK: f64 = 16.0;
 const BEND: f64 = 8.0;
