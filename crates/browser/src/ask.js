@@ -1,6 +1,6 @@
 {
   // What is looked for must come within this time, in milliseconds.
-  patience: 20000,
+  patience: 45000,
 
   frame() {
     return new Promise((resolve) => requestAnimationFrame(() => resolve()));

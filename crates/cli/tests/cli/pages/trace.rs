@@ -64,7 +64,8 @@ fn a_trace_is_commented_and_judged() {
         let words = format!("seen by {}", hand.word());
         hand.write(page, "#comment", &words);
         hand.press(page, "form[action$=\"/comments\"] button");
-        page.wait_for(&words);
+        let is_there = format!("document.body.innerText.includes('{words}')");
+        page.wait_until(&format!("!document.querySelector('#comment').value && {is_there}"));
         hand.press(page, "details.judge > summary");
         hand.press(page, "details.judge[open] form button");
         page.wait_until("!document.querySelector('details.judge[open]')");
