@@ -26,6 +26,8 @@ mod people;
 mod shelf;
 /// Home, dashboards, settings, and what every page has.
 mod around;
+/// Dashboards of one's own.
+mod boards;
 /// Setting up, signing in, one's own account.
 mod doors;
 /// What pages cost when there is much to show.

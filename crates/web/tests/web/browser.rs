@@ -1,3 +1,6 @@
+//! The pages over a data folder that goes away with the test, a clock that stands still, and
+//! browsers.
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -5,7 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, Request};
 use ratchet_core::account::Email;
@@ -13,6 +16,7 @@ use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{NewProject, NewUser, Role, User};
 use ratchet_store::project::ProjectId;
+use ratchet_testkit::build::{BatchBuilder, START};
 use ratchet_testkit::folder::DataFolder;
 use ratchet_web::Web;
 use ratchet_web::sign_in::SignIn;
@@ -22,11 +26,20 @@ use tower::ServiceExt;
 pub(crate) const PASSWORD: &str = "correct horse";
 pub(crate) const HOST: &str = "ratchet.example";
 
+/// How long pages look for what they show.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What a form says it is.
+const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
+/// The same of one with a file in it.
+pub(crate) const PARTS: (&str, &str) = ("content-type", "multipart/form-data; boundary=x");
+
 /// A server's pages with two projects, `shop` and `lab`, and a clock that stands still.
 pub(crate) struct Site {
     pub(crate) data: DataFolder,
     pub(crate) router: Router,
     nanos: Arc<AtomicI64>,
+    /// What browsers call the server.
+    host: &'static str,
 }
 
 impl Site {
@@ -39,18 +52,60 @@ impl Site {
         Self::with(Access::Open(id("shop"))).await
     }
 
+    /// Pages that nobody signs in to, and that look only so long for what they show.
+    pub(crate) async fn patient_for(patience: Duration) -> Self {
+        Self::made(Access::Open(id("shop")), patience).await
+    }
+
     pub(crate) async fn with(access: Access) -> Self {
+        Self::made(access, PATIENCE).await
+    }
+
+    async fn made(access: Access, patience: Duration) -> Self {
         let data = DataFolder::new();
-        let start = Timestamp::parse("2026-11-15T12:00:00Z").unwrap();
         for name in ["shop", "lab"] {
             let new = NewProject { id: id(name), name: name.to_owned(), retention_days: None };
-            data.catalog().create_project(new, start).await.unwrap();
+            data.catalog().create_project(new, START).await.unwrap();
         }
-        let nanos = Arc::new(AtomicI64::new(start.nanos()));
+        let host = match &access {
+            Access::Open(_) => "localhost",
+            Access::People(_) => HOST,
+        };
+        let nanos = Arc::new(AtomicI64::new(START.nanos()));
         let clock = Arc::clone(&nanos);
         let now = move || Timestamp::from_nanos(clock.load(Ordering::SeqCst));
-        let router = ratchet_web::pages(Web::new(data.folder().clone(), access, now));
-        Self { data, router, nanos }
+        let web = Web::patient_for(patience, data.folder().clone(), access, now);
+        Self { data, router: ratchet_web::pages(web), nanos, host }
+    }
+
+    pub(crate) async fn record(&self, batch: BatchBuilder) {
+        self.data.telemetry().record(batch.build()).await.unwrap();
+    }
+
+    /// What a browser that was never here gets.
+    pub(crate) async fn get(&self, address: &str) -> Answer {
+        self.browser().get(address).await
+    }
+
+    /// Sends a form of a page, with the page's token.
+    pub(crate) async fn post(&self, page: &str, address: &str, fields: &str) -> Answer {
+        let mut browser = self.browser();
+        browser.get(page).await;
+        let form = format!("form_token={}&{fields}", browser.form_token);
+        browser.send("POST", address, &[FORM], form).await
+    }
+
+    /// Sends a file by the form of a page, with the page's token.
+    pub(crate) async fn upload(&self, page: &str, (file, content): (&str, &str)) -> Answer {
+        let mut browser = self.browser();
+        browser.get(page).await;
+        let form = format!(
+            "--x\r\nContent-Disposition: form-data; name=\"form_token\"\r\n\r\n{}\r\n\
+             --x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{file}\"\r\n\
+             Content-Type: text/plain\r\n\r\n{content}\r\n--x--\r\n",
+            browser.form_token,
+        );
+        browser.send("POST", page, &[PARTS], form).await
     }
 
     /// The time of day.
@@ -81,7 +136,10 @@ impl Site {
             router: self.router.clone(),
             address: "203.0.113.1:5000".parse().unwrap(),
             jar: BTreeMap::new(),
-            headers: vec![("host".into(), HOST.into()), ("user-agent".into(), "Test/1".into())],
+            headers: vec![
+                ("host".into(), self.host.into()),
+                ("user-agent".into(), "Test/1".into()),
+            ],
             form_token: String::new(),
         }
     }
@@ -117,8 +175,7 @@ impl Browser {
     pub(crate) async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Answer {
         let fields = fields.iter().copied().chain([("form_token", self.form_token.as_str())]);
         let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
-        let kind = [("content-type", "application/x-www-form-urlencoded")];
-        self.send("POST", path, &kind, form).await
+        self.send("POST", path, &[FORM], form).await
     }
 
     /// Opens the form and sends it.
@@ -150,9 +207,9 @@ impl Browser {
         request.extensions_mut().insert(ConnectInfo(self.address));
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
-        let body = to_bytes(body, 10_000_000).await.unwrap();
-        let text = String::from_utf8(body.to_vec()).unwrap();
-        let answer = Answer { status: parts.status.as_u16(), headers: parts.headers, text };
+        let bytes = to_bytes(body, 100_000_000).await.unwrap();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let answer = Answer { status: parts.status.as_u16(), headers: parts.headers, text, bytes };
         self.keep(&answer);
         answer
     }
@@ -179,6 +236,7 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
+    pub(crate) bytes: Bytes,
 }
 
 impl Answer {

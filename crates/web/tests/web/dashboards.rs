@@ -5,12 +5,11 @@ use ratchet_store::catalog::Role;
 use ratchet_testkit::build::{batch, generation, project, span, trace};
 
 use crate::browser::{Browser, Site};
-use crate::site::TestSite;
 
 const PAGE: &str = "/project/shop/dashboards";
 
-async fn filled() -> TestSite {
-    let site = TestSite::new().await;
+async fn filled() -> Site {
+    let site = Site::open().await;
     let shop = project("shop");
     let told = batch(&shop)
         .with(trace("t1").for_user("ann").tagged("vip").tagged("new"))
@@ -26,7 +25,7 @@ async fn the_overview_has_every_measure_by_every_dimension() {
     let site = filled().await;
     let all = site.get(&format!("{PAGE}?range=all")).await;
     for title in ["Steps", "Share that failed", "Known cost", "Tokens", "p50", "p95", "p99"] {
-        assert!(all.body.contains(title), "{title}");
+        assert!(all.text.contains(title), "{title}");
     }
     for by in [
         "model",
@@ -45,18 +44,18 @@ async fn the_overview_has_every_measure_by_every_dimension() {
     ] {
         let split = site.get(&format!("{PAGE}?range=all&by={by}")).await;
         assert_eq!(split.status, 200, "{by}");
-        assert!(split.body.contains("class=\"keys\""), "{by} has a table of its keys");
+        assert!(split.text.contains("class=\"keys\""), "{by} has a table of its keys");
     }
-    let users = site.get(&format!("{PAGE}?range=all&by=user")).await.body;
+    let users = site.get(&format!("{PAGE}?range=all&by=user")).await.text;
     assert!(users.contains(">ann<") && users.contains(">bob<"), "{users}");
-    assert!(site.get(&format!("{PAGE}?range=all&by=tag")).await.body.contains("new, vip"));
-    let names = site.get(&format!("{PAGE}?range=all&by=name")).await.body;
+    assert!(site.get(&format!("{PAGE}?range=all&by=tag")).await.text.contains("new, vip"));
+    let names = site.get(&format!("{PAGE}?range=all&by=name")).await.text;
     assert!(names.contains("&lt;i&gt;plan") && !names.contains("<i>plan"), "{names}");
 }
 
 #[tokio::test]
 async fn the_time_before_is_drawn_and_told_in_words() {
-    let site = TestSite::new().await;
+    let site = Site::open().await;
     let days = |days: i64| -days * 86_400_000;
     let told = batch(&project("shop"))
         .with(trace("t1").beginning(days(3)))
@@ -65,11 +64,11 @@ async fn the_time_before_is_drawn_and_told_in_words() {
         .with(trace("t2").beginning(days(10)))
         .with(span("c").of("t2").beginning(days(10)));
     site.record(told).await;
-    let week = site.get(&format!("{PAGE}?range=7d")).await.body;
+    let week = site.get(&format!("{PAGE}?range=7d")).await.text;
     assert!(week.contains("+100 % on the last 7 days before"), "{week}");
     assert!(week.contains("class=\"before\""), "{week}");
     let from_to = "from=2001-01-01T00:00&to=2001-01-02T00:00";
-    let old = site.get(&format!("{PAGE}?{from_to}")).await.body;
+    let old = site.get(&format!("{PAGE}?{from_to}")).await.text;
     assert!(old.contains("2001-01-01 to 2001-01-02") && old.contains("Nothing has been"), "{old}");
 }
 

@@ -6,20 +6,20 @@ use ratchet_store::catalog::{Change, DatasetItem, DatasetItemQuery, NewDataset, 
 use ratchet_store::query::PageNumber;
 use ratchet_testkit::build::{START, project};
 
-use crate::site::{Shown, TestSite};
+use crate::browser::{Answer, PARTS, Site};
 
 const DATASETS: &str = "/project/shop/datasets";
 const CASES: &str = "/project/shop/datasets/cases";
 const UPLOAD: &str = "/project/shop/datasets/cases/upload";
 
 #[track_caller]
-fn check(page: &Shown, status: u16, words: &str) {
-    assert_eq!(page.status, status, "{}", page.body);
-    assert!(page.body.contains(words), "{words} in {}", page.body);
+fn check(page: &Answer, status: u16, words: &str) {
+    assert_eq!(page.status, status, "{}", page.text);
+    assert!(page.text.contains(words), "{words} in {}", page.text);
 }
 
-async fn shop(input_schema: Option<&str>) -> TestSite {
-    let site = TestSite::new().await;
+async fn shop(input_schema: Option<&str>) -> Site {
+    let site = Site::open().await;
     let new = NewDataset {
         name: "cases".to_owned(),
         description: None,
@@ -33,7 +33,7 @@ async fn shop(input_schema: Option<&str>) -> TestSite {
 }
 
 /// The items there are, by id.
-async fn items(site: &TestSite, status: DatasetStatus) -> Vec<DatasetItem> {
+async fn items(site: &Site, status: DatasetStatus) -> Vec<DatasetItem> {
     let query = DatasetItemQuery {
         project: project("shop"),
         dataset_name: Some("cases".to_owned()),
@@ -54,11 +54,11 @@ fn text(part: &Option<Json>) -> &str {
 
 #[tokio::test]
 async fn a_dataset_is_made_by_a_form() {
-    let site = TestSite::new().await;
+    let site = Site::open().await;
     check(&site.get(DATASETS).await, 200, "upload a CSV");
     let made = site.post(DATASETS, DATASETS, "name=+refunds%2Fhard+&description=x").await;
-    assert_eq!(made.status, 303, "{}", made.body);
-    let page = made.header("location").unwrap();
+    assert_eq!(made.status, 303, "{}", made.text);
+    let page = made.header("location");
     assert_eq!(page, "/project/shop/datasets/refunds%2Fhard?done=made");
     check(&site.get(page).await, 200, "No items yet");
     let again = site.post(DATASETS, DATASETS, "name=refunds%2Fhard").await;
@@ -73,8 +73,8 @@ async fn a_table_is_looked_at_and_taken_over() {
                a,\"Where, <b>now</b>?\",Here,acme\r\n\
                b,\"{\"\"q\"\": 1}\",\"=1+1\",\r\n";
     let sent = site.upload(UPLOAD, ("cases.csv", csv)).await;
-    assert_eq!(sent.status, 303, "{}", sent.body);
-    let waiting = sent.header("location").unwrap().to_owned();
+    assert_eq!(sent.status, 303, "{}", sent.text);
+    let waiting = sent.header("location").to_owned();
     let page = site.get(&waiting).await;
     check(&page, 200, "Where, &lt;b&gt;now&lt;/b&gt;?");
     check(&page, 200, "2 rows, 4 columns");
@@ -83,7 +83,7 @@ async fn a_table_is_looked_at_and_taken_over() {
     let other = site.get(&format!("{waiting}?c0=ignore&c1=input&c2=input&c3=ignore")).await;
     check(&other, 200, "As items");
     let done = site.post(&waiting, &waiting, "c0=id&c1=input&c2=expected_output&c3=metadata").await;
-    assert_eq!(done.header("location"), Some("/project/shop/datasets/cases?done=uploaded&count=2"));
+    assert_eq!(done.header("location"), "/project/shop/datasets/cases?done=uploaded&count=2");
     let kept = items(&site, DatasetStatus::Active).await;
     let seen: Vec<_> = kept
         .iter()
@@ -100,12 +100,12 @@ async fn lines_that_do_not_fit_are_told_and_nothing_is_written() {
     let site = shop(Some(r#"{"type": "object"}"#)).await;
     let lines = "{\"input\": {\"a\": 1}}\n\n{\"input\": \"text\"}\n{\"input\": 3}\n";
     let sent = site.upload(UPLOAD, ("cases.jsonl", lines)).await;
-    let waiting = sent.header("location").unwrap().to_owned();
+    let waiting = sent.header("location").to_owned();
     let refused = site.post(&waiting, &waiting, "c0=input").await;
     check(&refused, 400, "Nothing was written.");
     check(&refused, 400, "Line 3: ");
     check(&refused, 400, "Line 4: ");
-    assert!(!refused.body.contains("Line 1: "), "{}", refused.body);
+    assert!(!refused.text.contains("Line 1: "), "{}", refused.text);
     assert!(items(&site, DatasetStatus::Active).await.is_empty());
     check(&site.post(&waiting, &waiting, "c0=metadata").await, 400, "becomes the input");
 }
@@ -128,10 +128,8 @@ async fn a_file_without_a_token_before_it_is_sent_away() {
     let file = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\n\r\n\
                 input\n1\n\r\n--x--\r\n";
     for form in [file.to_owned(), file.replace("file\"; filename=\"a.csv", "form_token")] {
-        let request = axum::http::Request::post(UPLOAD)
-            .header("content-type", "multipart/form-data; boundary=x")
-            .body(axum::body::Body::from(form));
-        check(&site.ask(request.unwrap()).await, 403, "not one that we gave you");
+        let sent = site.browser().send("POST", UPLOAD, &[PARTS], form).await;
+        check(&sent, 403, "not one that we gave you");
     }
 }
 
@@ -142,7 +140,7 @@ async fn an_item_is_added_changed_archived_and_brought_back() {
     check(&site.post(&add, &add, "input=").await, 400, "input: say what goes in");
     let added =
         site.post(&add, &add, "input=Where%3F&expected_output=%7B%22a%22%3A1%7D&id=one").await;
-    assert_eq!(added.header("location"), Some("/project/shop/datasets/cases/items/one?done=added"));
+    assert_eq!(added.header("location"), "/project/shop/datasets/cases/items/one?done=added");
     check(&site.post(&add, &add, "input=x&id=one").await, 400, "id: there is an item with it");
     let item = format!("{CASES}/items/one");
     let fields = "action=change&input=Where+now%3F&expected_output=&metadata=";
@@ -175,13 +173,13 @@ async fn a_dataset_and_its_items_are_seen_as_they_were() {
         site.data.catalog().save_dataset_item(project("shop"), new, at).await.unwrap();
     }
     let now = site.get(CASES).await;
-    assert!(now.body.contains("new words") && !now.body.contains("old words"), "{}", now.body);
+    assert!(now.text.contains("new words") && !now.text.contains("old words"), "{}", now.text);
     let then = format!("{CASES}?as_of={START}").replace('+', "%2B");
     check(&site.get(&then).await, 200, "old words");
     check(&site.get(&then).await, 200, "This is how the dataset was then");
     let item = site.get(&format!("{CASES}/items/one?version={START}").replace('+', "%2B")).await;
     check(&item, 200, "An old version, written");
-    assert!(!item.body.contains("Change it"), "what was cannot be changed");
+    assert!(!item.text.contains("Change it"), "what was cannot be changed");
     check(&site.get(&format!("{CASES}?as_of=yesterday")).await, 400, "as_of: ");
     check(&site.get(&format!("{CASES}?as_of=1970-01-01T00:00:00Z")).await, 200, "Nothing here");
 }

@@ -4,13 +4,13 @@ use ratchet_core::observation::Level;
 use ratchet_core::score::ScoreValue;
 use ratchet_testkit::build::{batch, generation, project, score, span, text, trace};
 
-use crate::site::{Shown, TestSite};
+use crate::browser::{Answer, Site};
 
 const TRACES: &str = "/project/shop/traces";
 
 /// Three traces: one that went well, one that failed, one that is old and cheap.
-pub(crate) async fn shop() -> TestSite {
-    let site = TestSite::new().await;
+pub(crate) async fn shop() -> Site {
+    let site = Site::open().await;
     let told = batch(&project("shop"))
         .with(
             trace("good")
@@ -35,21 +35,21 @@ pub(crate) async fn shop() -> TestSite {
 }
 
 /// The ids of the rows, in order.
-pub(crate) fn rows(page: &Shown) -> Vec<&str> {
-    let parts = page.body.split("<tr data-id=\"").skip(1);
+pub(crate) fn rows(page: &Answer) -> Vec<&str> {
+    let parts = page.text.split("<tr data-id=\"").skip(1);
     parts.map(|part| part.split('"').next().unwrap()).collect()
 }
 
 /// The first link that follows a text.
-pub(crate) fn link_after(page: &Shown, text: &str) -> String {
-    let (_, rest) = page.body.split_once(text).unwrap();
+pub(crate) fn link_after(page: &Answer, text: &str) -> String {
+    let (_, rest) = page.text.split_once(text).unwrap();
     let (_, rest) = rest.split_once("href=\"").unwrap();
     rest.split('"').next().unwrap().replace("&amp;", "&")
 }
 
 /// Where the next rows are.
-pub(crate) fn next_page(page: &Shown) -> String {
-    let (before, _) = page.body.split_once("\" rel=\"next\"").unwrap();
+pub(crate) fn next_page(page: &Answer) -> String {
+    let (before, _) = page.text.split_once("\" rel=\"next\"").unwrap();
     before.rsplit("href=\"").next().unwrap().replace("&amp;", "&")
 }
 
@@ -63,7 +63,7 @@ async fn filters_narrow_the_list() {
     let check = async |filter: &str, expected: &[&str]| {
         let page = site.get(&format!("{TRACES}?q={}", encoded(filter))).await;
         assert_eq!((page.status, rows(&page)), (200, expected.to_vec()), "{filter}");
-        assert!(!page.body.contains("role=\"alert\""), "{filter} was not understood");
+        assert!(!page.text.contains("role=\"alert\""), "{filter} was not understood");
     };
     check("", &["good", "bad", "old"]).await;
     check("level:error", &["bad"]).await;
@@ -98,9 +98,9 @@ async fn observations_are_a_list_too() {
     check("parcel type:span", &[]).await;
     let page = site.get("/project/shop/observations").await;
     assert!(
-        page.body.contains("3 observations, 1 with errors in the last 7 days"),
+        page.text.contains("3 observations, 1 with errors in the last 7 days"),
         "{}",
-        page.body
+        page.text
     );
 }
 
@@ -109,8 +109,8 @@ async fn what_makes_no_sense_is_named_and_the_list_still_shows() {
     let site = shop().await;
     let page = site.get(&format!("{TRACES}?q={}", encoded("colour:<b> level:error"))).await;
     assert_eq!((page.status, rows(&page)), (200, vec!["bad"]));
-    assert!(page.body.contains("there is no “colour” to ask by"), "{}", page.body);
-    assert!(!page.body.contains("<b>"));
+    assert!(page.text.contains("there is no “colour” to ask by"), "{}", page.text);
+    assert!(!page.text.contains("<b>"));
 }
 
 #[tokio::test]
@@ -118,7 +118,7 @@ async fn the_head_says_how_many() {
     let site = shop().await;
     let says = async |query: &str, words: &str| {
         let page = site.get(&format!("{TRACES}?{query}")).await;
-        assert!(page.body.contains(words), "{words} in {}", page.body);
+        assert!(page.text.contains(words), "{words} in {}", page.text);
     };
     says("", "3 traces, 1 with errors in the last 7 days").await;
     says("q=user:ann", "1 of 3 traces match, none with errors in the last 7 days").await;
@@ -139,7 +139,7 @@ async fn chips_and_quick_filters_are_links() {
 
 #[tokio::test]
 async fn rows_come_fifty_at_a_time_in_any_order() {
-    let site = TestSite::new().await;
+    let site = Site::open().await;
     let mut told = batch(&project("shop"));
     for n in 0..120_i64 {
         let id = format!("t{n}");
@@ -158,7 +158,7 @@ async fn rows_come_fifty_at_a_time_in_any_order() {
             if expected == 50 {
                 address = next_page(&page);
             } else {
-                assert!(!page.body.contains("rel=\"next\""));
+                assert!(!page.text.contains("rel=\"next\""));
             }
         }
         if order == "-cost_usd" {
@@ -174,17 +174,17 @@ async fn rows_come_fifty_at_a_time_in_any_order() {
 async fn columns_are_chosen_in_the_address() {
     let site = shop().await;
     let page = site.get(&format!("{TRACES}?col=name&col=input&col=id")).await;
-    let (_, head) = page.body.split_once("<thead>").unwrap();
+    let (_, head) = page.text.split_once("<thead>").unwrap();
     let (head, _) = head.split_once("</thead>").unwrap();
     assert!(head.contains("Input") && head.contains("Id") && !head.contains("Latency"), "{head}");
-    assert!(page.body.contains("Where is my parcel?"));
+    assert!(page.text.contains("Where is my parcel?"));
 }
 
 #[tokio::test]
 async fn a_look_shows_what_went_in_and_out() {
     let site = shop().await;
     let look = site.get("/project/shop/list/traces/peek?id=good").await;
-    assert!(look.body.contains("Where is my parcel?") && look.body.contains("There."));
+    assert!(look.text.contains("Where is my parcel?") && look.text.contains("There."));
     assert_eq!(site.get("/project/shop/list/traces/peek?id=").await.status, 400);
     let look = site.get("/project/shop/list/observations/peek?id=nobody").await;
     assert_eq!(look.status, 200);
@@ -194,18 +194,18 @@ async fn a_look_shows_what_went_in_and_out() {
 async fn exports_are_whole_and_harmless() {
     let site = shop().await;
     let csv = site.get("/project/shop/list/traces/export?format=csv").await;
-    assert_eq!(csv.header("content-type"), Some("text/csv; charset=utf-8"));
-    assert!(csv.header("content-disposition").unwrap().starts_with("attachment; filename=\"tr"));
-    assert_eq!(csv.body.matches("\r\n").count(), 4);
-    assert!(csv.body.starts_with("name,time,level,latency_seconds,"), "{}", csv.body);
-    assert!(csv.body.contains("\"'=HYPERLINK(\"\"x\"\")\""), "{}", csv.body);
+    assert_eq!(csv.header("content-type"), "text/csv; charset=utf-8");
+    assert!(csv.header("content-disposition").starts_with("attachment; filename=\"tr"));
+    assert_eq!(csv.text.matches("\r\n").count(), 4);
+    assert!(csv.text.starts_with("name,time,level,latency_seconds,"), "{}", csv.text);
+    assert!(csv.text.contains("\"'=HYPERLINK(\"\"x\"\")\""), "{}", csv.text);
     let jsonl = site.get("/project/shop/list/traces/export?format=jsonl&q=user:ann").await;
-    let row: serde_json::Value = serde_json::from_str(&jsonl.body).unwrap();
+    let row: serde_json::Value = serde_json::from_str(&jsonl.text).unwrap();
     assert_eq!(row["id"], "good");
     assert_eq!(row["tags"], serde_json::json!(["vip"]));
     assert_eq!(row["cost_usd"], 0.25);
     let steps = site.get("/project/shop/list/observations/export?format=jsonl&q=parcel").await;
-    assert_eq!(steps.body.lines().count(), 1);
+    assert_eq!(steps.text.lines().count(), 1);
     assert_eq!(site.get("/project/shop/list/traces/export?format=xls").await.status, 400);
 }
 
@@ -214,7 +214,7 @@ async fn whatever_has_an_id_is_found() {
     let site = shop().await;
     let leads = async |typed: &str, to: &str| {
         let answer = site.get(&format!("/project/shop/find?q={}", encoded(typed))).await;
-        assert_eq!((answer.status, answer.header("location")), (303, Some(to)), "{typed}");
+        assert_eq!((answer.status, answer.header("location")), (303, to), "{typed}");
     };
     leads("good", "/project/shop/traces/good").await;
     leads("s", "/project/shop/traces/bad?observation=s").await;
@@ -230,18 +230,18 @@ async fn whatever_has_an_id_is_found() {
 async fn recorded_markup_is_text() {
     let site = shop().await;
     let page = site.get(TRACES).await;
-    assert!(page.body.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
-    assert!(!page.body.contains("<script>alert"));
+    assert!(page.text.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    assert!(!page.text.contains("<script>alert"));
 }
 
 #[tokio::test]
 async fn an_empty_list_teaches() {
-    let site = TestSite::new().await;
+    let site = Site::open().await;
     let page = site.get(TRACES).await;
-    assert!(page.body.contains("ratchet demo"), "{}", page.body);
+    assert!(page.text.contains("ratchet demo"), "{}", page.text);
     let site = shop().await;
     let page = site.get(&format!("{TRACES}?q=user:nobody")).await;
-    assert!(page.body.contains("Nothing here matches"), "{}", page.body);
+    assert!(page.text.contains("Nothing here matches"), "{}", page.text);
 }
 
 #[tokio::test]

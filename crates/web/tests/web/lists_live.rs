@@ -2,15 +2,15 @@
 
 use ratchet_testkit::build::{batch, project, span, trace};
 
+use crate::browser::{Answer, Site};
 use crate::lists::{link_after, rows, shop};
-use crate::site::{Shown, TestSite};
 
 const TRACES: &str = "/project/shop/list/traces/newer";
 const OBSERVATIONS: &str = "/project/shop/list/observations/newer";
 
 /// The moment up to which a page or a piece of it shows everything.
-fn arrived(page: &Shown) -> &str {
-    let (_, rest) = page.body.split_once("data-arrived=\"").unwrap();
+fn arrived(page: &Answer) -> &str {
+    let (_, rest) = page.text.split_once("data-arrived=\"").unwrap();
     rest.split('"').next().unwrap()
 }
 
@@ -47,9 +47,9 @@ async fn what_began_long_ago_or_lies_ahead_is_shown_when_it_comes() {
 
 #[tokio::test]
 async fn more_than_one_answer_holds_comes_with_the_next() {
-    let site = TestSite::new().await;
+    let site = Site::open().await;
     let empty = site.get("/project/shop/traces?q=name:x").await;
-    assert!(empty.body.contains("data-live="), "an empty list can go live too");
+    assert!(empty.text.contains("data-live="), "an empty list can go live too");
     let mut told = batch(&project("shop"));
     for n in 0..120 {
         told = told.with(trace(&format!("t{n}")).named("x").beginning(n));
@@ -60,7 +60,7 @@ async fn more_than_one_answer_holds_comes_with_the_next() {
         let piece = site.get(&format!("{TRACES}?q=name:x&after={after}")).await;
         seen.extend(rows(&piece).into_iter().map(str::to_owned));
         arrived(&piece).clone_into(&mut after);
-        if !piece.body.contains("data-more") {
+        if !piece.text.contains("data-more") {
             break;
         }
     }

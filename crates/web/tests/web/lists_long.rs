@@ -4,23 +4,23 @@ use std::time::Duration;
 
 use ratchet_testkit::build::{batch, generation, project, span, text, trace};
 
+use crate::browser::{Answer, Site};
 use crate::lists::{next_page, rows};
-use crate::site::{Shown, TestSite};
 
-fn ids(page: &Shown) -> Vec<String> {
+fn ids(page: &Answer) -> Vec<String> {
     rows(page).into_iter().map(str::to_owned).collect()
 }
 
 /// Follows a list to its end.
-async fn all_pages(site: &TestSite, first: &str) -> (Vec<String>, usize) {
+async fn all_pages(site: &Site, first: &str) -> (Vec<String>, usize) {
     let (mut address, mut seen, mut pages) = (first.to_owned(), Vec::new(), 0);
     loop {
         let page = site.get(&address).await;
-        assert_eq!(page.status, 200, "{}", page.body);
+        assert_eq!(page.status, 200, "{}", page.text);
         seen.extend(ids(&page));
         pages += 1;
         assert!(pages < 100, "the list never ends");
-        if !page.body.contains("rel=\"next\"") {
+        if !page.text.contains("rel=\"next\"") {
             return (seen, pages);
         }
         address = next_page(&page);
@@ -29,7 +29,7 @@ async fn all_pages(site: &TestSite, first: &str) -> (Vec<String>, usize) {
 
 #[tokio::test]
 async fn a_list_that_takes_long_says_how_far_it_came_and_goes_on() {
-    let site = TestSite::patient_for(Duration::ZERO).await;
+    let site = Site::patient_for(Duration::ZERO).await;
     let mut told = batch(&project("shop"));
     for n in 0..2_500 {
         let name = if n == 7 { "rare" } else { "usual" };
@@ -40,9 +40,9 @@ async fn a_list_that_takes_long_says_how_far_it_came_and_goes_on() {
     for (list, rare) in [("traces", "t7"), ("observations", "s7")] {
         let address = format!("/project/shop/{list}?q=name:rare");
         let first = site.get(&address).await;
-        assert!(first.body.contains("Nothing found yet."), "{}", first.body);
-        assert!(first.body.contains("Searched back to "), "{}", first.body);
-        assert!(first.body.contains("Search further"), "{}", first.body);
+        assert!(first.text.contains("Nothing found yet."), "{}", first.text);
+        assert!(first.text.contains("Searched back to "), "{}", first.text);
+        assert!(first.text.contains("Search further"), "{}", first.text);
         let (seen, pages) = all_pages(&site, &address).await;
         assert_eq!((seen, pages), (vec![rare.to_owned()], 3));
         let sorted = site.get(&format!("/project/shop/{list}?sort=-cost_usd")).await;
@@ -54,13 +54,13 @@ async fn a_list_that_takes_long_says_how_far_it_came_and_goes_on() {
         assert_eq!(seen.len(), 2_499);
         let export = format!("/project/shop/list/{list}/export?format=jsonl&q=name:rare");
         let export = site.get(&export).await;
-        assert_eq!(export.body.lines().count(), 1, "an export goes on until the end");
+        assert_eq!(export.text.lines().count(), 1, "an export goes on until the end");
     }
 }
 
 #[tokio::test]
 async fn observations_are_sorted_by_what_they_cost_took_and_used() {
-    let site = TestSite::new().await;
+    let site = Site::open().await;
     let mut told = batch(&project("shop")).with(trace("t"));
     for n in 0..60_i64 {
         let turned = n * 7 % 60;
@@ -83,7 +83,7 @@ async fn observations_are_sorted_by_what_they_cost_took_and_used() {
 
 #[tokio::test]
 async fn a_search_shows_each_trace_once_on_all_its_pages() {
-    let site = TestSite::new().await;
+    let site = Site::open().await;
     let mut told = batch(&project("shop"));
     // Each trace says it at its beginning and, much later, at its end.
     for n in 0..120_i64 {
@@ -101,12 +101,12 @@ async fn a_search_shows_each_trace_once_on_all_its_pages() {
     let all: Vec<String> = (0..120).map(|n| format!("t{n:03}")).collect();
     assert_eq!(seen, all);
     let export = site.get("/project/shop/list/traces/export?format=jsonl&q=parcel").await;
-    assert_eq!(export.body.lines().count(), 120);
+    assert_eq!(export.text.lines().count(), 120);
 }
 
 #[tokio::test]
 async fn exports_come_in_the_order_of_time_and_refuse_what_they_cannot_mean() {
-    let site = TestSite::new().await;
+    let site = Site::open().await;
     let mut told = batch(&project("shop"));
     for n in 0..60_i64 {
         told = told.with(trace(&format!("t{n}")).named("x").beginning(n));
@@ -114,16 +114,16 @@ async fn exports_come_in_the_order_of_time_and_refuse_what_they_cannot_mean() {
     site.record(told).await;
     let export = "/project/shop/list/traces/export?format=jsonl";
     let by_name = site.get(&format!("{export}&sort=name")).await;
-    assert_eq!(by_name.body, site.get(export).await.body);
-    assert_eq!(by_name.body.lines().count(), 60);
+    assert_eq!(by_name.text, site.get(export).await.text);
+    assert_eq!(by_name.text.lines().count(), 60);
     let refused = site.get(&format!("{export}&q=-parcel")).await;
     assert_eq!(refused.status, 400);
-    assert!(refused.body.contains("can be left out only"), "{}", refused.body);
+    assert!(refused.text.contains("can be left out only"), "{}", refused.text);
 }
 
 #[tokio::test]
 async fn ten_thousand_are_not_more_than_ten_thousand() {
-    let site = TestSite::new().await;
+    let site = Site::open().await;
     for hundred in 0..100 {
         let mut told = batch(&project("shop"));
         for n in 0..100 {
@@ -132,8 +132,8 @@ async fn ten_thousand_are_not_more_than_ten_thousand() {
         site.record(told).await;
     }
     let page = site.get("/project/shop/traces").await;
-    assert!(page.body.contains(">10,000 traces, none with errors"), "{}", page.body);
+    assert!(page.text.contains(">10,000 traces, none with errors"), "{}", page.text);
     site.record(batch(&project("shop")).with(trace("more").beginning(1))).await;
     let page = site.get("/project/shop/traces").await;
-    assert!(page.body.contains("More than 10,000 traces; of the newest 10,000"), "{}", page.body);
+    assert!(page.text.contains("More than 10,000 traces; of the newest 10,000"), "{}", page.text);
 }

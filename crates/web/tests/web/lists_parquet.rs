@@ -2,17 +2,17 @@
 
 use ratchet_testkit::build::{batch, generation, project, text, trace};
 
-use crate::site::TestSite;
+use crate::browser::Site;
 
 const EXPORT: &str = "/project/shop/list/traces/export?format=parquet";
 
 #[tokio::test]
 async fn a_file_is_whole_however_many_rows_there_are() {
-    let site = TestSite::new().await;
+    let site = Site::open().await;
     let check = async || {
         let file = site.get(EXPORT).await;
-        assert_eq!(file.header("content-type"), Some("application/vnd.apache.parquet"));
-        assert!(file.header("content-disposition").unwrap().ends_with(".parquet\""));
+        assert_eq!(file.header("content-type"), "application/vnd.apache.parquet");
+        assert!(file.header("content-disposition").ends_with(".parquet\""));
         assert!(file.bytes.starts_with(b"PAR1") && file.bytes.ends_with(b"PAR1"));
         file.bytes.len()
     };

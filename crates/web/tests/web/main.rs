@@ -1,8 +1,8 @@
 //! Every page, as a browser gets it.
 #![expect(clippy::unwrap_used, reason = "a broken expectation must stop the test")]
 
-/// The pages over a throw-away folder.
-mod site;
+/// Pages, a clock and browsers.
+mod browser;
 /// Traces and observations.
 mod lists;
 /// Lists as columns with types.
@@ -27,8 +27,6 @@ mod settings;
 mod settings_models;
 /// Who changed what.
 mod audit;
-/// Pages, a clock and browsers.
-mod browser;
 /// Signing in and out.
 mod sign_in;
 /// The first owner.

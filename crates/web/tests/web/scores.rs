@@ -1,14 +1,14 @@
 use ratchet_core::score::{ScoreSource, ScoreValue};
 use ratchet_testkit::build::{batch, project, score, trace};
 
-use crate::site::TestSite;
+use crate::browser::Site;
 
 fn label(label: &str) -> ScoreValue {
     ScoreValue::Categorical { label: label.to_owned(), number: None }
 }
 
-async fn site() -> TestSite {
-    let site = TestSite::new().await;
+async fn site() -> Site {
+    let site = Site::open().await;
     let mut told = batch(&project("shop"));
     for n in 0_i32..10 {
         let (id, at) = (format!("t{n}"), i64::from(n) * 1_000 - 60_000);
@@ -32,32 +32,32 @@ async fn site() -> TestSite {
 async fn every_name_says_what_it_says_and_how_sure_it_is() {
     let site = site().await;
     let shown = site.get("/project/shop/scores").await;
-    assert_eq!(shown.status, 200, "{}", shown.body);
+    assert_eq!(shown.status, 200, "{}", shown.text);
     // The mean of 0 to 0.9, and nine of ten with their Wilson interval.
     for part in ["3 names", "0.45", "± 0.188", "90 %", "60 to 98 %", "source=EVAL", "badge human"]
     {
-        assert!(shown.body.contains(part), "{part} in {}", shown.body);
+        assert!(shown.text.contains(part), "{part} in {}", shown.text);
     }
-    assert!(!shown.body.contains("<i>lost") && shown.body.contains("class=\"mini"));
+    assert!(!shown.text.contains("<i>lost") && shown.text.contains("class=\"mini"));
     let none = site.get("/project/shop/scores?env=nowhere").await;
-    assert!(none.body.contains("No score was given in this time"));
+    assert!(none.text.contains("No score was given in this time"));
 }
 
 #[tokio::test]
 async fn one_name_shows_how_its_values_lie_and_the_newest() {
     let site = site().await;
     let shown = site.get("/project/shop/scores/quality").await;
-    assert_eq!(shown.status, 200, "{}", shown.body);
+    assert_eq!(shown.status, 200, "{}", shown.text);
     for part in ["20 scores", "How they lie", "Over time, mean", "Everyone", "/traces/t9"] {
-        assert!(shown.body.contains(part), "{part} in {}", shown.body);
+        assert!(shown.text.contains(part), "{part} in {}", shown.text);
     }
-    let model = site.get("/project/shop/scores/quality?source=EVAL").await.body;
+    let model = site.get("/project/shop/scores/quality?source=EVAL").await.text;
     assert_eq!(model.matches("<bdi>How they lie").count(), 1);
-    let labels = site.get("/project/shop/scores/outcome").await.body;
+    let labels = site.get("/project/shop/scores/outcome").await.text;
     assert!(labels.contains("&lt;i&gt;lost") && !labels.contains("<i>lost"));
     assert!(labels.contains("why &lt;b&gt;not"), "{labels}");
     let nothing = site.get("/project/shop/scores/none").await;
-    assert!(nothing.body.contains("No score of this name"));
+    assert!(nothing.text.contains("No score of this name"));
     assert_eq!(site.get("/project/shop/scores/quality?cursor=x").await.status, 400);
 }
 
@@ -65,17 +65,17 @@ async fn one_name_shows_how_its_values_lie_and_the_newest() {
 async fn numbers_are_compared_as_points_and_labels_as_a_table() {
     let site = site().await;
     let form = site.get("/project/shop/scores/compare").await;
-    assert!(form.body.contains("value=\"EVAL:quality\""), "{}", form.body);
+    assert!(form.text.contains("value=\"EVAL:quality\""), "{}", form.text);
     let address = "/project/shop/scores/compare?a=EVAL:quality&b=ANNOTATION:quality";
-    let points = site.get(address).await.body;
+    let points = site.get(address).await.text;
     assert!(points.contains("10 pairs") && points.contains("0.05 ± 0"), "{points}");
     assert_eq!(points.matches("<circle").count(), 10);
-    let table = site.get("/project/shop/scores/compare?a=ok&b=outcome").await.body;
+    let table = site.get("/project/shop/scores/compare?a=ok&b=outcome").await.text;
     assert!(
         table.contains("class=\"matrix\"") && table.contains("Both say the same in"),
         "{table}"
     );
     assert!(table.contains("&lt;i&gt;lost") && !table.contains("<i>lost"));
-    let none = site.get("/project/shop/scores/compare?a=ok&b=nothing").await.body;
+    let none = site.get("/project/shop/scores/compare?a=ok&b=nothing").await.text;
     assert!(none.contains("No trace has both scores"));
 }

@@ -2,7 +2,7 @@ use ratchet_core::observation::Level;
 use ratchet_core::payload::Payload;
 use ratchet_testkit::build::{batch, generation, json, project, score, span, text, trace};
 
-use crate::site::TestSite;
+use crate::browser::Site;
 
 fn chat(text: &str) -> Payload {
     Payload::Json(json(text))
@@ -10,8 +10,8 @@ fn chat(text: &str) -> Payload {
 
 /// A conversation of two turns, the second with another agent called as a tool, and one of a
 /// stranger full of markup.
-async fn site() -> TestSite {
-    let site = TestSite::new().await;
+async fn site() -> Site {
+    let site = Site::open().await;
     let question = r#"[{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"},
         {"role": "user", "content": "Find me a <b>train</b>"}]"#;
     let told = batch(&project("shop"))
@@ -62,14 +62,14 @@ async fn site() -> TestSite {
 async fn sessions_are_listed_with_what_they_took() {
     let site = site().await;
     let shown = site.get("/project/shop/sessions").await;
-    assert_eq!(shown.status, 200, "{}", shown.body);
+    assert_eq!(shown.status, 200, "{}", shown.text);
     for part in ["trip", "/project/shop/sessions/trip", "ann", "$0.75", "15.00 s", ">3<", "Hello"] {
-        assert!(shown.body.contains(part), "{part} in {}", shown.body);
+        assert!(shown.text.contains(part), "{part} in {}", shown.text);
     }
-    assert!(!shown.body.contains("<script>alert") && !shown.body.contains("<svg onload"));
+    assert!(!shown.text.contains("<script>alert") && !shown.text.contains("<svg onload"));
     let none = site.get("/project/shop/sessions?env=nowhere").await;
     assert!(
-        none.body.contains("No session began in this time") && none.body.contains("session_id")
+        none.text.contains("No session began in this time") && none.text.contains("session_id")
     );
 }
 
@@ -77,18 +77,18 @@ async fn sessions_are_listed_with_what_they_took() {
 async fn a_conversation_is_read_from_top_to_bottom() {
     let site = site().await;
     let shown = site.get("/project/shop/sessions/trip").await;
-    assert_eq!(shown.status, 200, "{}", shown.body);
+    assert_eq!(shown.status, 200, "{}", shown.text);
     let at =
-        |part: &str| shown.body.find(part).unwrap_or_else(|| panic!("{part} in {}", shown.body));
+        |part: &str| shown.text.find(part).unwrap_or_else(|| panic!("{part} in {}", shown.text));
     assert!(at("Find me a &lt;b&gt;train") < at("The 9:15."));
     assert!(at("id=\"turn-1\"") < at("id=\"turn-2\"") && at("id=\"turn-2\"") < at("id=\"turn-3\""));
-    assert!(shown.body.contains("2 earlier messages"), "what was said before is left out");
-    assert!(shown.body.contains("called by <bdi>concierge"), "the agent inside was called");
-    assert!(shown.body.contains("Agents at work") && shown.body.contains("Cost by turn"));
-    assert!(shown.body.contains("helpful") && shown.body.contains("solved"));
-    assert!(shown.body.contains("turn called failed"), "the error is marked: {}", shown.body);
-    let policy = shown.header("content-security-policy").unwrap();
-    assert!(!policy.contains("unsafe") && !shown.body.contains("style="));
+    assert!(shown.text.contains("2 earlier messages"), "what was said before is left out");
+    assert!(shown.text.contains("called by <bdi>concierge"), "the agent inside was called");
+    assert!(shown.text.contains("Agents at work") && shown.text.contains("Cost by turn"));
+    assert!(shown.text.contains("helpful") && shown.text.contains("solved"));
+    assert!(shown.text.contains("turn called failed"), "the error is marked: {}", shown.text);
+    let policy = shown.header("content-security-policy");
+    assert!(!policy.contains("unsafe") && !shown.text.contains("style="));
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn markup_in_a_session_is_text() {
     let shown = site.get("/project/shop/sessions/%3Cscript%3Ealert(1)%3C%2Fscript%3E").await;
     assert_eq!(shown.status, 200);
     for hostile in ["<script>alert", "<img src=x", "<svg onload", "</article><script"] {
-        assert!(!shown.body.contains(hostile), "{hostile} in {}", shown.body);
+        assert!(!shown.text.contains(hostile), "{hostile} in {}", shown.text);
     }
 }
 
@@ -106,13 +106,13 @@ async fn steps_open_in_place() {
     let site = site().await;
     let shown = site.get("/project/shop/sessions/trip/steps/t3").await;
     assert_eq!(shown.status, 200);
-    assert!(shown.body.contains("error") && shown.body.contains("3.00 s"), "{}", shown.body);
-    assert!(!shown.body.contains("<html"), "a part of a page");
+    assert!(shown.text.contains("error") && shown.text.contains("3.00 s"), "{}", shown.text);
+    assert!(!shown.text.contains("<html"), "a part of a page");
 }
 
 #[tokio::test]
 async fn a_long_conversation_has_pages() {
-    let site = TestSite::new().await;
+    let site = Site::open().await;
     let turns = (0_i64..45).map(|n| {
         let turn = trace(&format!("t{n:02}")).named("bot").in_session("long").beginning(n * 1_000);
         turn.input(text(&format!("question {n}")))
@@ -122,9 +122,9 @@ async fn a_long_conversation_has_pages() {
     let mut seen = 0;
     for _ in 0..3 {
         let shown = site.get(&address).await;
-        seen += shown.body.matches("<article class=\"turn").count();
+        seen += shown.text.matches("<article class=\"turn").count();
         let Some(next) =
-            shown.body.split("rel=\"next\"").next().filter(|_| shown.body.contains("rel=\"next\""))
+            shown.text.split("rel=\"next\"").next().filter(|_| shown.text.contains("rel=\"next\""))
         else {
             break;
         };
@@ -133,7 +133,7 @@ async fn a_long_conversation_has_pages() {
     }
     assert_eq!(seen, 45);
     let last = site.get(&address).await;
-    assert!(last.body.contains("Turns 41 to 45 of 45"), "{}", last.body);
+    assert!(last.text.contains("Turns 41 to 45 of 45"), "{}", last.text);
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use ratchet_store::catalog::Role;
 
-use crate::browser::{Browser, PASSWORD, Site, id};
+use crate::browser::{Browser, HOST, PASSWORD, Site, id};
 
 const PAGE: &str = "/project/shop";
 const DAY: Duration = Duration::from_secs(24 * 3_600);
@@ -262,6 +262,7 @@ async fn a_project_of_others_looks_like_none() {
 async fn without_sign_in_everyone_at_this_machine_is_the_owner() {
     let site = Site::open().await;
     let mut browser = site.browser();
+    browser.headers[0].1 = HOST.into();
     browser.get(PAGE).await.check(403, "only at localhost");
     browser.headers[0].1 = "localhost:3000".into();
     browser.get(PAGE).await.check(200, "this machine");

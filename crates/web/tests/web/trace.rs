@@ -8,14 +8,14 @@ use ratchet_testkit::build::{
     START, batch, generation, json, observation, project, score, span, text, tool, trace,
 };
 
-use crate::site::TestSite;
+use crate::browser::Site;
 
 fn payload(document: &str) -> Payload {
     Payload::Json(json(document))
 }
 
-async fn shop() -> TestSite {
-    let site = TestSite::new().await;
+async fn shop() -> Site {
+    let site = Site::open().await;
     let agent = observation("a").kind(ObservationKind::Agent).of("t").named("desk").lasting(0, 900);
     let call = generation("g")
         .of("t")
@@ -49,12 +49,12 @@ async fn the_page_shows_the_tree_and_only_the_chosen_content() {
     let page = site.get("/project/shop/traces/t").await;
     assert_eq!(page.status, 200);
     for shown in ["checkout", "desk", "answer", "search", "role=\"treeitem\"", "1 error"] {
-        assert!(page.body.contains(shown), "{shown} in {}", page.body);
+        assert!(page.text.contains(shown), "{shown} in {}", page.text);
     }
-    assert!(!page.body.contains("<em>there</em>"), "no payload of another step");
+    assert!(!page.text.contains("<em>there</em>"), "no payload of another step");
     let page = site.get("/project/shop/traces/t?observation=g").await;
     for shown in ["<em>there</em>", "<strong>you</strong>", "gpt-5", "quality"] {
-        assert!(page.body.contains(shown), "{shown} in {}", page.body);
+        assert!(page.text.contains(shown), "{shown} in {}", page.text);
     }
 }
 
@@ -63,14 +63,14 @@ async fn a_step_comes_alone_for_scripts() {
     let site = shop().await;
     let part = site.get("/project/shop/traces/t/observations/x/content").await;
     assert_eq!(part.status, 200);
-    assert!(part.body.contains("no network") && !part.body.contains("<html"), "{}", part.body);
+    assert!(part.text.contains("no network") && !part.text.contains("<html"), "{}", part.text);
     let raw = site.get("/project/shop/traces/t/observations/g/content?view=raw").await;
-    assert!(raw.body.contains("Metadata") && !raw.body.contains("<em>"), "{}", raw.body);
+    assert!(raw.text.contains("Metadata") && !raw.text.contains("<em>"), "{}", raw.text);
     let graph = site.get("/project/shop/traces/t/content?view=graph").await;
     assert!(
-        graph.body.contains("Who called whom") && graph.body.contains("once"),
+        graph.text.contains("Who called whom") && graph.text.contains("once"),
         "{}",
-        graph.body
+        graph.text
     );
 }
 
@@ -78,9 +78,9 @@ async fn a_step_comes_alone_for_scripts() {
 async fn all_of_a_payload_is_text() {
     let site = shop().await;
     let all = site.get("/project/shop/traces/t/observations/g/payload?side=output").await;
-    assert_eq!((all.status, all.body.as_str()), (200, "Hello **you**"));
-    assert_eq!(all.header("content-type"), Some("text/plain; charset=utf-8"));
-    assert_eq!(all.header("x-content-type-options"), Some("nosniff"));
+    assert_eq!((all.status, all.text.as_str()), (200, "Hello **you**"));
+    assert_eq!(all.header("content-type"), "text/plain; charset=utf-8");
+    assert_eq!(all.header("x-content-type-options"), "nosniff");
 }
 
 #[tokio::test]
@@ -100,19 +100,19 @@ async fn what_is_not_there_is_not_there() {
         assert_eq!(site.get(missing).await.status, 404, "{missing}");
     }
     let page = site.get("/project/shop/traces/t?observation=none").await;
-    assert!(page.status == 200 && page.body.contains("There is no step"), "{}", page.body);
+    assert!(page.status == 200 && page.text.contains("There is no step"), "{}", page.text);
 }
 
 #[tokio::test]
 async fn addresses_that_older_sdks_print_find_their_project() {
     let site = shop().await;
     let found = site.get("/trace/t").await;
-    assert_eq!((found.status, found.header("location")), (303, Some("/project/shop/traces/t")));
+    assert_eq!((found.status, found.header("location")), (303, "/project/shop/traces/t"));
 }
 
 #[tokio::test]
 async fn a_picture_is_served_only_as_a_picture() {
-    let site = TestSite::new().await;
+    let site = Site::open().await;
     let input = |kind: &str| {
         payload(&format!(
             r#"[{{"role":"user","content":[{{"type":"image_url","image_url":{{"url":"data:{kind};base64,aGk="}}}}]}}]"#
@@ -123,15 +123,15 @@ async fn a_picture_is_served_only_as_a_picture() {
         .with(generation("html").of("t").beginning(0).input(input("text/html")));
     site.record(recorded).await;
     let picture = site.get("/project/shop/traces/t/picture?side=input&n=0").await;
-    assert_eq!((picture.header("content-type"), picture.body.as_str()), (Some("image/png"), "hi"));
+    assert_eq!((picture.header("content-type"), picture.text.as_str()), ("image/png", "hi"));
     let page = site.get("/project/shop/traces/t/observations/html/picture?side=input&n=0").await;
-    assert_eq!(page.header("content-type"), Some("application/octet-stream"));
-    assert_eq!(page.header("content-disposition"), Some("attachment"));
+    assert_eq!(page.header("content-type"), "application/octet-stream");
+    assert_eq!(page.header("content-disposition"), "attachment");
 }
 
 #[tokio::test]
 async fn hostile_names_and_payloads_are_text() {
-    let site = TestSite::new().await;
+    let site = Site::open().await;
     let hostile = "<script>alert(1)</script><img src=x onerror=alert(1)>\u{202e}";
     let step = generation("g")
         .of("t")
@@ -155,14 +155,14 @@ async fn hostile_names_and_payloads_are_text() {
         let page = site.get(&format!("/project/shop/traces/t{address}")).await;
         assert_eq!(page.status, 200);
         for bad in ["<script>alert", "<img src=x", "<iframe", " style="] {
-            assert!(!page.body.contains(bad), "{bad} at {address}");
+            assert!(!page.text.contains(bad), "{bad} at {address}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_large_trace_comes_in_pieces() {
-    let site = TestSite::new().await;
+    let site = Site::open().await;
     let steps = (0..1_000).map(|n| span(&format!("s{n:04}")).of("t").beginning(n).ending(n + 1));
     let large = text(&"long ".repeat(400_000));
     let recorded = batch(&project("shop"))
@@ -171,12 +171,12 @@ async fn a_large_trace_comes_in_pieces() {
         .with(span("z").of("t").beginning(2_000).input(large));
     site.record(recorded).await;
     let page = site.get("/project/shop/traces/t?observation=z").await;
-    assert!(page.body.len() < 1_500_000, "{} bytes", page.body.len());
-    assert!(page.body.contains("data-id=\"z\"") && !page.body.contains("data-id=\"s0001\""));
-    assert!(page.body.contains("Load all"));
+    assert!(page.text.len() < 1_500_000, "{} bytes", page.text.len());
+    assert!(page.text.contains("data-id=\"z\"") && !page.text.contains("data-id=\"s0001\""));
+    assert!(page.text.contains("Load all"));
     let rows = site.get("/project/shop/traces/t/rows?from=0&to=250").await;
-    assert_eq!(rows.body.matches("role=\"treeitem\"").count(), 250);
-    assert!(rows.body.contains("data-id=\"s0001\""));
+    assert_eq!(rows.text.matches("role=\"treeitem\"").count(), 250);
+    assert!(rows.text.contains("data-id=\"s0001\""));
 }
 
 #[tokio::test]
@@ -195,10 +195,10 @@ async fn people_comment_and_judge_where_they_look() {
     let sent = "observation=g&content=Too+%3Cb%3Eslow";
     let answer = site.post(page, "/project/shop/traces/t/comments", sent).await;
     let back = "/project/shop/traces/t?observation=g&done=commented";
-    assert_eq!((answer.status, answer.header("location")), (303, Some(back)));
+    assert_eq!((answer.status, answer.header("location")), (303, back));
     let sent = "observation=g&config=c&value=0.25";
     assert_eq!(site.post(page, "/project/shop/traces/t/scores", sent).await.status, 303);
-    let shown = site.get(back).await.body;
+    let shown = site.get(back).await.text;
     for words in ["Too &lt;b&gt;slow", "tone", "0.25", "Comment kept"] {
         assert!(shown.contains(words), "{words} in {shown}");
     }

@@ -1,10 +1,10 @@
 use ratchet_core::observation::Level;
 use ratchet_testkit::build::{batch, generation, project, score, span, trace};
 
-use crate::site::TestSite;
+use crate::browser::Site;
 
-async fn site() -> TestSite {
-    let site = TestSite::new().await;
+async fn site() -> Site {
+    let site = Site::open().await;
     let told = batch(&project("shop"))
         .with(trace("t1").named("ask").for_user("ann").in_session("s").beginning(-9_000))
         .with(trace("t2").named("ask").for_user("ann").beginning(-5_000).in_environment("beta"))
@@ -21,19 +21,19 @@ async fn site() -> TestSite {
 async fn users_are_listed_with_what_they_took() {
     let site = site().await;
     let shown = site.get("/project/shop/users").await;
-    assert_eq!(shown.status, 200, "{}", shown.body);
+    assert_eq!(shown.status, 200, "{}", shown.text);
     for part in ["2 users", "/project/shop/users/ann", "$0.7500", "bob/&lt;b&gt;"] {
-        assert!(shown.body.contains(part), "{part} in {}", shown.body);
+        assert!(shown.text.contains(part), "{part} in {}", shown.text);
     }
-    let at = |part: &str| shown.body.find(part).unwrap();
+    let at = |part: &str| shown.text.find(part).unwrap();
     assert!(at(">bob/") < at(">ann<"), "last seen first");
-    let dear = site.get("/project/shop/users?order=cost").await.body;
+    let dear = site.get("/project/shop/users?order=cost").await.text;
     assert!(dear.find(">ann<") < dear.find(">bob/"), "the dearest first");
-    let named = site.get("/project/shop/users?q=AN").await.body;
+    let named = site.get("/project/shop/users?q=AN").await.text;
     assert!(named.contains(">ann<") && !named.contains(">bob/"));
-    let in_beta = site.get("/project/shop/users?env=beta").await.body;
+    let in_beta = site.get("/project/shop/users?env=beta").await.text;
     assert!(in_beta.contains("$0.2500") && in_beta.contains("1 user"));
-    let none = site.get("/project/shop/users?env=nowhere").await.body;
+    let none = site.get("/project/shop/users?env=nowhere").await.text;
     assert!(none.contains("Nobody was seen in this time"));
 }
 
@@ -41,15 +41,15 @@ async fn users_are_listed_with_what_they_took() {
 async fn one_user_has_sessions_traces_cost_and_scores() {
     let site = site().await;
     let shown = site.get("/project/shop/users/ann").await;
-    assert_eq!(shown.status, 200, "{}", shown.body);
+    assert_eq!(shown.status, 200, "{}", shown.text);
     for part in
         ["$0.7500", "Cost over time", "Scores over time", "helpful", "/sessions/s", "/traces/t2"]
     {
-        assert!(shown.body.contains(part), "{part} in {}", shown.body);
+        assert!(shown.text.contains(part), "{part} in {}", shown.text);
     }
     let odd = site.get("/project/shop/users/bob%2F%3Cb%3E").await;
     assert_eq!(odd.status, 200);
-    assert!(odd.body.contains("/traces/t3") && !odd.body.contains("bob/<b>"));
+    assert!(odd.text.contains("/traces/t3") && !odd.text.contains("bob/<b>"));
     let nobody = site.get("/project/shop/users/nobody").await;
-    assert!(nobody.body.contains("was not seen in this time"));
+    assert!(nobody.text.contains("was not seen in this time"));
 }

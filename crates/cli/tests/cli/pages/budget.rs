@@ -82,7 +82,7 @@ fn pages_stay_small_however_much_there_is_to_show() {
     let crowded = stage.crowded();
     let mut found = Vec::new();
     let mut told = format!("pages at {} observations:\n", TRACES * OBSERVATIONS_EACH);
-    for listed in &PAGES {
+    for listed in PAGES {
         let path = listed.path(&crowded.places);
         // A page of its own each time: nothing is cached.
         let page = stage.browser.page();

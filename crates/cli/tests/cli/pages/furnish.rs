@@ -36,6 +36,7 @@ pub(super) fn furnish(writer: &Writer<'_>) -> Places {
     prompts(writer, &ids[0]);
     places.extend(dataset(writer, &ids));
     places.insert("queue", queue(writer, &ids));
+    places.insert("dashboard", dashboard(writer, ("costs", "what each model costs")));
     comment(writer, &places["trace"]);
     places
 }
@@ -148,6 +149,28 @@ fn queue(writer: &Writer<'_>, traces: &[String]) -> String {
         writer.post(&format!("/api/public/annotation-queues/{id}/items"), &item);
     }
     id.to_owned()
+}
+
+/// A dashboard with two charts. Returns its id.
+pub(super) fn dashboard(writer: &Writer<'_>, (name, about): (&str, &str)) -> String {
+    let all = format!("/project/{PROJECT}/dashboards");
+    let made =
+        writer.submit(&format!("{all}/all"), &all, &[("name", name), ("description", about)]);
+    let (path, _) = made.split_once('?').unwrap();
+    let widgets = format!("{path}/widgets");
+    for chart in ["bars", "lying"] {
+        let fields = [
+            ("name", name),
+            ("description", about),
+            ("view", "observations"),
+            ("measure", "totalCost"),
+            ("agg", "sum"),
+            ("by", "providedModelName"),
+            ("chart", chart),
+        ];
+        writer.submit(&widgets, &widgets, &fields);
+    }
+    path.rsplit('/').next().unwrap().to_owned()
 }
 
 fn comment(writer: &Writer<'_>, trace: &str) {

@@ -27,7 +27,7 @@ fn check(look: Look) {
     let (page, judge) = (stage.browser.page(), stage.browser.page());
     look.at(&page);
     let mut found = Vec::new();
-    for listed in &PAGES {
+    for listed in PAGES {
         let path = listed.path(&hostile.places);
         let mut complain = |what: String| found.push(format!("  {} ({path}): {what}", listed.name));
         page.open(&hostile.url(&path));
@@ -107,7 +107,7 @@ fn the_policy_is_strict_and_no_page_needs_an_exception() {
     let hostile = stage.hostile();
     let page = stage.browser.page();
     let mut found = Vec::new();
-    for listed in &PAGES {
+    for listed in PAGES {
         let path = listed.path(&hostile.places);
         let mut complain = |what: String| found.push(format!("  {} ({path}): {what}", listed.name));
         let answer = hostile.get(&path);

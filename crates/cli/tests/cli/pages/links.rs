@@ -22,7 +22,7 @@ fn every_link_leads_somewhere() {
     let page = stage.browser.page();
     let mut links: BTreeMap<String, (String, &str)> = BTreeMap::new();
     let mut found = Vec::new();
-    for listed in &PAGES {
+    for listed in PAGES {
         page.open(&demo.url(&listed.path(&demo.places)));
         let of_page = page.js("[...document.querySelectorAll('a[href]')].map((link) => link.href)");
         for link in of_page.as_array().unwrap().iter().filter_map(|link| link.as_str()) {

@@ -15,7 +15,7 @@ pub(super) struct Listed {
 
 /// All that belong to a project, or to nobody. A new page is added here, and every check looks at
 /// it.
-pub(super) const PAGES: [Listed; 35] = [
+pub(super) const PAGES: &[Listed] = &[
     Listed { name: "home", address: "/project/{project}" },
     Listed { name: "traces", address: "/project/{project}/traces" },
     Listed { name: "traces-found", address: "/project/{project}/find?q={words}" },
@@ -47,6 +47,9 @@ pub(super) const PAGES: [Listed; 35] = [
     Listed { name: "prompt", address: "/project/{project}/prompts/{prompt}?version=2" },
     Listed { name: "dashboard", address: "/project/{project}/dashboards" },
     Listed { name: "dashboard-by-model", address: "/project/{project}/dashboards?by=model" },
+    Listed { name: "dashboards", address: "/project/{project}/dashboards/all" },
+    Listed { name: "dashboard-own", address: "/project/{project}/dashboards/{dashboard}?edit=1" },
+    Listed { name: "chart", address: "/project/{project}/dashboards/{dashboard}/widgets" },
     Listed { name: "settings", address: "/project/{project}/settings" },
     Listed { name: "settings-members", address: "/project/{project}/settings/members" },
     Listed { name: "settings-keys", address: "/project/{project}/settings/keys" },
@@ -93,7 +96,7 @@ pub(super) fn fill(address: &str, places: &Places) -> String {
 /// Opens every page of servers that are in use, those for signing in too, and shows each.
 pub(super) fn visit(stage: &Stage, page: &Page, mut show: impl FnMut(&str)) {
     let demo = stage.demo();
-    for listed in &PAGES {
+    for listed in PAGES {
         page.open(&demo.url(&listed.path(&demo.places)));
         show(listed.name);
     }

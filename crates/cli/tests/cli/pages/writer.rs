@@ -39,9 +39,9 @@ impl Writer<'_> {
         self.post("/api/public/ingestion", &json!({ "batch": batch }));
     }
 
-    /// Sends a form of a page, as a browser without scripts does.
+    /// Sends a form of a page, as a browser without scripts does, and tells where it leads.
     #[track_caller]
-    pub(super) fn submit(&self, page: &str, action: &str, fields: &[(&str, &str)]) {
+    pub(super) fn submit(&self, page: &str, action: &str, fields: &[(&str, &str)]) -> String {
         let shown = self.send(http::get(page), page).text();
         let (_, after) = shown.split_once("name=\"form_token\" value=\"").unwrap();
         let mut form = format!("form_token={}", after.split('"').next().unwrap());
@@ -52,6 +52,7 @@ impl Writer<'_> {
         let request = request.header("Content-Type", "application/x-www-form-urlencoded");
         let answer = self.server.send(request);
         assert_eq!(answer.status, 303, "{action}: {}", answer.text());
+        answer.header("location").unwrap().to_owned()
     }
 
     #[track_caller]

@@ -2,6 +2,7 @@ use ratchet_testkit::process::{PROJECT, Ratchet};
 use serde_json::{Value, json};
 
 use super::words;
+use crate::pages::furnish::dashboard;
 use crate::pages::list::Places;
 use crate::pages::writer::Writer;
 
@@ -52,6 +53,7 @@ pub(crate) fn seed(server: &Ratchet) -> Places {
         place("queue", &queue),
         place("before", &before),
         place("after", &after),
+        place("dashboard", &dashboard(&hand.0, (&all_of_a_name(), &all))),
     ])
 }
 
