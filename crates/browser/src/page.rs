@@ -194,6 +194,17 @@ impl Page {
         panic!("{selector} is not reached with Tab");
     }
 
+    /// Chooses a file, as the browser's own dialog does.
+    #[track_caller]
+    pub fn choose_file(&self, selector: &str, file: &Path) {
+        self.wait_for(selector);
+        let find = format!("document.querySelector({})", Value::from(selector));
+        let found = self.call("Runtime.evaluate", &json!({ "expression": find }));
+        let field = &found["result"]["objectId"];
+        self.call("DOM.setFileInputFiles", &json!({ "files": [file], "objectId": field }));
+        self.settle();
+    }
+
     /// Whether something can be seen now, by a selector or by its words.
     #[track_caller]
     pub fn shows(&self, wanted: &str) -> bool {

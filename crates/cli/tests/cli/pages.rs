@@ -24,6 +24,8 @@ mod lists;
 mod people;
 /// Prompts, datasets and queues.
 mod shelf;
+/// Cases of datasets: uploaded, added, changed.
+mod cases;
 /// Home, dashboards, settings, and what every page has.
 mod around;
 /// Dashboards of one's own.

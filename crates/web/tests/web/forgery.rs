@@ -1,6 +1,6 @@
 use ratchet_store::catalog::Role;
 
-use crate::browser::{Browser, HOST, PASSWORD, Site};
+use crate::browser::{Browser, HOST, PARTS, PASSWORD, Site};
 
 const CHANGES: [&str; 4] = ["POST", "PUT", "PATCH", "DELETE"];
 
@@ -42,6 +42,9 @@ async fn check_all_refused(site: &Site, browser: &mut Browser) {
             let json = [("content-type", "application/json")];
             let answer = browser.send(method, &route, &json, "{}".to_owned()).await;
             assert_eq!(answer.status, 403, "{method} {route} as JSON");
+            let parts = "--x\r\nContent-Disposition: form-data; name=\"form_token\"\r\n\r\nguess\r\n--x--\r\n";
+            let answer = browser.send(method, &route, &[PARTS], parts.to_owned()).await;
+            assert_eq!(answer.status, 403, "{method} {route} in parts");
         }
     }
 }

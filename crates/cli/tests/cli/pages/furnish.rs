@@ -29,6 +29,7 @@ pub(super) fn furnish(writer: &Writer<'_>) -> Places {
         ("other-score", "helpful".to_owned()),
         ("prompt", PROMPT.to_owned()),
         ("dataset", DATASET.to_owned()),
+        ("item", "case-0".to_owned()),
         ("words", "refund".to_owned()),
     ]);
     let ids: Vec<String> = traces.iter().map(|trace| text(&trace["id"])).collect();

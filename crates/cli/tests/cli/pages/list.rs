@@ -38,6 +38,10 @@ pub(super) const PAGES: &[Listed] = &[
     Listed { name: "queue", address: "/project/{project}/queues/{queue}" },
     Listed { name: "datasets", address: "/project/{project}/datasets" },
     Listed { name: "dataset", address: "/project/{project}/datasets/{dataset}" },
+    Listed { name: "item", address: "/project/{project}/datasets/{dataset}/items/{item}" },
+    Listed { name: "item-add", address: "/project/{project}/datasets/{dataset}/add" },
+    Listed { name: "upload", address: "/project/{project}/datasets/{dataset}/upload" },
+    Listed { name: "run", address: "/project/{project}/datasets/{dataset}/runs/{before}" },
     Listed { name: "runs", address: "/project/{project}/datasets/{dataset}/runs" },
     Listed {
         name: "runs-compared",

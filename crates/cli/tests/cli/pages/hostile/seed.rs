@@ -49,6 +49,7 @@ pub(crate) fn seed(server: &Ratchet) -> Places {
         place("other-score", SCORES[1]),
         place("prompt", &named("p", last, &all)),
         place("dataset", &named("d", last, &all)),
+        place("item", &format!("item-{last}")),
         place("words", words::RUNNING[0]),
         place("queue", &queue),
         place("before", &before),
