@@ -26,7 +26,9 @@ mod people;
 mod shelf;
 /// Cases of datasets: uploaded, added, changed.
 mod cases;
-/// Home, dashboards, settings, and what every page has.
+/// What a project settles.
+mod settings;
+/// Home, the overview, and what every page has.
 mod around;
 /// Dashboards of one's own.
 mod boards;

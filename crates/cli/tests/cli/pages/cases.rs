@@ -28,7 +28,8 @@ fn a_table_becomes_items_after_a_look_at_it() {
         page.wait_until("location.search.includes('done=uploaded')");
         let items = demo.get(&format!("/api/public/dataset-items?datasetName={name}")).json();
         assert_eq!(items["meta"]["totalItems"], 2, "{items}");
-        assert_eq!(items["data"][0]["expectedOutput"], "=1+1", "what goes in comes out");
+        let items = items["data"].as_array().unwrap();
+        assert!(items.iter().any(|item| item["expectedOutput"] == "=1+1"), "{items:?}");
     });
 }
 
