@@ -3,12 +3,12 @@
 use ratchet_core::score::ScoreValue;
 use ratchet_testkit::build::{batch, generation, project, score, text, trace};
 
-use crate::site::{Shown, TestSite};
+use crate::browser::{Answer, Site};
 
 const TRACES: &str = "/project/shop/traces";
 
-async fn shop() -> TestSite {
-    let site = TestSite::new().await;
+async fn shop() -> Site {
+    let site = Site::open().await;
     let word = |label: &str| ScoreValue::Categorical { label: label.to_owned(), number: None };
     let told = batch(&project("shop"))
         .with(trace("one").rooted_in("g").named("<i>refund</i>").beginning(2_000))
@@ -24,9 +24,9 @@ async fn shop() -> TestSite {
 }
 
 #[track_caller]
-fn check(page: &Shown, words: &str) {
-    assert_eq!(page.status, 200, "{}", page.body);
-    assert!(page.body.contains(words), "{words} in {}", page.body);
+fn check(page: &Answer, words: &str) {
+    assert_eq!(page.status, 200, "{}", page.text);
+    assert!(page.text.contains(words), "{words} in {}", page.text);
 }
 
 #[tokio::test]
@@ -34,26 +34,26 @@ async fn scores_are_columns_that_people_choose() {
     let site = shop().await;
     let page = site.get(TRACES).await;
     check(&page, "value=\"score:quality\"");
-    assert!(!page.body.contains("the mean of 2"), "nobody chose it");
+    assert!(!page.text.contains("the mean of 2"), "nobody chose it");
     let page =
         site.get(&format!("{TRACES}?col=name&col=score%3Aquality&col=score%3A%3Dtone")).await;
     check(&page, "<span title=\"the mean of 2\">0.75");
     check(&page, "<span title=\"the only score\">0.25");
     check(&page, "<bdi>&lt;b&gt;kind&lt;/b&gt;</bdi>");
-    assert!(!page.body.contains("<b>kind"), "a score is text, never markup");
+    assert!(!page.text.contains("<b>kind"), "a score is text, never markup");
 }
 
 #[tokio::test]
 async fn exports_have_all_scores() {
     let site = shop().await;
     let lines = site.get("/project/shop/list/traces/export?format=jsonl").await;
-    let rows = lines.body.lines().map(|line| serde_json::from_str(line).unwrap());
+    let rows = lines.text.lines().map(|line| serde_json::from_str(line).unwrap());
     let rows: Vec<serde_json::Value> = rows.collect();
     assert_eq!(rows[0]["scores"], serde_json::json!({"quality": 0.75, "=tone": "<b>kind</b>"}));
     assert_eq!(rows[1]["scores"], serde_json::json!({"quality": 0.25}));
     let table = site.get("/project/shop/list/traces/export?format=csv").await;
-    assert!(table.body.lines().next().unwrap().ends_with(",scores"), "{}", table.body);
-    assert!(!table.body.contains(",="), "no cell begins as a formula: {}", table.body);
+    assert!(table.text.lines().next().unwrap().ends_with(",scores"), "{}", table.text);
+    assert!(!table.text.contains(",="), "no cell begins as a formula: {}", table.text);
 }
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn one_row_is_shown_beside_the_list() {
     check(&page, "data-peeked=\"one\"");
     check(&page, "Where is it?");
     check(&page, "href=\"/project/shop/traces/one\"");
-    assert!(!page.body.contains("<i>refund"), "a name is text, never markup");
+    assert!(!page.text.contains("<i>refund"), "a name is text, never markup");
     let step = site.get(&format!("{TRACES}?peek=one&observation=g")).await;
     check(&step, "href=\"/project/shop/traces/one?observation=g\"");
     check(&site.get("/project/shop/observations?peek=g").await, "data-peeked=\"g\"");
@@ -71,7 +71,7 @@ async fn one_row_is_shown_beside_the_list() {
     check(&site.get("/project/shop/list/traces/panel?peek=two").await, "other");
     let nothing = site.get(&format!("{TRACES}?peek=%3Cb%3Enobody")).await;
     check(&nothing, "Nothing here has the id");
-    assert!(!nothing.body.contains("<b>nobody"));
+    assert!(!nothing.text.contains("<b>nobody"));
 }
 
 /// What Langfuse's SDKs print and its pages link to.
@@ -92,5 +92,5 @@ async fn deep_links_lead_to_their_pages() {
         check(&site.get(address).await, words);
     }
     let led = site.get("/trace/one").await;
-    assert_eq!((led.status, led.header("location")), (303, Some("/project/shop/traces/one")));
+    assert_eq!((led.status, led.header("location")), (303, "/project/shop/traces/one"));
 }

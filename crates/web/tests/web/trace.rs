@@ -222,7 +222,7 @@ async fn what_cannot_be_kept_is_refused_with_the_reason() {
 
 #[tokio::test]
 async fn a_step_beyond_the_tree_has_its_permalink() {
-    let site = TestSite::new().await;
+    let site = Site::open().await;
     for part in 0..5 {
         let mut told = batch(&project("shop"));
         for n in part * 5_000..(part + 1) * 5_000 {
@@ -231,15 +231,15 @@ async fn a_step_beyond_the_tree_has_its_permalink() {
         site.record(told).await;
     }
     let rows = site.get("/project/shop/traces/long/rows?from=1&to=3").await;
-    assert!(rows.body.contains("s1") && !rows.body.contains("s5"), "{}", rows.body);
+    assert!(rows.text.contains("s1") && !rows.text.contains("s5"), "{}", rows.text);
     let page = site.get("/project/shop/traces/long?observation=s24999").await;
-    assert!(page.body.contains("25,000 steps"), "all of them are counted");
-    assert!(page.body.contains("The tree holds the first 20,000 steps"));
-    assert!(page.body.contains("s24999") && !page.body.contains("There is no step"));
+    assert!(page.text.contains("25,000 steps"), "all of them are counted");
+    assert!(page.text.contains("The tree holds the first 20,000 steps"));
+    assert!(page.text.contains("s24999") && !page.text.contains("There is no step"));
     let page = site.get("/project/shop/traces/long?observation=s25000").await;
-    assert!(page.body.contains("There is no step"));
+    assert!(page.text.contains("There is no step"));
     let late = span("late").of("long").named("came late").lasting(0, 1);
     site.record(batch(&project("shop")).with(late)).await;
     let rows = site.get("/project/shop/traces/long/rows?from=1&to=3").await;
-    assert!(rows.body.contains("came late"), "what is kept is as new as what was recorded");
+    assert!(rows.text.contains("came late"), "what is kept is as new as what was recorded");
 }
