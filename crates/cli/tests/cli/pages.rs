@@ -26,9 +26,7 @@ mod people;
 mod shelf;
 /// Cases of datasets: uploaded, added, changed.
 mod cases;
-/// What a project settles.
-mod settings;
-/// Home, the overview, and what every page has.
+/// Home, dashboards, settings, and what every page has.
 mod around;
 /// Dashboards of one's own.
 mod boards;
