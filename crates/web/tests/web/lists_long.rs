@@ -46,7 +46,7 @@ async fn a_list_that_takes_long_says_how_far_it_came_and_goes_on() {
         let (seen, pages) = all_pages(&site, &address).await;
         assert_eq!((seen, pages), (vec![rare.to_owned()], 3));
         let sorted = site.get(&format!("/project/shop/{list}?sort=-cost_usd")).await;
-        assert!(sorted.body.contains("too many rows to sort"), "{}", sorted.body);
+        assert!(sorted.text.contains("too many rows to sort"), "{}", sorted.text);
         let newest = site.get(&format!("/project/shop/{list}")).await;
         assert_eq!(rows(&sorted), rows(&newest), "what cannot be sorted shows by its time");
         assert_eq!(next_page(&sorted), next_page(&newest));
