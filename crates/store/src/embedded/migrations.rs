@@ -30,5 +30,5 @@ pub(super) const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/catalog/0016_deleted_projects.sql"),
     include_str!("migrations/catalog/0017_saved_views.sql"),
     include_str!("migrations/catalog/0018_audit_log.sql"),
-    include_str!("migrations/catalog/0021_barred_identities.sql"),
+    include_str!("migrations/catalog/0019_barred_identities.sql"),
 ];
