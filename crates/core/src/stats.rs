@@ -1,6 +1,33 @@
-//! How sure a number is, and how values lie.
+//! How sure a number is, how values lie, and how far raters agree.
 
-/// Between what a share or a mean lies.
-pub mod interval;
+/// How far two raters agree on numbers.
+pub mod agreement;
+/// How far several raters agree, with gaps.
+pub mod alpha;
+/// How far two raters agree on categories.
+pub mod categories;
 /// How many values lie where.
 pub mod distribution;
+/// Between what a share or a mean lies.
+pub mod interval;
+/// Whether values rise or fall over time.
+pub mod trend;
+/// Why a statistic has no value.
+pub mod undefined;
+
+#[expect(clippy::cast_precision_loss, reason = "counts of samples, far below 2^52")]
+fn float(count: usize) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+#[track_caller]
+fn near(is: f64, want: f64) {
+    near_by(is, want, 1e-9);
+}
+
+#[cfg(test)]
+#[track_caller]
+fn near_by(is: f64, want: f64, tolerance: f64) {
+    assert!((is - want).abs() <= tolerance, "{is} is not {want}");
+}

@@ -1,5 +1,5 @@
 /// What 95 of 100 draws of a normal distribution stay within, in standard deviations.
-const Z_95: f64 = 1.959_963_984_540_054;
+pub(super) const Z_95: f64 = 1.959_963_984_540_054;
 
 /// Between what a number lies, with 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]

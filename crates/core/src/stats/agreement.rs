@@ -1,0 +1,263 @@
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use super::float;
+use super::interval::{Estimate, Interval, Z_95};
+use super::undefined::Undefined;
+
+/// What a person and a judge said of the same thing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rated {
+    /// What the person said.
+    pub human: f64,
+    /// What the judge said.
+    pub judge: f64,
+}
+
+/// How far a judge is off, after Bland and Altman.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BlandAltman {
+    /// How much more than the person the judge gives on average.
+    pub bias: Estimate,
+    /// Between what 95 of 100 differences lie.
+    pub differences: Interval,
+}
+
+/// Returns how closely the two follow one line, with Fisher's interval.
+///
+/// # Errors
+/// Fewer than two pairs, or a side that never varies.
+pub fn pearson(pairs: &[Rated]) -> Result<Estimate, Undefined> {
+    let r = correlation(pairs)?;
+    Ok(correlated(r, pairs.len(), 1.0))
+}
+
+/// Returns how closely the two put things into the same order, with the interval of Bonett and
+/// Wright.
+///
+/// # Errors
+/// Fewer than two pairs, or a side that never varies.
+pub fn spearman(pairs: &[Rated]) -> Result<Estimate, Undefined> {
+    let human = ranks(&sides(pairs, |pair| pair.human));
+    let judge = ranks(&sides(pairs, |pair| pair.judge));
+    let ranked: Vec<_> =
+        human.into_iter().zip(judge).map(|(human, judge)| Rated { human, judge }).collect();
+    let r = correlation(&ranked)?;
+    Ok(correlated(r, pairs.len(), 1.0 + r * r / 2.0))
+}
+
+/// Returns how far the judge is from the person on average, whichever way.
+///
+/// # Errors
+/// No pairs.
+pub fn mean_absolute_error(pairs: &[Rated]) -> Result<Estimate, Undefined> {
+    mean_by_t(&sides(pairs, |pair| (pair.judge - pair.human).abs()))
+}
+
+/// Returns how much more than the person the judge gives, and how far single verdicts are off.
+///
+/// # Errors
+/// Fewer than two pairs.
+pub fn limits(pairs: &[Rated]) -> Result<BlandAltman, Undefined> {
+    Undefined::check(pairs.len(), 2)?;
+    let differences = sides(pairs, |pair| pair.judge - pair.human);
+    let bias = mean_by_t(&differences)?;
+    // The textbook's 1.96, which readers of such plots expect to the last digit.
+    let half = 1.96 * variance(&differences, bias.value).sqrt();
+    let differences = Interval { lower: bias.value - half, upper: bias.value + half };
+    Ok(BlandAltman { bias, differences })
+}
+
+/// Returns how close the two are to saying the very same: Lin's concordance.
+///
+/// # Errors
+/// Fewer than two pairs, or two sides that never vary and are equal.
+pub fn concordance(pairs: &[Rated]) -> Result<f64, Undefined> {
+    Undefined::check(pairs.len(), 2)?;
+    let moments = Moments::of(pairs);
+    let spread = moments.human_squares + moments.judge_squares;
+    let apart = float(pairs.len()) * (moments.human - moments.judge).powi(2);
+    if spread + apart <= 0.0 {
+        return Err(Undefined::ConstantInput);
+    }
+    Ok(2.0 * moments.products / (spread + apart))
+}
+
+/// The mean of each side, and sums of squares and products about the means.
+struct Moments {
+    human: f64,
+    judge: f64,
+    human_squares: f64,
+    judge_squares: f64,
+    products: f64,
+}
+
+impl Moments {
+    fn of(pairs: &[Rated]) -> Self {
+        let n = float(pairs.len());
+        let human = pairs.iter().map(|pair| pair.human).sum::<f64>() / n;
+        let judge = pairs.iter().map(|pair| pair.judge).sum::<f64>() / n;
+        let sum = |of: &dyn Fn(f64, f64) -> f64| {
+            pairs.iter().map(|pair| of(pair.human - human, pair.judge - judge)).sum::<f64>()
+        };
+        Self {
+            human,
+            judge,
+            human_squares: sum(&|h, _| h * h),
+            judge_squares: sum(&|_, j| j * j),
+            products: sum(&|h, j| h * j),
+        }
+    }
+}
+
+fn correlation(pairs: &[Rated]) -> Result<f64, Undefined> {
+    Undefined::check(pairs.len(), 2)?;
+    // Compared as they are: squares of differences from a rounded mean need not be zero.
+    let varies = |of: fn(&Rated) -> f64| {
+        pairs.windows(2).any(|two| matches!(two, [a, b] if of(a).total_cmp(&of(b)).is_ne()))
+    };
+    if !varies(|pair| pair.human) || !varies(|pair| pair.judge) {
+        return Err(Undefined::ConstantInput);
+    }
+    let moments = Moments::of(pairs);
+    let r = moments.products / (moments.human_squares.sqrt() * moments.judge_squares.sqrt());
+    // Differences too small to be squared leave nothing to divide by.
+    if r.is_finite() { Ok(r.clamp(-1.0, 1.0)) } else { Err(Undefined::ConstantInput) }
+}
+
+/// A correlation with the interval it has on Fisher's scale, where `spread` is its variance times
+/// n - 3. Three pairs or a perfect line say nothing about it.
+fn correlated(r: f64, n: usize, spread: f64) -> Estimate {
+    let interval = (n > 3 && r.abs() < 1.0).then(|| {
+        let half = Z_95 * (spread / float(n - 3)).sqrt();
+        Interval { lower: (r.atanh() - half).tanh(), upper: (r.atanh() + half).tanh() }
+    });
+    Estimate { value: r, interval, n: n as u64 }
+}
+
+/// The mean with Student's interval, which is honest for few values.
+fn mean_by_t(values: &[f64]) -> Result<Estimate, Undefined> {
+    Undefined::check(values.len(), 1)?;
+    let n = float(values.len());
+    let mean = values.iter().sum::<f64>() / n;
+    let interval = (values.len() > 1).then(|| {
+        let half = student_95(values.len() - 1) * (variance(values, mean) / n).sqrt();
+        Interval { lower: mean - half, upper: mean + half }
+    });
+    Ok(Estimate { value: mean, interval, n: values.len() as u64 })
+}
+
+/// What 95 of 100 draws of Student's distribution stay within.
+pub(super) fn student_95(freedom: usize) -> f64 {
+    let student = StudentsT::new(0.0, 1.0, float(freedom.max(1)));
+    student.map_or(f64::INFINITY, |student| student.inverse_cdf(0.975))
+}
+
+/// The variance of a sample of at least two.
+fn variance(values: &[f64], mean: f64) -> f64 {
+    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (float(values.len()) - 1.0)
+}
+
+fn sides(pairs: &[Rated], of: impl Fn(&Rated) -> f64) -> Vec<f64> {
+    pairs.iter().map(of).collect()
+}
+
+/// The place of each value in the order; those that are equal share the middle of their places.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    let value = |at: &usize| values.get(*at).copied().unwrap_or_default();
+    order.sort_by(|a, b| value(a).total_cmp(&value(b)));
+    let mut ranks = vec![0.0; values.len()];
+    let mut before = 0;
+    for equal in order.chunk_by(|a, b| value(a).total_cmp(&value(b)).is_eq()) {
+        let shared = float(2 * before + equal.len() + 1) / 2.0;
+        for at in equal {
+            if let Some(rank) = ranks.get_mut(*at) {
+                *rank = shared;
+            }
+        }
+        before += equal.len();
+    }
+    ranks
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::stats::near;
+
+    const HUMAN: [f64; 20] = [
+        0.42, 0.47, 0.47, 0.76, 0.74, 0.4, 0.35, 0.22, 0.37, 0.72, 0.48, 0.86, 0.46, 0.54, 0.93,
+        0.66, 0.56, 0.5, 0.38, 0.26,
+    ];
+    const JUDGE: [f64; 20] = [
+        0.41, 0.63, 0.43, 0.8, 0.85, 0.34, 0.41, 0.22, 0.47, 0.85, 0.7, 0.7, 0.47, 0.64, 1.0, 0.71,
+        0.54, 0.57, 0.45, 0.34,
+    ];
+
+    fn pairs(human: &[f64], judge: &[f64]) -> Vec<Rated> {
+        human.iter().zip(judge).map(|(&human, &judge)| Rated { human, judge }).collect()
+    }
+
+    /// Reference values of scipy, pingouin and statsmodels.
+    #[test]
+    fn twenty_verdicts() {
+        let pairs = pairs(&HUMAN, &JUDGE);
+        let r = pearson(&pairs).unwrap();
+        near(r.value, 0.911_282_597_522_561);
+        near(r.interval.unwrap().lower, 0.785_539_739_434_646_5);
+        near(r.interval.unwrap().upper, 0.964_754_888_114_529);
+        near(spearman(&pairs).unwrap().value, 0.906_557_171_308_651_3);
+        near(mean_absolute_error(&pairs).unwrap().value, 0.078);
+        near(concordance(&pairs).unwrap(), 0.881_947_353_159_132_6);
+        let limits = limits(&pairs).unwrap();
+        near(limits.bias.value, 0.049);
+        near(limits.bias.interval.unwrap().lower, 0.009_523_499_881_528_91);
+        near(limits.bias.interval.unwrap().upper, 0.088_476_500_118_471_07);
+        near(limits.differences.lower, -0.116_323_842_964_744_71);
+        near(limits.differences.upper, 0.214_323_842_964_744_7);
+    }
+
+    #[test]
+    fn what_cannot_be_told_says_why() {
+        let constant = pairs(&[1.0, 2.0, 3.0, 4.0, 5.0], &[3.0; 5]);
+        assert_eq!(pearson(&constant), Err(Undefined::ConstantInput));
+        assert_eq!(spearman(&constant), Err(Undefined::ConstantInput));
+        near(mean_absolute_error(&constant).unwrap().value, 1.2);
+        near(limits(&constant).unwrap().bias.value, 0.0);
+        // A third has no exact mean.
+        let thirds = pairs(&[1.0 / 3.0; 7], &[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]);
+        assert_eq!(pearson(&thirds), Err(Undefined::ConstantInput));
+        let one = pairs(&[1.0], &[1.0]);
+        assert_eq!(pearson(&one), Err(Undefined::TooFew { have: 1, needed: 2 }));
+        assert_eq!(mean_absolute_error(&one).unwrap().interval, None);
+        assert_eq!(limits(&[]), Err(Undefined::Empty));
+        assert_eq!(concordance(&pairs(&[5.0; 6], &[5.0; 6])), Err(Undefined::ConstantInput));
+        let two = pairs(&[0.0, 1.0], &[0.0, 1.0]);
+        near(pearson(&two).unwrap().value, 1.0);
+        assert_eq!(pearson(&two).unwrap().interval, None, "two points are always on a line");
+        near(pearson(&pairs(&[1.0, 2.0, 3.0, 4.0], &[4.0, 3.0, 2.0, 1.0])).unwrap().value, -1.0);
+    }
+
+    proptest! {
+        #[test]
+        fn correlations_stay_in_their_intervals_and_do_not_depend_on_the_unit(
+            values in prop::collection::vec((0.0..1.0_f64, 0.0..1.0_f64), 4..40),
+        ) {
+            let read = |scale: f64| -> Vec<Rated> {
+                let pair = |(h, j): &(f64, f64)| Rated { human: *h, judge: j * scale + 1.0 };
+                values.iter().map(pair).collect()
+            };
+            for statistic in [pearson, spearman] {
+                let Ok(one) = statistic(&read(1.0)) else { continue };
+                let Ok(other) = statistic(&read(8.0)) else { continue };
+                prop_assert!((one.value - other.value).abs() < 1e-6);
+                if let Some(Interval { lower, upper }) = one.interval {
+                    prop_assert!(-1.0 <= lower && lower <= one.value);
+                    prop_assert!(one.value <= upper && upper <= 1.0);
+                }
+            }
+        }
+    }
+}

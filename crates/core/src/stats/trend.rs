@@ -1,0 +1,169 @@
+use statrs::distribution::{ContinuousCDF, Normal};
+
+use super::float;
+use super::interval::{Interval, Z_95};
+use super::undefined::Undefined;
+
+/// How many values it takes: four in perfect order could still be chance, and always are.
+pub const NEEDED: usize = 8;
+
+/// Whether values that follow each other rise or fall.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trend {
+    /// How likely such an order is when there is no trend: Mann and Kendall.
+    pub p: f64,
+    /// By how much a value differs from the one before: Theil and Sen.
+    pub slope: f64,
+    /// Between what the slope lies, with 95 % confidence.
+    pub interval: Interval,
+}
+
+/// Which way values go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heading {
+    /// Later values are greater.
+    Rising,
+    /// Later values are less.
+    Falling,
+    /// Chance alone would often do as much.
+    Unclear,
+}
+
+impl Trend {
+    /// Which way the values go, if one in twenty such orders at most is chance.
+    pub fn direction(&self) -> Heading {
+        match self.p < 0.05 {
+            true if self.slope > 0.0 => Heading::Rising,
+            true if self.slope < 0.0 => Heading::Falling,
+            _ => Heading::Unclear,
+        }
+    }
+}
+
+/// Returns the trend of values that are equally far apart in time.
+///
+/// # Errors
+/// Fewer than [`NEEDED`] values, or values that are all the same.
+pub fn trend(values: &[f64]) -> Result<Trend, Undefined> {
+    Undefined::check(values.len(), NEEDED)?;
+    let mut slopes = slopes(values);
+    let score: f64 = slopes.iter().map(|slope| sign(*slope)).sum();
+    let variance = variance(values);
+    if variance <= 0.0 {
+        return Err(Undefined::ConstantInput);
+    }
+    // Continuity: a score jumps by one where the normal distribution flows.
+    let z = (score - sign(score)) / variance.sqrt();
+    slopes.sort_by(f64::total_cmp);
+    Ok(Trend {
+        p: 2.0 * (1.0 - Normal::standard().cdf(z.abs())),
+        slope: median(&slopes),
+        interval: interval(&slopes, variance),
+    })
+}
+
+/// The slopes between all pairs.
+fn slopes(values: &[f64]) -> Vec<f64> {
+    let later = |(at, value): (usize, &f64)| {
+        let after = values.iter().enumerate().skip(at + 1);
+        let value = *value;
+        after.map(move |(other, later)| (later - value) / float(other - at)).collect::<Vec<_>>()
+    };
+    values.iter().enumerate().flat_map(later).collect()
+}
+
+fn sign(value: f64) -> f64 {
+    f64::from(i8::from(value > 0.0) - i8::from(value < 0.0))
+}
+
+/// The variance of Mann and Kendall's score, less for values that are equal.
+fn variance(values: &[f64]) -> f64 {
+    let of = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let ties = sorted.chunk_by(|a, b| a.total_cmp(b).is_eq()).map(|tie| of(float(tie.len())));
+    (of(float(values.len())) - ties.sum::<f64>()) / 18.0
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    let at = |index: usize| sorted.get(index).copied().unwrap_or_default();
+    let half = sorted.len() / 2;
+    if sorted.len().is_multiple_of(2) {
+        f64::midpoint(at(half.saturating_sub(1)), at(half))
+    } else {
+        at(half)
+    }
+}
+
+/// Sen's interval: as many slopes off the middle as the score may be off by chance.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the list")]
+fn interval(sorted: &[f64], variance: f64) -> Interval {
+    let (count, off) = (float(sorted.len()), Z_95 * variance.sqrt());
+    let at = |index: f64| {
+        let index = index.clamp(0.0, count - 1.0) as usize;
+        sorted.get(index).copied().unwrap_or_default()
+    };
+    Interval {
+        lower: at(((count - off) / 2.0).round_ties_even() - 1.0),
+        upper: at(((count + off) / 2.0).round_ties_even()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::near;
+
+    #[track_caller]
+    fn check(values: &[f64], p: f64, slope: [f64; 3], direction: Heading) {
+        let trend = trend(values).unwrap();
+        near(trend.p, p);
+        near(trend.slope, slope[0]);
+        near(trend.interval.lower, slope[1]);
+        near(trend.interval.upper, slope[2]);
+        assert_eq!(trend.direction(), direction);
+    }
+
+    /// Reference values of pymannkendall and scipy.
+    #[test]
+    fn weeks_that_rise_fall_and_stay() {
+        check(
+            &[0.62, 0.64, 0.63, 0.67, 0.66, 0.7, 0.71, 0.73],
+            0.004_434_008_303_100_700_5,
+            [0.015, 0.01, 0.02],
+            Heading::Rising,
+        );
+        check(
+            &[0.88, 0.86, 0.87, 0.84, 0.83, 0.84, 0.8, 0.79],
+            0.006_090_546_056_578_772,
+            [-0.0125, -0.0175, -0.008],
+            Heading::Falling,
+        );
+        check(
+            &[0.8, 0.82, 0.79, 0.81, 0.8, 0.82, 0.8, 0.81],
+            0.795_697_652_268_782_4,
+            [0.0, -0.005, 0.005],
+            Heading::Unclear,
+        );
+        check(
+            &[0.85, 0.86, 0.84, 0.85, 0.86, 0.74, 0.73, 0.75, 0.74, 0.73],
+            0.029_122_954_152_384_972,
+            [-0.015_714_285_714_285_712, -0.025, 0.0],
+            Heading::Falling,
+        );
+        check(
+            &[0.8, 0.8, 0.8, 0.8, 0.9, 0.9, 0.9, 0.9],
+            0.030_382_821_976_577_38,
+            [0.016_666_666_666_666_663, 0.0, 0.025],
+            Heading::Rising,
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_told_says_why() {
+        assert_eq!(trend(&[]), Err(Undefined::Empty));
+        let four = [0.7, 0.72, 0.75, 0.74];
+        assert_eq!(trend(&four), Err(Undefined::TooFew { have: 4, needed: NEEDED }));
+        assert_eq!(trend(&[0.5; 9]), Err(Undefined::ConstantInput));
+    }
+}

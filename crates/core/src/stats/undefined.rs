@@ -1,0 +1,40 @@
+use thiserror::Error;
+
+/// Why a statistic has no value. Never shown as 0, 1 or "not a number".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Undefined {
+    /// Nothing was measured.
+    #[error("there is nothing to compare")]
+    Empty,
+    /// Less was measured than the statistic needs.
+    #[error("{have} are too few: it takes {needed}")]
+    TooFew {
+        /// How many there are.
+        have: usize,
+        /// How many it takes.
+        needed: usize,
+    },
+    /// One side always says the same, so that nothing varies that could agree.
+    #[error("one side always says the same")]
+    ConstantInput,
+}
+
+impl Undefined {
+    /// The word for it in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::TooFew { .. } => "too_few",
+            Self::ConstantInput => "constant_input",
+        }
+    }
+
+    /// Refuses fewer than `needed`.
+    pub(crate) const fn check(have: usize, needed: usize) -> Result<(), Self> {
+        match have {
+            0 => Err(Self::Empty),
+            _ if have < needed => Err(Self::TooFew { have, needed }),
+            _ => Ok(()),
+        }
+    }
+}
