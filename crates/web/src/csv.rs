@@ -25,8 +25,10 @@ fn harmless(text: &str) -> String {
     if is_formula { format!("'{text}") } else { text.to_owned() }
 }
 
+/// Where numbers have a comma, spreadsheets cut at semicolons: what follows one is no cell of its
+/// own either.
 fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\r', '\n']) {
+    if text.contains([',', ';', '\t', '"', '\r', '\n']) {
         return format!("\"{}\"", text.replace('"', "\"\""));
     }
     text.to_owned()
@@ -45,6 +47,7 @@ mod tests {
     fn texts_that_need_it_are_quoted() {
         check("plain", "plain");
         check("a,b", "\"a,b\"");
+        check("a;=1", "\"a;=1\"");
         check("a \"b\"", "\"a \"\"b\"\"\"");
         check("two\r\nlines", "\"two\r\nlines\"");
     }
@@ -55,7 +58,7 @@ mod tests {
         check("+SUM(A1)", "'+SUM(A1)");
         check("-2", "'-2");
         check("@here", "'@here");
-        check("\t=1", "'\t=1");
+        check("\t=1", "\"'\t=1\"");
         check("＝1", "'＝1");
         check("\r=1", "\"'\r=1\"");
         check("=HYPERLINK(\"x\",\"y\")", "\"'=HYPERLINK(\"\"x\"\",\"\"y\"\")\"");

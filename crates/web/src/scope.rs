@@ -105,11 +105,15 @@ impl Span {
     }
 
     /// The same length of time just before; none when all time is asked for.
+    ///
+    /// It ends with a full hour: sums are kept by the hour, and the hour in which this time begins
+    /// counts for this time alone.
     pub fn before(self, now: Timestamp) -> Option<TimeRange> {
         let range = self.range(now);
         let from = range.from?;
         let length = range.to.unwrap_or(now).since(from);
-        Some(TimeRange { from: Some(from.plus_nanos(-length)), to: Some(from) })
+        let to = from.plus_nanos(-from.nanos().rem_euclid(HOUR));
+        Some(TimeRange { from: Some(to.plus_nanos(-length)), to: Some(to) })
     }
 }
 

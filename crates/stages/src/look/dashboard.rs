@@ -170,11 +170,14 @@ fn flow(tiles: &mut [Placement]) {
 mod tests {
     use super::*;
 
-    fn tile(id: &str, (x, y, width, height): (i64, i64, i64, i64)) -> Placement {
+    /// Across, down, wide, high.
+    type Spot = (i64, i64, i64, i64);
+
+    fn tile(id: &str, (x, y, width, height): Spot) -> Placement {
         Placement::Widget { id: id.to_owned(), widget_id: "w".to_owned(), x, y, width, height }
     }
 
-    fn places(tiles: &[Placement]) -> Vec<(&str, (i64, i64, i64, i64))> {
+    fn places(tiles: &[Placement]) -> Vec<(&str, Spot)> {
         tiles.iter().map(|tile| (tile.id(), tile.place())).collect()
     }
 

@@ -159,36 +159,24 @@ impl Catalog {
     ) -> StoreResult<QueueItem> {
         self.transact(move |tx| {
             find_queue(tx, &to)?;
-            if new.status == ItemStatus::Pending
-                && let Some(waiting) = find_waiting(tx, &to, &new)?
-            {
-                return Ok(waiting);
-            }
-            let item = QueueItem {
-                id: Uuid::new_v4().to_string(),
-                queue: to.queue,
-                kind: new.kind,
-                object: new.object,
-                status: new.status,
-                completed_at: completed_at(new.status, now),
-                created_at: now,
-                updated_at: now,
-            };
-            tx.execute(
-                "INSERT INTO annotation_item (project, queue, id, object_kind, object, status, \
-                 completed_at, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)",
-                &[
-                    (&to.project).into(),
-                    (&item.queue).into(),
-                    (&item.id).into(),
-                    item.kind.as_str().into(),
-                    (&item.object).into(),
-                    item.status.as_str().into(),
-                    item.completed_at.into(),
-                    now.into(),
-                ],
-            )?;
-            Ok(item)
+            add(tx, &to, new, now)
+        })
+        .await
+    }
+
+    /// Puts things into a queue like [`Catalog::add_queue_item`], all of them or none.
+    ///
+    /// # Errors
+    /// Fails if the project has no such queue.
+    pub async fn add_queue_items(
+        &self,
+        to: QueueId,
+        new: Vec<NewQueueItem>,
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| {
+            find_queue(tx, &to)?;
+            new.into_iter().try_for_each(|new| add(tx, &to, new, now).map(drop))
         })
         .await
     }
@@ -345,6 +333,39 @@ fn check_score_configs(tx: &Tx<'_>, project: &ProjectId, ids: &[String]) -> Stor
         }
     }
     Ok(())
+}
+
+fn add(tx: &Tx<'_>, to: &QueueId, new: NewQueueItem, now: Timestamp) -> StoreResult<QueueItem> {
+    if new.status == ItemStatus::Pending
+        && let Some(waiting) = find_waiting(tx, to, &new)?
+    {
+        return Ok(waiting);
+    }
+    let item = QueueItem {
+        id: Uuid::new_v4().to_string(),
+        queue: to.queue.clone(),
+        kind: new.kind,
+        object: new.object,
+        status: new.status,
+        completed_at: completed_at(new.status, now),
+        created_at: now,
+        updated_at: now,
+    };
+    tx.execute(
+        "INSERT INTO annotation_item (project, queue, id, object_kind, object, status, \
+         completed_at, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)",
+        &[
+            (&to.project).into(),
+            (&item.queue).into(),
+            (&item.id).into(),
+            item.kind.as_str().into(),
+            (&item.object).into(),
+            item.status.as_str().into(),
+            item.completed_at.into(),
+            now.into(),
+        ],
+    )?;
+    Ok(item)
 }
 
 const fn completed_at(status: ItemStatus, now: Timestamp) -> Option<Timestamp> {

@@ -2,6 +2,7 @@
 
 use ratchet_core::dataset::DatasetStatus;
 use ratchet_core::id::TraceId;
+use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{
     Change, DatasetItemQuery, NewDataset, NewQueue, QueueId, Role, ViewedPage,
@@ -90,6 +91,34 @@ async fn chosen_rows_go_into_a_dataset() {
     assert!(items.iter().all(|item| item.input.as_ref().unwrap().as_str() == "\"in\""));
     let nowhere = [("action", "dataset"), ("dataset", "none"), ("id", "one")];
     assert_eq!(browser.post(ACT, &nowhere).await.status, 404);
+}
+
+#[tokio::test]
+async fn rows_go_into_a_dataset_all_or_none() {
+    let site = shop().await;
+    let new = NewDataset {
+        name: "checked".to_owned(),
+        description: None,
+        metadata: None,
+        input_schema: Change::Set(Json::parse(r#"{"type":"string"}"#).unwrap()),
+        expected_output_schema: Change::Keep,
+    };
+    site.data.catalog().save_dataset(id("shop"), new, Timestamp::default()).await.unwrap();
+    let mut browser = member(&site).await;
+    // The second has no input.
+    let fields = [("action", "dataset"), ("dataset", "checked"), ("id", "one"), ("id", "two")];
+    browser.post(ACT, &fields).await.check(400, "nothing was added");
+    let query = DatasetItemQuery {
+        project: id("shop"),
+        dataset_name: Some("checked".to_owned()),
+        source_trace: None,
+        source_observation: None,
+        status: DatasetStatus::Active,
+        as_of: None,
+        page: FIRST,
+    };
+    let items = site.data.catalog().dataset_items(query).await.unwrap().rows;
+    assert_eq!(items.len(), 0);
 }
 
 #[tokio::test]

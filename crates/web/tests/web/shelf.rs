@@ -56,6 +56,20 @@ async fn one_click_makes_a_version_live_and_one_brings_the_old_one_back() {
 }
 
 #[tokio::test]
+async fn old_versions_of_a_prompt_with_many_can_be_seen_and_made_live() {
+    let site = Site::new().await;
+    prompt(&site, "the very first", &["production"]).await;
+    for version in 2..=103 {
+        prompt(&site, &format!("try {version}"), &[]).await;
+    }
+    site.person("p@shop.example", Role::Member).await;
+    let mut browser = site.signed_in("p@shop.example").await;
+    browser.get(PROMPT).await.check(200, "the very first");
+    browser.get(&format!("{PROMPT}?version=2")).await.check(200, "Changed since version 1");
+    browser.get(&format!("{PROMPT}?version=104")).await.check(404, "no such version");
+}
+
+#[tokio::test]
 async fn a_prompt_says_who_changed_what() {
     let (_site, mut browser) = two_versions(Role::Member).await;
     browser.get(PROMPT).await.check(200, "Who changed what").check(200, "made <bdi>v1 production");

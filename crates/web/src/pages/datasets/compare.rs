@@ -53,13 +53,45 @@ enum Flip {
     Stayed,
 }
 
+/// From which value on a score is good, by its name.
+struct Lines(BTreeMap<String, f64>);
+
+impl Lines {
+    /// Half-way between no and yes for scores from 0 to 1; a scale that goes further has its middle
+    /// further out.
+    fn of(pairs: &[Pair]) -> Self {
+        let tries = pairs.iter().flat_map(|pair| [&pair.before, &pair.after]).flatten();
+        let mut ends: BTreeMap<String, (f64, f64)> = BTreeMap::new();
+        for (name, value) in tries.flat_map(|made| &made.scores) {
+            let (least, greatest) = ends.entry(name.clone()).or_insert((0.0, 1.0));
+            (*least, *greatest) = (least.min(*value), greatest.max(*value));
+        }
+        Self(
+            ends.into_iter()
+                .map(|(name, (least, most))| (name, f64::midpoint(least, most)))
+                .collect(),
+        )
+    }
+
+    fn is_good(&self, name: &str, value: f64) -> bool {
+        self.0.get(name).is_none_or(|line| value >= *line)
+    }
+
+    /// Where the lines are, in words.
+    fn words(&self) -> String {
+        let lines: Vec<String> =
+            self.0.iter().map(|(name, line)| format!("{name} {}", figure::number(*line))).collect();
+        lines.join(", ")
+    }
+}
+
 impl Pair {
-    /// A score of at least a half is good; what crossed that line flipped. What broke counts more.
-    fn flip(&self) -> Flip {
+    /// What crossed the line between good and bad flipped. What broke counts more.
+    fn flip(&self, lines: &Lines) -> Flip {
         let (Some(before), Some(after)) = (&self.before, &self.after) else { return Flip::Stayed };
         let both = before.scores.iter().filter_map(|(name, was)| {
             let is = after.scores.get(name)?;
-            Some((*was >= 0.5, *is >= 0.5))
+            Some((lines.is_good(name, *was), lines.is_good(name, *is)))
         });
         let crossed = both.map(|(was, is)| match (was, is) {
             (true, false) => Flip::Broke,
@@ -83,23 +115,27 @@ pub(super) async fn show(
     let before = tries(&web, &place, chosen("before")?).await?;
     let after = tries(&web, &place, chosen("after")?).await?;
     let mut pairs = pair(before, after);
-    pairs.sort_by(|one, other| (one.flip(), &one.item).cmp(&(other.flip(), &other.item)));
+    let lines = Lines::of(&pairs);
+    pairs.sort_by_key(|pair| (pair.flip(&lines), pair.item.clone()));
     let mut page = one::begin(&dataset, &place);
     page.crumbs.push((dataset.name.clone(), place.to(&["datasets", &dataset.name, "runs"])));
     page.title = "Two runs compared".to_owned();
-    page.summary = summary(&pairs);
-    page.body = html! { div.compare { @for pair in &pairs { (draw(pair, &place)) } } };
+    page.summary = summary(&pairs, &lines);
+    page.body = html! {
+        div.compare { @for pair in &pairs { (draw(pair, pair.flip(&lines), &place)) } }
+    };
     Ok(page.show(&place))
 }
 
-fn summary(pairs: &[Pair]) -> Markup {
-    let count = |flip: Flip| pairs.iter().filter(|pair| pair.flip() == flip).count() as u64;
+fn summary(pairs: &[Pair], lines: &Lines) -> Markup {
+    let count = |flip: Flip| pairs.iter().filter(|pair| pair.flip(lines) == flip).count() as u64;
     html! {
         (figure::grouped(pairs.len() as u64)) " items: "
         (figure::grouped(count(Flip::Broke))) " broke, "
         (figure::grouped(count(Flip::Mended))) " were mended"
         @if pairs.len() as u64 >= ITEMS { ", of the first " (ITEMS) }
         "."
+        @if !lines.0.is_empty() { " Good is from " (lines.words()) " on." }
     }
 }
 
@@ -182,13 +218,13 @@ fn pair(mut before: BTreeMap<String, Try>, after: BTreeMap<String, Try>) -> Vec<
     pairs
 }
 
-fn draw(pair: &Pair, place: &Place) -> Markup {
+fn draw(pair: &Pair, flip: Flip, place: &Place) -> Markup {
     let link = |made: &Try| place.to(&["traces", &made.trace.to_string()]);
     html! {
         section.pair {
             h2 {
                 code { bdi { (pair.item) } } " "
-                @match pair.flip() {
+                @match flip {
                     Flip::Broke => { span.badge.bad { "broke" } },
                     Flip::Mended => { span.badge.good { "mended" } },
                     Flip::Stayed => {},
@@ -232,7 +268,8 @@ mod tests {
             scores: scores.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
         };
         let (before, after) = (Some(made(before)), Some(made(after)));
-        assert_eq!(Pair { item: "i".to_owned(), before, after }.flip(), expected);
+        let pairs = [Pair { item: "i".to_owned(), before, after }];
+        assert_eq!(pairs[0].flip(&Lines::of(&pairs)), expected);
     }
 
     #[test]
@@ -241,6 +278,9 @@ mod tests {
         check(&[("correct", 0.0)], &[("correct", 1.0)], Flip::Mended);
         check(&[("quality", 0.6)], &[("quality", 0.9)], Flip::Stayed);
         check(&[("a", 1.0)], &[("b", 0.0)], Flip::Stayed);
+        // Five stars fell to one.
+        check(&[("stars", 5.0)], &[("stars", 1.0)], Flip::Broke);
+        check(&[("stars", 5.0)], &[("stars", 4.0)], Flip::Stayed);
     }
 
     #[test]

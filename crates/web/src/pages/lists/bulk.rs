@@ -9,7 +9,9 @@ use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::payload::Payload;
 use ratchet_core::trace::Content;
 use ratchet_stages::record;
-use ratchet_store::catalog::{Dataset, NewDatasetItem, NewQueueItem, Noun, Queue, QueueId};
+use ratchet_store::catalog::{
+    Collected, Dataset, NewDatasetItem, NewQueueItem, Noun, Queue, QueueId,
+};
 use ratchet_store::query::PageNumber;
 
 use super::change::{Done, came_from};
@@ -191,12 +193,11 @@ async fn queue(
         On::Observations => ItemKind::Observation,
     };
     let queue = form.get("queue").unwrap_or_default().to_owned();
-    let count = ids.len();
-    for object in ids {
-        let to = QueueId { project: place.project_id(), queue: queue.clone() };
-        let new = NewQueueItem { kind, object, status: ItemStatus::Pending };
-        place.visitor.catalog(web).add_queue_item(to, new, place.now).await?;
-    }
+    let to = QueueId { project: place.project_id(), queue };
+    let new = |object| NewQueueItem { kind, object, status: ItemStatus::Pending };
+    let items: Vec<NewQueueItem> = ids.into_iter().map(new).collect();
+    let count = items.len();
+    place.visitor.catalog(web).add_queue_items(to, items, place.now).await?;
     Ok(Done::Queued(count))
 }
 
@@ -215,24 +216,30 @@ async fn collect(
     on: On,
 ) -> PageResult<Done> {
     let dataset = form.get("dataset").unwrap_or_default().to_owned();
-    let mut count = 0;
+    let mut items = Vec::new();
     for id in ids {
         let Some(Source { trace, observation, content }) = source(web, place, &id, on).await?
         else {
             continue;
         };
-        let new = NewDatasetItem {
+        items.push(NewDatasetItem {
             dataset_name: dataset.clone(),
             input: content.input.as_ref().map(Payload::to_json),
             expected_output: content.output.as_ref().map(Payload::to_json),
             source_trace: Some(trace),
             source_observation: observation,
             ..NewDatasetItem::default()
-        };
-        place.visitor.catalog(web).save_dataset_item(place.project_id(), new, place.now).await?;
-        count += 1;
+        });
     }
-    Ok(Done::Collected(count))
+    let count = items.len();
+    let catalog = place.visitor.catalog(web);
+    match catalog.save_dataset_items(place.project_id(), items, place.now).await? {
+        Collected::Kept(_) => Ok(Done::Collected(count)),
+        Collected::Unfit(unfit) => {
+            let first = unfit.into_iter().next().map(|(_, problem)| problem).unwrap_or_default();
+            Err(Refusal::Bad(format!("nothing was added, since a row does not fit: {first}")))
+        }
+    }
 }
 
 async fn source(web: &Web, place: &Place, id: &str, on: On) -> PageResult<Option<Source>> {

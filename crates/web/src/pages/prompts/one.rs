@@ -2,8 +2,8 @@ use axum::extract::{Path, State};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use ratchet_core::observation::Observation;
-use ratchet_core::prompt::{LATEST, PRODUCTION, PromptBody, check_label};
-use ratchet_store::catalog::Prompt;
+use ratchet_core::prompt::{LATEST, PRODUCTION, Pick, PromptBody, check_label};
+use ratchet_store::catalog::{Prompt, Wanted};
 use ratchet_store::query::{
     Compare, Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging,
     Test,
@@ -32,16 +32,26 @@ pub(super) async fn show(
     let project = place.project_id();
     let versions = web.store.catalog.prompt_versions(project, name.clone(), page).await?.rows;
     let number = |param: &str| place.params.get(param).and_then(|text| text.parse::<u32>().ok());
-    let find = |number: u32| versions.iter().find(|prompt| prompt.version == number);
-    let chosen = match number("version") {
-        Some(number) => find(number),
-        None => live(&versions).or(versions.first()),
+    let find = async |pick: Pick| -> PageResult<Option<Prompt>> {
+        let (project, name) = (place.project_id(), name.clone());
+        let found = web.store.catalog.prompt(project, name, pick, Wanted::Raw).await?;
+        Ok(found.map(|(prompt, _)| prompt))
     };
-    let chosen = chosen.ok_or_else(|| Refusal::not_there("version of this prompt"))?;
-    let against = number("against").or(chosen.version.checked_sub(1)).and_then(find);
+    let chosen = match number("version") {
+        Some(number) => find(Pick::Version(number)).await?,
+        None => match find(Pick::Label(PRODUCTION.to_owned())).await? {
+            Some(live) => Some(live),
+            None => versions.first().cloned(),
+        },
+    };
+    let chosen = &chosen.ok_or_else(|| Refusal::not_there("version of this prompt"))?;
+    let against = match number("against").or(chosen.version.checked_sub(1)) {
+        Some(number) => find(Pick::Version(number)).await?,
+        None => None,
+    };
     let uses = uses(&web, &place, chosen).await?;
     let changes = changes::changes(&web, &place, &name).await?;
-    let changed = match against {
+    let changed = match &against {
         Some(against) => changed(against, chosen).await,
         None => Markup::default(),
     };
@@ -69,11 +79,6 @@ pub(super) async fn show(
         }
     };
     Ok(page.show(&place))
-}
-
-/// The version that agents get.
-fn live(versions: &[Prompt]) -> Option<&Prompt> {
-    versions.iter().find(|prompt| prompt.labels.iter().any(|label| label == PRODUCTION))
 }
 
 fn history(versions: &[Prompt], chosen: &Prompt, place: &Place) -> Markup {

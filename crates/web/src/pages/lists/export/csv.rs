@@ -33,7 +33,7 @@ mod tests {
     #[test]
     fn words_are_one_harmless_cell() {
         let tags = CellValue::Words(vec!["=1".to_owned(), "b".to_owned()]);
-        assert_eq!(cell(&tags), "'=1;b");
+        assert_eq!(cell(&tags), "\"'=1;b\"");
     }
 
     #[test]
