@@ -15,9 +15,9 @@ const FORM_TIME: Duration = Duration::from_secs(300);
 /// Parts that a form may have.
 const MAX_PARTS: usize = 50;
 
-/// One field of a form.
+/// One field of a form, as it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FormField<'a> {
+pub(crate) struct SentPart<'a> {
     /// What it is called.
     pub(crate) name: &'a str,
     /// What the file was called, if it is one.
@@ -39,7 +39,7 @@ pub(crate) fn boundary(content_type: &str) -> Option<String> {
 }
 
 /// The first field of a form of which only the beginning may be there; `None` if it is not whole.
-pub(crate) fn first<'a>(form: &'a [u8], boundary: &str) -> Option<FormField<'a>> {
+pub(crate) fn first<'a>(form: &'a [u8], boundary: &str) -> Option<SentPart<'a>> {
     let marker = format!("--{boundary}");
     let rest = form.strip_prefix(marker.as_bytes())?.strip_prefix(b"\r\n")?;
     let end = find(rest, format!("\r\n{marker}").as_bytes())?;
@@ -47,7 +47,7 @@ pub(crate) fn first<'a>(form: &'a [u8], boundary: &str) -> Option<FormField<'a>>
 }
 
 /// Every field of a form that is there whole; `None` if it is none.
-pub(crate) fn fields<'a>(form: &'a [u8], boundary: &str) -> Option<Vec<FormField<'a>>> {
+pub(crate) fn fields<'a>(form: &'a [u8], boundary: &str) -> Option<Vec<SentPart<'a>>> {
     let marker = format!("\r\n--{boundary}");
     let mut rest = form.strip_prefix(marker.trim_start().as_bytes())?;
     let mut fields = Vec::new();
@@ -63,7 +63,7 @@ pub(crate) fn fields<'a>(form: &'a [u8], boundary: &str) -> Option<Vec<FormField
     Some(fields)
 }
 
-fn field(part: &[u8]) -> Option<FormField<'_>> {
+fn field(part: &[u8]) -> Option<SentPart<'_>> {
     let head_end = find(part.get(..part.len().min(HEAD_BYTES))?, b"\r\n\r\n")?;
     let head = str::from_utf8(part.get(..head_end)?).ok()?;
     let line = head.split("\r\n").find_map(|line| {
@@ -76,7 +76,7 @@ fn field(part: &[u8]) -> Option<FormField<'_>> {
         rest.split_once('"').map(|(value, _)| value)
     };
     let content = part.get(head_end + 4..)?;
-    Some(FormField { name: quoted("name")?, file: quoted("filename"), content })
+    Some(SentPart { name: quoted("name")?, file: quoted("filename"), content })
 }
 
 /// Where bytes stand in others.
@@ -127,9 +127,8 @@ mod tests {
 
     #[test]
     fn forms_are_read_as_they_were_sent() {
-        let token = FormField { name: "form_token", file: None, content: b"abc" };
-        let file =
-            FormField { name: "file", file: Some("a b.csv"), content: b"\r\na,b\r\n--y\r\n" };
+        let token = SentPart { name: "form_token", file: None, content: b"abc" };
+        let file = SentPart { name: "file", file: Some("a b.csv"), content: b"\r\na,b\r\n--y\r\n" };
         assert_eq!(fields(FORM, "x"), Some(vec![token, file]));
         assert_eq!(first(FORM, "x"), Some(token));
         assert_eq!(first(&FORM[..60], "x"), None, "not yet whole");
