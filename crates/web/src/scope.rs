@@ -173,8 +173,10 @@ mod tests {
     fn the_time_before_is_as_long() {
         let now = Timestamp::from_millis(1_700_000_000_000);
         let before = Span::Day.before(now).unwrap();
-        assert_eq!(before.to, Span::Day.range(now).from);
-        assert_eq!(before.to.unwrap().since(before.from.unwrap()), 24 * HOUR);
+        let (to, from) = (before.to.unwrap(), Span::Day.range(now).from.unwrap());
+        assert!((0..HOUR).contains(&from.since(to)), "{to} {from}");
+        assert_eq!(to.nanos() % HOUR, 0, "no hour counts on both sides");
+        assert_eq!(to.since(before.from.unwrap()), 24 * HOUR);
         assert_eq!(Span::All.before(now), None);
     }
 }

@@ -193,6 +193,16 @@ function remember(id) {
 
 // Content.
 
+// A click begins and ends on the same thing: nothing is replaced between the two.
+let held = Promise.resolve();
+page.addEventListener("pointerdown", () => {
+  held = new Promise((resolve) => {
+    for (const end of ["pointerup", "pointercancel"]) {
+      addEventListener(end, () => setTimeout(resolve), { once: true });
+    }
+  });
+});
+
 let pending;
 let waiting;
 function show(id) {
@@ -204,6 +214,8 @@ function show(id) {
       const path = id ? `${base}/observations/${encodeURIComponent(id)}/content` : `${base}/content`;
       try {
         const body = await fetched(`${path}${query({})}`, signal);
+        await held;
+        if (signal.aborted) return resolve();
         for (const part of ["content", "facts"]) {
           const column = document.getElementById(part);
           column.replaceChildren(...body.querySelector(`[data-part="${part}"]`).childNodes);
