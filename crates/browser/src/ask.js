@@ -82,6 +82,8 @@
 
   // Where the middle of something is, and what lies over it there.
   async place(wanted) {
+    // What is being replaced is about to move.
+    await this.until("end of what is busy", () => !document.querySelector("[aria-busy=true]"));
     const found = await this.until(wanted, () => this.find(wanted));
     found.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
     await this.frame();

@@ -209,6 +209,7 @@ function show(id) {
   pending?.abort();
   clearTimeout(waiting);
   const { signal } = (pending = new AbortController());
+  document.getElementById("content").setAttribute("aria-busy", "true");
   return new Promise((resolve) => {
     waiting = setTimeout(async () => {
       const path = id ? `${base}/observations/${encodeURIComponent(id)}/content` : `${base}/content`;
@@ -224,6 +225,8 @@ function show(id) {
       } catch (error) {
         if (error.name !== "AbortError") toast(`The step did not load: ${error.message}`);
       }
+      // Whatever was chosen meanwhile is still on its way.
+      if (!signal.aborted) document.getElementById("content").removeAttribute("aria-busy");
       resolve();
     }, 40);
   });
