@@ -67,7 +67,7 @@ fn a_trace_is_commented_and_judged() {
         let is_there = format!("document.body.innerText.includes('{words}')");
         page.wait_until(&format!("!document.querySelector('#comment').value && {is_there}"));
         hand.press(page, "details.judge > summary");
-        hand.press(page, "details.judge[open] form button");
+        hand.press(page, "details.judge[open] form:has(select) button");
         page.wait_until("!document.querySelector('details.judge[open]')");
     });
 }

@@ -42,7 +42,9 @@ pub(super) fn comment_form(place: &Place, subject: &Subject) -> Markup {
 pub(super) async fn judge_forms(web: &Web, place: &Place, subject: &Subject) -> PageResult<Markup> {
     let intake = web.store.catalog.intake(&place.project_id()).await?;
     let offered = intake.score_configs.values().filter(|config| !config.is_archived);
-    let offered: Vec<&ScoreConfig> = offered.take(MAX_CONFIGS).collect();
+    let mut offered: Vec<&ScoreConfig> = offered.collect();
+    offered.sort_by(|one, other| one.name.cmp(&other.name));
+    offered.truncate(MAX_CONFIGS);
     Ok(html! {
         @if place.visitor.can_change() && !offered.is_empty() {
             details.judge {
