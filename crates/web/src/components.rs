@@ -26,6 +26,8 @@ pub mod lanes;
 pub mod copy;
 /// Fields of forms.
 pub mod field;
+/// A filter, typed or clicked.
+pub(crate) mod filter_bar;
 /// What will be here once there is something.
 pub mod empty;
 /// Short words that come and go.

@@ -13,6 +13,7 @@ use ratchet_core::time::Timestamp;
 use crate::components::badge::{self, Decider};
 use crate::components::bars::{self, Lying, Spread};
 use crate::components::chart::{self, Form, OverTime, Series};
+use crate::components::filter_bar::{self, FilterField};
 use crate::components::icon::{Icon, icon};
 use crate::components::lanes::{self, Run};
 use crate::components::matrix::{self, Matrix};
@@ -44,6 +45,7 @@ async fn show() -> Markup {
             (part("How values lie", distributions()))
             (part("Two scores", comparisons()))
             (part("Agents at work", at_work()))
+            (part("Filter", filter()))
             (part("Table", rows()))
             (part("JSON", json::json(SAMPLE)))
             (part("Difference", diff::diff("Answer briefly.\nCite the policy.", "Answer kindly.\nCite the policy.")))
@@ -210,6 +212,19 @@ fn at_work() -> Markup {
         run("travel-desk", 901_000, 903_000, true),
     ];
     lanes::lanes("Who worked when", &runs)
+}
+
+fn filter() -> Markup {
+    let here = Link::new("/ui/gallery");
+    let field = FilterField {
+        action: here.path(),
+        kept: Markup::default(),
+        typed: "level:error cost>ten",
+        example: "level:error cost>0.10",
+        problems: vec![("cost>ten", "it takes a number, such as cost>0.10")],
+    };
+    let terms = ["level:error", "name:refund*"].map(|term| (term.to_owned(), here.clone()));
+    html! { (filter_bar::field(&field)) (filter_bar::chips(&terms, &here)) }
 }
 
 fn rows() -> Markup {

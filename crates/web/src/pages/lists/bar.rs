@@ -10,7 +10,7 @@ use super::facets::Facet;
 use super::state::{ListState, SCORE, here};
 use super::views;
 use crate::components::figure;
-use crate::components::icon::{Icon, icon};
+use crate::components::filter_bar::{self, FilterField};
 use crate::filter::{Filter, NumberField, On, Problem, Term, Verdict, WordField};
 use crate::frame::menu;
 use crate::place::{Link, Place};
@@ -46,17 +46,16 @@ fn field(place: &Place, state: &ListState) -> Markup {
         On::Traces => "level:error cost>0.10 latency>2s name:refund* -tag:test \"free text\"",
         On::Observations => "type:generation model:claude* tokens>=1000 level:error \"free text\"",
     };
-    html! {
-        form.filter method="get" action=(here(place, state.on).path()) role="search" {
-            (kept(&here(place, state.on).without("q")))
-            label.sr for="q" { "Filter" }
-            (icon(Icon::Find))
-            input #q type="search" name="q" value=(state.typed) placeholder=(example) data-filter
-                  autocomplete="off" autocapitalize="off" spellcheck="false"
-                  aria-describedby=[(!state.parsed.problems.is_empty()).then_some("q-problems")];
-            button.button type="submit" { "Filter" }
-        }
-    }
+    let typed = |problem: &Problem| state.typed.get(problem.span.clone()).unwrap_or_default();
+    let problems = state.parsed.problems.iter();
+    let list = here(place, state.on);
+    filter_bar::field(&FilterField {
+        action: list.path(),
+        kept: kept(&list.clone().without("q")),
+        typed: &state.typed,
+        example,
+        problems: problems.map(|problem| (typed(problem), problem.message.as_str())).collect(),
+    })
 }
 
 /// What the rest of the address says, for a form that changes only a part of it.
@@ -67,20 +66,7 @@ pub(super) fn kept(link: &Link) -> Markup {
 }
 
 fn problems(state: &ListState) -> Markup {
-    let typed = |problem: &Problem| state.typed.get(problem.span.clone()).unwrap_or_default();
     html! {
-        @if !state.parsed.problems.is_empty() {
-            div role="alert" {
-                ul.problems #q-problems {
-                    @for problem in &state.parsed.problems {
-                        li {
-                            code { bdi { (ratchet_core::limit::elide(typed(problem), 120)) } } ": "
-                            (problem.message) "."
-                        }
-                    }
-                }
-            }
-        }
         @if asks_to_leave_out_only(&state.parsed.filter) {
             p.problems role="alert" {
                 "A text can be left out only where another is searched for."
@@ -97,22 +83,14 @@ pub(super) fn asks_to_leave_out_only(filter: &Filter) -> bool {
 
 fn chips(place: &Place, state: &ListState) -> Markup {
     let filter = &state.parsed.filter;
-    html! {
-        @if !filter.terms.is_empty() {
-            ul.chips aria-label="Filters in force" {
-                @for (place_of, term) in filter.terms.iter().enumerate() {
-                    li.chip {
-                        code { bdi { (ratchet_core::limit::elide(&term.to_string(), 80)) } }
-                        a href=(ListState::with_filter(place, state.on, &filter.without(place_of)))
-                          aria-label={ "Remove " (term) } { (icon(Icon::Close)) }
-                    }
-                }
-                @if filter.terms.len() > 1 {
-                    li { a.quiet href=(here(place, state.on).without("q")) { "Clear all" } }
-                }
-            }
-        }
-    }
+    let terms = filter.terms.iter().enumerate();
+    let terms: Vec<(String, Link)> = terms
+        .map(|(at, term)| {
+            let without = ListState::with_filter(place, state.on, &filter.without(at));
+            (term.to_string(), without)
+        })
+        .collect();
+    filter_bar::chips(&terms, &here(place, state.on).without("q"))
 }
 
 /// What people look for most often.

@@ -1,0 +1,62 @@
+use maud::{Markup, html};
+use ratchet_core::limit::elide;
+
+use super::icon::{Icon, icon};
+use crate::place::Link;
+
+/// The field that a filter is typed into.
+#[derive(Clone, Debug)]
+pub(crate) struct FilterField<'a> {
+    /// Where the filter is asked for.
+    pub(crate) action: &'a str,
+    /// What the address keeps besides the filter, as hidden fields.
+    pub(crate) kept: Markup,
+    /// What was typed.
+    pub(crate) typed: &'a str,
+    /// What could be typed.
+    pub(crate) example: &'a str,
+    /// What was typed and means nothing, and why.
+    pub(crate) problems: Vec<(&'a str, &'a str)>,
+}
+
+/// Draws the field, and below it what could not be understood.
+pub(crate) fn field(field: &FilterField<'_>) -> Markup {
+    let FilterField { action, kept, typed, example, problems } = field;
+    html! {
+        form.filter method="get" action=(action) role="search" {
+            (kept)
+            label.sr for="q" { "Filter" }
+            (icon(Icon::Find))
+            input #q type="search" name="q" value=(typed) placeholder=(example) data-filter
+                  autocomplete="off" autocapitalize="off" spellcheck="false"
+                  aria-describedby=[(!problems.is_empty()).then_some("q-problems")];
+            button.button type="submit" { "Filter" }
+        }
+        @if !problems.is_empty() {
+            div role="alert" {
+                ul.problems #q-problems {
+                    @for (typed, why) in problems {
+                        li { code { bdi { (elide(typed, 120)) } } ": " (why) "." }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The terms in force, each with a link to the list without it, and a link without any.
+pub(crate) fn chips(terms: &[(String, Link)], without_any: &Link) -> Markup {
+    html! {
+        @if !terms.is_empty() {
+            ul.chips aria-label="Filters in force" {
+                @for (term, without) in terms {
+                    li.chip {
+                        code { bdi { (elide(term, 80)) } }
+                        a href=(without) aria-label={ "Remove " (term) } { (icon(Icon::Close)) }
+                    }
+                }
+                @if terms.len() > 1 { li { a.quiet href=(without_any) { "Clear all" } } }
+            }
+        }
+    }
+}
