@@ -1,6 +1,6 @@
 use super::agreement::student_95;
 use super::float;
-use super::interval::{Estimate, Interval, Z_95, share};
+use super::interval::{self, Estimate, Interval, Z_95, share};
 use super::undefined::Undefined;
 
 /// How often a judge said what when a person said what: a row for each category of the person, a
@@ -129,7 +129,7 @@ impl Confusion {
                 let own_chance = f64::midpoint(rarity(row), rarity(column)) / (q - 1.0);
                 let own = (same - chance) / (1.0 - chance);
                 let own = own - 2.0 * (1.0 - ac1) * (own_chance - chance) / (1.0 - chance);
-                float(length(count)) * (own - ac1).powi(2)
+                interval::float(count) * (own - ac1).powi(2)
             })
             .sum();
         let error = (squares / (n * (n - 1.0))).sqrt();
@@ -153,7 +153,7 @@ impl Confusion {
     }
 
     fn n(&self) -> f64 {
-        float(length(self.total))
+        interval::float(self.total)
     }
 
     fn cells(&self) -> impl Iterator<Item = (usize, usize, u64)> {
@@ -164,7 +164,7 @@ impl Confusion {
 
     fn shares(&self) -> impl Iterator<Item = (usize, usize, f64)> {
         let n = self.n();
-        self.cells().map(move |(row, column, count)| (row, column, float(length(count)) / n))
+        self.cells().map(move |(row, column, count)| (row, column, interval::float(count) / n))
     }
 
     /// How often the person, and the judge, said each category.

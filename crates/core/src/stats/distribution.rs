@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use super::float;
+
 /// A stretch of the number line and how many values lie there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
@@ -59,11 +61,6 @@ pub fn labels<'a>(labels: impl Iterator<Item = &'a str>) -> Vec<(&'a str, u64)> 
     let mut counts: Vec<_> = counts.into_iter().collect();
     counts.sort_by(|(_, a), (_, b)| b.cmp(a));
     counts
-}
-
-#[expect(clippy::cast_precision_loss, reason = "numbers of bins")]
-fn float(count: usize) -> f64 {
-    count as f64
 }
 
 #[expect(

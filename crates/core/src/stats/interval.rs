@@ -62,7 +62,7 @@ pub fn mean(values: &[f64]) -> Option<Estimate> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of samples, far below 2^52")]
-fn float(count: u64) -> f64 {
+pub(super) fn float(count: u64) -> f64 {
     count as f64
 }
 
