@@ -31,6 +31,14 @@ pub mod score;
 pub mod session;
 /// How sure a number is, and how values lie.
 pub mod stats;
+/// How many tokens a text is.
+pub mod tokens;
+/// What good work looks like.
+pub mod rubric;
+/// What a judge gets to see.
+pub mod evidence;
+/// What a judge says.
+pub mod verdict;
 /// A span as OpenTelemetry tells it, before anyone interprets it.
 pub mod span;
 /// A log record as OpenTelemetry tells it.
