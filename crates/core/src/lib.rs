@@ -33,6 +33,8 @@ pub mod session;
 pub mod stats;
 /// How many tokens a text is.
 pub mod tokens;
+/// A long session in pieces that a judge can read.
+pub mod chunk;
 /// What good work looks like.
 pub mod rubric;
 /// What a judge gets to see.
