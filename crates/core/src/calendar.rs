@@ -1,6 +1,13 @@
+/// Whose clocks.
+mod zone;
+/// From Sunday to Sunday.
+mod week;
+
 use jiff::tz::TimeZone;
 
 use crate::time::Timestamp;
+pub use week::{BadDay, Week};
+pub use zone::{UnknownZone, Zone};
 
 const SECOND: i64 = 1_000_000_000;
 const MINUTE: i64 = 60 * SECOND;

@@ -7,6 +7,8 @@
 pub mod time;
 /// Minutes, hours, days, weeks and months.
 pub mod calendar;
+/// When something runs again.
+pub mod cron;
 /// What things are called: ids as clients send them.
 pub mod id;
 /// Beta, prod, and the rest.
@@ -41,6 +43,12 @@ pub mod rubric;
 pub mod evidence;
 /// What a judge says.
 pub mod verdict;
+/// What a week of scored sessions says.
+pub mod synthesis;
+/// What could be changed so that the next is better.
+pub mod suggestion;
+/// Whether watching quality pays.
+pub mod success;
 /// A span as OpenTelemetry tells it, before anyone interprets it.
 pub mod span;
 /// A log record as OpenTelemetry tells it.

@@ -6,6 +6,8 @@ pub mod agreement;
 pub mod alpha;
 /// How far two raters agree on categories.
 pub mod categories;
+/// By how much two means differ.
+pub mod difference;
 /// How many values lie where.
 pub mod distribution;
 /// Between what a share or a mean lies.
@@ -16,7 +18,7 @@ pub mod trend;
 pub mod undefined;
 
 #[expect(clippy::cast_precision_loss, reason = "counts of samples, far below 2^52")]
-fn float(count: usize) -> f64 {
+pub(crate) fn float(count: usize) -> f64 {
     count as f64
 }
 

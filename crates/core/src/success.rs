@@ -1,0 +1,185 @@
+//! Whether watching quality pays: four numbers with their targets.
+
+use serde::{Deserialize, Serialize};
+
+use crate::stats::agreement::{Rated, pearson};
+use crate::synthesis::Trend;
+
+/// Sessions that a week should have scored.
+pub const SESSIONS_A_WEEK: f64 = 20.0;
+/// How closely people and the judge should go together.
+pub const CORRELATION: f64 = 0.8;
+/// Suggestions that a month should see done.
+pub const DONE_A_MONTH: f64 = 2.0;
+/// By how much a month should be better than the one before.
+pub const RISE_A_MONTH: f64 = 0.05;
+/// Weeks in a month, on average.
+const WEEKS_A_MONTH: f64 = 365.2425 / 12.0 / 7.0;
+/// Pairs from which on a correlation says something.
+const LEAST_PAIRS: usize = 3;
+
+/// A number that shows whether watching quality pays.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SuccessMetric {
+    /// What is measured.
+    pub measure: Measure,
+    /// What it should reach.
+    pub target: f64,
+    /// What it is, or why nobody can tell yet.
+    pub reading: Reading,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Sessions scored in the week.
+    SessionsScored,
+    /// How closely people and the judge go together.
+    HumanCorrelation,
+    /// Suggestions done within a month.
+    SuggestionsDone,
+    /// By how much a month is better than the one before.
+    QualityTrend,
+}
+
+impl Measure {
+    /// What it is called on a page.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::SessionsScored => "Sessions scored in the week",
+            Self::HumanCorrelation => "Agreement of people and judge (correlation)",
+            Self::SuggestionsDone => "Suggestions done in four weeks",
+            Self::QualityTrend => "Change of overall quality in a month",
+        }
+    }
+
+    /// The word for it in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SessionsScored => "sessions_scored",
+            Self::HumanCorrelation => "human_correlation",
+            Self::SuggestionsDone => "suggestions_done",
+            Self::QualityTrend => "quality_trend",
+        }
+    }
+}
+
+/// What a number is, or why nobody can tell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reading {
+    /// It is this.
+    Is {
+        /// The number.
+        value: f64,
+        /// Between what it lies, with 95 % confidence; none for a plain count.
+        interval: Option<[f64; 2]>,
+        /// From how many.
+        n: usize,
+    },
+    /// Nobody can tell yet, and this is what is missing.
+    Unknown(String),
+}
+
+impl SuccessMetric {
+    /// Whether the target is met; `None` where nobody can tell.
+    pub fn is_met(&self) -> Option<bool> {
+        match (&self.reading, self.measure) {
+            (Reading::Unknown(_), _) => None,
+            (Reading::Is { value, .. }, Measure::HumanCorrelation) => Some(*value > self.target),
+            (Reading::Is { value, .. }, _) => Some(*value >= self.target),
+        }
+    }
+}
+
+/// What the four are read from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// Sessions that the week has scored.
+    pub sessions: usize,
+    /// What people and the judge say of the same sessions.
+    pub rated: Vec<Rated>,
+    /// Suggestions done in the four weeks up to the end of the week.
+    pub done: usize,
+    /// Suggestions made so far.
+    pub made: usize,
+    /// How overall quality goes over the weeks.
+    pub trend: Trend,
+}
+
+/// Reads the four.
+pub fn success(facts: &Facts) -> Vec<SuccessMetric> {
+    use crate::stats::float;
+    let count = |n: usize, of: usize| Reading::Is { value: float(n), interval: None, n: of };
+    let done = match facts.made {
+        0 => Reading::Unknown("nothing has been suggested yet".to_owned()),
+        made => count(facts.done, made),
+    };
+    let metric = |measure, target, reading| SuccessMetric { measure, target, reading };
+    vec![
+        metric(Measure::SessionsScored, SESSIONS_A_WEEK, count(facts.sessions, facts.sessions)),
+        metric(Measure::HumanCorrelation, CORRELATION, correlation(&facts.rated)),
+        metric(Measure::SuggestionsDone, DONE_A_MONTH, done),
+        metric(Measure::QualityTrend, RISE_A_MONTH, rise(&facts.trend)),
+    ]
+}
+
+fn correlation(rated: &[Rated]) -> Reading {
+    if rated.len() < LEAST_PAIRS {
+        let have = rated.len();
+        let why = format!("{have} sessions are labelled by people; it takes {LEAST_PAIRS}");
+        return Reading::Unknown(why);
+    }
+    match pearson(rated) {
+        Ok(found) => Reading::Is {
+            value: found.value,
+            interval: found.interval.map(|interval| [interval.lower, interval.upper]),
+            n: rated.len(),
+        },
+        Err(why) => Reading::Unknown(why.to_string()),
+    }
+}
+
+fn rise(trend: &Trend) -> Reading {
+    match trend {
+        Trend::TooEarly(why) => Reading::Unknown(why.clone()),
+        Trend::Rising(slope) | Trend::Falling(slope) | Trend::Unclear(slope) => Reading::Is {
+            value: slope.per_week * WEEKS_A_MONTH,
+            interval: Some(slope.interval.map(|end| end * WEEKS_A_MONTH)),
+            n: crate::synthesis::WEEKS,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthesis::Slope;
+
+    fn facts() -> Facts {
+        let trend = Trend::TooEarly("too early to tell: 1 week of 8".to_owned());
+        Facts { sessions: 0, rated: Vec::new(), done: 0, made: 0, trend }
+    }
+
+    fn met(facts: &Facts) -> Vec<Option<bool>> {
+        success(facts).iter().map(SuccessMetric::is_met).collect()
+    }
+
+    #[test]
+    fn a_young_project_cannot_tell_yet() {
+        assert_eq!(met(&facts()), [Some(false), None, None, None]);
+    }
+
+    #[test]
+    fn targets_are_met_or_missed() {
+        let pairs = [(0.2, 0.25), (0.5, 0.5), (0.7, 0.65), (0.9, 0.95)];
+        let rated = pairs.map(|(human, judge)| Rated { human, judge }).to_vec();
+        let slope = Slope { per_week: 0.012, interval: [0.01, 0.02], p: 0.01 };
+        let good = Facts { sessions: 20, rated, done: 2, made: 5, trend: Trend::Rising(slope) };
+        assert_eq!(met(&good), [Some(true); 4]);
+        let slow = Slope { per_week: 0.011, ..slope };
+        let less = Facts { sessions: 19, done: 1, trend: Trend::Rising(slow), ..good };
+        assert_eq!(met(&less), [Some(false), Some(true), Some(false), Some(false)]);
+    }
+}

@@ -1,0 +1,237 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::{SessionMarks, WANTING};
+
+/// How alike two phrases are that say the same, as a share of their words.
+const ALIKE: f64 = 0.5;
+/// Issues that a report lists.
+const MOST_ISSUES: usize = 10;
+/// Phrases that are compared; a week with more is told by the first of them.
+const MOST_PHRASES: usize = 4_000;
+/// Phrases taken from one rationale, and characters taken from one phrase.
+const MOST_OF_A_RATIONALE: usize = 8;
+const MOST_CHARS: usize = 300;
+/// Words that a phrase must have to say something.
+const LEAST_WORDS: usize = 2;
+
+/// Something that goes wrong in more than one session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Issue {
+    /// In which dimension.
+    pub dimension: String,
+    /// What it is, in the words of the rationale that says it best.
+    pub title: String,
+    /// How often it is said.
+    pub count: usize,
+    /// Where, by session.
+    pub sessions: Vec<String>,
+    /// One place where it is said.
+    pub example: Example,
+    /// The words that its phrases share, in order: what it is known by from week to week.
+    pub key: String,
+}
+
+/// A rationale that names an issue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Example {
+    /// Of which session.
+    pub session: String,
+    /// What it says in full.
+    pub rationale: String,
+}
+
+/// A phrase of a rationale, with the words that carry its meaning.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Phrase<'a> {
+    dimension: usize,
+    words: BTreeSet<String>,
+    text: String,
+    session: String,
+    rationale: &'a str,
+}
+
+/// What sessions under the line have in common.
+///
+/// Phrases are put into one order first, so that the same sessions in another order give the same
+/// issues.
+pub(super) fn common(dimensions: &[&str], sessions: &[SessionMarks]) -> Vec<Issue> {
+    let mut phrases: Vec<Phrase<'_>> = sessions
+        .iter()
+        .filter(|session| session.overall < WANTING)
+        .flat_map(|session| phrases(dimensions, session))
+        .collect();
+    phrases.sort();
+    phrases.truncate(MOST_PHRASES);
+    let mut groups: Vec<Vec<Phrase<'_>>> = Vec::new();
+    for phrase in phrases {
+        let found = groups.iter_mut().find(|group| {
+            group.first().is_some_and(|leader| {
+                leader.dimension == phrase.dimension
+                    && likeness(&leader.words, &phrase.words) >= ALIKE
+            })
+        });
+        match found {
+            Some(group) => group.push(phrase),
+            None => groups.push(vec![phrase]),
+        }
+    }
+    let mut issues: Vec<(usize, Issue)> =
+        groups.iter().filter_map(|group| issue(dimensions, group)).collect();
+    issues.sort_by(|(place, one), (other_place, other)| {
+        let by_sessions = other.sessions.len().cmp(&one.sessions.len());
+        by_sessions
+            .then(other.count.cmp(&one.count))
+            .then(place.cmp(other_place))
+            .then_with(|| one.key.cmp(&other.key))
+    });
+    issues.into_iter().map(|(_, issue)| issue).take(MOST_ISSUES).collect()
+}
+
+fn phrases<'a>(dimensions: &[&str], session: &'a SessionMarks) -> Vec<Phrase<'a>> {
+    let low = dimensions.iter().enumerate().filter_map(|(dimension, name)| {
+        let mark = session.marks.get(*name).filter(|mark| mark.value < WANTING)?;
+        Some((dimension, mark.rationale.as_str()))
+    });
+    let of_rationale = |(dimension, rationale): (usize, &'a str)| {
+        let said = sentences(rationale).take(MOST_OF_A_RATIONALE).filter_map(move |text| {
+            let words = words(&text);
+            let session = session.session.to_string();
+            let says_something = words.len() >= LEAST_WORDS;
+            says_something.then_some(Phrase { dimension, words, text, session, rationale })
+        });
+        said.collect::<Vec<_>>()
+    };
+    low.flat_map(of_rationale).collect()
+}
+
+/// The sentences of a text, and what stands between semicolons.
+fn sentences(text: &str) -> impl Iterator<Item = String> {
+    let mut parts = vec![String::new()];
+    let mut chars = text.chars().peekable();
+    while let Some(char) = chars.next() {
+        let ends = match char {
+            '\n' | ';' => true,
+            '.' | '!' | '?' => chars.peek().is_none_or(|next| next.is_whitespace()),
+            _ => false,
+        };
+        match parts.last_mut() {
+            Some(part) if !ends => part.push(char),
+            _ => parts.push(String::new()),
+        }
+    }
+    let cut = |part: String| part.trim().chars().take(MOST_CHARS).collect::<String>();
+    parts.into_iter().map(cut).filter(|part| !part.is_empty())
+}
+
+/// The words that carry a phrase's meaning: without numbers, names of files, what is quoted, and
+/// the words that every sentence has.
+fn words(phrase: &str) -> BTreeSet<String> {
+    let unquoted: String = phrase.split(['`', '"']).step_by(2).collect::<Vec<_>>().join(" ");
+    let is_name = |word: &&str| {
+        let inner = word.trim_matches(|char: char| !char.is_alphanumeric());
+        inner.contains(['/', '.', '_', '\\', ':', '=']) || inner.contains(|c: char| c.is_numeric())
+    };
+    let plain = unquoted.split_whitespace().filter(|word| !is_name(word));
+    let words = plain.flat_map(|word| word.split(|char: char| !char.is_alphanumeric()));
+    let lower = words.map(str::to_lowercase);
+    let telling = lower.filter(|word| word.chars().count() > 2 && !EMPTY.contains(&word.as_str()));
+    telling.map(|word| stem(&word)).collect()
+}
+
+/// A word without the endings that only grammar asks for.
+fn stem(word: &str) -> String {
+    for ending in ["ings", "ing", "ies", "ied", "ed", "es", "s"] {
+        if let Some(stem) = word.strip_suffix(ending).filter(|stem| stem.chars().count() > 2) {
+            return if matches!(ending, "ies" | "ied") {
+                format!("{stem}y")
+            } else {
+                undouble(stem)
+            };
+        }
+    }
+    undouble(word)
+}
+
+/// `runn` of `running` is `run`, and the silent e of `create` goes as it goes in `creating`.
+fn undouble(stem: &str) -> String {
+    let mut chars = stem.chars().rev();
+    match (chars.next(), chars.next()) {
+        (Some('e'), Some(_)) => stem.strip_suffix('e').unwrap_or(stem).to_owned(),
+        (Some(last), Some(before)) if last == before && !"lsz".contains(last) => {
+            stem.strip_suffix(last).unwrap_or(stem).to_owned()
+        }
+        _ => stem.to_owned(),
+    }
+}
+
+/// Words that every sentence has.
+const EMPTY: [&str; 52] = [
+    "the", "and", "was", "were", "with", "for", "that", "this", "from", "are", "its", "has", "had",
+    "have", "but", "not", "all", "any", "one", "two", "out", "into", "than", "then", "they",
+    "them", "their", "there", "which", "when", "while", "also", "only", "some", "more", "most",
+    "very", "been", "being", "did", "does", "will", "would", "could", "should", "session", "trace",
+    "traces", "agent", "user", "after", "before",
+];
+
+fn likeness(one: &BTreeSet<String>, other: &BTreeSet<String>) -> f64 {
+    let shared = one.intersection(other).count();
+    let all = one.len() + other.len() - shared;
+    if all == 0 { 0.0 } else { crate::stats::float(shared) / crate::stats::float(all) }
+}
+
+/// What a group of phrases says; `None` if a single session says it.
+fn issue(dimensions: &[&str], group: &[Phrase<'_>]) -> Option<(usize, Issue)> {
+    let sessions: BTreeSet<&str> = group.iter().map(|phrase| phrase.session.as_str()).collect();
+    if sessions.len() < 2 {
+        return None;
+    }
+    let mut said: BTreeMap<&BTreeSet<String>, usize> = BTreeMap::new();
+    for phrase in group {
+        *said.entry(&phrase.words).or_default() += 1;
+    }
+    // The words said most often; among equals the shortest phrase, then the first by alphabet.
+    let best = group.iter().max_by(|one, other| {
+        let count = |phrase: &Phrase<'_>| said.get(&phrase.words).copied().unwrap_or_default();
+        let by_length = || other.text.len().cmp(&one.text.len());
+        let by_text = || (&other.text, &other.session).cmp(&(&one.text, &one.session));
+        count(one).cmp(&count(other)).then_with(by_length).then_with(by_text)
+    })?;
+    let place = best.dimension;
+    let example = Example { session: best.session.clone(), rationale: best.rationale.to_owned() };
+    let issue = Issue {
+        dimension: (*dimensions.get(place)?).to_owned(),
+        title: best.text.clone(),
+        count: group.len(),
+        sessions: sessions.into_iter().map(str::to_owned).collect(),
+        example,
+        key: best.words.iter().map(String::as_str).collect::<Vec<_>>().join(" "),
+    };
+    Some((place, issue))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(phrase: &str, expected: &str) {
+        let words: Vec<String> = words(phrase).into_iter().collect();
+        assert_eq!(words.join(" "), expected);
+    }
+
+    #[test]
+    fn what_differs_from_session_to_session_is_left_out() {
+        check("The tests failed 3 times in src/main.rs", "fail test tim");
+        check("Tests were failing in `lib.rs` (trace 12)", "fail test");
+        check("It retried \"cargo build\" with no change", "chang retry");
+    }
+
+    #[test]
+    fn sentences_end_where_they_end() {
+        let text = "Ran 1.5 times. Failed; gave up!\nNo test";
+        let parts: Vec<String> = sentences(text).collect();
+        assert_eq!(parts, ["Ran 1.5 times", "Failed", "gave up", "No test"]);
+    }
+}

@@ -1,0 +1,122 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn session(id: &str, overall: f64, marks: &[(&str, f64, &str)]) -> SessionMarks {
+    let mark = |(name, value, rationale): &(&str, f64, &str)| {
+        ((*name).to_owned(), Mark { value: *value, rationale: (*rationale).to_owned() })
+    };
+    let session = SessionId::parse(id).unwrap();
+    SessionMarks { session, overall, marks: marks.iter().map(mark).collect() }
+}
+
+fn plain(id: &str, overall: f64) -> SessionMarks {
+    session(id, overall, &[("tool_mastery", overall, "")])
+}
+
+#[test]
+fn outliers_are_beyond_the_lines_and_the_farthest_come_first() {
+    let week = [("a", 0.85), ("b", 0.86), ("c", 0.99), ("d", 0.5), ("e", 0.49), ("f", 0.1)];
+    let week: Vec<SessionMarks> = week.iter().map(|(id, mark)| plain(id, *mark)).collect();
+    let found = synthesize(&["tool_mastery"], &[week]);
+    let ids = |outliers: &[Outlier]| -> Vec<String> {
+        outliers.iter().map(|outlier| outlier.session.clone()).collect()
+    };
+    assert_eq!(ids(&found.excellent), ["c", "b"]);
+    assert_eq!(ids(&found.poor), ["f", "e"]);
+}
+
+#[test]
+fn the_first_week_can_tell_no_change_and_no_trend() {
+    let found = synthesize(&["tool_mastery"], &[vec![plain("a", 0.4), plain("b", 0.6)]]);
+    let overall = found.overall;
+    assert_eq!((overall.n, overall.mean()), (2, Some(0.5)));
+    assert_eq!(overall.change, Change::Unknown("no session the week before".to_owned()));
+    assert_eq!(overall.trend, Trend::TooEarly("too early to tell: 1 week of 8".to_owned()));
+    assert_eq!(found.dimensions.len(), 1);
+}
+
+#[test]
+fn eight_weeks_show_a_trend() {
+    let weeks: Vec<Vec<SessionMarks>> = (0..8_i32)
+        .map(|week| {
+            let mean = 0.5 + f64::from(week) * 0.03;
+            vec![plain("a", mean - 0.02), plain("b", mean + 0.02)]
+        })
+        .collect();
+    let found = synthesize(&["tool_mastery"], &weeks);
+    assert!(
+        matches!(found.overall.trend, Trend::Rising(slope) if (slope.per_week - 0.03).abs() < 1e-9)
+    );
+    let seven = synthesize(&["tool_mastery"], &weeks[1..]);
+    assert!(matches!(seven.overall.trend, Trend::TooEarly(_)));
+    let Change::By { value, interval: [lower, upper] } = found.overall.change else {
+        panic!("two sessions a week are enough for a change");
+    };
+    assert!((value - 0.03).abs() < 1e-9 && lower < value && value < upper);
+}
+
+#[test]
+fn an_empty_week_is_not_a_bad_week() {
+    let found = synthesize(&["tool_mastery"], &[vec![plain("a", 0.9)], Vec::new()]);
+    assert_eq!((found.sessions, found.overall.marks), (0, None));
+    assert_eq!(found.overall.history, [Some(0.9), None]);
+    assert!(found.poor.is_empty() && found.issues.is_empty());
+}
+
+#[test]
+fn issues_are_what_several_sessions_under_the_line_share() {
+    let tool = "tool_mastery";
+    let week = vec![
+        session("a", 0.5, &[(tool, 0.4, "Tests failed 3 times. Edited `a.rs` blindly.")]),
+        session("b", 0.6, &[(tool, 0.5, "The tests were failing again. Used the wrong path.")]),
+        session("c", 0.9, &[(tool, 0.5, "Tests failed once.")]),
+        session("d", 0.6, &[(tool, 0.8, "Tests failed once.")]),
+    ];
+    let found = synthesize(&[tool], &[week]);
+    let [issue] = found.issues.as_slice() else { panic!("one issue, not {:?}", found.issues) };
+    assert_eq!(issue.sessions, ["a", "b"]);
+    assert_eq!((issue.dimension.as_str(), issue.count), (tool, 2));
+}
+
+fn any_session() -> impl Strategy<Value = SessionMarks> {
+    let phrase = prop::sample::select(vec![
+        "Tests failed twice.",
+        "The tests were failing.",
+        "Read the same file again and again.",
+        "Read one file repeatedly; gave up.",
+        "No plan was made.",
+        "",
+    ]);
+    ("[a-f]{1,3}", 0.0..=1.0_f64, 0.0..=1.0_f64, phrase).prop_map(|(id, overall, mark, phrase)| {
+        session(&id, overall, &[("tool_mastery", mark, phrase)])
+    })
+}
+
+proptest! {
+    #[test]
+    fn order_makes_no_difference(
+        (week, mixed) in prop::collection::vec(any_session(), 0..12)
+            .prop_flat_map(|week| (Just(week.clone()), Just(week).prop_shuffle())),
+    ) {
+        let dimensions = ["tool_mastery"];
+        let found = synthesize(&dimensions, std::slice::from_ref(&week));
+        prop_assert_eq!(&found, &synthesize(&dimensions, &[mixed]));
+        prop_assert_eq!(found.sessions, week.len());
+        if let Some(marks) = found.overall.marks {
+            prop_assert!(marks.min <= marks.mean + 1e-9 && marks.mean <= marks.max + 1e-9);
+        }
+        for issue in &found.issues {
+            prop_assert!(issue.sessions.len() >= 2 && issue.count >= issue.sessions.len());
+        }
+    }
+
+    #[test]
+    fn what_is_kept_as_json_is_read_back(week in prop::collection::vec(any_session(), 0..6)) {
+        let found = synthesize(&["tool_mastery"], &[week.clone(), week]);
+        let json = serde_json::to_string(&found).unwrap();
+        let read: Synthesis = serde_json::from_str(&json).unwrap();
+        // The last bit of a number may differ, as everywhere that numbers are read as JSON.
+        prop_assert_eq!(format!("{read:.9?}"), format!("{found:.9?}"));
+    }
+}
