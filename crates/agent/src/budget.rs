@@ -1,0 +1,216 @@
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use ratchet_core::money::Money;
+
+/// What may be spent at most; no bound where nothing is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Allowance {
+    /// Tokens in and out.
+    pub tokens: Option<u64>,
+    /// Money.
+    pub money: Option<Money>,
+    /// Time from the moment the budget is made.
+    pub time: Option<Duration>,
+}
+
+/// What was spent so far, calls under way included as if they took the most they can.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spending {
+    /// Questions sent.
+    pub calls: u64,
+    /// Tokens in and out.
+    pub tokens: u64,
+    /// Money, as far as prices are known.
+    pub money: Money,
+}
+
+/// Why a question could exceed a budget.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Overdraft {
+    /// Too many tokens.
+    #[error("it could take {needed} tokens and {left} are left; allow more, or ask for less")]
+    Tokens {
+        /// At most so many.
+        needed: u64,
+        /// Only so many.
+        left: u64,
+    },
+    /// Too much money.
+    #[error("it could cost {needed} and {left} is left; allow more, or take a cheaper model")]
+    Money {
+        /// At most so much.
+        needed: Money,
+        /// Only so much.
+        left: Money,
+    },
+    /// The time is up.
+    #[error("its time is up")]
+    Time,
+    /// A bound on money means nothing for a model without a price.
+    #[error("nobody knows what {model} costs; give it a price, or set no bound on money")]
+    NoPrice {
+        /// Which model.
+        model: String,
+    },
+}
+
+/// A budget that calls share: each reserves the most it can take, and gives back what it did not.
+///
+/// A call that is dropped before it is settled stays spent, because it may be billed.
+///
+/// ```
+/// use ratchet_agent::budget::{Allowance, Budget};
+///
+/// let budget = Budget::new(Allowance { tokens: Some(1_000), ..Allowance::default() });
+/// assert_eq!(budget.left().tokens, Some(1_000));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Budget {
+    allowance: Allowance,
+    began: Instant,
+    spent: Arc<Mutex<Spending>>,
+}
+
+/// What a call takes, or could take at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Toll {
+    pub(crate) tokens: u64,
+    /// None when the price is not known.
+    pub(crate) money: Option<Money>,
+}
+
+/// A part of a budget that a call has taken.
+#[derive(Debug)]
+pub(crate) struct Hold<'a> {
+    budget: &'a Budget,
+    taken: Toll,
+}
+
+impl Budget {
+    /// A budget whose time begins now.
+    pub fn new(allowance: Allowance) -> Self {
+        Self { allowance, began: Instant::now(), spent: Arc::default() }
+    }
+
+    /// A budget without bounds, which still counts.
+    pub fn unlimited() -> Self {
+        Self::new(Allowance::default())
+    }
+
+    /// What was spent so far.
+    pub fn spent(&self) -> Spending {
+        *self.lock()
+    }
+
+    /// What is left, where there is a bound.
+    pub fn left(&self) -> Allowance {
+        self.left_after(self.spent())
+    }
+
+    fn left_after(&self, spent: Spending) -> Allowance {
+        let Allowance { tokens, money, time } = self.allowance;
+        Allowance {
+            tokens: tokens.map(|most| most.saturating_sub(spent.tokens)),
+            money: money.map(|most| (most - spent.money).max(Money::ZERO)),
+            time: time.map(|most| most.saturating_sub(self.began.elapsed())),
+        }
+    }
+
+    /// Takes the most that a call could need.
+    pub(crate) fn reserve(&self, most: Toll, model: &str) -> Result<Hold<'_>, Overdraft> {
+        let mut spent = self.lock();
+        let left = self.left_after(*spent);
+        if left.time.is_some_and(|left| left.is_zero()) {
+            return Err(Overdraft::Time);
+        }
+        if let Some(left) = left.tokens.filter(|left| *left < most.tokens) {
+            return Err(Overdraft::Tokens { needed: most.tokens, left });
+        }
+        if let Some(left) = left.money {
+            let needed =
+                most.money.ok_or_else(|| Overdraft::NoPrice { model: model.to_owned() })?;
+            if left < needed {
+                return Err(Overdraft::Money { needed, left });
+            }
+        }
+        spent.calls += 1;
+        spent.add(most);
+        drop(spent);
+        Ok(Hold { budget: self, taken: most })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Spending> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Spending {
+    fn add(&mut self, toll: Toll) {
+        self.tokens = self.tokens.saturating_add(toll.tokens);
+        self.money = self.money + toll.money.unwrap_or(Money::ZERO);
+    }
+}
+
+impl Hold<'_> {
+    /// Replaces what was reserved by what it took.
+    pub(crate) fn settle(self, took: Toll) {
+        let mut spent = self.budget.lock();
+        spent.tokens = spent.tokens.saturating_sub(self.taken.tokens);
+        spent.money = spent.money - self.taken.money.unwrap_or(Money::ZERO);
+        spent.add(took);
+    }
+
+    /// Gives everything back: nothing was billed.
+    pub(crate) fn release(self) {
+        self.settle(Toll { tokens: 0, money: Some(Money::ZERO) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEN: Toll = Toll { tokens: 10, money: Some(Money::from_pico(10)) };
+
+    fn budget(tokens: u64) -> Budget {
+        Budget::new(Allowance { tokens: Some(tokens), ..Allowance::default() })
+    }
+
+    #[test]
+    fn what_is_not_used_is_given_back() {
+        let budget = budget(12);
+        let hold = budget.reserve(TEN, "m").unwrap();
+        let refused = budget.reserve(TEN, "m").unwrap_err();
+        assert_eq!(refused, Overdraft::Tokens { needed: 10, left: 2 });
+        hold.settle(Toll { tokens: 2, money: Some(Money::from_pico(3)) });
+        assert_eq!(budget.left().tokens, Some(10));
+        assert_eq!(budget.spent().money, Money::from_pico(3));
+        budget.reserve(TEN, "m").unwrap().release();
+        assert_eq!(budget.left().tokens, Some(10));
+    }
+
+    #[test]
+    fn a_dropped_call_stays_spent() {
+        let budget = budget(12);
+        let hold = budget.reserve(TEN, "m").unwrap();
+        assert_eq!(hold.taken, TEN);
+        assert_eq!(budget.left().tokens, Some(2));
+    }
+
+    #[test]
+    fn a_bound_on_money_needs_a_price() {
+        let money = Some(Money::from_pico(5));
+        let budget = Budget::new(Allowance { money, ..Allowance::default() });
+        let unknown = budget.reserve(Toll { tokens: 1, money: None }, "m").unwrap_err();
+        assert_eq!(unknown, Overdraft::NoPrice { model: "m".to_owned() });
+        assert!(matches!(budget.reserve(TEN, "m"), Err(Overdraft::Money { .. })));
+    }
+
+    #[test]
+    fn no_call_begins_when_the_time_is_up() {
+        let time = Some(Duration::ZERO);
+        let budget = Budget::new(Allowance { time, ..Allowance::default() });
+        assert_eq!(budget.reserve(TEN, "m").unwrap_err(), Overdraft::Time);
+    }
+}

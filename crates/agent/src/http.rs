@@ -1,0 +1,236 @@
+use std::error::Error;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, RequestBuilder, Response};
+use serde_json::Value;
+
+use crate::access::ModelAccess;
+use crate::error::ModelError;
+use crate::sse::{SseEvent, SseReader};
+
+/// Bytes an answer may have.
+const MAX_BYTES: usize = 64 * 1024 * 1024;
+/// How much of what a provider says about a failure is told on.
+const MAX_TOLD: usize = 500;
+
+/// A provider's end of the wire.
+#[derive(Clone, Debug)]
+pub(crate) struct Wire {
+    client: Client,
+    access: ModelAccess,
+    headers: HeaderMap,
+}
+
+/// How the key is shown to the provider.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum KeyHeader {
+    /// `x-api-key`.
+    XApiKey,
+    /// `authorization: Bearer`.
+    Bearer,
+}
+
+impl Wire {
+    /// Prepares to ask: headers are made once.
+    pub(crate) fn new(
+        client: Client,
+        access: ModelAccess,
+        key: KeyHeader,
+    ) -> Result<Self, ModelError> {
+        let mut headers = HeaderMap::new();
+        if let Some(secret) = &access.key {
+            match key {
+                KeyHeader::XApiKey => add(&mut headers, "x-api-key", secret.expose())?,
+                KeyHeader::Bearer => {
+                    add(&mut headers, "authorization", &format!("Bearer {}", secret.expose()))?;
+                }
+            }
+        }
+        for (name, value) in &access.headers {
+            add(&mut headers, name, value.expose())?;
+        }
+        Ok(Self { client, access, headers })
+    }
+
+    /// Sends a document and returns the answer once its head is there and says that all is well.
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Response, ModelError> {
+        let request = self.client.post(self.at(path)).header("content-type", "application/json");
+        self.send(request.body(body.to_string())).await
+    }
+
+    fn at(&self, path: &str) -> String {
+        format!("{}{path}", self.access.base_url.trim_end_matches('/'))
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<Response, ModelError> {
+        let sent = request.headers(self.headers.clone()).send().await;
+        let answer = sent.map_err(|error| self.unsent(error))?;
+        if answer.status().is_success() {
+            return Ok(answer);
+        }
+        let status = answer.status().as_u16();
+        let retry_after = retry_after(answer.headers());
+        let body = whole(answer).await.unwrap_or_default();
+        let why = self.access.scrub(&told(&body));
+        Err(failure(status, retry_after, why))
+    }
+
+    fn unsent(&self, error: reqwest::Error) -> ModelError {
+        let is_unsent = error.is_connect() || error.is_builder();
+        let why = self.access.scrub(&causes(&error.without_url()));
+        if is_unsent {
+            ModelError::Unreachable { place: self.access.base_url.clone(), why }
+        } else {
+            ModelError::CutStream(why)
+        }
+    }
+}
+
+fn add(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), ModelError> {
+    let unfit = || ModelError::NotSetUp(format!("the header {name} cannot be sent over HTTP"));
+    let known = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unfit())?;
+    let mut value = HeaderValue::from_str(value.trim()).map_err(|_| unfit())?;
+    value.set_sensitive(true);
+    headers.insert(known, value);
+    Ok(())
+}
+
+/// The innermost cause says most, the outer ones little.
+fn causes(error: &(dyn Error + 'static)) -> String {
+    let innermost = std::iter::successors(Some(error), |error| (*error).source()).last();
+    innermost.map_or_else(String::new, ToString::to_string)
+}
+
+/// Reads an answer to its end.
+pub(crate) async fn whole(answer: Response) -> Result<Vec<u8>, ModelError> {
+    let mut body = Vec::new();
+    let mut pieces = answer.bytes_stream();
+    while let Some(piece) = pieces.next().await {
+        body.extend(piece.map_err(|error| cut(&error))?);
+        if body.len() > MAX_BYTES {
+            return Err(ModelError::Garbled(format!("it has more than {MAX_BYTES} bytes")));
+        }
+    }
+    Ok(body)
+}
+
+/// Reads an answer that is one JSON document.
+pub(crate) async fn json(answer: Response) -> Result<Value, ModelError> {
+    let body = whole(answer).await?;
+    serde_json::from_slice(&body).map_err(|error| ModelError::Garbled(error.to_string()))
+}
+
+/// Reads an answer event by event until it ends or `take` says that it has all.
+pub(crate) async fn events(
+    answer: Response,
+    mut take: impl FnMut(SseEvent) -> Result<Heard, ModelError> + Send,
+) -> Result<(), ModelError> {
+    let mut reader = SseReader::default();
+    let mut pieces = answer.bytes_stream();
+    while let Some(piece) = pieces.next().await {
+        for event in reader.push(&piece.map_err(|error| cut(&error))?)? {
+            if take(event)? == Heard::All {
+                return Ok(());
+            }
+        }
+    }
+    Err(ModelError::CutStream("it ended before the model was done".to_owned()))
+}
+
+/// Whether a stream has more to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// There is more to come.
+    More,
+    /// That was the end.
+    All,
+}
+
+fn cut(error: &reqwest::Error) -> ModelError {
+    ModelError::CutStream(causes(error))
+}
+
+/// The provider's name for a request.
+pub(crate) fn request_id(answer: &Response) -> Option<String> {
+    let named = |name: &str| answer.headers().get(name)?.to_str().ok().map(str::to_owned);
+    named("request-id").or_else(|| named("x-request-id"))
+}
+
+/// How long the provider wants to be left alone. A date, which HTTP allows too, would need its
+/// clock to be ours; no provider sends one.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
+    let millis = number("retry-after-ms").map(|millis| millis / 1_000.0);
+    let seconds = millis.or_else(|| number("retry-after"))?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// What a provider says about a failure, in as few words as it can be told.
+fn told(body: &[u8]) -> String {
+    let document: Value = serde_json::from_slice(body).unwrap_or_default();
+    let error = &document["error"];
+    let words = [&error["message"], &document["message"], error, &document["detail"]];
+    let message = words.into_iter().find_map(Value::as_str).map(str::to_owned);
+    let text = message.unwrap_or_else(|| String::from_utf8_lossy(body).into_owned());
+    let code = [&error["code"], &error["type"]].into_iter().find_map(Value::as_str);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let short: String = text.chars().take(MAX_TOLD).collect();
+    match code {
+        Some(code) => format!("{code}: {short}"),
+        None => short,
+    }
+}
+
+/// What an answer with a bad status means.
+fn failure(status: u16, retry_after: Option<Duration>, why: String) -> ModelError {
+    let words = why.to_ascii_lowercase();
+    let names = |parts: &[&str]| parts.iter().any(|part| words.contains(part));
+    let is_broke = names(&["insufficient_quota", "credit balance", "billing"]);
+    let is_long = names(&["prompt is too long", "context_length_exceeded", "context length"]);
+    match status {
+        402 => ModelError::OutOfCredit { why },
+        400 | 403 | 429 if is_broke => ModelError::OutOfCredit { why },
+        401 | 403 => ModelError::Unauthorised { why },
+        404 => ModelError::NotThere { why },
+        413 => ModelError::TooLong { why },
+        400 if is_long => ModelError::TooLong { why },
+        429 => ModelError::RateLimited { retry_after },
+        500.. => ModelError::Overloaded { status, why },
+        _ => ModelError::Rejected { status, why },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_told_in_the_words_of_the_provider() {
+        let told = |body: &str| told(body.as_bytes());
+        let anthropic = r#"{"type":"error","error":{"type":"overloaded_error","message":"Busy"}}"#;
+        assert_eq!(told(anthropic), "overloaded_error: Busy");
+        assert_eq!(told(r#"{"error":"model not found"}"#), "model not found");
+        assert_eq!(told("<html>\n Bad   gateway"), "<html> Bad gateway");
+        assert!(told(&"x".repeat(10_000)).len() <= MAX_TOLD);
+    }
+
+    #[test]
+    fn an_empty_account_is_no_rate_limit() {
+        let why = "insufficient_quota: You exceeded your current quota".to_owned();
+        assert!(matches!(failure(429, None, why), ModelError::OutOfCredit { .. }));
+    }
+
+    #[test]
+    fn waits_are_read_in_seconds_and_parts_of_them() {
+        let wait = |name: &'static str, value: &'static str| {
+            let headers = [(HeaderName::from_static(name), HeaderValue::from_static(value))];
+            retry_after(&headers.into_iter().collect())
+        };
+        assert_eq!(wait("retry-after", "7"), Some(Duration::from_secs(7)));
+        assert_eq!(wait("retry-after-ms", "250"), Some(Duration::from_millis(250)));
+        assert_eq!(wait("retry-after", "-1"), None);
+        assert_eq!(wait("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT"), None);
+    }
+}

@@ -1,0 +1,206 @@
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Which model answers when a judge is named without one.
+const DEFAULT_MODELS: &str = include_str!("judge/models.toml");
+
+/// Who judges, as people name it: `offline`, `anthropic:claude-sonnet-5`, `connection:NAME` …
+///
+/// ```
+/// use ratchet_agent::judge::{DefaultModels, JudgeName};
+///
+/// let models = DefaultModels::builtin();
+/// let judge = JudgeName::parse("bedrock:anthropic.claude-v1:0", &models)?;
+/// assert_eq!(judge.to_string(), "bedrock:anthropic.claude-v1:0");
+/// # Ok::<(), ratchet_agent::judge::NoJudge>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JudgeName {
+    /// Rules of our own, no model at all.
+    Offline,
+    /// A model of a provider whose key is in the environment.
+    Model {
+        /// Who provides it.
+        provider: ProviderName,
+        /// The provider's name for it.
+        model: String,
+    },
+    /// A model behind one of the project's connections.
+    Connection {
+        /// What the project calls it.
+        name: String,
+        /// The model, if not the first that the connection lists.
+        model: Option<String>,
+    },
+}
+
+/// Who provides a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProviderName {
+    /// Anthropic's API.
+    Anthropic,
+    /// Amazon Bedrock.
+    Bedrock,
+    /// OpenAI's API, which many others speak too.
+    OpenAi,
+    /// The `claude` program on this machine.
+    Claude,
+}
+
+impl ProviderName {
+    /// Every provider.
+    pub const ALL: [Self; 4] = [Self::Anthropic, Self::Bedrock, Self::OpenAi, Self::Claude];
+
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::Bedrock => "bedrock",
+            Self::OpenAi => "openai",
+            Self::Claude => "claude",
+        }
+    }
+
+    /// Reads the word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|provider| provider.as_str() == word)
+    }
+}
+
+/// Why a text names no judge.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoJudge {
+    /// Nobody is called that.
+    #[error("there is no judge {0:?}; {known}", known = possible(.1))]
+    Unknown(String, DefaultModels),
+    /// Which model must be said.
+    #[error("{0} needs a model: {0}:MODEL")]
+    NoModel(&'static str),
+    /// Which connection must be said.
+    #[error("connection needs a name: connection:NAME or connection:NAME:MODEL")]
+    NoConnection,
+    /// A file of default models that cannot be read.
+    #[error("the default models cannot be read: {0}")]
+    Models(String),
+}
+
+fn possible(models: &DefaultModels) -> String {
+    let providers = ProviderName::ALL.map(|provider| match models.of(provider) {
+        Some(model) => format!("{}[:MODEL] ({model})", provider.as_str()),
+        None => format!("{}:MODEL", provider.as_str()),
+    });
+    format!("there are offline, {} and connection:NAME[:MODEL]", providers.join(", "))
+}
+
+impl JudgeName {
+    /// Reads a name. A model that is not said is the provider's default.
+    ///
+    /// # Errors
+    /// Lists who there is.
+    pub fn parse(text: &str, models: &DefaultModels) -> Result<Self, NoJudge> {
+        let (word, rest) = text.split_once(':').unwrap_or((text, ""));
+        if text == "offline" {
+            return Ok(Self::Offline);
+        }
+        if word == "connection" {
+            let (name, model) = rest.split_once(':').unwrap_or((rest, ""));
+            if name.is_empty() {
+                return Err(NoJudge::NoConnection);
+            }
+            let model = Some(model.to_owned()).filter(|model| !model.is_empty());
+            return Ok(Self::Connection { name: name.to_owned(), model });
+        }
+        let provider = ProviderName::parse(word);
+        let provider = provider.ok_or_else(|| NoJudge::Unknown(text.to_owned(), models.clone()))?;
+        let said = Some(rest).filter(|rest| !rest.is_empty());
+        let model = said.or_else(|| models.of(provider));
+        let model = model.ok_or(NoJudge::NoModel(provider.as_str()))?.to_owned();
+        Ok(Self::Model { provider, model })
+    }
+}
+
+impl fmt::Display for JudgeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Offline => f.write_str("offline"),
+            Self::Model { provider, model } => write!(f, "{}:{model}", provider.as_str()),
+            Self::Connection { name, model: None } => write!(f, "connection:{name}"),
+            Self::Connection { name, model: Some(model) } => write!(f, "connection:{name}:{model}"),
+        }
+    }
+}
+
+/// Which model answers when a judge is named without one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DefaultModels(BTreeMap<ProviderName, String>);
+
+impl DefaultModels {
+    /// Those that come with the program.
+    #[expect(clippy::expect_used, reason = "the file is part of the program, and a test parses it")]
+    pub fn builtin() -> Self {
+        Self(BTreeMap::new()).with(DEFAULT_MODELS).expect("the built-in file is well-formed")
+    }
+
+    /// These, with someone's own in their place: TOML with a model by provider.
+    ///
+    /// # Errors
+    /// Names the line, or the provider that there is not.
+    pub fn with(mut self, toml: &str) -> Result<Self, NoJudge> {
+        let table: BTreeMap<String, String> =
+            toml::from_str(toml).map_err(|error| NoJudge::Models(error.to_string()))?;
+        for (word, model) in table {
+            let provider = ProviderName::parse(&word);
+            let provider = provider.ok_or_else(|| NoJudge::Models(format!("who is {word}?")))?;
+            self.0.insert(provider, model);
+        }
+        Ok(self)
+    }
+
+    /// The model of a provider.
+    pub fn of(&self, provider: ProviderName) -> Option<&str> {
+        self.0.get(&provider).map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Result<&str, &str>) {
+        let found = JudgeName::parse(text, &DefaultModels::builtin());
+        match expected {
+            Ok(name) => assert_eq!(found.unwrap().to_string(), name),
+            Err(words) => {
+                let why = found.unwrap_err().to_string();
+                assert!(why.contains(words), "{why} does not say {words}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_read_as_people_write_them() {
+        check("offline", Ok("offline"));
+        check("anthropic", Ok("anthropic:claude-sonnet-5"));
+        check("claude:opus", Ok("claude:opus"));
+        check("bedrock:us.anthropic.claude-v1:0", Ok("bedrock:us.anthropic.claude-v1:0"));
+        check("connection:ours", Ok("connection:ours"));
+        check("connection:ours:gpt-4o:free", Ok("connection:ours:gpt-4o:free"));
+    }
+
+    #[test]
+    fn a_wrong_name_learns_what_is_possible() {
+        check("gpt", Err("offline, anthropic[:MODEL] (claude-sonnet-5), bedrock:MODEL"));
+        check("", Err("offline"));
+        check("offline:x", Err("there is no judge"));
+        check("openai", Err("openai:MODEL"));
+        check("connection:", Err("connection:NAME"));
+    }
+
+    #[test]
+    fn defaults_can_be_replaced() {
+        let models = DefaultModels::builtin().with("openai = \"local\"").unwrap();
+        assert_eq!(JudgeName::parse("openai", &models).unwrap().to_string(), "openai:local");
+        assert!(DefaultModels::builtin().with("someone = \"x\"").is_err());
+    }
+}

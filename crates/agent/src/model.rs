@@ -1,0 +1,283 @@
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use ratchet_core::json_schema::Schema;
+use ratchet_core::money::Money;
+use ratchet_core::payload::Json;
+use ratchet_core::price::{ModelCall, PriceTable};
+use ratchet_core::time::Timestamp;
+use ratchet_core::tokens::{Provenance, Tokens};
+use ratchet_core::usage::Usage;
+use tracing::warn;
+
+use crate::answer::{Answer, HAND_IN, Said, StopReason};
+use crate::ask::Ask;
+use crate::budget::{Budget, Hold, Toll};
+use crate::error::{BadAnswer, ModelError};
+use crate::manner::Manner;
+use crate::provider::{Inquiry, Listener, Provider};
+use crate::retry::{Retries, chance};
+
+/// No answer takes longer, unless something hangs.
+const LONGEST_CALL: Duration = Duration::from_secs(600);
+
+/// What models cost, at a moment.
+#[derive(Clone, Debug)]
+pub struct PriceList {
+    /// By model and kind of unit.
+    pub table: Arc<PriceTable>,
+    /// When the questions are asked; prices of a project's own models change with time.
+    pub at: Timestamp,
+}
+
+/// A model that can be asked, whoever provides it.
+///
+/// Dropping the future of a question gives the question up; what was reserved for it stays spent.
+///
+/// ```no_run
+/// use std::sync::Arc;
+/// use ratchet_agent::access::ModelAccess;
+/// use ratchet_agent::ask::{Ask, Passage};
+/// use ratchet_agent::budget::{Allowance, Budget};
+/// use ratchet_agent::model::{Model, PriceList};
+/// use ratchet_agent::provider::Provider;
+/// use ratchet_agent::provider::anthropic::{Anthropic, BASE_URL};
+/// use ratchet_core::money::Money;
+/// use ratchet_core::price::PriceTable;
+/// use ratchet_core::secret::Secret;
+/// use ratchet_core::time::Timestamp;
+///
+/// # async fn example(client: reqwest::Client, key: Secret, at: Timestamp)
+/// # -> Result<(), Box<dyn std::error::Error>> {
+/// let provider = Provider::Anthropic(Anthropic::new(client, ModelAccess::new(BASE_URL, key))?);
+/// let prices = PriceList { table: Arc::new(PriceTable::builtin()), at };
+/// let model = Model::new(provider, "claude-sonnet-5", prices);
+///
+/// let budget = Budget::new(Allowance { money: Money::from_dollars(0.50), ..Allowance::default() });
+/// let ask = Ask { system: vec![Passage::cached("Be brief.")], ..Ask::new("Why is the sky blue?") };
+/// let answer = model.ask(&ask, &budget).await?;
+/// println!("{} ({:?})", answer.text, answer.cost);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Model {
+    provider: Provider,
+    name: String,
+    prices: PriceList,
+    retries: Retries,
+    manner: Mutex<Manner>,
+}
+
+impl Model {
+    /// A model by the name that its provider has for it.
+    pub fn new(provider: Provider, name: impl Into<String>, prices: PriceList) -> Self {
+        let (name, manner) = (name.into(), Mutex::default());
+        Self { provider, name, prices, retries: Retries::default(), manner }
+    }
+
+    /// The same, more or less patient.
+    #[must_use]
+    pub fn with_retries(self, retries: Retries) -> Self {
+        Self { retries, ..self }
+    }
+
+    /// The provider's name for it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Who provides it.
+    pub fn provider(&self) -> &Provider {
+        &self.provider
+    }
+
+    /// Asks, and waits for the whole answer.
+    ///
+    /// # Errors
+    /// Says why there is none and what to do; nothing is sent that could exceed the budget.
+    pub async fn ask(&self, ask: &Ask, budget: &Budget) -> Result<Answer, ModelError> {
+        self.converse(ask, budget, None).await
+    }
+
+    /// Asks, and tells each piece of the answer's text as it comes.
+    ///
+    /// # Errors
+    /// The same as of [`Model::ask`]. Once a piece was told, the question is not asked again.
+    pub async fn stream(
+        &self,
+        ask: &Ask,
+        budget: &Budget,
+        listener: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<Answer, ModelError> {
+        self.converse(ask, budget, Some(listener)).await
+    }
+
+    /// Counts the tokens of a question: measured where the provider counts, else approximate.
+    ///
+    /// # Errors
+    /// Fails where the provider counts and does not answer.
+    pub async fn count(&self, ask: &Ask) -> Result<Tokens, ModelError> {
+        match &self.provider {
+            Provider::Anthropic(provider) => provider.count(self.inquiry(ask)).await,
+            Provider::OpenAi(_) => Ok(ask.tokens()),
+        }
+    }
+
+    /// What a question could cost at most, if the price is known.
+    pub fn most(&self, ask: &Ask) -> Option<Money> {
+        self.toll(ask).money
+    }
+
+    async fn converse(
+        &self,
+        ask: &Ask,
+        budget: &Budget,
+        mut listener: Listener<'_>,
+    ) -> Result<Answer, ModelError> {
+        let schema = ask.schema().map(|schema| Schema::read(&Json::from_value(schema)));
+        let schema = schema.transpose().map_err(|why| ModelError::NotSetUp(why.to_string()))?;
+        let most = self.toll(ask);
+        let (mut attempts, mut paused) = (0, Duration::ZERO);
+        loop {
+            attempts += 1;
+            let hold = budget.reserve(most, &self.name)?;
+            let mut has_heard = false;
+            let wants_pieces = listener.is_some();
+            let mut tell = |piece: &str| {
+                has_heard = true;
+                if let Some(listener) = &mut listener {
+                    listener(piece);
+                }
+            };
+            let pieces: Listener<'_> = if wants_pieces { Some(&mut tell) } else { None };
+            let failure = match self.once(ask, budget, pieces).await {
+                Ok(said) => {
+                    let bill = self.settle(ask, &said, hold);
+                    return self.check(ask, said, schema.as_ref(), Answered { bill, attempts });
+                }
+                Err(failure) => failure,
+            };
+            if !failure.may_be_billed() {
+                hold.release();
+            }
+            let pause = self.retries.pause(attempts, failure.retry_after(), paused, chance());
+            let Some(pause) = pause.filter(|_| failure.is_passing() && !has_heard) else {
+                return Err(failure);
+            };
+            warn!(model = self.name, attempts, %failure, "the model does not answer: asking again");
+            tokio::time::sleep(pause).await;
+            paused += pause;
+        }
+    }
+
+    /// Asks once, in the manner that the model takes.
+    async fn once(
+        &self,
+        ask: &Ask,
+        budget: &Budget,
+        mut listener: Listener<'_>,
+    ) -> Result<Said, ModelError> {
+        loop {
+            let inquiry = self.inquiry(ask);
+            let limit = budget.left().time.unwrap_or(LONGEST_CALL).min(LONGEST_CALL);
+            let pieces: Listener<'_> = match &mut listener {
+                Some(listener) => Some(&mut **listener),
+                None => None,
+            };
+            let asked = tokio::time::timeout(limit, self.provider.ask(inquiry, pieces)).await;
+            let failure = match asked.map_err(|_| ModelError::TooSlow(limit))? {
+                Ok(said) => return Ok(said),
+                Err(failure) => failure,
+            };
+            let Some(manner) = inquiry.manner.after(ask, &failure) else { return Err(failure) };
+            *self.manner.lock().unwrap_or_else(PoisonError::into_inner) = manner;
+        }
+    }
+
+    /// Puts what the answer took in the place of what was reserved for it.
+    fn settle(&self, ask: &Ask, said: &Said, hold: Hold<'_>) -> Bill {
+        let (usage, provenance) = match &said.usage {
+            Some(usage) => (usage.clone(), Provenance::Verified),
+            None => {
+                let kinds = [
+                    ("input".to_owned(), ask.tokens().count),
+                    ("output".to_owned(), Tokens::approximate(&said.text).count),
+                ];
+                (Usage::new(kinds.into()), Provenance::Approximate)
+            }
+        };
+        let cost = said.cost.or_else(|| self.cost(&usage));
+        hold.settle(Toll { tokens: usage.total(), money: cost });
+        Bill { usage, provenance, cost }
+    }
+
+    /// Checks that the answer is what was asked for.
+    fn check(
+        &self,
+        ask: &Ask,
+        mut said: Said,
+        schema: Option<&Schema>,
+        answered: Answered,
+    ) -> Result<Answer, ModelError> {
+        let Answered { bill: Bill { usage, provenance, cost }, attempts } = answered;
+        if said.stop == StopReason::Refused {
+            return Err(ModelError::Refused(said.text));
+        }
+        let calls_tools = said.calls.iter().any(|call| call.name != HAND_IN);
+        let schema = schema.filter(|_| ask.tools.is_empty() || !calls_tools);
+        let document = schema.map(|schema| said.document(schema)).transpose();
+        let json = document.map_err(|why| {
+            let bad = BadAnswer { why, said: said.text.clone(), usage: usage.clone(), cost };
+            ModelError::BadAnswer(Box::new(bad))
+        })?;
+        Ok(Answer {
+            text: said.text,
+            json,
+            calls: said.calls,
+            stop: said.stop,
+            usage,
+            provenance,
+            cost,
+            model: said.model.unwrap_or_else(|| self.name.clone()),
+            request: said.request,
+            attempts,
+        })
+    }
+
+    fn inquiry<'a>(&'a self, ask: &'a Ask) -> Inquiry<'a> {
+        let manner = *self.manner.lock().unwrap_or_else(PoisonError::into_inner);
+        Inquiry { model: &self.name, ask, manner }
+    }
+
+    /// The most that a question can take.
+    fn toll(&self, ask: &Ask) -> Toll {
+        let input = if ask.marks_cache() { "input_cache_creation" } else { "input" };
+        let kinds = [
+            (input.to_owned(), ask.tokens().count),
+            ("output".to_owned(), u64::from(ask.max_tokens)),
+        ];
+        let usage = Usage::new(kinds.into());
+        Toll { tokens: usage.total(), money: self.cost(&usage) }
+    }
+
+    fn cost(&self, usage: &Usage) -> Option<Money> {
+        let PriceList { table, at } = &self.prices;
+        let (model, at) = (self.name.as_str(), *at);
+        let call = ModelCall { model, usage, parameters: None, metadata: None, at };
+        table.cost(call).map(|cost| cost.total())
+    }
+}
+
+/// What an answer took.
+struct Bill {
+    usage: Usage,
+    provenance: Provenance,
+    cost: Option<Money>,
+}
+
+/// What is known of an answer beside what it says.
+struct Answered {
+    bill: Bill,
+    attempts: u32,
+}

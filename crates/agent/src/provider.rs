@@ -1,0 +1,53 @@
+/// Anthropic's Messages.
+pub mod anthropic;
+/// OpenAI's chat completions.
+pub mod openai;
+
+use crate::answer::Said;
+use crate::ask::Ask;
+use crate::error::ModelError;
+use crate::judge::ProviderName;
+use crate::manner::Manner;
+use crate::provider::anthropic::Anthropic;
+use crate::provider::openai::OpenAi;
+
+/// Who answers.
+#[derive(Clone, Debug)]
+pub enum Provider {
+    /// Anthropic's API.
+    Anthropic(Anthropic),
+    /// OpenAI's API, or a server that speaks it.
+    OpenAi(OpenAi),
+}
+
+/// What a provider needs to know to ask.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inquiry<'a> {
+    pub(crate) model: &'a str,
+    pub(crate) ask: &'a Ask,
+    pub(crate) manner: Manner,
+}
+
+/// Who hears the pieces of an answer as they come; nobody when the answer is wanted whole.
+pub(crate) type Listener<'a> = Option<&'a mut (dyn FnMut(&str) + Send)>;
+
+impl Provider {
+    /// What it is called.
+    pub fn name(&self) -> ProviderName {
+        match self {
+            Self::Anthropic(_) => ProviderName::Anthropic,
+            Self::OpenAi(_) => ProviderName::OpenAi,
+        }
+    }
+
+    pub(crate) async fn ask(
+        &self,
+        inquiry: Inquiry<'_>,
+        listener: Listener<'_>,
+    ) -> Result<Said, ModelError> {
+        match self {
+            Self::Anthropic(provider) => provider.ask(inquiry, listener).await,
+            Self::OpenAi(provider) => provider.ask(inquiry, listener).await,
+        }
+    }
+}

@@ -1,0 +1,116 @@
+/// Questions as Messages.
+mod question;
+/// Messages that come in pieces.
+mod stream;
+
+use ratchet_core::tokens::{Provenance, Tokens};
+use ratchet_core::usage::Usage;
+use reqwest::Client;
+use serde_json::Value;
+
+use crate::access::ModelAccess;
+use crate::answer::{Said, StopReason};
+use crate::ask::ToolCall;
+use crate::error::ModelError;
+use crate::http::{self, KeyHeader, Wire};
+use crate::provider::{Inquiry, Listener};
+
+/// Where it is when nobody says otherwise.
+pub const BASE_URL: &str = "https://api.anthropic.com";
+
+/// Anthropic's Messages API, or a server that speaks it.
+#[derive(Clone, Debug)]
+pub struct Anthropic {
+    wire: Wire,
+}
+
+impl Anthropic {
+    /// Prepares to ask with a key.
+    ///
+    /// # Errors
+    /// Fails if the key or a header cannot be sent over HTTP.
+    pub fn new(client: Client, mut access: ModelAccess) -> Result<Self, ModelError> {
+        let version = ratchet_core::secret::Secret::new("2023-06-01");
+        access.headers.entry("anthropic-version".to_owned()).or_insert(version);
+        Ok(Self { wire: Wire::new(client, access, KeyHeader::XApiKey)? })
+    }
+
+    pub(crate) async fn ask(
+        &self,
+        inquiry: Inquiry<'_>,
+        listener: Listener<'_>,
+    ) -> Result<Said, ModelError> {
+        let mut body = question::body(inquiry);
+        let Some(listener) = listener else {
+            let answer = self.wire.post("/v1/messages", &body).await?;
+            let request = http::request_id(&answer);
+            return said(&http::json(answer).await?, request);
+        };
+        body["stream"] = Value::Bool(true);
+        let answer = self.wire.post("/v1/messages", &body).await?;
+        let request = http::request_id(&answer);
+        said(&stream::message(answer, listener).await?, request)
+    }
+
+    /// Asks how many tokens a question has.
+    pub(crate) async fn count(&self, inquiry: Inquiry<'_>) -> Result<Tokens, ModelError> {
+        let body = question::countable(inquiry);
+        let answer = self.wire.post("/v1/messages/count_tokens", &body).await?;
+        let count = http::json(answer).await?["input_tokens"].as_u64();
+        let count = count.ok_or_else(|| ModelError::Garbled("no input_tokens".to_owned()))?;
+        Ok(Tokens { count, provenance: Provenance::Measured })
+    }
+}
+
+/// Reads a message.
+fn said(message: &Value, request: Option<String>) -> Result<Said, ModelError> {
+    let Some(blocks) = message["content"].as_array() else {
+        return Err(ModelError::Garbled("the message has no content".to_owned()));
+    };
+    let of_kind = |kind: &'static str| blocks.iter().filter(move |block| block["type"] == kind);
+    let text = of_kind("text").filter_map(|block| block["text"].as_str()).collect();
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let call = |block: &Value| ToolCall {
+        id: word(&block["id"]),
+        name: word(&block["name"]),
+        input: block["input"].clone(),
+    };
+    Ok(Said {
+        text,
+        calls: of_kind("tool_use").map(call).collect(),
+        stop: stop(message["stop_reason"].as_str().unwrap_or_default()),
+        usage: Some(usage(&message["usage"])?),
+        cost: None,
+        model: message["model"].as_str().map(str::to_owned),
+        request,
+    })
+}
+
+fn stop(word: &str) -> StopReason {
+    match word {
+        "end_turn" | "stop_sequence" => StopReason::Done,
+        "tool_use" => StopReason::Tools,
+        "max_tokens" => StopReason::MaxTokens,
+        "refusal" => StopReason::Refused,
+        other => StopReason::Other(other.to_owned()),
+    }
+}
+
+/// Here `input_tokens` does not include the cached ones.
+fn usage(sent: &Value) -> Result<Usage, ModelError> {
+    let count = |name: &str| sent[name].as_u64();
+    let (Some(input), Some(output)) = (count("input_tokens"), count("output_tokens")) else {
+        return Err(ModelError::Garbled("the message has no usage".to_owned()));
+    };
+    let hour = sent["cache_creation"]["ephemeral_1h_input_tokens"].as_u64().unwrap_or(0);
+    let written = count("cache_creation_input_tokens").unwrap_or(0);
+    let kinds = [
+        ("input", input),
+        ("input_cached_tokens", count("cache_read_input_tokens").unwrap_or(0)),
+        ("input_cache_creation", written.saturating_sub(hour)),
+        ("input_cache_creation_1h", hour),
+        ("output", output),
+    ];
+    let used = kinds.into_iter().filter(|(kind, units)| *units > 0 || *kind == "output");
+    Ok(Usage::new(used.map(|(kind, units)| (kind.to_owned(), units)).collect()))
+}

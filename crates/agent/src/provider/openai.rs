@@ -1,0 +1,94 @@
+/// Questions as chat completions.
+mod question;
+/// Completions that come in pieces.
+mod stream;
+
+use ratchet_core::usage::Usage;
+use reqwest::Client;
+use serde_json::{Value, json};
+
+use crate::access::ModelAccess;
+use crate::answer::{Said, StopReason};
+use crate::ask::ToolCall;
+use crate::error::ModelError;
+use crate::http::{self, KeyHeader, Wire};
+use crate::provider::{Inquiry, Listener};
+
+/// Where it is when nobody says otherwise.
+pub const BASE_URL: &str = "https://api.openai.com/v1";
+
+const PATH: &str = "/chat/completions";
+
+/// OpenAI's chat completions, or a server that speaks them.
+#[derive(Clone, Debug)]
+pub struct OpenAi {
+    wire: Wire,
+}
+
+impl OpenAi {
+    /// Prepares to ask; servers in the house may want no key.
+    ///
+    /// # Errors
+    /// Fails if the key or a header cannot be sent over HTTP.
+    pub fn new(client: Client, access: ModelAccess) -> Result<Self, ModelError> {
+        Ok(Self { wire: Wire::new(client, access, KeyHeader::Bearer)? })
+    }
+
+    pub(crate) async fn ask(
+        &self,
+        inquiry: Inquiry<'_>,
+        listener: Listener<'_>,
+    ) -> Result<Said, ModelError> {
+        let mut body = question::body(inquiry);
+        let Some(listener) = listener else {
+            let answer = self.wire.post(PATH, &body).await?;
+            let request = http::request_id(&answer);
+            return said(&http::json(answer).await?, request);
+        };
+        body["stream"] = Value::Bool(true);
+        body["stream_options"] = json!({"include_usage": true});
+        let answer = self.wire.post(PATH, &body).await?;
+        let request = http::request_id(&answer);
+        said(&stream::completion(answer, listener).await?, request)
+    }
+}
+
+/// Reads a completion.
+fn said(completion: &Value, request: Option<String>) -> Result<Said, ModelError> {
+    let choice = &completion["choices"][0];
+    let message = &choice["message"];
+    if !message.is_object() {
+        return Err(ModelError::Garbled("the completion has no message".to_owned()));
+    }
+    let calls = message["tool_calls"].as_array().into_iter().flatten();
+    let calls: Vec<ToolCall> = calls.map(call).collect::<Result<_, _>>()?;
+    let refusal = message["refusal"].as_str().filter(|refusal| !refusal.is_empty());
+    let stop = match (refusal, choice["finish_reason"].as_str().unwrap_or_default()) {
+        (Some(_), _) | (None, "content_filter") => StopReason::Refused,
+        (None, "stop") => StopReason::Done,
+        (None, "length") => StopReason::MaxTokens,
+        (None, "tool_calls") => StopReason::Tools,
+        (None, other) => StopReason::Other(other.to_owned()),
+    };
+    let text = refusal.or_else(|| message["content"].as_str()).unwrap_or_default().to_owned();
+    let usage = completion["usage"].as_object().map(Usage::from_details);
+    Ok(Said {
+        text,
+        calls,
+        stop,
+        usage: usage.filter(|usage| !usage.is_empty()),
+        cost: None,
+        model: completion["model"].as_str().map(str::to_owned),
+        request,
+    })
+}
+
+/// The input of a call is JSON within a text.
+fn call(call: &Value) -> Result<ToolCall, ModelError> {
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let arguments = call["function"]["arguments"].as_str().unwrap_or_default();
+    let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
+    let input = serde_json::from_str(arguments)
+        .map_err(|error| ModelError::Garbled(format!("arguments of a tool: {error}")))?;
+    Ok(ToolCall { id: word(&call["id"]), name: word(&call["function"]["name"]), input })
+}

@@ -1,0 +1,106 @@
+use reqwest::Response;
+use serde_json::{Value, json};
+
+use crate::error::ModelError;
+use crate::http::{self, Heard};
+use crate::sse::SseEvent;
+
+/// Calls one answer may hold; far more than any does.
+const MAX_CALLS: usize = 1_000;
+
+/// Puts a completion together from its chunks, telling each piece of text.
+pub(super) async fn completion(
+    answer: Response,
+    listener: &mut (dyn FnMut(&str) + Send),
+) -> Result<Value, ModelError> {
+    let mut growing = Growing::default();
+    match http::events(answer, |event| growing.take(&event, listener)).await {
+        // Not every server says that it is done after the model is.
+        Err(ModelError::CutStream(_)) if growing.finish.is_string() => {}
+        ended => ended?,
+    }
+    Ok(growing.whole())
+}
+
+/// A completion so far.
+#[derive(Default)]
+struct Growing {
+    model: Value,
+    text: String,
+    refusal: String,
+    calls: Vec<Value>,
+    finish: Value,
+    usage: Value,
+}
+
+impl Growing {
+    fn take(
+        &mut self,
+        event: &SseEvent,
+        listener: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<Heard, ModelError> {
+        if event.data.trim() == "[DONE]" {
+            return Ok(Heard::All);
+        }
+        let chunk: Value = serde_json::from_str(&event.data)
+            .map_err(|error| ModelError::Garbled(error.to_string()))?;
+        if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
+            let why = error["message"].as_str().unwrap_or_default();
+            return Err(ModelError::CutStream(why.to_owned()));
+        }
+        if chunk["model"].is_string() {
+            self.model = chunk["model"].clone();
+        }
+        if chunk["usage"].is_object() {
+            self.usage = chunk["usage"].clone();
+        }
+        let choice = &chunk["choices"][0];
+        if choice["finish_reason"].is_string() {
+            self.finish = choice["finish_reason"].clone();
+        }
+        self.grow(&choice["delta"], listener)?;
+        Ok(Heard::More)
+    }
+
+    fn grow(
+        &mut self,
+        delta: &Value,
+        listener: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<(), ModelError> {
+        if let Some(text) = delta["content"].as_str().filter(|text| !text.is_empty()) {
+            self.text.push_str(text);
+            listener(text);
+        }
+        self.refusal.push_str(delta["refusal"].as_str().unwrap_or_default());
+        for piece in delta["tool_calls"].as_array().into_iter().flatten() {
+            self.grow_call(piece)?;
+        }
+        Ok(())
+    }
+
+    fn grow_call(&mut self, piece: &Value) -> Result<(), ModelError> {
+        let garbled = || ModelError::Garbled("a piece belongs to no tool call".to_owned());
+        let at = piece["index"].as_u64().map_or(Ok(self.calls.len()), usize::try_from);
+        let at = at.map_err(|_| garbled())?;
+        if at == self.calls.len() && at < MAX_CALLS {
+            let function = json!({"name": "", "arguments": ""});
+            self.calls.push(json!({"id": "", "function": function}));
+        }
+        let call = self.calls.get_mut(at).ok_or_else(garbled)?;
+        let append = |to: &mut Value, more: &Value| {
+            let more = more.as_str().unwrap_or_default();
+            *to = format!("{}{more}", to.as_str().unwrap_or_default()).into();
+        };
+        append(&mut call["id"], &piece["id"]);
+        append(&mut call["function"]["name"], &piece["function"]["name"]);
+        append(&mut call["function"]["arguments"], &piece["function"]["arguments"]);
+        Ok(())
+    }
+
+    fn whole(self) -> Value {
+        let refusal = Some(self.refusal).filter(|refusal| !refusal.is_empty());
+        let message = json!({"content": self.text, "refusal": refusal, "tool_calls": self.calls});
+        let choice = json!({"message": message, "finish_reason": self.finish});
+        json!({"model": self.model, "choices": [choice], "usage": self.usage})
+    }
+}

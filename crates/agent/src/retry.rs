@@ -1,0 +1,107 @@
+use std::time::Duration;
+
+use uuid::Uuid;
+
+/// How often a question is sent again when the provider cannot answer now, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retries {
+    /// How often it is sent at most, the first time included.
+    pub attempts: u32,
+    /// The pause after the first failure; each further one doubles it.
+    pub first: Duration,
+    /// The longest pause that we choose ourselves.
+    pub longest: Duration,
+    /// How long all pauses of one question may take together, those a provider asks for included.
+    pub together: Duration,
+}
+
+impl Default for Retries {
+    fn default() -> Self {
+        Self {
+            attempts: 6,
+            first: Duration::from_secs(1),
+            longest: Duration::from_secs(60),
+            together: Duration::from_secs(300),
+        }
+    }
+}
+
+impl Retries {
+    /// Never asks twice.
+    pub fn none() -> Self {
+        Self { attempts: 1, ..Self::default() }
+    }
+
+    /// Returns how long to pause after so many failures; `None` when it is time to give up.
+    ///
+    /// A provider that says when to come back is not asked before. Chance, from 0 to 1, spreads
+    /// those who failed together.
+    pub fn pause(
+        &self,
+        failures: u32,
+        asked: Option<Duration>,
+        paused: Duration,
+        chance: f64,
+    ) -> Option<Duration> {
+        if failures >= self.attempts {
+            return None;
+        }
+        let doubled = 2u32.saturating_pow(failures.saturating_sub(1));
+        let most = self.first.saturating_mul(doubled).min(self.longest);
+        let chance = if chance.is_finite() { chance.clamp(0.0, 1.0) } else { 1.0 };
+        let pause = match asked {
+            Some(asked) => asked.saturating_add(self.first.mul_f64(chance)),
+            None => most.mul_f64(0.5 + chance / 2.0),
+        };
+        (paused.saturating_add(pause) <= self.together).then_some(pause)
+    }
+}
+
+/// A number from 0 to 1 that nobody can guess. All chance in this crate comes from here.
+pub(crate) fn chance() -> f64 {
+    let (number, ..) = Uuid::new_v4().as_fields();
+    f64::from(number) / f64::from(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn pauses_are_bounded(
+            failures in 0u32..2_000,
+            asked in proptest::option::of(0u64..1_000_000),
+            paused in 0u64..1_000,
+            chance in any::<f64>(),
+        ) {
+            let retries = Retries::default();
+            let asked = asked.map(Duration::from_secs);
+            let paused = Duration::from_secs(paused);
+            let pause = retries.pause(failures, asked, paused, chance);
+            let has_time = asked.is_none() && paused + retries.longest <= retries.together;
+            prop_assert!(pause.is_some() || !has_time || failures >= retries.attempts);
+            if let Some(pause) = pause {
+                prop_assert!(paused + pause <= retries.together);
+                prop_assert!(asked.is_none_or(|asked| pause >= asked));
+                prop_assert!(asked.is_some() || pause <= retries.longest);
+            }
+        }
+    }
+
+    #[test]
+    fn pauses_double() {
+        let retries = Retries::default();
+        let pause = |failures| retries.pause(failures, None, Duration::ZERO, 1.0).unwrap();
+        assert_eq!([pause(1), pause(2), pause(3)].map(|pause| pause.as_secs()), [1, 2, 4]);
+        assert_eq!(retries.pause(6, None, Duration::ZERO, 1.0), None);
+    }
+
+    #[test]
+    fn a_provider_that_asks_for_too_much_is_given_up() {
+        let asked = Some(Duration::from_secs(3_600));
+        assert_eq!(Retries::default().pause(1, asked, Duration::ZERO, 0.0), None);
+    }
+}

@@ -1,0 +1,116 @@
+use ratchet_agent::ask::{AnswerForm, Ask, Passage, ToolSpec};
+use ratchet_agent::budget::{Allowance, Budget, Overdraft};
+use ratchet_agent::error::ModelError;
+use ratchet_core::money::Money;
+use ratchet_core::tokens::Provenance;
+use ratchet_testkit::scripted::{Call, Reply, ScriptedModel, Tokens};
+use serde_json::json;
+
+use crate::kit;
+
+fn says(text: &str) -> Reply {
+    let tokens = Tokens { input: 100, cache_read: 1_000, cache_write: 200, output: 10 };
+    Reply { text: text.to_owned(), tokens, ..Reply::default() }
+}
+
+#[tokio::test]
+async fn an_answer_comes_with_what_it_used_and_cost() {
+    let server = ScriptedModel::start().unwrap();
+    server.script([says("Blue light scatters.")]);
+    let model = kit::anthropic(&server);
+    let budget = Budget::unlimited();
+    let system = vec![Passage::cached("Be brief.")];
+    let answer = model.ask(&Ask { system, ..Ask::new("Why?") }, &budget).await.unwrap();
+    assert_eq!(answer.text, "Blue light scatters.");
+    assert_eq!((answer.tokens().count, answer.provenance), (1_310, Provenance::Verified));
+    // Dollars per million: 2 fresh, 0.2 read, 2.5 written, 10 out.
+    assert_eq!(answer.cost, Money::from_dollars(0.0002 + 0.0002 + 0.0005 + 0.0001));
+    assert_eq!((budget.spent().tokens, Some(budget.spent().money)), (1_310, answer.cost));
+    let [asked] = &server.requests()[..] else { panic!("asked more than once") };
+    assert_eq!(asked["system"][0]["cache_control"], json!({"type": "ephemeral"}));
+    assert_eq!(asked["messages"][0]["content"][0]["text"], "Why?");
+}
+
+#[tokio::test]
+async fn a_stream_tells_pieces_and_gives_the_same_answer() {
+    let server = ScriptedModel::start().unwrap();
+    server.script([says("Blue light scatters."), says("Blue light scatters.")]);
+    let model = kit::anthropic(&server);
+    let mut heard = String::new();
+    let mut hear = |piece: &str| heard.push_str(piece);
+    let streamed = model.stream(&Ask::new("Why?"), &Budget::unlimited(), &mut hear).await.unwrap();
+    let whole = model.ask(&Ask::new("Why?"), &Budget::unlimited()).await.unwrap();
+    assert_eq!(heard, "Blue light scatters.");
+    assert_eq!(
+        (streamed.text, streamed.usage, streamed.stop),
+        (whole.text, whole.usage, whole.stop)
+    );
+}
+
+#[tokio::test]
+async fn a_document_fits_its_schema_or_is_no_answer() {
+    let server = ScriptedModel::start().unwrap();
+    let hand_in = |input| Call { id: "t1".to_owned(), name: "answer".to_owned(), input };
+    let reply = |input| Reply { calls: vec![hand_in(input)], ..says("") };
+    server.script([
+        reply(json!({"score": 1})),
+        reply(json!({"score": "high"})),
+        says("{\"score\":2}"),
+    ]);
+    let model = kit::anthropic(&server);
+    let schema = json!({"type": "object", "required": ["score"],
+                        "properties": {"score": {"type": "integer"}}});
+    let ask = Ask { form: AnswerForm::Json(schema), ..Ask::new("How good?") };
+    let budget = Budget::unlimited();
+    let answer = model.ask(&ask, &budget).await.unwrap();
+    assert_eq!((answer.json, answer.calls.len()), (Some(json!({"score": 1})), 0));
+    let Err(ModelError::BadAnswer(bad)) = model.ask(&ask, &budget).await else { panic!("no") };
+    assert!(bad.why.contains("/score") && bad.said.contains("high"), "{bad:?}");
+    assert!(bad.cost.is_some());
+    assert_eq!(model.ask(&ask, &budget).await.unwrap().json, Some(json!({"score": 2})));
+    assert_eq!(server.requests()[0]["tool_choice"]["name"], "answer");
+}
+
+#[tokio::test]
+async fn tools_are_called() {
+    let server = ScriptedModel::start().unwrap();
+    let call = Call { id: "t1".to_owned(), name: "look".to_owned(), input: json!({"at": "sky"}) };
+    server.script([Reply { calls: vec![call], ..says("") }]);
+    let (name, description) = ("look".to_owned(), "Looks.".to_owned());
+    let tools = vec![ToolSpec { name, description, input: json!({"type": "object"}) }];
+    let model = kit::anthropic(&server);
+    let answer = model.ask(&Ask { tools, ..Ask::new("?") }, &Budget::unlimited()).await.unwrap();
+    assert_eq!(answer.calls[0].input, json!({"at": "sky"}));
+}
+
+#[tokio::test]
+async fn nothing_is_sent_that_could_exceed_the_budget() {
+    let server = ScriptedModel::start().unwrap();
+    let model = kit::anthropic(&server);
+    let budget =
+        Budget::new(Allowance { money: Money::from_dollars(0.01), ..Allowance::default() });
+    let refused = model.ask(&Ask { max_tokens: 1_001, ..Ask::new("?") }, &budget).await;
+    assert!(matches!(refused, Err(ModelError::OverBudget(Overdraft::Money { .. }))), "{refused:?}");
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn a_busy_provider_is_asked_again_and_a_strict_one_is_not() {
+    let server = ScriptedModel::start().unwrap();
+    let fails = |status| Reply { failure: Some(status), ..Reply::default() };
+    server.script([fails(529), fails(500), says("at last")]);
+    let model = kit::anthropic(&server);
+    let answer = model.ask(&Ask::new("?"), &Budget::unlimited()).await.unwrap();
+    assert_eq!((answer.text.as_str(), answer.attempts), ("at last", 3));
+    server.script([fails(401)]);
+    let error = model.ask(&Ask::new("?"), &Budget::unlimited()).await.unwrap_err();
+    assert!(matches!(error, ModelError::Unauthorised { .. }), "{error}");
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn tokens_are_counted_by_the_provider() {
+    let server = ScriptedModel::start().unwrap();
+    let count = kit::anthropic(&server).count(&Ask::new("?")).await.unwrap();
+    assert_eq!((count.count, count.provenance), (100, Provenance::Measured));
+}
