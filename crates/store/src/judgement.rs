@@ -41,12 +41,12 @@ pub struct Sample {
     /// How many scores there are, counted up to [`COUNTED_UP_TO`].
     pub total: u64,
     /// The newest of them, newest first.
-    pub judgements: Vec<Judgement>,
+    pub judgements: Vec<Opinion>,
 }
 
 /// What one score says, without the rest of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judgement {
+pub struct Opinion {
     /// The verdict.
     pub value: ScoreValue,
     /// Who says so.

@@ -7,7 +7,7 @@ use ratchet_core::score::{DataType, Score, ScoreSource, ScoreTarget, ScoreValue}
 use ratchet_core::stats::distribution::{self, Stretch};
 use ratchet_core::stats::interval::{self, Estimate};
 use ratchet_core::time::Timestamp;
-use ratchet_store::judgement::{COUNTED_UP_TO, Judgement, Sample};
+use ratchet_store::judgement::{COUNTED_UP_TO, Opinion, Sample};
 
 use crate::components::badge::{self, Decider};
 use crate::components::figure;
@@ -43,13 +43,13 @@ pub(crate) enum Together {
 
 /// Parts a sample by judge and form, the most frequent first.
 pub(crate) fn parts(sample: &Sample) -> Vec<Judged> {
-    let mut parts: BTreeMap<(ScoreSource, DataType), Vec<&Judgement>> = BTreeMap::new();
+    let mut parts: BTreeMap<(ScoreSource, DataType), Vec<&Opinion>> = BTreeMap::new();
     for judgement in &sample.judgements {
         let key = (judgement.source, judgement.value.data_type());
         parts.entry(key).or_default().push(judgement);
     }
     let judged =
-        |((source, data_type), judgements): ((ScoreSource, DataType), Vec<&Judgement>)| Judged {
+        |((source, data_type), judgements): ((ScoreSource, DataType), Vec<&Opinion>)| Judged {
             source,
             data_type,
             together: together(data_type, &judgements),
@@ -65,7 +65,7 @@ pub(crate) fn parts(sample: &Sample) -> Vec<Judged> {
     parts
 }
 
-fn together(data_type: DataType, judgements: &[&Judgement]) -> Together {
+fn together(data_type: DataType, judgements: &[&Opinion]) -> Together {
     match data_type {
         DataType::Numeric => {
             let numbers: Vec<f64> =
@@ -73,7 +73,7 @@ fn together(data_type: DataType, judgements: &[&Judgement]) -> Together {
             Together::Numbers(interval::mean(&numbers), distribution::bins(&numbers, 20))
         }
         DataType::Boolean => {
-            let is_yes = |judgement: &&&Judgement| judgement.value == ScoreValue::Boolean(true);
+            let is_yes = |judgement: &&&Opinion| judgement.value == ScoreValue::Boolean(true);
             let yes = judgements.iter().filter(is_yes).count() as u64;
             Together::Truths(interval::share(yes, judgements.len() as u64), yes)
         }
@@ -199,8 +199,8 @@ pub(crate) fn target(target: &ScoreTarget, place: &Place) -> Markup {
 mod tests {
     use super::*;
 
-    fn judgement(value: ScoreValue, source: ScoreSource) -> Judgement {
-        Judgement { value, source, timestamp: Timestamp::from_millis(1) }
+    fn judgement(value: ScoreValue, source: ScoreSource) -> Opinion {
+        Opinion { value, source, timestamp: Timestamp::from_millis(1) }
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub struct SentScore<'a> {
 
 /// A name and a value that fit together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct FitScore {
     /// What is judged.
     pub name: String,
     /// The verdict.
@@ -74,7 +74,7 @@ pub struct Verdict {
 ///
 /// # Errors
 /// The first thing that is wrong.
-pub fn judge(sent: SentScore<'_>) -> Result<Verdict, Unfit> {
+pub fn judge(sent: SentScore<'_>) -> Result<FitScore, Unfit> {
     let SentScore { name, value, data_type, source, target, config } = sent;
     let value = value.ok_or_else(|| Unfit::new("value", "required"))?;
     let data_type = data_type_of(&value, data_type, config)?;
@@ -84,18 +84,18 @@ pub fn judge(sent: SentScore<'_>) -> Result<Verdict, Unfit> {
         if !is_on_trace {
             return Err(Unfit::new("dataType", "a CORRECTION needs a traceId"));
         }
-        return Ok(Verdict { name: CORRECTED.to_owned(), value });
+        return Ok(FitScore { name: CORRECTED.to_owned(), value });
     }
     if source == ScoreSource::Annotation && config.is_none() {
         return Err(Unfit::new("configId", "required when the source is ANNOTATION"));
     }
     if let Some(config) = config {
         let value = follow(config, value)?;
-        return Ok(Verdict { name: config.name.clone(), value });
+        return Ok(FitScore { name: config.name.clone(), value });
     }
     let name = name.filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| Unfit::new("name", "required, and not empty"))?;
-    Ok(Verdict { name, value })
+    Ok(FitScore { name, value })
 }
 
 fn data_type_of(

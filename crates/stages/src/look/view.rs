@@ -53,16 +53,16 @@ fn unknown(what: &str, name: &str, view: View, known: &[&str]) -> String {
 #[derive(Debug)]
 pub struct ViewTable<C: 'static> {
     /// Dimensions that other views have, too.
-    shared: &'static [Dimension<C>],
+    shared: &'static [KnownDimension<C>],
     /// Dimensions of its own.
-    own: &'static [Dimension<C>],
+    own: &'static [KnownDimension<C>],
     /// What can be measured.
     pub measures: &'static [MeasureName<C>],
 }
 
 impl<C> ViewTable<C> {
     /// Every dimension.
-    pub fn dimensions(&'static self) -> impl Iterator<Item = &'static Dimension<C>> {
+    pub fn dimensions(&'static self) -> impl Iterator<Item = &'static KnownDimension<C>> {
         self.shared.iter().chain(self.own)
     }
 
@@ -73,14 +73,14 @@ impl<C> ViewTable<C> {
     }
 
     /// The dimension of a name.
-    pub fn dimension(&'static self, name: &str) -> Option<&'static Dimension<C>> {
+    pub fn dimension(&'static self, name: &str) -> Option<&'static KnownDimension<C>> {
         self.dimensions().find(|known| known.name == name)
     }
 }
 
 /// A dimension by name.
 #[derive(Debug)]
-pub struct Dimension<C> {
+pub struct KnownDimension<C> {
     /// What it is called.
     pub name: &'static str,
     /// What it is in the store.
@@ -127,33 +127,33 @@ pub enum Unit {
     Different,
 }
 
-const fn text<C>(name: &'static str, column: C) -> Dimension<C> {
-    Dimension { name, by: By::Column(column), form: Form::Text, is_wide: false }
+const fn text<C>(name: &'static str, column: C) -> KnownDimension<C> {
+    KnownDimension { name, by: By::Column(column), form: Form::Text, is_wide: false }
 }
 
-const fn number<C>(name: &'static str, column: C) -> Dimension<C> {
-    Dimension { name, by: By::Column(column), form: Form::Number, is_wide: false }
+const fn number<C>(name: &'static str, column: C) -> KnownDimension<C> {
+    KnownDimension { name, by: By::Column(column), form: Form::Number, is_wide: false }
 }
 
-const fn truth<C>(name: &'static str, column: C) -> Dimension<C> {
-    Dimension { name, by: By::Column(column), form: Form::Truth, is_wide: false }
+const fn truth<C>(name: &'static str, column: C) -> KnownDimension<C> {
+    KnownDimension { name, by: By::Column(column), form: Form::Truth, is_wide: false }
 }
 
-const fn tags<C>(name: &'static str, column: C) -> Dimension<C> {
-    Dimension { name, by: By::Column(column), form: Form::Tags, is_wide: false }
+const fn tags<C>(name: &'static str, column: C) -> KnownDimension<C> {
+    KnownDimension { name, by: By::Column(column), form: Form::Tags, is_wide: false }
 }
 
 /// A dimension with about as many values as there are records.
-const fn wide<C>(name: &'static str, column: C) -> Dimension<C> {
-    Dimension { name, by: By::Column(column), form: Form::Text, is_wide: true }
+const fn wide<C>(name: &'static str, column: C) -> KnownDimension<C> {
+    KnownDimension { name, by: By::Column(column), form: Form::Text, is_wide: true }
 }
 
-const fn month<C>(name: &'static str) -> Dimension<C> {
-    Dimension { name, by: By::Month, form: Form::Text, is_wide: false }
+const fn month<C>(name: &'static str) -> KnownDimension<C> {
+    KnownDimension { name, by: By::Month, form: Form::Text, is_wide: false }
 }
 
-const fn day<C>(name: &'static str) -> Dimension<C> {
-    Dimension { name, by: By::Day, form: Form::Text, is_wide: false }
+const fn day<C>(name: &'static str) -> KnownDimension<C> {
+    KnownDimension { name, by: By::Day, form: Form::Text, is_wide: false }
 }
 
 const fn count<C>() -> MeasureName<C> {
@@ -249,7 +249,7 @@ pub static OBSERVATIONS: ViewTable<O> = ViewTable {
 };
 
 /// What all scores have.
-static OF_ALL_SCORES: &[Dimension<S>] = &[
+static OF_ALL_SCORES: &[KnownDimension<S>] = &[
     wide("id", S::Id),
     text("environment", S::Environment),
     text("name", S::Name),

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use ratchet_core::limit::elide;
 use ratchet_core::score::{DataType, Score, ScoreSource};
 use ratchet_core::time::Timestamp;
-use ratchet_store::judgement::{Judgement, Sample, SampleQuery};
+use ratchet_store::judgement::{Opinion, Sample, SampleQuery};
 use ratchet_store::query::{Condition, Page as Slice, Paging, ScoreColumn, ScoreQuery, ScoresOn};
 
 use super::scores;
@@ -184,7 +184,7 @@ fn lies(part: &Judged) -> Markup {
 
 /// Means, shares or counts of labels, step by step.
 fn over_time(sample: &Sample, part: &Judged) -> Markup {
-    let own: Vec<&Judgement> = sample
+    let own: Vec<&Opinion> = sample
         .judgements
         .iter()
         .filter(|one| one.source == part.source && one.value.data_type() == part.data_type)

@@ -9,7 +9,7 @@ use crate::embedded::filter::Where;
 use crate::embedded::load::project_number;
 use crate::embedded::score_row;
 use crate::judgement::{
-    COUNTED_UP_TO, Judgement, JudgementScope, Pair, PairQuery, Pairs, Sample, SampleQuery, Side,
+    COUNTED_UP_TO, JudgementScope, Opinion, Pair, PairQuery, Pairs, Sample, SampleQuery, Side,
 };
 
 /// Names that one answer holds at most.
@@ -81,7 +81,7 @@ fn sample(db: &Connection, filter: &Where, name: String, most: u64) -> rusqlite:
         let Some(value) = value(row)? else { return Ok(None) };
         let source: String = row.get(3)?;
         let source = ScoreSource::parse(&source).unwrap_or_default();
-        Ok(Some(Judgement { value, source, timestamp: row.get::<_, Column<_>>(4)?.0 }))
+        Ok(Some(Opinion { value, source, timestamp: row.get::<_, Column<_>>(4)?.0 }))
     })?;
     let judgements = rows.filter_map(Result::transpose).collect::<rusqlite::Result<_>>()?;
     Ok(Sample { name, total: to_u64(total), judgements })
