@@ -94,6 +94,9 @@ pub mod account;
 /// How long those who keep failing wait.
 pub mod throttle;
 
+/// Documents that people keep as files.
+mod document;
+
 /// Values for property tests.
 #[cfg(test)]
 mod arbitrary;

@@ -4,6 +4,7 @@ use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::document::{self, Malformed, line_at};
 use crate::money::Money;
 use crate::price::kind::{Kind, Prices};
 use crate::price::model::{PricedModel, Tier};
@@ -78,11 +79,8 @@ pub(super) struct PriceFile {
 
 impl PriceFile {
     pub(super) fn parse(text: &str) -> Result<Self, PriceError> {
-        check_braces(text)?;
-        let document: Document = toml::from_str(text).map_err(|error| PriceError::Malformed {
-            line: line_at(text, error.span().map_or(0, |span| span.start)),
-            problem: error.message().to_owned(),
-        })?;
+        let document: Document = document::read(text)
+            .map_err(|Malformed { line, problem }| PriceError::Malformed { line, problem })?;
         let mut file = Self::default();
         for spanned in document.model {
             let line = line_at(text, spanned.span().start);
@@ -116,27 +114,6 @@ impl PriceFile {
         self.models.push(priced(entry)?);
         Ok(())
     }
-}
-
-/// More braces than this are never open at once in a file that makes sense.
-const MAX_OPEN_BRACES: usize = 64;
-
-/// Refuses a file that opens brace after brace: the parser takes each for a table inside the last,
-/// without a bound, until its stack is full.
-fn check_braces(text: &str) -> Result<(), PriceError> {
-    let mut open = 0_usize;
-    for (at, c) in text.char_indices() {
-        match c {
-            '{' => open += 1,
-            '}' => open = open.saturating_sub(1),
-            _ => {}
-        }
-        if open > MAX_OPEN_BRACES {
-            let problem = format!("{open} braces are open; is a closing one missing?");
-            return Err(PriceError::Malformed { line: line_at(text, at), problem });
-        }
-    }
-    Ok(())
 }
 
 /// What is wrong with an entry, before anyone says where it stands.
@@ -197,8 +174,4 @@ fn prices(field: &str, entry: &BTreeMap<String, f64>) -> Result<Prices, Fault> {
         return Err(Fault::new(field, "lists no prices".to_owned()));
     }
     Ok(prices)
-}
-
-fn line_at(text: &str, byte: usize) -> usize {
-    text.bytes().take(byte).filter(|c| *c == b'\n').count() + 1
 }
