@@ -24,7 +24,7 @@ pub(crate) fn float(count: usize) -> f64 {
 
 #[cfg(test)]
 #[track_caller]
-fn near(is: f64, want: f64) {
+pub(crate) fn near(is: f64, want: f64) {
     near_by(is, want, 1e-9);
 }
 

@@ -51,8 +51,6 @@ pub mod assets;
 mod filter;
 /// Tables with typed columns, as files.
 mod parquet;
-/// Tables with commas.
-mod csv;
 /// What browsers may do with a page.
 mod policy;
 /// One file for each page.

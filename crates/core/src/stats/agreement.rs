@@ -18,8 +18,10 @@ pub struct Rated {
 pub struct BlandAltman {
     /// How much more than the person the judge gives on average.
     pub bias: Estimate,
-    /// Between what 95 of 100 differences lie.
-    pub differences: Interval,
+    /// What 95 of 100 differences lie above.
+    pub lower: Estimate,
+    /// What 95 of 100 differences lie below.
+    pub upper: Estimate,
 }
 
 /// Returns how closely the two follow one line, with Fisher's interval.
@@ -55,6 +57,8 @@ pub fn mean_absolute_error(pairs: &[Rated]) -> Result<Estimate, Undefined> {
 
 /// Returns how much more than the person the judge gives, and how far single verdicts are off.
 ///
+/// The limits have the error that Bland and Altman gave in 1999: few pairs place them badly.
+///
 /// # Errors
 /// Fewer than two pairs.
 pub fn limits(pairs: &[Rated]) -> Result<BlandAltman, Undefined> {
@@ -62,9 +66,16 @@ pub fn limits(pairs: &[Rated]) -> Result<BlandAltman, Undefined> {
     let differences = sides(pairs, |pair| pair.judge - pair.human);
     let bias = mean_by_t(&differences)?;
     // The textbook's 1.96, which readers of such plots expect to the last digit.
-    let half = 1.96 * variance(&differences, bias.value).sqrt();
-    let differences = Interval { lower: bias.value - half, upper: bias.value + half };
-    Ok(BlandAltman { bias, differences })
+    let deviation = variance(&differences, bias.value).sqrt();
+    let (half, n) = (1.96 * deviation, float(pairs.len()));
+    let error = deviation * (1.0 / n + 1.96_f64.powi(2) / (2.0 * (n - 1.0))).sqrt();
+    let off = student_95(pairs.len() - 1) * error;
+    let limit = |value: f64| Estimate {
+        interval: Some(Interval { lower: value - off, upper: value + off }),
+        value,
+        n: bias.n,
+    };
+    Ok(BlandAltman { bias, lower: limit(bias.value - half), upper: limit(bias.value + half) })
 }
 
 /// Returns how close the two are to saying the very same: Lin's concordance.
@@ -134,8 +145,11 @@ fn correlated(r: f64, n: usize, spread: f64) -> Estimate {
     Estimate { value: r, interval, n: n as u64 }
 }
 
-/// The mean with Student's interval, which is honest for few values.
-fn mean_by_t(values: &[f64]) -> Result<Estimate, Undefined> {
+/// Returns the mean with Student's interval, which is honest for few values. Values must be finite.
+///
+/// # Errors
+/// No values.
+pub fn mean_by_t(values: &[f64]) -> Result<Estimate, Undefined> {
     Undefined::check(values.len(), 1)?;
     let n = float(values.len());
     let mean = values.iter().sum::<f64>() / n;
@@ -215,8 +229,10 @@ mod tests {
         near(limits.bias.value, 0.049);
         near(limits.bias.interval.unwrap().lower, 0.009_523_499_881_528_91);
         near(limits.bias.interval.unwrap().upper, 0.088_476_500_118_471_07);
-        near(limits.differences.lower, -0.116_323_842_964_744_71);
-        near(limits.differences.upper, 0.214_323_842_964_744_7);
+        near(limits.lower.value, -0.116_323_842_964_744_71);
+        near(limits.upper.value, 0.214_323_842_964_744_7);
+        near(limits.lower.interval.unwrap().lower, -0.184_948_203_163_482_1);
+        near(limits.upper.interval.unwrap().upper, 0.282_948_203_163_482_07);
     }
 
     #[test]

@@ -1,4 +1,6 @@
+use super::agreement::student_95;
 use super::float;
+use super::interval::{Estimate, Interval};
 use super::undefined::Undefined;
 
 /// How far apart two values are.
@@ -15,11 +17,12 @@ pub enum Distance {
 /// Returns Krippendorff's alpha: how far any number of raters agree, some of whom skipped some
 /// things. Each thing has the values that its raters gave.
 ///
-/// 1 is agreement, 0 what chance would do, less is worse than chance.
+/// 1 is agreement, 0 what chance would do, less is worse than chance. The error is Gwet's, over the
+/// things that have two values; raters who never differ leave none to tell it by.
 ///
 /// # Errors
 /// No thing has two values, or every value is the same.
-pub fn alpha(things: &[Vec<f64>], distance: Distance) -> Result<f64, Undefined> {
+pub fn alpha(things: &[Vec<f64>], distance: Distance) -> Result<Estimate, Undefined> {
     // A thing with one value says nothing about agreement.
     let things: Vec<&Vec<f64>> = things.iter().filter(|values| values.len() > 1).collect();
     let mut values: Vec<f64> = things.iter().copied().flatten().copied().collect();
@@ -33,7 +36,15 @@ pub fn alpha(things: &[Vec<f64>], distance: Distance) -> Result<f64, Undefined> 
     if chance <= 0.0 {
         return Err(Undefined::ConstantInput);
     }
-    Ok(1.0 - seen / chance)
+    let value = 1.0 - seen / chance;
+    let interval = (things.len() > 1)
+        .then(|| scale.error(&things))
+        .filter(|error| *error > 1e-12 && error.is_finite())
+        .map(|error| {
+            let half = student_95(things.len() - 1) * error;
+            Interval { lower: (value - half).max(-1.0), upper: (value + half).min(1.0) }
+        });
+    Ok(Estimate { value, interval, n: things.len() as u64 })
 }
 
 /// The values that occur, in order, and how many came before each.
@@ -61,6 +72,15 @@ impl Scale {
     /// By kinds of values and not by pairs: a thousand things have millions of pairs, and a handful
     /// of kinds.
     fn apart(&self, values: &[f64]) -> f64 {
+        let kinds = self.count(values);
+        let of = |(a, count): &(usize, f64)| -> f64 {
+            kinds.iter().map(|(b, other)| count * other * self.squared(*a, *b)).sum()
+        };
+        kinds.iter().map(of).sum()
+    }
+
+    /// How often which kind of value occurs.
+    fn count(&self, values: &[f64]) -> Vec<(usize, f64)> {
         let mut counts = vec![0.0; self.values.len()];
         for value in values {
             let at = self.values.binary_search_by(|known| known.total_cmp(value));
@@ -68,12 +88,43 @@ impl Scale {
                 *count += 1.0;
             }
         }
-        let kinds: Vec<(usize, f64)> =
-            counts.into_iter().enumerate().filter(|(_, count)| *count > 0.0).collect();
-        let of = |(a, count): &(usize, f64)| -> f64 {
-            kinds.iter().map(|(b, other)| count * other * self.squared(*a, *b)).sum()
+        counts.into_iter().enumerate().filter(|(_, count)| *count > 0.0).collect()
+    }
+
+    /// The standard error of alpha: how far each thing's own share of it is off.
+    fn error(&self, things: &[&Vec<f64>]) -> f64 {
+        let ends = self.squared(0, self.values.len().saturating_sub(1));
+        let total: f64 = self.places.iter().map(|(_, equal)| equal).sum();
+        let n = float(things.len());
+        let mean = total / n;
+        // How far a value lies from all others on average, as a share of the whole scale.
+        let far: Vec<f64> = (0..self.values.len())
+            .map(|a| {
+                let from = self.places.iter().enumerate();
+                from.map(|(b, (_, equal))| equal * self.squared(a, b)).sum::<f64>() / total / ends
+            })
+            .collect();
+        let of = |kinds: &[(usize, f64)]| -> f64 {
+            kinds.iter().map(|(at, count)| count * far.get(*at).copied().unwrap_or_default()).sum()
         };
-        kinds.iter().map(of).sum()
+        let all: Vec<_> = self.places.iter().map(|(_, equal)| *equal).enumerate().collect();
+        let chance = 1.0 - of(&all) / total;
+        let own_agreement = |values: &Vec<f64>| {
+            let raters = float(values.len());
+            (raters - self.apart(values) / ends / (raters - 1.0)) / mean
+        };
+        let plain = things.iter().map(|values| own_agreement(values)).sum::<f64>() / n;
+        let agreement = plain + (1.0 - plain) / total;
+        let alpha = (plain - chance) / (1.0 - chance);
+        let squares = things.iter().map(|values| {
+            let raters = float(values.len());
+            let more = (raters - mean) / mean;
+            let own = (own_agreement(values) - agreement * more - chance) / (1.0 - chance);
+            let own_chance = (raters - of(&self.count(values))) / mean - chance * more;
+            let own = own - 2.0 * (1.0 - alpha) * (own_chance - chance) / (1.0 - chance);
+            (own - alpha).powi(2)
+        });
+        (squares.sum::<f64>() / (n * (n - 1.0))).sqrt()
     }
 
     fn squared(&self, a: usize, b: usize) -> f64 {
@@ -96,7 +147,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::stats::near;
+    use crate::stats::{near, near_by};
 
     /// The example of Krippendorff 2011: four raters, twelve things, with gaps.
     fn published() -> Vec<Vec<f64>> {
@@ -116,9 +167,31 @@ mod tests {
 
     #[test]
     fn the_published_example() {
-        near(alpha(&published(), Distance::Nominal).unwrap(), 0.743_421_052_631_579);
-        near(alpha(&published(), Distance::Ordinal).unwrap(), 0.815_387_503_754_881_4);
-        near(alpha(&published(), Distance::Interval).unwrap(), 0.849_107_142_857_142_8);
+        let value = |distance| alpha(&published(), distance).unwrap().value;
+        near(value(Distance::Nominal), 0.743_421_052_631_579);
+        near(value(Distance::Ordinal), 0.815_387_503_754_881_4);
+        near(value(Distance::Interval), 0.849_107_142_857_142_8);
+    }
+
+    /// Reference values of irrCAC, which rounds to five places.
+    #[test]
+    fn intervals_are_gwets() {
+        #[track_caller]
+        fn check(things: &[Vec<f64>], distance: Distance, lower: f64, upper: f64) {
+            let interval = alpha(things, distance).unwrap().interval.unwrap();
+            near_by(interval.lower, lower, 1e-5);
+            near_by(interval.upper, upper, 1e-5);
+        }
+        check(&published(), Distance::Nominal, 0.419_06, 1.0);
+        let human = [1, 2, 3, 4, 5, 3, 4, 2, 5, 4, 3, 3, 2, 1, 5, 4, 4, 3, 2, 5];
+        let judge = [1, 2, 4, 4, 5, 3, 5, 3, 5, 4, 3, 2, 2, 2, 4, 4, 5, 3, 3, 5];
+        let pair = |(human, judge)| vec![f64::from(human), f64::from(judge)];
+        let grades: Vec<_> = human.into_iter().zip(judge).map(pair).collect();
+        check(&grades, Distance::Nominal, 0.195_62, 0.802_78);
+        check(&grades, Distance::Interval, 0.774_94, 0.969_74);
+        near(alpha(&grades, Distance::Ordinal).unwrap().value, 0.875_933_609_958_506_2);
+        let agreed = alpha(&[vec![1.0, 1.0], vec![2.0, 2.0]], Distance::Nominal).unwrap();
+        assert_eq!((agreed.value, agreed.interval), (1.0, None), "who never differ show no error");
     }
 
     #[test]
@@ -128,9 +201,9 @@ mod tests {
         let same = vec![vec![5.0, 5.0]; 6];
         assert_eq!(alpha(&same, Distance::Interval), Err(Undefined::ConstantInput));
         let differ = vec![vec![5.0, 4.0]; 6];
-        near(alpha(&differ, Distance::Interval).unwrap(), -0.833_333_333_333_333_3);
+        near(alpha(&differ, Distance::Interval).unwrap().value, -0.833_333_333_333_333_3);
         let constant: Vec<_> = (1..=5).map(|value| vec![f64::from(value), 3.0]).collect();
-        near(alpha(&constant, Distance::Interval).unwrap(), 0.1);
+        near(alpha(&constant, Distance::Interval).unwrap().value, 0.1);
     }
 
     proptest! {
@@ -146,7 +219,11 @@ mod tests {
             for distance in [Distance::Nominal, Distance::Ordinal, Distance::Interval] {
                 match (alpha(&forth, distance), alpha(&back, distance)) {
                     (Ok(one), Ok(other)) => {
-                        prop_assert!((one - other).abs() < 1e-9 && one <= 1.0 + 1e-9);
+                        prop_assert!((one.value - other.value).abs() < 1e-9);
+                        prop_assert!(one.value <= 1.0 + 1e-9);
+                        if let Some(Interval { lower, upper }) = one.interval {
+                            prop_assert!(lower <= one.value + 1e-9 && one.value <= upper + 1e-9);
+                        }
                     }
                     (one, other) => prop_assert_eq!(one, other),
                 }

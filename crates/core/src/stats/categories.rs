@@ -284,6 +284,18 @@ mod tests {
         );
     }
 
+    /// Two people on 106 runs of web agents (AgentRewardBench): what even people do not exceed.
+    #[test]
+    fn people_among_themselves() {
+        let success = table(&[&[60, 6], &[6, 33]]);
+        near(success.agreement().unwrap().value, 0.885_714_285_714_285_7);
+        near(success.kappa(Weighting::Same).unwrap().value, 0.755_244_755_244_755_2);
+        near_by(success.ac1().unwrap().value, 0.7856, 1e-5);
+        let optimality = table(&[&[18, 5, 0, 0], &[15, 11, 4, 0], &[1, 4, 6, 6], &[0, 2, 4, 29]]);
+        near(optimality.kappa(Weighting::Quadratic).unwrap().value, 0.837_158_808_933_002_4);
+        near_by(optimality.ac1().unwrap().value, 0.483_47, 1e-5);
+    }
+
     #[test]
     fn what_cannot_be_told_says_why() {
         let kappa = |rows: &[&[u64]]| table(rows).kappa(Weighting::Same).map(|kappa| kappa.value);

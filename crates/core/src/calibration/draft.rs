@@ -1,0 +1,118 @@
+use crate::rubric::{Dimension, Rubric, Scale};
+use crate::stats::agreement::Rated;
+
+use super::{Agreement, distance, place};
+
+/// Disagreements that a criterion names.
+const EXAMPLES: usize = 4;
+/// Letters of a reason that a criterion quotes.
+const REASON: usize = 240;
+/// What the part of a criterion begins with that was learned from labels.
+const LEARNED: &str = "Where people have marked otherwise than the judge:";
+
+/// What both said of a session, in their own words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Disagreement {
+    /// Their marks.
+    pub marks: Rated,
+    /// What the judge gave as its reason.
+    pub judge: Option<String>,
+    /// What people gave as theirs.
+    pub human: Option<String>,
+}
+
+/// A criterion as it would read if the judge were told where people differ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CriterionDraft {
+    /// Which dimension.
+    pub dimension: String,
+    /// As it reads now.
+    pub before: String,
+    /// As it would read.
+    pub after: String,
+}
+
+/// Drafts a criterion from what people said: the old one, which way the judge is off, and the
+/// sessions furthest apart with the people's reasons.
+///
+/// What an earlier draft had learned is replaced, so that criteria do not grow without end.
+pub fn criterion(
+    dimension: &Dimension,
+    agreement: &Agreement,
+    examples: &[Disagreement],
+) -> CriterionDraft {
+    let own = dimension.criteria.split(LEARNED).next().unwrap_or_default().trim_end();
+    let mut lines = vec![own.to_owned(), String::new(), LEARNED.to_owned()];
+    lines.extend(lean(agreement));
+    let mut furthest: Vec<&Disagreement> = examples.iter().collect();
+    furthest.sort_by(|one, other| distance(other.marks).total_cmp(&distance(one.marks)));
+    lines.extend(furthest.into_iter().take(EXAMPLES).map(|example| told(dimension, example)));
+    CriterionDraft {
+        dimension: dimension.name.clone(),
+        before: dimension.criteria.clone(),
+        after: lines.join("\n"),
+    }
+}
+
+/// Returns the rubric with the drafts in place of their criteria, as its next version.
+pub fn revised(rubric: &Rubric, drafts: &[CriterionDraft]) -> Rubric {
+    let mut revised = rubric.clone();
+    revised.version = rubric.version.saturating_add(1);
+    for dimension in &mut revised.dimensions {
+        if let Some(draft) = drafts.iter().find(|draft| draft.dimension == dimension.name) {
+            dimension.criteria.clone_from(&draft.after);
+        }
+    }
+    revised
+}
+
+/// Which way the judge is off, if it is sure to be.
+fn lean(agreement: &Agreement) -> Option<String> {
+    let bias = agreement.bias.ok()?;
+    let interval = bias.interval?;
+    let off = bias.value.abs();
+    if interval.lower > 0.0 {
+        Some(format!("- Judges have been too kind, by {off:.2} of 1 on average: be stricter."))
+    } else if interval.upper < 0.0 {
+        Some(format!("- Judges have been too strict, by {off:.2} of 1 on average: be kinder."))
+    } else {
+        None
+    }
+}
+
+fn told(dimension: &Dimension, example: &Disagreement) -> String {
+    let Rated { human, judge } = example.marks;
+    let mark = |value| mark(dimension, value);
+    let because = |reason: &Option<String>| {
+        let reason = reason.as_deref().map(one_line).filter(|reason| !reason.is_empty());
+        reason.map(|reason| format!(" (\"{reason}\")")).unwrap_or_default()
+    };
+    format!(
+        "- Not {}{}, but {}{}.",
+        mark(judge),
+        because(&example.judge),
+        mark(human),
+        because(&example.human),
+    )
+}
+
+/// A mark as judges write it: the grade, or the number.
+pub fn mark(dimension: &Dimension, value: f64) -> String {
+    match &dimension.scale {
+        Scale::Numeric => format!("{value:.2}"),
+        Scale::Ordered(grades) => {
+            let grade = place(&dimension.scale, value).and_then(|at| grades.get(at));
+            grade.map_or_else(|| format!("{value:.2}"), |grade| grade.label.clone())
+        }
+    }
+}
+
+/// The reason without breaks, quotes that would end its own, or more than a criterion has room for.
+fn one_line(reason: &str) -> String {
+    let words: Vec<&str> = reason.split_whitespace().collect();
+    let line = words.join(" ").replace('"', "'");
+    if line.chars().count() <= REASON {
+        return line;
+    }
+    line.chars().take(REASON - 1).chain(['…']).collect()
+}
