@@ -43,19 +43,16 @@ pub mod rubric;
 pub mod evidence;
 /// What a judge says.
 pub mod verdict;
-<<<<<<< HEAD
 /// What a week of scored sessions says.
 pub mod synthesis;
 /// What could be changed so that the next is better.
 pub mod suggestion;
 /// Whether watching quality pays.
 pub mod success;
-=======
 /// What people say of sessions, to hold a judge against.
 pub mod label;
 /// How far a judge is to be trusted.
 pub mod calibration;
->>>>>>> 08e0fe1 (feat(trust): how far a judge agrees with people, dimension by dimension, with intervals; labels as dataset items; a weekly sample drawn by rule)
 /// A span as OpenTelemetry tells it, before anyone interprets it.
 pub mod span;
 /// A log record as OpenTelemetry tells it.
