@@ -14,7 +14,7 @@ mod pair;
 
 use serde_json::Value;
 
-pub(crate) use picture::{Picture, pictures};
+pub(crate) use picture::{Medium, Picture, pictures};
 
 /// What a payload says, as people would read it.
 #[derive(Clone, Debug, PartialEq)]

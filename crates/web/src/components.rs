@@ -18,6 +18,8 @@ pub mod chart;
 pub mod bars;
 /// Two numbers, one against the other.
 pub mod scatter;
+/// How far something moved, and how sure that is.
+pub(crate) mod whisker;
 /// Two judges, label by label.
 pub mod matrix;
 /// Who worked when.

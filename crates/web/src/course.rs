@@ -78,15 +78,16 @@ impl Course {
 
     fn name(&self, start: Timestamp) -> String {
         let fits_a_day = self.starts.len() <= 25;
-        let whole = figure::short_moment(start);
-        let mut words = whole.split(' ');
-        let (day, month) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let clock: String = words.next().unwrap_or_default().chars().take(5).collect();
+        let last = self.starts.last().copied().unwrap_or(start);
+        let whole = figure::short_moment(start, last);
+        // The day, with its year where the steps go on into the next one, and the time of day.
+        let (day, clock) = whole.rsplit_once(' ').unwrap_or_default();
+        let clock: String = clock.chars().take(5).collect();
         match self.width {
             Granularity::Minute => clock,
             Granularity::Hour if fits_a_day => clock,
-            Granularity::Hour => format!("{day} {month} {clock}"),
-            Granularity::Day | Granularity::Week => format!("{day} {month}"),
+            Granularity::Hour => format!("{day} {clock}"),
+            Granularity::Day | Granularity::Week => day.to_owned(),
             Granularity::Month => ratchet_core::calendar::month(start),
         }
     }

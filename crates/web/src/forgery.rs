@@ -19,6 +19,7 @@ use futures_util::StreamExt as _;
 use maud::{Markup, html};
 use ratchet_core::origin::is_loopback_host;
 use ratchet_core::secret::Secret;
+use ratchet_store::catalog::SignedIn;
 use ratchet_store::secrets::random_token;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -117,17 +118,18 @@ pub(crate) async fn refuse(State(web): State<Web>, request: Request, next: Next)
 
 async fn examine(
     web: &Web,
-    request: Request,
+    mut request: Request,
 ) -> PageResult<(Request, Option<OwnedSemaphorePermit>)> {
-    let headers = request.headers();
     if matches!(web.access, Access::Open(_)) {
-        refuse_other_names(headers)?;
+        refuse_other_names(request.headers())?;
     }
     if is_harmless(request.method()) {
         return Ok((request, None));
     }
-    refuse_other_sites(headers)?;
-    let (limit, by_script, cookies) = match is_visitor(web, headers).await? {
+    refuse_other_sites(request.headers())?;
+    let is_visitor = is_visitor(web, &mut request).await?;
+    let headers = request.headers();
+    let (limit, by_script, cookies) = match is_visitor {
         true => (FORM_BYTES, script_token(headers), [Cookie::Session].as_slice()),
         // No script of ours runs on pages for strangers. A session that is over still goes with
         // its forms: the page then says that it is.
@@ -151,14 +153,22 @@ async fn examine(
     Err(stale())
 }
 
-/// Whether someone may look, and does not only carry a cookie that says so.
-async fn is_visitor(web: &Web, headers: &HeaderMap) -> PageResult<bool> {
+/// Whether someone may look, and does not only carry a cookie that says so. Who it is goes with the
+/// request: the page need not look it up again.
+async fn is_visitor(web: &Web, request: &mut Request) -> PageResult<bool> {
     if let Access::Open(_) = web.access {
         return Ok(true);
     }
-    let Some(session) = Cookie::Session.read(headers) else { return Ok(false) };
-    Ok(web.store.catalog.signed_in(&session, web.now()).await?.is_some())
+    let Some(session) = Cookie::Session.read(request.headers()) else { return Ok(false) };
+    let signed_in = web.store.catalog.signed_in(&session, web.now()).await?;
+    let is_one = signed_in.is_some();
+    request.extensions_mut().insert(Known(signed_in));
+    Ok(is_one)
 }
+
+/// Who sends a request that changes something, once it was looked up.
+#[derive(Clone, Debug)]
+pub(crate) struct Known(pub(crate) Option<SignedIn>);
 
 fn is_harmless(method: &Method) -> bool {
     [Method::GET, Method::HEAD, Method::OPTIONS].contains(method)

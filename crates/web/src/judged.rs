@@ -166,7 +166,11 @@ pub(crate) fn chip(score: &Score, place: &Place) -> Markup {
 
 /// The way to a score's page.
 pub(crate) fn link(place: &Place, name: &str) -> Link {
-    place.to(&["scores", name])
+    match name {
+        // There it is the page that compares two.
+        "compare" => place.to(&["scores", "named", name]),
+        _ => place.to(&["scores", name]),
+    }
 }
 
 /// What a score judges, as a link.

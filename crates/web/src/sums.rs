@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ratchet_core::time::Timestamp;
 use ratchet_store::aggregate::{AggregateQuery, Dimension, Group, Step, Sums};
-use ratchet_store::query::TimeRange;
+use ratchet_store::query::{Condition, ObservationColumn, TimeRange};
 
 use crate::course::Course;
 use crate::place::Place;
@@ -15,10 +15,11 @@ use crate::web::Web;
 pub(crate) const READ: i64 = 20_000;
 const HOUR: i64 = 3_600 * 1_000_000_000;
 
-/// Sums over the observations of the chosen environment, by time and dimension.
+/// Sums over the observations of the chosen environment and agent, by time and dimension.
 ///
 /// The environment is grouped by and picked out rather than filtered by: hourly sums answer the
-/// one, and only a scan the other.
+/// one, and only a scan the other. They do not keep agents apart, so that those of one agent are
+/// read record by record, as far back as a page reads: [`agent_reach`] tells how far.
 ///
 /// # Errors
 /// Fails only when the database does.
@@ -29,11 +30,26 @@ pub async fn groups(
     step: Step,
     by: &[Dimension],
 ) -> PageResult<Vec<Group>> {
+    let agent = place.scope.agent.as_deref();
+    let conditions: Vec<_> =
+        agent.map(|agent| Condition::equals(ObservationColumn::Agent, agent)).into_iter().collect();
+    let range = match agent_reach(web, place, range).await? {
+        Reach::All => range,
+        Reach::Since(from) => TimeRange { from: Some(from), ..range },
+    };
+    grouped(
+        web,
+        place,
+        AggregateQuery { project: place.project_id(), range, by: by.to_vec(), step, conditions },
+    )
+    .await
+}
+
+async fn grouped(web: &Web, place: &Place, question: AggregateQuery) -> PageResult<Vec<Group>> {
     let chosen = place.scope.environment.as_deref();
     let environment = chosen.map(|_| Dimension::Environment);
-    let by = environment.into_iter().chain(by.iter().copied()).collect();
-    let project = place.project_id();
-    let question = AggregateQuery { project, range, by, step, conditions: Vec::new() };
+    let by = environment.into_iter().chain(question.by).collect();
+    let question = AggregateQuery { by, ..question };
     let groups = web.store.telemetry.aggregate(question).await?.groups;
     let Some(chosen) = chosen else { return Ok(groups) };
     let is_chosen =
@@ -149,8 +165,22 @@ pub(crate) enum Reach {
 /// # Errors
 /// Fails only when the database does.
 pub(crate) async fn reach(web: &Web, place: &Place, range: TimeRange) -> PageResult<Reach> {
-    let hours = groups(web, place, range, Step::Hour, &[]).await?;
+    let (project, by, step) = (place.project_id(), Vec::new(), Step::Hour);
+    let question = AggregateQuery { project, range, by, step, conditions: Vec::new() };
+    let hours = grouped(web, place, question).await?;
     Ok(reach_of(&hours, range.to.unwrap_or(place.now)))
+}
+
+/// How far back the sums of one agent go; all the way where no agent is chosen, or where the
+/// address asks to read all.
+///
+/// # Errors
+/// Fails only when the database does.
+pub(crate) async fn agent_reach(web: &Web, place: &Place, range: TimeRange) -> PageResult<Reach> {
+    match place.scope.agent {
+        Some(_) if place.params.get("all").is_none() => reach(web, place, range).await,
+        Some(_) | None => Ok(Reach::All),
+    }
 }
 
 fn reach_of(hours: &[Group], to: Timestamp) -> Reach {
@@ -170,6 +200,14 @@ fn reach_of(hours: &[Group], to: Timestamp) -> Reach {
         return Reach::Since(end.plus_nanos(-length));
     }
     Reach::All
+}
+
+/// A time before with less than one step in so many tells nothing of how things were.
+const TOO_LITTLE: i64 = 20;
+
+/// Whether enough happened in the time before to compare with it.
+pub fn is_comparable(now: &Sums, before: &Sums) -> bool {
+    before.count > 0 && before.count >= now.count / TOO_LITTLE
 }
 
 /// A count as people know it: sums can be subtracted, so they are signed.

@@ -4,7 +4,7 @@ use axum::http::request::Parts;
 use ratchet_store::catalog::{Actor, Catalog, Project, Role, SignedIn};
 
 use crate::cookie::Cookie;
-use crate::forgery::FormToken;
+use crate::forgery::{FormToken, Known};
 use crate::refusal::{PageResult, Refusal};
 use crate::web::{Access, Web};
 
@@ -44,7 +44,11 @@ impl Visitor {
         let Some(token) = Cookie::Session.read(&parts.headers) else {
             return Err(sign_in_first(parts));
         };
-        let Some(signed_in) = web.store.catalog.signed_in(&token, web.now()).await? else {
+        let signed_in = match parts.extensions.get::<Known>() {
+            Some(Known(signed_in)) => signed_in.clone(),
+            None => web.store.catalog.signed_in(&token, web.now()).await?,
+        };
+        let Some(signed_in) = signed_in else {
             return Err(sign_in_first(parts));
         };
         let form_token = FormToken::of(web, &token)?;

@@ -1,3 +1,4 @@
+use ratchet_core::media::{MediaType, Shown};
 use serde_json::{Map, Value};
 
 use super::part::text_at;
@@ -25,6 +26,38 @@ pub(crate) enum Picture {
     },
     /// Somewhere else: linked, never loaded.
     Elsewhere(String),
+}
+
+/// How a browser shows a piece of media.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Medium {
+    /// As a picture.
+    Picture,
+    /// With a player of sound.
+    Sound,
+    /// With a player of films.
+    Film,
+}
+
+impl Medium {
+    /// How a browser shows what is said to be of a kind, and the kind to serve it as. None for what
+    /// it must not show: something in it could run.
+    pub(crate) fn of(mime: &str) -> Option<(Self, MediaType)> {
+        let name = mime.split(';').next().unwrap_or_default().trim();
+        // OpenAI names the format of a sound alone.
+        let of_sound = || MediaType::parse(&format!("audio/{name}"));
+        let kind = MediaType::parse(name).or_else(of_sound)?;
+        let (medium, _) = kind.name().split_once('/')?;
+        let medium = match medium {
+            // No browser but one shows these.
+            "image" if ["image/tiff", "image/heic"].contains(&kind.name()) => return None,
+            "image" => Self::Picture,
+            "audio" => Self::Sound,
+            "video" => Self::Film,
+            _ => return None,
+        };
+        (kind.shown() == Shown::Inline).then_some((medium, kind))
+    }
 }
 
 /// Reads the object that holds a picture, in whichever form.

@@ -45,6 +45,24 @@ pub fn diff(old: &str, new: &str) -> Markup {
     }
 }
 
+/// Draws both texts beside each other: what went is marked in the old one, what came in the new.
+pub fn columns(old: &str, new: &str) -> [Markup; 2] {
+    let is_short = old.len() + new.len() <= WORDS_UP_TO;
+    let mut how = TextDiff::configure();
+    how.timeout(TIME);
+    let diff = if is_short { how.diff_words(old, new) } else { how.diff_lines(old, new) };
+    let changes = diff.iter_all_changes().map(|change| (change.tag(), change.value()));
+    let pieces = pieces(changes);
+    [
+        html! { pre.diff tabindex="0" { @for piece in &pieces {
+            (piece.same) @if !piece.gone.is_empty() { del { (piece.gone) } }
+        } } },
+        html! { pre.diff tabindex="0" { @for piece in &pieces {
+            (piece.same) @if !piece.come.is_empty() { ins { (piece.come) } }
+        } } },
+    ]
+}
+
 /// What stayed, and what then went and came in its place.
 #[derive(Debug, Default)]
 struct Piece {

@@ -90,7 +90,7 @@ fn bar(run: &Run, line: &Line, y: f64, agents: &[&str]) -> Markup {
     let words = format!(
         "{}, {}, {took}{}",
         run.name,
-        figure::short_moment(run.start),
+        figure::exact_moment(run.start),
         if run.failed { ", failed" } else { "" }
     );
     html! {

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::icon::{Icon, icon};
 use super::markdown::{self, markdown};
 use super::{figure, json};
-use crate::chat::{ChatMessage, Part, Picture, Role, ToolCall, ToolResult};
+use crate::chat::{ChatMessage, Medium, Part, Picture, Role, ToolCall, ToolResult};
 
 /// Bytes of one text that are drawn.
 const MAX_TEXT: usize = 24_000;
@@ -16,14 +16,6 @@ const MAX_TEXT: usize = 24_000;
 const MAX_ALL: usize = 160_000;
 /// Texts of the system beyond this many bytes are folded.
 const FOLD_SYSTEM: usize = 600;
-/// Pictures that a browser may show: nothing in them can run.
-const SHOWN: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-
-/// Whether a browser may show a picture of a kind.
-pub(crate) fn is_shown(mime: &str) -> bool {
-    SHOWN.contains(&mime)
-}
-
 /// Where the things are that a payload refers to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Whereabouts {
@@ -198,7 +190,17 @@ impl<'a> Pen<'a> {
         };
         html! {
             figure.picture {
-                @if is_shown(mime) { img src=(address) alt="" loading="lazy"; }
+                @match Medium::of(mime) {
+                    Some((Medium::Picture, _)) => { img src=(address) alt="" loading="lazy"; },
+                    // Nothing is fetched before somebody wants to hear it.
+                    Some((Medium::Sound, _)) => {
+                        audio controls preload="none" src=(address) aria-label="Sound" {}
+                    },
+                    Some((Medium::Film, _)) => {
+                        video controls preload="metadata" src=(address) aria-label="Film" {}
+                    },
+                    None => {},
+                }
                 figcaption { a href=(address) { @if mime.is_empty() { "file" } @else { (mime) } } }
             }
         }
@@ -271,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn only_pictures_that_cannot_run_are_shown() {
+    fn only_media_that_cannot_run_are_shown() {
         let picture = |mime: &str| {
             drawn(&format!(
                 r#"[{{"role": "user", "content": [{{"type": "image_url", "image_url": {{"url": "data:{mime};base64,AAAA"}}}}]}}]"#
@@ -280,5 +282,7 @@ mod tests {
         assert!(picture("image/png").contains("<img src=\"/pic?n=0\""));
         assert!(!picture("image/svg+xml").contains("<img"));
         assert!(!picture("text/html").contains("<img"));
+        assert!(picture("audio/wav").contains("<audio controls preload=\"none\" src=\"/pic?n=0\""));
+        assert!(picture("video/mp4").contains("<video controls"));
     }
 }

@@ -22,6 +22,7 @@ pub(super) fn bar(place: &Place) -> Markup {
                 }
             }))
             (environment_menu(place))
+            (agent_menu(place))
             (span_menu(place))
             div.bar-end {
                 button.find type="button" data-palette aria-keyshortcuts="Control+K" {
@@ -86,6 +87,21 @@ fn environment_menu(place: &Place) -> Markup {
                 a href=(here.clone().with("env", environment))
                   aria-current=[(chosen == Some(environment)).then_some("true")] { (environment) }
             }
+        },
+    )
+}
+
+/// The agent that is looked at alone, and the way back to all. It is chosen where agents are named:
+/// to list them here, every record would have to be read.
+fn agent_menu(place: &Place) -> Markup {
+    let Some(agent) = &place.scope.agent else { return Markup::default() };
+    let here = place.here().without("cursor");
+    menu_showing(
+        ("Agent", agent),
+        &html! { bdi { (ratchet_core::limit::elide(agent, 40)) } },
+        &html! {
+            a href=(here.without("agent")) { "all agents" }
+            a href=(place.here()) aria-current="true" { bdi { (ratchet_core::limit::elide(agent, 80)) } }
         },
     )
 }

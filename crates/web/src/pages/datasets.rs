@@ -13,6 +13,8 @@ mod run;
 /// Two runs, item by item.
 mod compare;
 
+use std::borrow::Cow;
+
 use axum::Router;
 use axum::extract::State;
 use axum::response::Redirect;
@@ -149,9 +151,17 @@ fn short_id(id: &str) -> Markup {
     html! { code title=(id) { bdi { (short) } @if short.len() < id.len() { "…" } } }
 }
 
-/// The beginning of a recorded text, for a cell.
-fn preview(text: Option<&Json>) -> Markup {
-    html! { @if let Some(text) = text { bdi { (elide(text.as_str(), PREVIEW)) } } }
+/// The beginning of a recorded part, for a cell.
+fn preview(part: Option<&Json>) -> Markup {
+    html! { @if let Some(part) = part { bdi { (elide(&as_read(part.as_str()), PREVIEW)) } } }
+}
+
+/// A text as people read it, anything else as JSON.
+fn as_read(json: &str) -> Cow<'_, str> {
+    match serde_json::from_str(json) {
+        Ok(serde_json::Value::String(text)) => Cow::Owned(text),
+        _ => Cow::Borrowed(json),
+    }
 }
 
 fn nothing(place: &Place) -> Markup {

@@ -7,12 +7,13 @@ use axum::Router;
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::observation::{Level, ObservationKind};
-use ratchet_core::stats::distribution;
+use ratchet_core::stats::{distribution, interval};
 use ratchet_core::time::Timestamp;
 
 use crate::components::badge::{self, Decider};
 use crate::components::bars::{self, Lying, Spread};
 use crate::components::chart::{self, Form, OverTime, Series};
+use crate::components::field::{Entered, FormField};
 use crate::components::filter_bar::{self, FilterField};
 use crate::components::icon::{Icon, icon};
 use crate::components::lanes::{self, Run};
@@ -21,7 +22,7 @@ use crate::components::plot::Tall;
 use crate::components::scatter::{self, Scatter};
 use crate::components::stat::{self, Stat, Value};
 use crate::components::table::{self, Column, Row, Table};
-use crate::components::{copy, dialog, diff, empty, figure, json, toast};
+use crate::components::{copy, dialog, diff, empty, field, figure, json, toast, whisker};
 use crate::frame;
 use crate::place::Link;
 use crate::web::Web;
@@ -45,6 +46,8 @@ async fn show() -> Markup {
             (part("How values lie", distributions()))
             (part("Two scores", comparisons()))
             (part("Agents at work", at_work()))
+            (part("Fields", fields()))
+            (part("How far it moved", moved()))
             (part("Filter", filter()))
             (part("Table", rows()))
             (part("JSON", json::json(SAMPLE)))
@@ -227,6 +230,31 @@ fn filter() -> Markup {
     html! { (filter_bar::field(&field)) (filter_bar::chips(&terms, &here)) }
 }
 
+fn fields() -> Markup {
+    let of = |name, label, hint| FormField { name, label, hint };
+    let entered = Entered::preset(&[("name", "refunds"), ("days", "0"), ("role", "member")]);
+    let entered = entered.and_wrong("days", "a whole number of days, from 1");
+    html! {
+        form.settings method="dialog" {
+            (field::line(of("name", "Name", "What people call it."), &entered))
+            (field::number(of("days", "Days", "How long it is kept."), &entered))
+            (field::secret(of("key", "Secret", "Not shown again."), &entered))
+            (field::choice(of("role", "Role", ""), &[("viewer", "viewer"), ("member", "member")], &entered))
+            (field::area(of("about", "What for", "As many lines as you like."), 2, &entered))
+            (field::tick(of("sure", "I am sure", ""), &entered))
+        }
+    }
+}
+
+fn moved() -> Markup {
+    let samples = [("helpful", vec![0.2, 0.1, 0.4, 0.3]), ("brief", vec![-0.3, 0.2, 0.1])];
+    html! {
+        @for (name, values) in samples {
+            @if let Some(difference) = interval::mean(&values) { (whisker::whisker(name, &difference)) }
+        }
+    }
+}
+
 fn rows() -> Markup {
     let at = Timestamp::from_millis(1_794_738_797_000);
     let row = |id: &str, name: &str, nanos, failed| Row {
@@ -234,7 +262,7 @@ fn rows() -> Markup {
         link: None,
         cells: vec![
             html! { (name) },
-            figure::moment(at),
+            figure::when(at, at),
             html! { (figure::duration(nanos)) },
             html! { "Where is my refund?" },
         ],

@@ -22,7 +22,7 @@ use crate::frame::{Page, Section};
 use crate::place::Place;
 use crate::refusal::PageResult;
 use crate::sign_in::here;
-use crate::sums::{self, float};
+use crate::sums::{self, Reach, float};
 use crate::web::Web;
 
 pub(super) fn routes() -> Router<Web> {
@@ -35,7 +35,7 @@ async fn show(State(web): State<Web>, headers: HeaderMap, place: Place) -> PageR
     let now = sums::whole(&web, &place, place.range()).await?;
     let mut page = Page::new(Section::Home, place.project.name.clone());
     page.summary = html! { "The loop " (place.scope.span.within()) "." };
-    if now.count == 0 {
+    if now.count == 0 && place.scope.agent.is_none() {
         let server = here(&headers).unwrap_or_else(|| "http://127.0.0.1:3000".to_owned());
         page.body = connect::connect(&place, &server);
         return Ok(page.show(&place));
@@ -47,8 +47,10 @@ async fn show(State(web): State<Web>, headers: HeaderMap, place: Place) -> PageR
     let stations = stations::gather(&web, &place).await?;
     let course = sums::over_time(&web, &place, place.range(), &[]).await?;
     let (names, course) = (course.course.names(), course.all());
+    let reach = sums::agent_reach(&web, &place, place.range()).await?;
     page.body = html! {
         (stations::draw(&stations))
+        (partly(&place, reach))
         div.home {
             section {
                 h2 { "What changed" }
@@ -60,6 +62,19 @@ async fn show(State(web): State<Web>, headers: HeaderMap, place: Place) -> PageR
         }
     };
     Ok(page.show(&place))
+}
+
+/// Says so when only the newest records of an agent were read.
+fn partly(place: &Place, reach: Reach) -> Markup {
+    html! {
+        @if let Reach::Since(since) = reach {
+            p.partly role="note" {
+                "Below are steps since " (figure::when(since, place.now))
+                " alone: hourly sums do not keep agents apart. "
+                a href=(place.here().with("all", "1")) { "Read all of them" } ", which may take a minute."
+            }
+        }
+    }
 }
 
 /// How much is recorded in this time: a page that waits for the first span asks for it.

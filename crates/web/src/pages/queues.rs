@@ -1,12 +1,19 @@
 //! Queues: what waits for people, and how far they are.
 
+use std::collections::HashMap;
+
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::annotation::{ItemKind, ItemStatus};
+use ratchet_core::id::TraceId;
+use ratchet_core::limit::elide;
 use ratchet_store::catalog::{Queue, QueueId, QueueItem, QueueProgress};
-use ratchet_store::query::PageNumber;
+use ratchet_store::query::{
+    Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging, Test,
+    TimeRange,
+};
 
 use crate::components::badge::{self, Decider};
 use crate::components::table::{self, Column, Row, Table};
@@ -17,6 +24,9 @@ use crate::refusal::PageResult;
 use crate::web::Web;
 
 const ROWS: u64 = 50;
+/// Characters of a name, and of an id beside one.
+const NAME: usize = 80;
+const SHORT: usize = 12;
 
 pub(super) fn routes() -> Router<Web> {
     Router::new()
@@ -96,7 +106,8 @@ async fn show(
         (figure::grouped(total)) " items. " (queue.description.as_deref().unwrap_or_default())
     };
     page.action = choices(&place, status);
-    let rows = items.rows.iter().map(|item| row(item, &place)).collect();
+    let names = names(&web, &place, &items.rows).await?;
+    let rows = items.rows.iter().map(|item| row(item, &names, &place)).collect();
     let columns = vec![
         Column::text("Item"),
         Column::text("Kind"),
@@ -134,7 +145,37 @@ fn choices(place: &Place, chosen: Option<ItemStatus>) -> Markup {
     }
 }
 
-fn row(item: &QueueItem, place: &Place) -> Row {
+/// What the traces and steps among some items are called.
+async fn names(web: &Web, place: &Place, items: &[QueueItem]) -> PageResult<Names> {
+    let of = |kind: ItemKind| items.iter().filter(move |item| item.kind == kind);
+    let traces = of(ItemKind::Trace).filter_map(|item| TraceId::parse(&item.object).ok()).collect();
+    let traces = web.store.telemetry.find_traces(place.project_id(), traces).await?;
+    let steps = of(ItemKind::Observation).map(|item| item.object.clone()).collect();
+    let question = ObservationQuery {
+        project: place.project_id(),
+        range: TimeRange::default(),
+        trace: None,
+        conditions: vec![Condition { column: ObservationColumn::Id, test: Test::AnyOf(steps) }],
+        direction: Direction::Ascending,
+        paging: Paging::After { cursor: None, limit: ROWS },
+        detail: Detail::Row,
+    };
+    let steps = match of(ItemKind::Observation).next() {
+        Some(_) => web.store.telemetry.observations(question).await?.rows,
+        None => Vec::new(),
+    };
+    let traces =
+        traces.into_iter().map(|trace| ((ItemKind::Trace, trace.id.to_string()), trace.name));
+    let steps =
+        steps.into_iter().map(|step| ((ItemKind::Observation, step.id.to_string()), step.name));
+    Ok(traces.chain(steps).filter_map(|(of, name)| Some((of, name?))).collect())
+}
+
+/// The names of what items are about.
+type Names = HashMap<(ItemKind, String), String>;
+
+fn row(item: &QueueItem, names: &Names, place: &Place) -> Row {
+    let name = names.get(&(item.kind, item.object.clone())).filter(|name| !name.is_empty());
     let state = match item.status {
         ItemStatus::Pending => badge::tag("waiting"),
         ItemStatus::Completed => badge::decided(Decider::Human, "done"),
@@ -143,7 +184,15 @@ fn row(item: &QueueItem, place: &Place) -> Row {
         id: item.id.clone(),
         link: Some(object(item, place)),
         cells: vec![
-            html! { code { bdi { (item.object) } } },
+            html! {
+                @match name {
+                    Some(name) => {
+                        bdi title=(item.object) { (elide(name, NAME)) }
+                        " " code.muted { bdi { (elide(&item.object, SHORT)) } }
+                    },
+                    None => { code { bdi { (item.object) } } },
+                }
+            },
             html! { (item.kind.as_str().to_lowercase()) },
             state,
             figure::ago(item.created_at, place.now),

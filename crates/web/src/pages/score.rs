@@ -32,7 +32,9 @@ const ROWS: u64 = 50;
 const MAX_SERIES: usize = 5;
 
 pub(super) fn routes() -> Router<Web> {
-    Router::new().route("/project/{project}/scores/{name}", get(show))
+    Router::new()
+        .route("/project/{project}/scores/{name}", get(show))
+        .route("/project/{project}/scores/named/{name}", get(show))
 }
 
 async fn show(
@@ -269,7 +271,7 @@ fn list(scores: &[Score], place: &Place) -> Markup {
                 span title=(comment) { bdi { (comment) } }
             } },
             html! { @if let Some(author) = &score.author { bdi { (elide(author, 60)) } } },
-            figure::moment(score.timestamp),
+            figure::when(score.timestamp, place.now),
         ],
         failed: false,
     };

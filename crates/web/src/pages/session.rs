@@ -139,7 +139,7 @@ fn summary(session: &Session, read: &Read, place: &Place) -> Markup {
         @if let Some(user) = user.filter(|user| !user.is_empty()) {
             " with " (sessions::user_link(Some(user), place))
         }
-        ", begun " (figure::moment(session.created_at)) "."
+        ", begun " (figure::when(session.created_at, place.now)) "."
     }
 }
 

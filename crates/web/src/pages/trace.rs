@@ -10,12 +10,16 @@ mod content;
 mod changes;
 /// Timing, tokens, cost, metadata, scores and comments.
 mod facts;
+/// Tokens and cost by kind.
+mod kinds;
 /// What people said about it.
 mod remarks;
 /// How they say it: comments and judgements.
 mod forms;
 /// Payloads and pictures, on demand.
 mod payload;
+/// As much of a file as a player asks for.
+mod part;
 
 use axum::Router;
 use axum::extract::{Path, State};
@@ -83,7 +87,7 @@ async fn show(
     let is_found = step.is_some();
     let subject = match step {
         Some(step) => step,
-        None => Subject::trace(&web, &place, run.trace.clone()).await?,
+        None => Subject::trace(&web, &place, &run).await?,
     };
     let view = View::asked(&place);
     let mut page = Page::new(Section::Traces, name(&run.trace));
@@ -92,8 +96,8 @@ async fn show(
         let session = session.to_string();
         (format!("Session {session}"), place.to(&["sessions", &session]))
     }));
-    page.summary = summary(&run);
-    page.action = copy::id(&run.trace.id.to_string());
+    page.summary = summary(&run, &place);
+    page.action = html! { (kinds::menu_of(&run.spent())) (copy::id(&run.trace.id.to_string())) };
     let content = content::content(&web, &place, &subject, view).await?;
     page.body = html! {
         @if let (Some(wanted), None) = (wanted, selected) {
@@ -133,13 +137,13 @@ fn link(place: &Place, trace: &TraceId) -> Link {
 }
 
 /// The trace in one line.
-fn summary(run: &TraceRun) -> Markup {
+fn summary(run: &TraceRun, place: &Place) -> Markup {
     let sums = &run.trace.summary;
     let models = run.tree.steps.iter().filter(|step| step.model.is_some()).count() as u64;
     let lasted = sums.start.zip(sums.end).map(|(start, end)| end.since(start));
     let errors = sums.levels.error;
     html! {
-        (figure::moment(run.trace.timestamp)) ", "
+        (figure::when(run.trace.timestamp, place.now)) ", "
         @if let Some(nanos) = lasted { (figure::duration(nanos)) ", " }
         (plural(sums.levels.total(), "step")) ", " (plural(models, "model call")) ", "
         (figure::count(sums.total_tokens)) " tokens, "
@@ -174,8 +178,8 @@ async fn trace_content(
     place: Place,
     Path((_, trace)): TracePath,
 ) -> PageResult<Markup> {
-    let trace = run::trace(&web, &place, trace_id(&trace)?).await?;
-    fragment(&web, &place, &Subject::trace(&web, &place, trace).await?).await
+    let run = TraceRun::load(&web, &place, trace_id(&trace)?).await?;
+    fragment(&web, &place, &Subject::trace(&web, &place, &run).await?).await
 }
 
 async fn step_content(

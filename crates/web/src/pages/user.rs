@@ -230,7 +230,7 @@ fn traces(traces: &[Trace], place: &Place) -> Markup {
         link: Some(place.to(&["traces", &trace.id.to_string()])),
         cells: vec![
             html! { bdi { (trace.name.as_deref().unwrap_or("unnamed")) } },
-            figure::moment(trace.timestamp),
+            figure::when(trace.timestamp, place.now),
             html! { @if let Some(latency) = trace.summary.latency() { (figure::duration(latency)) } },
             tokens(trace.summary.total_tokens),
             figure::cost(trace.summary.cost),

@@ -10,6 +10,7 @@ use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::account::is_password;
 use ratchet_core::secret::Secret;
+use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{SignedIn, Suspect, Turn, WebSession};
 
 use super::form::{Field, PASSWORD_RULE, Problem, field, told};
@@ -85,7 +86,8 @@ fn person(visitor: &Visitor) -> PageResult<&SignedIn> {
 
 async fn page(web: &Web, visitor: &Visitor, problem: Option<&Problem>) -> PageResult<Response> {
     let SignedIn { session, user } = person(visitor)?;
-    let sessions = web.store.catalog.sessions_of(user.id.clone(), web.now()).await?;
+    let now = web.now();
+    let sessions = web.store.catalog.sessions_of(user.id.clone(), now).await?;
     let body = html! {
         p { (user.email) " · " (user.role.as_str()) }
         (told(problem))
@@ -101,7 +103,7 @@ async fn page(web: &Web, visitor: &Visitor, problem: Option<&Problem>) -> PageRe
         }
         p.muted { "Changing it signs you out everywhere else." }
         h2 { "Where you are signed in" }
-        ul.sessions { @for one in &sessions { li { (row(visitor, one, session)) } } }
+        ul.sessions { @for one in &sessions { li { (row(visitor, one, session, now)) } } }
         @if sessions.len() > 1 {
             form method="post" action="/account/sessions" {
                 (visitor.form_token.field())
@@ -120,11 +122,11 @@ async fn page(web: &Web, visitor: &Visitor, problem: Option<&Problem>) -> PageRe
     Ok((status, frame::bare("Your account", &body)).into_response())
 }
 
-fn row(visitor: &Visitor, one: &WebSession, present: &WebSession) -> Markup {
+fn row(visitor: &Visitor, one: &WebSession, present: &WebSession, now: Timestamp) -> Markup {
     let client = if one.client.is_empty() { "an unnamed browser" } else { &one.client };
     html! {
         p { (client) }
-        p.muted { "since " (figure::moment(one.created_at)) ", last seen " (figure::moment(one.seen_at)) }
+        p.muted { "since " (figure::when(one.created_at, now)) ", last seen " (figure::when(one.seen_at, now)) }
         @if one.id == present.id { p { "this one" } }
         @else {
             form method="post" action="/account/sessions" {

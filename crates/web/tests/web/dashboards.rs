@@ -44,7 +44,7 @@ async fn the_overview_has_every_measure_by_every_dimension() {
     ] {
         let split = site.get(&format!("{PAGE}?range=all&by={by}")).await;
         assert_eq!(split.status, 200, "{by}");
-        assert!(split.text.contains("class=\"keys\""), "{by} has a table of its keys");
+        assert!(split.text.contains("class=\"by-key\""), "{by} has a table of its keys");
     }
     let users = site.get(&format!("{PAGE}?range=all&by=user")).await.text;
     assert!(users.contains(">ann<") && users.contains(">bob<"), "{users}");
@@ -70,6 +70,40 @@ async fn the_time_before_is_drawn_and_told_in_words() {
     let from_to = "from=2001-01-01T00:00&to=2001-01-02T00:00";
     let old = site.get(&format!("{PAGE}?{from_to}")).await.text;
     assert!(old.contains("2001-01-01 to 2001-01-02") && old.contains("Nothing has been"), "{old}");
+}
+
+#[tokio::test]
+async fn next_to_nothing_is_not_compared_with() {
+    let site = Site::open().await;
+    let days = |days: i64| -days * 86_400_000;
+    let mut told = batch(&project("shop")).with(span("old").of("t").beginning(days(10)));
+    for n in 0..50 {
+        told = told.with(span(&format!("s{n}")).of("t").beginning(days(3)));
+    }
+    site.record(told).await;
+    let week = site.get(&format!("{PAGE}?range=7d")).await.text;
+    assert!(week.contains("50 steps") && !week.contains("times as much"), "{week}");
+    assert!(!week.contains("class=\"before\""), "{week}");
+}
+
+#[tokio::test]
+async fn one_agent_is_looked_at_alone_on_every_page() {
+    let site = Site::open().await;
+    let told = batch(&project("shop"))
+        .with(trace("t1").agent("desk"))
+        .with(span("a").of("t1").named("plan").agent("desk").level(Level::Error))
+        .with(span("b").of("t1").named("say").agent("desk"))
+        .with(trace("t2").agent("clerk"))
+        .with(span("c").of("t2").named("file").agent("clerk"));
+    site.record(told).await;
+    let all = site.get(&format!("{PAGE}?range=all&by=agent")).await.text;
+    assert!(all.contains("agent=desk\""), "a row leads to the agent alone: {all}");
+    let one = site.get(&format!("{PAGE}?range=all&by=name&agent=desk")).await.text;
+    assert!(one.contains("2 steps") && !one.contains(">file<"), "{one}");
+    assert!(one.contains("aria-label=\"Agent: desk\"") && one.contains(">all agents<"), "{one}");
+    let home = site.get("/project/shop?range=all&agent=desk").await.text;
+    assert!(home.contains("Agents took 2 steps"), "{home}");
+    assert!(home.contains("/project/shop/traces?agent=desk"), "{home}");
 }
 
 /// A member's browser on a new dashboard with one chart, and the address of the dashboard.

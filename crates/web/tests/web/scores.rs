@@ -62,6 +62,18 @@ async fn one_name_shows_how_its_values_lie_and_the_newest() {
 }
 
 #[tokio::test]
+async fn a_score_may_be_named_like_a_page() {
+    let site = Site::open().await;
+    let given = score("s").on("compare").of_trace("t").given(-60_000).number(0.5);
+    site.record(batch(&project("shop")).with(given)).await;
+    let all = site.get("/project/shop/scores").await.text;
+    let link = "/project/shop/scores/named/compare";
+    assert!(all.contains(&format!("href=\"{link}?source=API\"")), "{all}");
+    let one = site.get(link).await.text;
+    assert!(one.contains("<h1>compare</h1>") && one.contains("0.5"), "{one}");
+}
+
+#[tokio::test]
 async fn numbers_are_compared_as_points_and_labels_as_a_table() {
     let site = site().await;
     let form = site.get("/project/shop/scores/compare").await;

@@ -1,9 +1,13 @@
 //! Prompts, datasets and queues.
 
+use ratchet_core::annotation::{ItemKind, ItemStatus};
 use ratchet_core::payload::Json;
 use ratchet_core::prompt::PromptBody;
 use ratchet_core::time::Timestamp;
-use ratchet_store::catalog::{Change, NewDataset, NewDatasetItem, NewPrompt, NewQueue, Role};
+use ratchet_store::catalog::{
+    Change, NewDataset, NewDatasetItem, NewPrompt, NewQueue, NewQueueItem, QueueId, Role,
+};
+use ratchet_testkit::build::{batch, project, trace};
 
 use crate::browser::{Browser, Site, id};
 
@@ -127,6 +131,12 @@ async fn datasets_and_queues_are_listed_with_what_they_hold() {
     browser.get("/project/shop/queues").await.check(200, "0 waiting for review");
     let page = format!("/project/shop/queues/{}", queue.id);
     browser.get(&page).await.check(200, "Nothing is in this queue");
+    site.record(batch(&project("shop")).with(trace("t").named("<b>checkout</b>"))).await;
+    let item =
+        NewQueueItem { kind: ItemKind::Trace, object: "t".to_owned(), status: ItemStatus::Pending };
+    let of = QueueId { project: id("shop"), queue: queue.id.clone() };
+    catalog.add_queue_item(of, item, Timestamp::default()).await.unwrap();
+    browser.get(&page).await.check(200, "&lt;b&gt;checkout");
     let other = page.replace("shop", "lab");
     assert_eq!(browser.get(&other).await.status, 404, "a queue of a project they do not see");
 }

@@ -59,6 +59,51 @@ async fn the_page_shows_the_tree_and_only_the_chosen_content() {
 }
 
 #[tokio::test]
+async fn tokens_and_cost_of_the_whole_trace_are_told_by_kind() {
+    let site = Site::open().await;
+    let call = |id: &str| generation(id).of("t").calling("gpt-5").tokens(12, 30).costing(0.25);
+    let told = batch(&project("shop"))
+        .with(trace("t"))
+        .with(call("a"))
+        .with(call("b"))
+        .with(generation("c").of("t").calling("unknown").tokens(1, 2));
+    site.record(told).await;
+    // Wherever one is in the trace, the head tells all of it.
+    for address in ["/project/shop/traces/t", "/project/shop/traces/t?observation=a"] {
+        let page = site.get(address).await.text;
+        let (_, table) = page.split_once("<table class=\"by-kind\">").unwrap();
+        let (table, rest) = table.split_once("</table>").unwrap();
+        for part in ["<bdi>input</bdi>", ">25<", "<bdi>output</bdi>", ">62<", ">87<", ">$0.5<"] {
+            assert!(table.contains(part), "{part} in {table}");
+        }
+        assert!(rest.contains("1 step has no known price"), "{rest}");
+    }
+}
+
+#[tokio::test]
+async fn sound_is_played_in_place_and_served_in_parts() {
+    let site = Site::open().await;
+    let input = payload(
+        r#"[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"aGVsbG8=","format":"wav"}}]}]"#,
+    );
+    let told = batch(&project("shop")).with(trace("t")).with(generation("g").of("t").input(input));
+    site.record(told).await;
+    let page = site.get("/project/shop/traces/t?observation=g").await.text;
+    let address = "/project/shop/traces/t/observations/g/picture?side=input&amp;n=0";
+    assert!(page.contains(&format!("preload=\"none\" src=\"{address}\"")), "{page}");
+    let address = address.replace("&amp;", "&");
+    let whole = site.get(&address).await;
+    assert_eq!((whole.status, whole.text.as_str()), (200, "hello"));
+    assert_eq!(whole.header("content-type"), "audio/wav");
+    assert_eq!(whole.header("accept-ranges"), "bytes");
+    let mut browser = site.browser();
+    browser.headers.push(("range".to_owned(), "bytes=1-3".to_owned()));
+    let part = browser.get(&address).await;
+    assert_eq!((part.status, part.text.as_str()), (206, "ell"));
+    assert_eq!(part.header("content-range"), "bytes 1-3/5");
+}
+
+#[tokio::test]
 async fn a_step_comes_alone_for_scripts() {
     let site = shop().await;
     let part = site.get("/project/shop/traces/t/observations/x/content").await;

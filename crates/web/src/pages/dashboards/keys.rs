@@ -33,7 +33,7 @@ pub(super) fn table(place: &Place, shown: &Shown) -> Markup {
     let rows = shown.now.keys.iter().take(ROWS).map(row).collect();
     let caption = format!("Figures {}", shown.split.label);
     html! {
-        section.keys {
+        section.by-key {
             h2 { (caption) }
             (table::table(&Table { caption: caption.clone(), columns, rows, select_for: None }))
             @if count > ROWS {

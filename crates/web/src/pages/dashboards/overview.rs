@@ -38,7 +38,7 @@ pub(super) async fn show(State(web): State<Web>, place: Place) -> PageResult<Mar
 async fn gather(web: &Web, place: &Place) -> PageResult<Shown> {
     let split = Split::asked(place);
     let by = split.by.as_slice();
-    let is_kept = by.iter().copied().all(Dimension::is_kept);
+    let is_kept = by.iter().copied().all(Dimension::is_kept) && place.scope.agent.is_none();
     let reads_all = is_kept || place.params.get("all").is_some();
     let reach = if reads_all { Reach::All } else { sums::reach(web, place, place.range()).await? };
     let range = match reach {
@@ -53,7 +53,8 @@ async fn gather(web: &Web, place: &Place) -> PageResult<Shown> {
         },
         _ => None,
     };
-    let before = before.filter(|before| !before.keys.is_empty());
+    // Next to nothing is no time to compare with: all would have grown a thousandfold.
+    let before = before.filter(|before| sums::is_comparable(&now.whole(), &before.whole()));
     Ok(Shown { split, now, before, reach })
 }
 
@@ -87,9 +88,14 @@ fn partly(place: &Place, shown: &Shown, whole: &Sums) -> Markup {
     html! {
         @if let Reach::Since(since) = shown.reach {
             p.partly role="note" {
-                "Read from the newest " (figure::grouped(natural(shown.now.whole().count)))
-                " of " (figure::grouped(natural(whole.count))) " steps, since "
-                (figure::moment(since)) ": hourly sums do not keep this apart. "
+                @match &place.scope.agent {
+                    Some(agent) => { "Of " bdi { (agent) } ", only steps" },
+                    None => {
+                        "Read from the newest " (figure::grouped(natural(shown.now.whole().count)))
+                        " of " (figure::grouped(natural(whole.count))) " steps,"
+                    },
+                }
+                " since " (figure::when(since, place.now)) ": hourly sums do not keep this apart. "
                 a href=(place.here().with("all", "1")) { "Read all of them" }
                 ", which may take a minute."
             }
@@ -98,7 +104,6 @@ fn partly(place: &Place, shown: &Shown, whole: &Sums) -> Markup {
 }
 
 fn figures(now: &Sums, before: Option<&Sums>, time: &str) -> Vec<Stat> {
-    let before = before.filter(|before| before.count > 0);
     let n = figure::grouped(natural(now.count));
     let provenance = format!("n = {n} steps");
     let one = |label: &str, text: Option<String>, of: fn(&Sums) -> Option<f64>| Stat {

@@ -71,7 +71,6 @@ impl Split {
             Dimension::Model => WordField::Model,
             Dimension::Name => WordField::Name,
             Dimension::Kind => WordField::Kind,
-            Dimension::Agent => WordField::Agent,
             Dimension::TraceName => WordField::TraceName,
             Dimension::User => WordField::User,
             Dimension::Session => WordField::Session,
@@ -79,6 +78,10 @@ impl Split {
             Dimension::Version => WordField::Version,
             Dimension::Level => WordField::Level,
             Dimension::Prompt => WordField::Prompt,
+            // The rest of the pages follow: this is how one agent is chosen.
+            Dimension::Agent => {
+                return Some(place.here().without("by").without("all").with("agent", key));
+            }
             Dimension::Environment => {
                 return Some(place.to(&["observations"]).with("env", key));
             }

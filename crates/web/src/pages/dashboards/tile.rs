@@ -89,7 +89,7 @@ async fn answer(
     let note = format!(
         "n = {}, {}",
         figure::grouped(counted(&found.rows)),
-        note(&shape, found.source, since)
+        note(&shape, found.source, since, place.now)
     );
     let rows = shape.arrange(found.rows);
     let width = shape.every.unwrap_or(Granularity::Day);
@@ -132,7 +132,12 @@ fn counted(rows: &[MetricsRow]) -> u64 {
     rows.iter().map(of_row).sum()
 }
 
-fn note(shape: &Shape, source: AggregateSource, since: Option<Timestamp>) -> String {
+fn note(
+    shape: &Shape,
+    source: AggregateSource,
+    since: Option<Timestamp>,
+    now: Timestamp,
+) -> String {
     match (source, since) {
         (AggregateSource::Rollup, _) if shape.has_percentiles() => {
             format!("hourly sums, within {}", figure::percent(PERCENTILE_ERROR))
@@ -140,7 +145,7 @@ fn note(shape: &Shape, source: AggregateSource, since: Option<Timestamp>) -> Str
         (AggregateSource::Rollup, _) => "hourly sums".to_owned(),
         (AggregateSource::Scan, None) => "every record".to_owned(),
         (AggregateSource::Scan, Some(since)) => {
-            format!("only records since {}", figure::short_moment(since))
+            format!("only records since {}", figure::short_moment(since, now))
         }
     }
 }

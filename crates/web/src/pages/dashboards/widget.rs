@@ -72,7 +72,7 @@ async fn show(web: &Web, place: &Place, desk: Desk) -> PageResult<Markup> {
     page.body = html! {
         div.make-chart {
             (fields(place, &desk))
-            section aria-label="Preview" { (preview(web, place, &desk).await?) }
+            section aria-label="Preview" data-drawn { (preview(web, place, &desk).await?) }
         }
         (delete(place, &desk))
         script type="module" src=(assets::address("dashboards.js")) {}

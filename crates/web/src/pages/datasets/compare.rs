@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use ratchet_core::id::TraceId;
 use ratchet_core::limit::elide;
 use ratchet_core::score::Score;
+use ratchet_core::stats::interval;
 use ratchet_core::trace::Content;
 use ratchet_store::experiment::{
     ExperimentItemQuery, ExperimentQuery, KeptExperimentItem, Outcome,
@@ -15,14 +16,16 @@ use ratchet_store::query::{
     Condition, Detail, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TimeRange,
 };
 
-use super::{PREVIEW, one};
-use crate::components::{badge, diff, figure};
+use super::{PREVIEW, as_read, one};
+use crate::components::{badge, diff, figure, whisker};
 use crate::place::Place;
 use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
 
 /// Items of each run that are compared; the page says when there are more.
 pub(super) const ITEMS: u64 = 500;
+/// Scores whose change is drawn.
+const WHISKERS: usize = 12;
 /// Scores of each run that are read.
 const SCORES: u64 = 5_000;
 
@@ -122,7 +125,8 @@ pub(super) async fn show(
     page.title = "Two runs compared".to_owned();
     page.summary = summary(&pairs, &lines);
     page.body = html! {
-        div.compare { @for pair in &pairs { (draw(pair, pair.flip(&lines), &place)) } }
+        (statistics(&pairs))
+        div.runs-compared { @for pair in &pairs { (draw(pair, pair.flip(&lines), &place)) } }
     };
     Ok(page.show(&place))
 }
@@ -172,7 +176,9 @@ fn output(item: &KeptExperimentItem) -> String {
         None => None,
     };
     let output = content.and_then(|content| content.output.as_ref());
-    output.map(|output| elide(output.as_str(), PREVIEW * 4).into_owned()).unwrap_or_default()
+    output
+        .map(|output| elide(&as_read(output.as_str()), PREVIEW * 4).into_owned())
+        .unwrap_or_default()
 }
 
 /// The numbers of the scores on some runs, by run and name.
@@ -218,29 +224,78 @@ fn pair(mut before: BTreeMap<String, Try>, after: BTreeMap<String, Try>) -> Vec<
     pairs
 }
 
+/// One item in a row: what it is and what became of it, and both outputs beside each other.
 fn draw(pair: &Pair, flip: Flip, place: &Place) -> Markup {
-    let link = |made: &Try| place.to(&["traces", &made.trace.to_string()]);
+    let both = pair.before.as_ref().zip(pair.after.as_ref());
+    let outputs = match both {
+        Some((before, after)) => diff::columns(&before.output, &after.output).map(Some),
+        None => [&pair.before, &pair.after].map(|made| {
+            made.as_ref().map(|made| html! { pre.diff tabindex="0" { (made.output) } })
+        }),
+    };
+    let [before, after] = outputs;
+    let sides = [("Before", &pair.before, before), ("After", &pair.after, after)];
     html! {
         section.pair {
-            h2 {
-                code { bdi { (pair.item) } } " "
-                @match flip {
-                    Flip::Broke => { span.badge.bad { "broke" } },
-                    Flip::Mended => { span.badge.good { "mended" } },
-                    Flip::Stayed => {},
+            div.pair-head {
+                h2 {
+                    code { bdi { (pair.item) } } " "
+                    @match flip {
+                        Flip::Broke => { span.badge.bad { "broke" } },
+                        Flip::Mended => { span.badge.good { "mended" } },
+                        Flip::Stayed => {},
+                    }
+                }
+                @match both {
+                    Some((before, after)) => {
+                        (moved(&before.scores, &after.scores))
+                        @if before.output == after.output { p.muted { "The same output." } }
+                    },
+                    None => { p.muted { "Only in one of the runs." } },
                 }
             }
-            @match (&pair.before, &pair.after) {
-                (Some(before), Some(after)) => {
-                    (moved(&before.scores, &after.scores))
-                    (diff::diff(&before.output, &after.output))
-                    p.pager { a href=(link(before)) { "Trace before" } a href=(link(after)) { "Trace after" } }
-                },
-                (Some(only), None) | (None, Some(only)) => {
-                    p.muted { "Only in one of the runs. " a href=(link(only)) { "trace" } }
-                },
-                (None, None) => {},
+            @for (name, made, output) in sides {
+                div.pair-side {
+                    p.side-head { (name)
+                        @if let Some(made) = made {
+                            " " a href=(place.to(&["traces", &made.trace.to_string()])) { "trace " span.sr { (name) } }
+                        }
+                    }
+                    @match output { Some(output) => { (output) }, None => { p.muted { "not tried" } } }
+                }
             }
+        }
+    }
+}
+
+/// How far each score moved over the items that both runs have it of.
+fn differences(pairs: &[Pair]) -> BTreeMap<&str, Vec<f64>> {
+    let mut moved: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (before, after) in
+        pairs.iter().filter_map(|pair| pair.before.as_ref().zip(pair.after.as_ref()))
+    {
+        for (name, was) in &before.scores {
+            if let Some(is) = after.scores.get(name) {
+                moved.entry(name).or_default().push(is - was);
+            }
+        }
+    }
+    moved
+}
+
+/// What moved, as sentences with whiskers.
+fn statistics(pairs: &[Pair]) -> Markup {
+    let moved = differences(pairs);
+    html! {
+        @if moved.is_empty() {
+            p.muted { "No score was given to both runs of an item: nothing tells which is better." }
+        } @else {
+            div.whiskers {
+                @for (name, values) in moved.iter().take(WHISKERS) {
+                    @if let Some(difference) = interval::mean(values) { (whisker::whisker(&elide(name, 60), &difference)) }
+                }
+            }
+            @if moved.len() > WHISKERS { p.muted { "Drawn are the first " (WHISKERS) " scores." } }
         }
     }
 }

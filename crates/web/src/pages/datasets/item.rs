@@ -113,7 +113,7 @@ fn history(versions: &[ItemVersion], chosen: &ItemVersion, place: &Place) -> Mar
                           aria-current=[(version == chosen).then_some("true")] {
                             strong { "v" (newest - place_of) }
                             span.muted { (what_changed(versions.get(place_of + 1), version)) }
-                            small.muted { (figure::moment(from)) }
+                            small.muted { (figure::when(from, place.now)) }
                         }
                     }
                 }
@@ -151,7 +151,7 @@ fn facts(item: &DatasetItem, place: &Place) -> Markup {
     html! {
         dl.facts {
             dt { "Id" } dd { (crate::components::copy::id(&item.id)) }
-            dt { "Made" } dd { (figure::moment(item.created_at)) }
+            dt { "Made" } dd { (figure::when(item.created_at, place.now)) }
             @if let Some(source) = source {
                 dt { "From" } dd { a href=(source) { "the trace it was made of" } }
             }

@@ -127,7 +127,7 @@ fn as_of(asked: &Asked, moments: &[DatasetMoment], total: u64, place: &Place) ->
         (here().with("as_of", moment.at.to_string()), moment.at, words)
     };
     let chosen = match asked.as_of {
-        Some(at) => format!("As of {}", figure::short_moment(at)),
+        Some(at) => format!("As of {}", figure::short_moment(at, place.now)),
         None => "As it is now".to_owned(),
     };
     html! {
@@ -152,7 +152,7 @@ fn as_of(asked: &Asked, moments: &[DatasetMoment], total: u64, place: &Place) ->
                     }
                     @for (link, at, words) in moments.iter().map(moment) {
                         a.facet href=(link) aria-current=[(asked.as_of == Some(at)).then_some("true")] {
-                            (figure::moment(at)) span.muted { (words) }
+                            (figure::when(at, place.now)) span.muted { (words) }
                         }
                     }
                 }))

@@ -2,7 +2,7 @@ use maud::{Markup, html};
 use ratchet_store::aggregate::Sums;
 
 use crate::components::figure;
-use crate::sums::natural;
+use crate::sums::{is_comparable, natural};
 
 /// One thing that changed, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,17 +12,9 @@ pub(super) struct Change {
     evidence: String,
 }
 
-/// A time before with less than one step in so many tells nothing of how things were.
-const TOO_LITTLE: i64 = 20;
-
-/// The time before, where enough happened in it.
-fn comparable<'a>(now: &Sums, before: Option<&'a Sums>) -> Option<&'a Sums> {
-    before.filter(|before| before.count > 0 && before.count >= now.count / TOO_LITTLE)
-}
-
 /// Compares a time with the one before it. Without a time before, it says how things are.
 fn changes(now: &Sums, before: Option<&Sums>) -> Vec<Change> {
-    let before = comparable(now, before);
+    let before = before.filter(|before| is_comparable(now, before));
     vec![volume(now, before), errors(now, before), spending(now, before), slowness(now, before)]
 }
 
@@ -104,10 +96,9 @@ pub(super) fn draw(now: &Sums, before: Option<&Sums>, time: &str) -> Markup {
         }
         p.muted {
             "This is how it went " (time)
-            @match comparable(now, before) {
-                Some(_) => ", compared with as long a time just before.",
-                None => "; too little is known of the time before to compare with it.",
-            }
+            @if before.is_some_and(|before| is_comparable(now, before)) {
+                ", compared with as long a time just before."
+            } @else { "; too little is known of the time before to compare with it." }
         }
     }
 }

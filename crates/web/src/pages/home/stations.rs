@@ -42,7 +42,16 @@ async fn recorded(web: &Web, place: &Place) -> PageResult<Station> {
     let query = TallyQuery {
         project: place.project_id(),
         range: place.range(),
-        conditions: in_environment(place, TraceColumn::Environment),
+        conditions: in_environment(place, TraceColumn::Environment)
+            .into_iter()
+            .chain(
+                place
+                    .scope
+                    .agent
+                    .as_deref()
+                    .map(|agent| Condition::equals(TraceColumn::Agent, agent)),
+            )
+            .collect(),
         at_most: COUNTED,
     };
     let traces = web.store.telemetry.matching_traces(query).await?;
@@ -67,7 +76,8 @@ async fn scored(web: &Web, place: &Place) -> PageResult<Station> {
     Ok(Station {
         stage: "Score",
         number: at_least(scores),
-        unit: "scores",
+        // A score does not say which agent it judges.
+        unit: if place.scope.agent.is_some() { "scores of all agents" } else { "scores" },
         next: next.to_owned(),
         link: Some(Section::Scores.link(place)),
     })

@@ -295,7 +295,7 @@ async fn confirm(
             ul {
                 @for trace in traces.iter().take(NAMED) {
                     li { bdi { (trace.name.as_deref().unwrap_or("unnamed")) } " "
-                        code { (trace.id) } " " (figure::moment(trace.timestamp)) }
+                        code { (trace.id) } " " (figure::when(trace.timestamp, place.now)) }
                 }
                 @if traces.len() > NAMED { li { "and " (count(traces.len() - NAMED)) " more" } }
             }

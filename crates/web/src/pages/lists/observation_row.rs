@@ -109,7 +109,7 @@ impl ListedRow for Observation {
                 bdi { (self.name.as_deref().unwrap_or("unnamed")) }
                 (badge::level(self.level))
             },
-            ListColumn::Time => figure::moment(self.start),
+            ListColumn::Time => figure::when(self.start, place.now),
             ListColumn::Kind => html! { (badge::kind_name(self.kind)) },
             ListColumn::Level => html! { (self.level.as_str().to_ascii_lowercase()) },
             ListColumn::Status => word(self.status_message.as_deref()),

@@ -64,7 +64,7 @@ pub(super) async fn show<R: ListedRow>(State(web): State<Web>, place: Place) -> 
             @if !found.rows.is_empty() {
                 (table::table(&drawn(&place, &state, &found.rows, &scored)))
             } @else if let Some(reached) = found.reached {
-                (not_yet(reached))
+                (not_yet(reached, &place))
             } @else {
                 (nothing(&place, &state))
             }
@@ -79,7 +79,7 @@ pub(super) async fn show<R: ListedRow>(State(web): State<Web>, place: Place) -> 
 async fn find<R: ListedRow>(web: &Web, place: &Place, state: &ListState) -> PageResult<Found<R>> {
     let (telemetry, ask) = (&web.store.telemetry, state.ask(place));
     if let Some(found) = search::search::<R>(telemetry, &ask).await? {
-        let summary = summary::of_search(&found);
+        let summary = summary::of_search(&found, place);
         let Searched { rows, cursor, .. } = found;
         return Ok(Found { rows, cursor, summary, reached: None, is_unsorted: false });
     }
@@ -94,7 +94,7 @@ async fn find<R: ListedRow>(web: &Web, place: &Place, state: &ListState) -> Page
     let summary = summary::summary::<R>(telemetry, &ask, place).await?;
     let summary = html! {
         (summary)
-        @if let Some(reached) = reached { ". Searched back to " (figure::moment(reached)) }
+        @if let Some(reached) = reached { ". Searched back to " (figure::when(reached, place.now)) }
     };
     Ok(Found { rows: page.rows, cursor: page.cursor, summary, reached, is_unsorted })
 }
@@ -184,11 +184,11 @@ fn unsorted(place: &Place) -> Markup {
 }
 
 /// Said when nothing was found so far.
-fn not_yet(reached: Timestamp) -> Markup {
+fn not_yet(reached: Timestamp, place: &Place) -> Markup {
     empty::empty(
         "Nothing found yet.",
         &html! {
-            p { "Searched back to " (figure::moment(reached)) "; there is more to look at. "
+            p { "Searched back to " (figure::when(reached, place.now)) "; there is more to look at. "
                 "Search further below, or choose a shorter time." }
         },
     )

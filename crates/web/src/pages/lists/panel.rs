@@ -69,7 +69,7 @@ fn draw(peeked: &Peeked, place: &Place, on: On) -> Markup {
             let link = place.to(&["traces", &trace.id.to_string()]);
             html! {
                 (head(trace.name.as_deref(), &link, &close))
-                (facts_of_trace(trace))
+                (facts_of_trace(trace, place))
                 (words(trace.content.as_ref(), &trace.id, place))
             }
         }
@@ -78,7 +78,7 @@ fn draw(peeked: &Peeked, place: &Place, on: On) -> Markup {
             let link = link.with("observation", step.id.to_string());
             html! {
                 (head(step.name.as_deref(), &link, &close))
-                (facts_of_step(step))
+                (facts_of_step(step, place))
                 (words(step.content.as_ref(), &step.trace, place))
             }
         }
@@ -107,12 +107,12 @@ fn head(name: Option<&str>, link: &Link, close: &Link) -> Markup {
     }
 }
 
-fn facts_of_trace(trace: &Trace) -> Markup {
+fn facts_of_trace(trace: &Trace, place: &Place) -> Markup {
     let sums = &trace.summary;
     html! {
         dl.facts {
             dt { "Trace" } dd { (copy::id(&trace.id.to_string())) }
-            dt { "Time" } dd { (figure::moment(trace.timestamp)) }
+            dt { "Time" } dd { (figure::when(trace.timestamp, place.now)) }
             @if let Some(latency) = sums.latency() { dt { "Latency" } dd { (figure::duration(latency)) } }
             dt { "Steps" }
             dd {
@@ -131,12 +131,12 @@ fn facts_of_trace(trace: &Trace) -> Markup {
     }
 }
 
-fn facts_of_step(step: &Observation) -> Markup {
+fn facts_of_step(step: &Observation, place: &Place) -> Markup {
     html! {
         dl.facts {
             dt { "Step" } dd { (copy::id(&step.id.to_string())) }
             dt { "Type" } dd { (badge::glyph(step.kind)) " " (badge::kind_name(step.kind)) (badge::level(step.level)) }
-            dt { "Time" } dd { (figure::moment(step.start)) }
+            dt { "Time" } dd { (figure::when(step.start, place.now)) }
             @if let Some(latency) = step.latency() { dt { "Latency" } dd { (figure::duration(latency)) } }
             @if let Some(model) = &step.model { dt { "Model" } dd { bdi { (model) } } }
             @if !step.usage.is_empty() {

@@ -47,11 +47,11 @@ pub(super) async fn summary<R: ListedRow>(
 }
 
 /// How far a search for a text came.
-pub(super) fn of_search<R: ListedRow>(found: &Searched<R>) -> Markup {
+pub(super) fn of_search<R: ListedRow>(found: &Searched<R>, place: &Place) -> Markup {
     let rows = found.rows.len() as u64;
     html! {
         (counted(R::ON, rows)) " found in " (counted(On::Observations, found.steps))
-        @if let Some(back_to) = found.back_to { ", back to " (figure::moment(back_to)) }
+        @if let Some(back_to) = found.back_to { ", back to " (figure::when(back_to, place.now)) }
         @if found.cursor.is_none() { ": all there is" }
     }
 }

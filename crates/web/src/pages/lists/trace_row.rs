@@ -76,7 +76,7 @@ impl ListedRow for Trace {
                 bdi { (self.name.as_deref().unwrap_or("unnamed")) }
                 (badge::level(worst(self)))
             },
-            ListColumn::Time => figure::moment(self.timestamp),
+            ListColumn::Time => figure::when(self.timestamp, place.now),
             ListColumn::Level => html! { (worst(self).as_str().to_ascii_lowercase()) },
             ListColumn::User => row::linked(self.user.as_deref(), |id| place.to(&["users", id])),
             ListColumn::Session => {

@@ -191,7 +191,7 @@ fn calls(uses: &Sought<Observation>, place: &Place) -> Markup {
     let time = place.scope.span.label();
     html! {
         @match reached {
-            Some(reached) => p.muted { "Searched back to " (figure::moment(*reached)) ", not the whole " (time) "." },
+            Some(reached) => p.muted { "Searched back to " (figure::when(*reached, place.now)) ", not the whole " (time) "." },
             None if page.rows.is_empty() => p.muted { "No model call of the " (time) " says that it used this version." },
             None => {},
         }
@@ -207,7 +207,7 @@ fn called(uses: &[Observation], place: &Place) -> Markup {
         ),
         cells: vec![
             html! { bdi { (call.name.as_deref().unwrap_or("unnamed")) } },
-            figure::moment(call.start),
+            figure::when(call.start, place.now),
             html! { (call.model.as_deref().unwrap_or("–")) },
             html! { (call.latency().map(figure::duration).unwrap_or_default()) },
             figure::cost(call.cost.as_ref().map(ratchet_core::usage::Cost::total)),

@@ -66,7 +66,7 @@ impl Turn<'_> {
                 @if summary.levels.error > 0 { (badge::level(Level::Error)) }
                 @else if summary.levels.warning > 0 { (badge::level(Level::Warning)) }
                 span.turn-facts {
-                    (figure::moment(trace.timestamp))
+                    (figure::when(trace.timestamp, place.now))
                     @if let Some(latency) = summary.latency() { span { (figure::duration(latency)) } }
                     @if summary.total_tokens > 0 {
                         span title={ (figure::grouped(summary.total_tokens)) " tokens" } {

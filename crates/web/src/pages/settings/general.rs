@@ -71,7 +71,7 @@ fn facts(place: &Place) -> Markup {
             h2 { "Project" }
             dl.facts {
                 dt { "Id" } dd { (copy::id(project.id.as_str())) }
-                dt { "Made" } dd { (figure::moment(project.created_at)) }
+                dt { "Made" } dd { (figure::when(project.created_at, place.now)) }
                 dt { "Telemetry is kept" }
                 dd { @match project.retention_days {
                     Some(1) => { "1 day" },
@@ -200,7 +200,7 @@ fn ask_first(place: &Place, days: u32, oldest: Timestamp, going: u64) -> Markup 
     let ask = Ask {
         title: format!("Keep telemetry for {days} days only?"),
         lost: html! {
-            "At the next sweep, within the hour, what began before " (figure::moment(oldest))
+            "At the next sweep, within the hour, what began before " (figure::when(oldest, place.now))
             " is deleted: about " strong { (figure::grouped(going)) } " observations with their \
             traces, scores and files. This cannot be undone."
         },

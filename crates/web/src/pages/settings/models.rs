@@ -109,7 +109,7 @@ fn own_table(own: &[KeptModel], place: &Place) -> Markup {
             html! { bdi { (kept.definition.name) } },
             html! { code { (kept.definition.pattern) } },
             html! { @match kept.definition.start {
-                Some(start) => { (figure::moment(start)) },
+                Some(start) => { (figure::when(start, place.now)) },
                 None => { "always" },
             } },
             prices(&kept.definition),

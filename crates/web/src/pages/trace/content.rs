@@ -63,7 +63,7 @@ impl View {
     fn fits(self, subject: &Subject) -> bool {
         match (self, &subject.about) {
             (Self::Changes, About::Step(step)) => step.kind == ObservationKind::Generation,
-            (Self::Changes, About::Trace(_)) => false,
+            (Self::Changes, About::Trace(..)) => false,
             _ => true,
         }
     }
@@ -109,7 +109,7 @@ fn head(place: &Place, subject: &Subject, view: View) -> Markup {
         header.content-head {
             h2 {
                 @match &subject.about {
-                    About::Trace(trace) => { (icon(Icon::Trace)) " " bdi { (name(trace)) } },
+                    About::Trace(trace, _) => { (icon(Icon::Trace)) " " bdi { (name(trace)) } },
                     About::Step(step) => { (badge::glyph(step.kind)) " " bdi { (outline::step_name(step)) } " " (badge::level(step.level)) },
                 }
             }
@@ -129,7 +129,7 @@ fn head(place: &Place, subject: &Subject, view: View) -> Markup {
 fn conversation(place: &Place, subject: &Subject) -> Markup {
     let status = match &subject.about {
         About::Step(step) => step.status_message.as_deref().map(|text| (text, step.level)),
-        About::Trace(_) => None,
+        About::Trace(..) => None,
     };
     let (input, output) = (&subject.content.input, &subject.content.output);
     html! {

@@ -1,16 +1,13 @@
-use std::collections::BTreeSet;
-
 use maud::{Markup, html};
 use ratchet_core::limit::elide;
 use ratchet_core::observation::Observation;
 use ratchet_core::score::Score;
 use ratchet_core::trace::Trace;
-use ratchet_core::usage::TOTAL;
 
+use super::kinds::{self, Spent};
 use super::run::{About, Subject};
 use super::{forms, remarks};
 use crate::components::badge::{self, Decider};
-use crate::components::stack::{Share, stack};
 use crate::components::{copy, figure, json};
 use crate::judged;
 use crate::place::Place;
@@ -31,10 +28,10 @@ pub(super) async fn facts(web: &Web, place: &Place, subject: &Subject) -> PageRe
             a href="#metadata" { "Metadata " span.muted { (subject.content.metadata.len()) } }
         }
         @match &subject.about {
-            About::Trace(trace) => { (of_trace(place, trace)) },
+            About::Trace(trace, spent) => { (of_trace(place, trace, spent)) },
             About::Step(step) => { (of_step(place, step)) },
         }
-        (scores(&subject.scores))
+        (scores(&subject.scores, place))
         (judging)
         (remarks::remarks(&comments, place.now))
         (forms::comment_form(place, subject))
@@ -47,13 +44,13 @@ fn fact(name: &str, value: &Markup) -> Markup {
     html! { dt { (name) } dd { (value) } }
 }
 
-fn of_trace(place: &Place, trace: &Trace) -> Markup {
+fn of_trace(place: &Place, trace: &Trace, spent: &Spent) -> Markup {
     let sums = &trace.summary;
     let lasted = sums.start.zip(sums.end).map(|(start, end)| end.since(start));
     html! {
         h3 { "Trace" }
         dl.facts {
-            (fact("Began", &figure::moment(trace.timestamp)))
+            (fact("Began", &figure::when(trace.timestamp, place.now)))
             @if let Some(nanos) = lasted { (fact("Lasted", &html! { (figure::duration(nanos)) })) }
             @if let Some(agent) = &trace.agent { (fact("Agent", &html! { bdi { (agent) } })) }
             @if let Some(user) = &trace.user {
@@ -66,10 +63,10 @@ fn of_trace(place: &Place, trace: &Trace) -> Markup {
             (fact("Environment", &html! { (trace.environment.as_str()) }))
             @if let Some(release) = &trace.release { (fact("Release", &html! { (release) })) }
             @if let Some(version) = &trace.version { (fact("Version", &html! { (version) })) }
-            (fact("Tokens", &html! { (figure::grouped(sums.total_tokens)) }))
-            (fact("Cost", &figure::cost(sums.cost)))
             (fact("Id", &copy::id(&trace.id.to_string())))
         }
+        (kinds::bars(spent))
+        @if spent.is_cut { p.muted { "Of the first steps alone: the trace has more than a page reads." } }
     }
 }
 
@@ -78,7 +75,7 @@ fn of_step(place: &Place, step: &Observation) -> Markup {
         h3 { "Timing" }
         dl.facts {
             (fact("Kind", &html! { (badge::kind_name(step.kind)) }))
-            (fact("Began", &figure::moment(step.start)))
+            (fact("Began", &figure::when(step.start, place.now)))
             @match step.latency() {
                 Some(nanos) => { (fact("Lasted", &html! { (figure::duration(nanos)) })) },
                 None => { (fact("Lasted", &html! { span.muted { "no end was recorded" } })) },
@@ -122,70 +119,11 @@ fn model(place: &Place, step: &Observation) -> Markup {
             }
             @if let Some(parameters) = &step.model_parameters { (json::json(&elide(parameters.as_str(), MAX_VALUE))) }
         }
-        (tokens(step))
-        (costs(step))
+        (kinds::bars(&Spent::by_step(step)))
     }
 }
 
-/// The hue of a kind: the same for its tokens and for its cost.
-fn hue(step: &Observation, kind: &str) -> usize {
-    let priced = step.cost.iter().flat_map(|cost| cost.kinds().keys());
-    let kinds: BTreeSet<&String> = step.usage.kinds().keys().chain(priced).collect();
-    let mut kinds = kinds.into_iter().filter(|kind| *kind != TOTAL);
-    kinds.position(|known| known == kind).unwrap_or_default()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "widths in a drawing")]
-fn tokens(step: &Observation) -> Markup {
-    let kinds = step.usage.kinds().iter().filter(|(kind, _)| *kind != TOTAL);
-    let parts: Vec<Share> = kinds
-        .map(|(kind, units)| Share {
-            name: in_words(kind),
-            amount: *units as f64,
-            text: figure::grouped(*units),
-            hue: hue(step, kind),
-        })
-        .collect();
-    html! {
-        @if !step.usage.is_empty() {
-            h3 { "Tokens " span.muted { (figure::grouped(step.usage.total())) } }
-            @if !parts.is_empty() { (stack("Tokens by kind", &parts)) }
-        }
-    }
-}
-
-fn costs(step: &Observation) -> Markup {
-    let Some(cost) = &step.cost else {
-        return html! {
-            @if step.model.is_some() {
-                h3 { "Cost " (figure::cost(None)) }
-                p.muted { "No price is known for this model." }
-            }
-        };
-    };
-    let parts: Vec<Share> = cost
-        .kinds()
-        .iter()
-        .map(|(kind, money)| Share {
-            name: in_words(kind),
-            amount: money.dollars(),
-            text: figure::money(*money),
-            hue: hue(step, kind),
-        })
-        .collect();
-    html! {
-        h3 { "Cost " span.muted title={ "$" (cost.total().dollars()) } { (figure::money(cost.total())) } }
-        @if !parts.is_empty() { (stack("Cost by kind", &parts)) }
-    }
-}
-
-/// `input_cached_tokens` as people say it.
-fn in_words(kind: &str) -> String {
-    let plain = kind.strip_suffix("_tokens").unwrap_or(kind);
-    elide(&plain.replace('_', " "), 60).into_owned()
-}
-
-fn scores(scores: &[Score]) -> Markup {
+fn scores(scores: &[Score], place: &Place) -> Markup {
     html! {
         h3 #scores { "Scores" }
         @if scores.is_empty() { p.muted { "None yet." } }
@@ -194,7 +132,7 @@ fn scores(scores: &[Score]) -> Markup {
                 li {
                     span.verdict-name { bdi { (score.name) } }
                     " " (badge::decided(Decider::of_source(score.source), &elide(&judged::value(&score.value), 200)))
-                    " " span.muted { (figure::moment(score.timestamp)) }
+                    " " span.muted { (figure::when(score.timestamp, place.now)) }
                     @if let Some(comment) = &score.comment { p { bdi { (elide(comment, MAX_VALUE)) } } }
                 }
             }

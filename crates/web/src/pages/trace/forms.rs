@@ -13,7 +13,7 @@ use ratchet_store::catalog::NewComment;
 use ratchet_store::telemetry::Batch;
 use uuid::Uuid;
 
-use super::run::{About, Subject};
+use super::run::{About, Subject, TraceRun};
 use super::{TracePath, content, run, trace_id};
 use crate::place::{Params, Place};
 use crate::refusal::{PageResult, Refusal};
@@ -98,7 +98,7 @@ async fn subject(web: &Web, place: &Place, trace: &str, form: &Params) -> PageRe
     let trace = trace_id(trace)?;
     match form.get("observation") {
         Some(step) => Subject::step(web, place, &trace, &run::step_id(step)?).await,
-        None => Subject::trace(web, place, run::trace(web, place, trace).await?).await,
+        None => Subject::trace(web, place, &TraceRun::load(web, place, trace).await?).await,
     }
 }
 
@@ -117,7 +117,7 @@ pub(super) async fn comment(
     }
     let subject = subject(&web, &place, &trace, &form).await?;
     let (kind, object) = match &subject.about {
-        About::Trace(trace) => (CommentedKind::Trace, trace.id.to_string()),
+        About::Trace(trace, _) => (CommentedKind::Trace, trace.id.to_string()),
         About::Step(step) => (CommentedKind::Observation, step.id.to_string()),
     };
     let author = place.visitor.person().map(str::to_owned);
@@ -159,7 +159,7 @@ fn verdict(
     value: &str,
 ) -> PageResult<ScorePatch> {
     let (target, environment): (ScoreTarget, &Environment) = match &subject.about {
-        About::Trace(trace) => (ScoreTarget::Trace(trace.id.clone()), &trace.environment),
+        About::Trace(trace, _) => (ScoreTarget::Trace(trace.id.clone()), &trace.environment),
         About::Step(step) => {
             (ScoreTarget::Observation(step.trace.clone(), step.id.clone()), &step.environment)
         }

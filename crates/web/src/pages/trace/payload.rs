@@ -1,17 +1,17 @@
 use axum::extract::{Path, State};
-use axum::http::HeaderValue;
-use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ratchet_core::media::Shown;
+use ratchet_core::media::MediaType;
 use ratchet_core::payload::Payload;
 use ratchet_core::trace::Content;
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 
+use super::part::Part;
 use super::{StepPath, TracePath, run, trace_id};
-use crate::chat::{self, Picture};
-use crate::components::message::is_shown;
+use crate::chat::{self, Medium, Picture};
 use crate::place::Place;
 use crate::refusal::{PageResult, Refusal};
 use crate::said::Side;
@@ -57,24 +57,26 @@ fn plain(payload: &Payload) -> Response {
 pub(super) async fn picture_of_trace(
     State(web): State<Web>,
     place: Place,
+    headers: HeaderMap,
     Path((_, trace)): TracePath,
 ) -> PageResult<Response> {
     let trace = run::trace(&web, &place, trace_id(&trace)?).await?;
-    picture(&place, &asked(&place, trace.content)?)
+    picture(&place, &headers, &asked(&place, trace.content)?)
 }
 
 /// `GET …/observations/{observation}/picture`: one of the pictures in a payload.
 pub(super) async fn picture_of_step(
     State(web): State<Web>,
     place: Place,
+    headers: HeaderMap,
     Path((_, trace, step)): StepPath,
 ) -> PageResult<Response> {
     let step = run::step(&web, &place, &trace_id(&trace)?, &run::step_id(&step)?).await?;
-    picture(&place, &asked(&place, step.content)?)
+    picture(&place, &headers, &asked(&place, step.content)?)
 }
 
 /// The picture with the number that the address says.
-fn picture(place: &Place, payload: &Payload) -> PageResult<Response> {
+fn picture(place: &Place, headers: &HeaderMap, payload: &Payload) -> PageResult<Response> {
     let missing = || Refusal::not_there("picture");
     let number: usize = place.params.get("n").and_then(|n| n.parse().ok()).ok_or_else(missing)?;
     let reading = chat::read(payload.to_json().as_str());
@@ -82,22 +84,17 @@ fn picture(place: &Place, payload: &Payload) -> PageResult<Response> {
     let Picture::Inline { mime, data } = found else { return Err(missing()) };
     let bytes = STANDARD.decode(data.trim()).map_err(|_| missing())?;
     // Whatever a browser might run is a file to save, never a page.
-    let (kind, disposition) = match is_shown(mime).then(|| HeaderValue::from_str(mime)) {
-        Some(Ok(kind)) => (kind, "inline"),
-        _ => (HeaderValue::from_static("application/octet-stream"), "attachment"),
-    };
-    let headers = [
-        (CONTENT_TYPE, kind),
-        (CONTENT_DISPOSITION, HeaderValue::from_static(disposition)),
-        (CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600")),
-    ];
-    Ok((headers, bytes).into_response())
+    let kind = Medium::of(mime).map_or(MediaType::OTHER, |(_, kind)| kind);
+    let part = Part::asked(headers, bytes.len() as u64);
+    let bytes = part.of(bytes);
+    Ok(part.answer(kind, bytes))
 }
 
 /// `GET /project/{project}/media/{media}`: media that were sent apart.
 pub(super) async fn media(
     State(web): State<Web>,
     place: Place,
+    headers: HeaderMap,
     Path((_, id)): TracePath,
 ) -> PageResult<Response> {
     let missing = || Refusal::not_there("media");
@@ -108,22 +105,18 @@ pub(super) async fn media(
         ));
     }
     let (files, hash) = (web.store.media.clone(), media.hash);
+    let part = Part::asked(&headers, media.content_length);
     let read = move || -> PageResult<Option<Vec<u8>>> {
-        let Some(file) = files.open(hash)? else { return Ok(None) };
+        let Some(mut file) = files.open(hash)? else { return Ok(None) };
         let mut bytes = Vec::new();
-        file.take(MAX_MEDIA).read_to_end(&mut bytes).map_err(|_| Refusal::not_there("media"))?;
+        let (from, length) = part.span();
+        let read = file
+            .seek(SeekFrom::Start(from))
+            .and_then(|_| file.take(length.min(MAX_MEDIA)).read_to_end(&mut bytes));
+        read.map_err(|_| Refusal::not_there("media"))?;
         Ok(Some(bytes))
     };
     let done = tokio::task::spawn_blocking(read).await;
     let bytes = done.map_err(|_| missing())??.ok_or_else(missing)?;
-    let disposition = match media.content_type.shown() {
-        Shown::Inline => "inline",
-        Shown::AsFile => "attachment",
-    };
-    let headers = [
-        (CONTENT_TYPE, media.content_type.served_as()),
-        (CONTENT_DISPOSITION, disposition),
-        (CACHE_CONTROL, "private, max-age=3600"),
-    ];
-    Ok((headers, bytes).into_response())
+    Ok(part.answer(media.content_type, bytes))
 }

@@ -8,6 +8,7 @@ use ratchet_store::query::{
     Detail, Direction, ObservationQuery, Paging, ScoreQuery, ScoresOn, TimeRange,
 };
 
+use super::kinds::Spent;
 use crate::kept_steps::TraceSteps;
 use crate::place::Place;
 use crate::refusal::{PageResult, Refusal};
@@ -57,6 +58,11 @@ impl TraceRun {
         };
         let scores = scores(web, place, ScoresOn::Trace(trace.id.clone())).await?;
         Ok(Self { trace, tree, scores })
+    }
+
+    /// Tokens and cost of all its steps, by kind.
+    pub(super) fn spent(&self) -> Spent {
+        Spent::by_steps(&self.tree.steps, self.tree.is_cut)
     }
 
     /// The step with an id.
@@ -131,17 +137,17 @@ pub(super) struct Subject {
 /// The trace itself or one of its steps.
 #[derive(Debug)]
 pub(super) enum About {
-    Trace(Box<Trace>),
+    Trace(Box<Trace>, Spent),
     Step(Box<Observation>),
 }
 
 impl Subject {
-    pub(super) async fn trace(web: &Web, place: &Place, mut trace: Trace) -> PageResult<Self> {
-        let id = trace.id.clone();
+    pub(super) async fn trace(web: &Web, place: &Place, run: &TraceRun) -> PageResult<Self> {
+        let (mut trace, id) = (run.trace.clone(), run.trace.id.clone());
         let mut scores = scores(web, place, ScoresOn::Trace(id.clone())).await?;
         scores.retain(|score| matches!(score.target, ScoreTarget::Trace(_)));
         let content = trace.content.take().unwrap_or_default();
-        Ok(Self { trace: id, about: About::Trace(Box::new(trace)), content, scores })
+        Ok(Self { trace: id, about: About::Trace(Box::new(trace), run.spent()), content, scores })
     }
 
     pub(super) async fn step(
@@ -160,7 +166,7 @@ impl Subject {
     /// The id of the step, if it is one.
     pub(super) fn step_id(&self) -> Option<String> {
         match &self.about {
-            About::Trace(_) => None,
+            About::Trace(..) => None,
             About::Step(step) => Some(step.id.to_string()),
         }
     }

@@ -1,0 +1,158 @@
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use ratchet_core::limit::elide;
+use ratchet_core::money::Money;
+use ratchet_core::observation::Observation;
+use ratchet_core::usage::TOTAL;
+
+use crate::components::figure;
+use crate::components::stack::{Share, stack};
+use crate::frame::menu;
+
+/// Kinds that have a line of their own: clients name as many as they like.
+const LISTED: usize = 20;
+
+/// Tokens and money by kind, of one step or of many.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Spent {
+    tokens: BTreeMap<String, u64>,
+    total_tokens: u64,
+    money: BTreeMap<String, Money>,
+    total_money: Money,
+    /// Steps with a known cost, and steps that used tokens without one.
+    priced: u64,
+    unpriced: u64,
+    /// Whether there are more steps than were summed.
+    pub(super) is_cut: bool,
+}
+
+impl Spent {
+    /// What one step spent.
+    pub(super) fn by_step(step: &Observation) -> Self {
+        let mut spent = Self::default();
+        spent.add(step);
+        spent
+    }
+
+    /// What some steps spent together.
+    pub(super) fn by_steps(steps: &[Observation], is_cut: bool) -> Self {
+        let mut spent = Self { is_cut, ..Self::default() };
+        steps.iter().for_each(|step| spent.add(step));
+        spent
+    }
+
+    fn add(&mut self, step: &Observation) {
+        for (kind, units) in step.usage.kinds().iter().filter(|(kind, _)| *kind != TOTAL) {
+            let sum = self.tokens.entry(kind.clone()).or_default();
+            *sum = sum.saturating_add(*units);
+        }
+        self.total_tokens = self.total_tokens.saturating_add(step.usage.total());
+        match &step.cost {
+            Some(cost) => {
+                self.priced += 1;
+                self.total_money = self.total_money + cost.total();
+                for (kind, money) in cost.kinds() {
+                    let sum = self.money.entry(kind.clone()).or_default();
+                    *sum = *sum + *money;
+                }
+            }
+            None if !step.usage.is_empty() || step.model.is_some() => self.unpriced += 1,
+            None => {}
+        }
+    }
+
+    /// Every kind, with the hue that its tokens and its cost share.
+    fn kinds(&self) -> impl Iterator<Item = (usize, &String)> {
+        let all: std::collections::BTreeSet<&String> =
+            self.tokens.keys().chain(self.money.keys()).collect();
+        all.into_iter().enumerate().take(LISTED)
+    }
+}
+
+/// Draws what was spent by kind: tokens and money, each as one bar with its numbers.
+#[expect(clippy::cast_precision_loss, reason = "widths in a drawing")]
+pub(super) fn bars(spent: &Spent) -> Markup {
+    let share = |hue: usize, kind: &String, amount: f64, text: String| Share {
+        name: in_words(kind),
+        amount,
+        text,
+        hue,
+    };
+    let tokens: Vec<Share> = spent
+        .kinds()
+        .filter_map(|(hue, kind)| {
+            let units = spent.tokens.get(kind)?;
+            Some(share(hue, kind, *units as f64, figure::grouped(*units)))
+        })
+        .collect();
+    let money: Vec<Share> = spent
+        .kinds()
+        .filter_map(|(hue, kind)| {
+            let money = spent.money.get(kind)?;
+            Some(share(hue, kind, money.dollars(), figure::money(*money)))
+        })
+        .collect();
+    html! {
+        @if spent.total_tokens > 0 || !tokens.is_empty() {
+            h3 { "Tokens " span.muted { (figure::grouped(spent.total_tokens)) } }
+            @if !tokens.is_empty() { (stack("Tokens by kind", &tokens)) }
+        }
+        @if spent.priced > 0 {
+            h3 { "Cost " span.muted title=(exactly(spent.total_money)) { (figure::money(spent.total_money)) } }
+            @if !money.is_empty() { (stack("Cost by kind", &money)) }
+        } @else if spent.unpriced > 0 {
+            h3 { "Cost " (figure::cost(None)) }
+        }
+        @if spent.unpriced > 0 { p.muted { (unpriced(spent.unpriced)) } }
+    }
+}
+
+/// What a whole trace spent by kind, one click away wherever one is in it.
+pub(super) fn menu_of(spent: &Spent) -> Markup {
+    let table = html! {
+        table.by-kind {
+            caption { "Tokens and cost of the whole trace, by kind" }
+            thead { tr { th scope="col" { "Kind" } th.number scope="col" { "Tokens" } th.number scope="col" { "Cost" } } }
+            tbody {
+                @for (_, kind) in spent.kinds() {
+                    tr {
+                        th scope="row" { bdi { (in_words(kind)) } }
+                        td.number { @if let Some(units) = spent.tokens.get(kind) { (figure::grouped(*units)) } }
+                        td.number { @if let Some(money) = spent.money.get(kind) { (exactly(*money)) } }
+                    }
+                }
+                tr {
+                    th scope="row" { "all" }
+                    td.number { (figure::grouped(spent.total_tokens)) }
+                    td.number { @if spent.priced > 0 { (exactly(spent.total_money)) } @else { "unknown" } }
+                }
+            }
+        }
+        @if spent.unpriced > 0 { p.muted { (unpriced(spent.unpriced)) } }
+        @if spent.is_cut { p.muted { "Of the first steps alone: there are more than a page reads." } }
+    };
+    html! {
+        @if spent.total_tokens > 0 || spent.priced > 0 { (menu("Spent", "Tokens and cost by kind", &table)) }
+    }
+}
+
+fn unpriced(steps: u64) -> String {
+    match steps {
+        1 => "1 step has no known price and is not in the cost.".to_owned(),
+        many => {
+            format!("{} steps have no known price and are not in the cost.", figure::grouped(many))
+        }
+    }
+}
+
+/// An amount with all its digits.
+fn exactly(money: Money) -> String {
+    figure::exact_dollars(money.dollars())
+}
+
+/// `input_cached_tokens` as people say it.
+fn in_words(kind: &str) -> String {
+    let plain = kind.strip_suffix("_tokens").unwrap_or(kind);
+    elide(&plain.replace('_', " "), 60).into_owned()
+}
