@@ -12,6 +12,8 @@ pub(crate) mod import;
 pub(crate) mod projects;
 /// `ratchet redaction`
 pub(crate) mod redaction;
+/// `ratchet audit`
+pub(crate) mod audit;
 /// `ratchet backup`
 pub(crate) mod backup;
 /// `ratchet restore`
@@ -64,6 +66,8 @@ pub(crate) enum Command {
     Projects(projects::ProjectsCommand),
     /// Say what must not be kept of whatever is recorded
     Redaction(redaction::RedactionCommand),
+    /// List who changed what
+    Audit(audit::AuditArgs),
     /// Copy all data into a new folder, also while a server is running
     Backup(backup::BackupArgs),
     /// Put a backup into a new data folder

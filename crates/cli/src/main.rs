@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         Command::Users(args) => cmd::users::run(&args),
         Command::Projects(args) => cmd::projects::run(&args),
         Command::Redaction(args) => cmd::redaction::run(&args),
+        Command::Audit(args) => cmd::audit::run(&args),
         Command::Backup(args) => cmd::backup::run(&args),
         Command::Restore(args) => cmd::restore::run(&args),
         Command::Compact(args) => cmd::compact::run(&args),

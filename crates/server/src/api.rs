@@ -18,6 +18,8 @@ pub mod users;
 pub mod redaction;
 /// Whose web pages may call.
 pub mod origins;
+/// Who changed what.
+pub mod audit;
 /// A consistent copy of all data, as a stream.
 pub mod backup;
 /// The container that copy comes in.
@@ -50,6 +52,8 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(redaction::test))
         .routes(routes!(redaction::remove))
         .routes(routes!(redaction::presets))
+        .routes(routes!(audit::of_project))
+        .routes(routes!(audit::of_server))
         .routes(routes!(backup::create))
         .routes(routes!(compact::run))
 }

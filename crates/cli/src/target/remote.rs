@@ -51,6 +51,17 @@ impl Remote {
         answer(self.send(self.request(Method::GET, self.base.join(path)?)).await?).await
     }
 
+    /// Asks for something, and says which of it in the query.
+    pub(crate) async fn get_with<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        query: &[(&str, String)],
+    ) -> anyhow::Result<T> {
+        let mut url = self.base.join(path)?;
+        url.query_pairs_mut().extend_pairs(query);
+        answer(self.send(self.request(Method::GET, url)).await?).await
+    }
+
     /// Has something made or done.
     pub(crate) async fn post<T: DeserializeOwned>(
         &self,

@@ -1,5 +1,6 @@
 //! What a project has settled about whatever it records.
 
+use ratchet_server::api::audit::{AuditRequest, AuditView};
 use ratchet_server::api::origins::OriginsView;
 use ratchet_server::api::redaction::{
     PresetView, RedactionRuleRequest, RedactionRuleView, TrialRequest, TrialView, refused,
@@ -10,6 +11,27 @@ use ratchet_store::project::ProjectId;
 use super::Target;
 
 impl Target {
+    /// Who changed what, in a project or on the whole server.
+    pub(crate) async fn audit(
+        &self,
+        project: Option<&str>,
+        request: AuditRequest,
+    ) -> anyhow::Result<AuditView> {
+        match self {
+            Self::Folder(folder) => {
+                let project = project.map(ProjectId::parse).transpose()?;
+                Ok(folder.catalog.audit(request.check(project)?).await?.into())
+            }
+            Self::Server(server) => {
+                let path = match project {
+                    Some(project) => format!("/api/v1/projects/{project}/audit"),
+                    None => "/api/v1/audit".to_owned(),
+                };
+                server.get_with(&path, &request.pairs()).await
+            }
+        }
+    }
+
     /// Whose pages may call with a project's keys.
     pub(crate) async fn origins(&self, project: &str) -> anyhow::Result<OriginsView> {
         match self {

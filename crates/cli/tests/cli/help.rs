@@ -30,6 +30,7 @@ fn each_command_explains_itself() {
         "redaction remove",
         "redaction test",
         "redaction presets",
+        "audit",
         "backup",
         "restore",
         "compact",

@@ -20,6 +20,36 @@ impl At<'_> {
     }
 }
 
+/// Makes a key and revokes it; the log knows of both, newest first.
+fn check_audit(at: &At<'_>) {
+    let note = "for the\nlog";
+    let made = json(at.ratchet(&["keys", "create", "--role", "viewer", "--note", note]));
+    let (id, public) = (made["id"].as_str().unwrap(), made["publicKey"].as_str().unwrap());
+    ok(at.ratchet(&["keys", "revoke", id]));
+    let log = json(at.ratchet(&["audit", "--what", "API key", "--limit", "2"]));
+    let entry = |nth: usize| &log["entries"][nth];
+    assert_eq!([&entry(0)["verb"], &entry(1)["verb"]], ["revoked", "made"], "{log}");
+    assert_eq!([&entry(0)["object"], &entry(1)["object"]], [id, id], "{log}");
+    let told = ok(at.ratchet(&["audit", "--limit", "1"]));
+    assert!(told.contains("revoked API key") && told.contains(public), "{told}");
+    let cursor = told.trim_end().rsplit(' ').next().unwrap();
+    let rest = ok(at.ratchet(&["audit", "--limit", "1", "--cursor", cursor]));
+    assert!(rest.contains("made API key") && !rest.contains("revoked"), "{rest}");
+    let message = fails(at.ratchet(&["audit", "--what", "weather"]), 1);
+    assert!(message.contains("noun: one of project"), "{message}");
+    ok(at.ratchet(&["users", "create", "eve@example.com"]));
+    let server = ok(at.ratchet(&["audit", "--whole-server"]));
+    assert!(server.contains("made person eve@example.com"), "{server}");
+}
+
+#[test]
+fn the_audit_log_is_listed_in_a_folder_and_on_a_server() {
+    let data = folder();
+    check_audit(&At::Folder(data.path()));
+    let other = folder();
+    check_audit(&At::Server(&server(other.path()).start()));
+}
+
 fn check_users(at: &At<'_>) {
     let made = json(at.ratchet(&["users", "create", "Ada@Example.com", "--name", "Ada"]));
     assert_eq!((&made["email"], &made["role"]), (&"ada@example.com".into(), &"member".into()));

@@ -1,0 +1,73 @@
+use clap::Args;
+use ratchet_server::api::audit::{AuditEntryView, AuditRequest, AuditView};
+
+use crate::exit::Outcome;
+use crate::print::{OutputArgs, table};
+use crate::runtime;
+use crate::target::{Target, TargetArgs};
+
+/// `ratchet audit`
+#[derive(Args, Debug)]
+pub(crate) struct AuditArgs {
+    #[command(flatten)]
+    target: TargetArgs,
+    /// Which project, by name or id; needed only if there are several
+    #[arg(long, value_name = "NAME", conflicts_with = "whole_server")]
+    project: Option<String>,
+    /// What was done outside of projects: people, projects, sign-ins
+    #[arg(long)]
+    whole_server: bool,
+    /// Only about this kind of thing, such as prompt or "API key"
+    #[arg(long, value_name = "NOUN")]
+    what: Option<String>,
+    /// Entries at most, newest first
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: u64,
+    /// Go on where the last list stopped
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Runs `ratchet audit`.
+pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<Outcome> {
+    runtime::block_on(async {
+        let request = AuditRequest {
+            noun: args.what.clone(),
+            limit: Some(args.limit),
+            cursor: args.cursor.clone(),
+        };
+        let found = Target::with(&args.target, "ratchet audit", async |target| {
+            let project = match args.whole_server {
+                true => None,
+                false => Some(target.project(args.project.as_deref()).await?.id),
+            };
+            target.audit(project.as_deref(), request).await
+        });
+        args.output.show(&found.await?, text)?;
+        Ok(Outcome::Done)
+    })
+}
+
+fn text(found: &AuditView) -> String {
+    let rows: Vec<_> = found.entries.iter().map(row).collect();
+    let mut text = table(["AT", "WHO", "WHAT", "BEFORE", "AFTER"], &rows);
+    if let Some(cursor) = &found.cursor {
+        text.push_str(&format!("There is more: --cursor {cursor}\n"));
+    }
+    text
+}
+
+fn row(entry: &AuditEntryView) -> [String; 5] {
+    let AuditEntryView { at, actor, verb, noun, name, before, after, .. } = entry;
+    let side = |side: &Option<String>| side.clone().unwrap_or_default();
+    let what = format!("{verb} {noun} {name}");
+    [at.clone(), actor.name.clone(), what, side(before), side(after)].map(|cell| one_line(&cell))
+}
+
+/// A cell that stays one: whoever named a thing may have put anything into its name.
+fn one_line(text: &str) -> String {
+    let plain = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    plain.take(80).collect::<String>().trim_end().to_owned()
+}
