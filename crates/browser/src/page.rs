@@ -1,4 +1,4 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -203,6 +203,22 @@ impl Page {
         let field = &found["result"]["objectId"];
         self.call("DOM.setFileInputFiles", &json!({ "files": [file], "objectId": field }));
         self.settle();
+    }
+
+    /// Does something that gives a file, and tells where in a folder it is once all of it is there.
+    #[track_caller]
+    pub fn download(&self, folder: &Path, act: impl FnOnce(&Self)) -> PathBuf {
+        let how = json!({
+            "behavior": "allow", "downloadPath": folder, "browserContextId": self.context,
+            "eventsEnabled": true,
+        });
+        let set = self.wire.call(None, "Browser.setDownloadBehavior", &how);
+        set.unwrap_or_else(|error| panic!("no file can be kept: {error}"));
+        self.watch.forget_file();
+        act(self);
+        self.watch.wait("a file", |seen| seen.has_file);
+        let name = self.watch.seen().file.take().unwrap_or_default();
+        folder.join(name)
     }
 
     /// Whether something can be seen now, by a selector or by its words.

@@ -68,6 +68,10 @@ pub(crate) struct Seen {
     pub(crate) requests: usize,
     /// How many bytes came for them, headers included.
     pub(crate) bytes: u64,
+    /// The file that is being kept, as the server calls it.
+    pub(crate) file: Option<String>,
+    /// Whether all of it is there.
+    pub(crate) has_file: bool,
     under_way: HashMap<String, String>,
 }
 
@@ -97,6 +101,12 @@ impl Seen {
             "Page.javascriptDialogOpening" => {
                 self.problem(Trouble::Dialog, text(&params["message"]))
             }
+            "Page.downloadWillBegin" => self.file = Some(text(&params["suggestedFilename"])),
+            "Page.downloadProgress" => match params["state"].as_str() {
+                Some("completed") => self.has_file = true,
+                Some("canceled") => self.problem(Trouble::Request, "a file was not kept"),
+                _ => {}
+            },
             "Page.windowOpen" => self.problem(Trouble::Window, text(&params["url"])),
             "Inspector.targetCrashed" => self.problem(Trouble::Crash, "the page died"),
             "Runtime.bindingCalled" => self.problem(Trouble::Ran, text(&params["payload"])),
@@ -208,6 +218,12 @@ impl Watch {
         let mut seen = self.seen();
         let (loaded, shown) = (seen.loaded.take(), seen.shown.take());
         *seen = Seen { home: home.to_owned(), loaded, shown, ..Seen::default() };
+    }
+
+    /// Forgets the file that came last, before another is asked for.
+    pub(crate) fn forget_file(&self) {
+        let mut seen = self.seen();
+        (seen.file, seen.has_file) = (None, false);
     }
 
     /// Waits until something is so.

@@ -20,13 +20,17 @@ mod hand;
 mod trace;
 /// Lists: filters, rows, what is done with chosen ones.
 mod lists;
+/// What lists give: one row beside them, and files.
+mod taken;
 /// Sessions, users and scores.
 mod people;
 /// Prompts, datasets and queues.
 mod shelf;
 /// Cases of datasets: uploaded, added, changed.
 mod cases;
-/// Home, dashboards, settings, and what every page has.
+/// What a project settles, and who changed it.
+mod settings;
+/// Home, dashboards, and what every page has.
 mod around;
 /// Dashboards of one's own.
 mod boards;

@@ -29,23 +29,6 @@ fn a_dashboard_shows_another_time_split_another_way() {
 }
 
 #[test]
-fn settings_show_the_keys() {
-    with_both("/project/{project}", |hand, page, _| {
-        match hand {
-            Hand::Keys => {
-                page.press("g");
-                page.press("e");
-            }
-            Hand::Mouse => page.click(".rail a[href$=\"/settings\"]"),
-        }
-        page.wait_for_path(&format!("/project/{PROJECT}/settings"));
-        hand.press(page, ".settled-tabs a[href$=\"/settings/keys\"]");
-        page.wait_for_path(&format!("/project/{PROJECT}/settings/keys"));
-        page.wait_for(ratchet_testkit::process::PUBLIC_KEY);
-    });
-}
-
-#[test]
 fn the_palette_finds_pages_and_whatever_has_an_id() {
     with_both("/project/{project}", |hand, page, demo| {
         let open = || match hand {

@@ -8,9 +8,15 @@ use crate::pages::stage::stage;
 const NAME_CHARS: usize = 190;
 
 /// A list as a file.
+#[track_caller]
 fn file(list: &str, format: &str) -> String {
-    let path = format!("/project/{PROJECT}/list/{list}/export?format={format}&range=all");
-    let answer = stage().hostile().get(&path);
+    kept(&format!("/project/{PROJECT}/list/{list}/export?format={format}&range=all"))
+}
+
+/// What an address gives, which must be a file to keep.
+#[track_caller]
+fn kept(path: &str) -> String {
+    let answer = stage().hostile().get(path);
     assert_eq!(answer.status, 200, "{path}");
     let kind = answer.header("content-disposition").unwrap_or_default();
     assert!(kind.starts_with("attachment;"), "{path} is not shown but kept: {kind}");
@@ -53,20 +59,27 @@ fn names() -> impl Iterator<Item = String> {
     words::all().map(|words| words.chars().take(NAME_CHARS).collect())
 }
 
+/// The names in a table that calculates nothing.
 #[track_caller]
-fn check_table(list: &str) {
-    let rows = table(&file(list, "csv"));
-    let (head, rows) = rows.split_first().unwrap();
+fn names_of(text: &str) -> Vec<String> {
+    let mut rows = table(text).into_iter();
+    let head = rows.next().unwrap();
     let column = head.iter().position(|name| name == "name").unwrap();
-    for row in rows {
+    let name = |row: Vec<String>| {
         assert_eq!(row.len(), head.len(), "{row:?}");
         let calculated: Vec<&String> = row.iter().filter(|cell| is_calculated(cell)).collect();
         assert!(calculated.is_empty(), "{calculated:?}");
-    }
+        row[column].clone()
+    };
+    rows.map(name).collect()
+}
+
+#[track_caller]
+fn check_table(list: &str) {
+    let found = names_of(&file(list, "csv"));
     for name in names() {
         let written = if is_calculated(&name) { format!("'{name}") } else { name };
-        let is_there = rows.iter().any(|row| row[column] == written);
-        assert!(is_there, "{list}: no row is named {written:?}");
+        assert!(found.contains(&written), "{list}: no row is named {written:?}");
     }
 }
 
@@ -89,6 +102,13 @@ fn no_table_of_traces_calculates_anything() {
 #[test]
 fn no_table_of_observations_calculates_anything() {
     check_table("observations");
+}
+
+#[test]
+fn the_audit_log_as_a_table_calculates_nothing() {
+    let found = names_of(&kept(&format!("/project/{PROJECT}/settings/audit.csv?range=all")));
+    let runs = found.iter().filter(|name| name.contains("evil.example")).count();
+    assert!(runs > 0, "it names what was made");
 }
 
 #[test]
