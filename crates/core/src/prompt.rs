@@ -6,6 +6,8 @@ mod reference;
 mod compose;
 /// What a prompt says.
 mod body;
+/// Prompts with their variables filled in.
+mod fill;
 
 #[cfg(test)]
 mod tests;

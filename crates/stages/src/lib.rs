@@ -8,6 +8,8 @@ pub mod look;
 pub mod checks;
 /// Cases to try agents on are collected.
 pub mod collect;
+/// Models behind a project's connections.
+pub mod connect;
 /// Where stages read from.
 pub mod source;
 /// Where stages write to.

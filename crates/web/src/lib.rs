@@ -13,6 +13,8 @@ pub mod sign_in;
 mod cookie;
 /// Changes that nobody meant.
 pub mod forgery;
+/// Room for questions to models.
+mod ask_room;
 /// Forms with files.
 mod multipart;
 /// Files that wait until people say what to do with them.

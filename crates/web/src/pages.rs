@@ -8,6 +8,8 @@ mod queues;
 mod datasets;
 /// What models are told.
 mod prompts;
+/// Prompts tried on models.
+mod playground;
 /// Figures over time.
 mod dashboards;
 /// What the project has settled.
@@ -49,7 +51,7 @@ use crate::web::{Access, Web};
 use crate::{assets, docs, forgery, policy, sign_in};
 
 /// Addresses that people type without a project; they lead to the first one.
-const SHORT: [&str; 10] = [
+const SHORT: [&str; 11] = [
     "traces",
     "observations",
     "sessions",
@@ -58,6 +60,7 @@ const SHORT: [&str; 10] = [
     "queues",
     "datasets",
     "prompts",
+    "playground",
     "dashboards",
     "settings",
 ];
@@ -75,6 +78,7 @@ pub fn pages(web: Web) -> Router {
         .merge(queues::routes())
         .merge(datasets::routes())
         .merge(prompts::routes())
+        .merge(playground::routes())
         .merge(dashboards::routes())
         .merge(settings::routes())
         .merge(trace::routes())

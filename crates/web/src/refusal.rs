@@ -31,6 +31,8 @@ pub enum Refusal {
     SignedOut,
     /// Too much is under way.
     Busy,
+    /// Too many wait for something already.
+    Waiting(String),
     /// The store failed.
     Store(StoreError),
 }
@@ -50,6 +52,7 @@ impl Refusal {
                 StatusCode::BAD_REQUEST
             }
             Self::Busy
+            | Self::Waiting(_)
             | Self::Store(StoreError::QueueFull | StoreError::Closing | StoreError::TooSlow) => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
@@ -71,6 +74,7 @@ impl Refusal {
             ) => error.to_string(),
             Self::SignIn { .. } | Self::SignedOut => "you are not signed in".to_owned(),
             Self::Busy => "too many forms are under way; nothing was changed".to_owned(),
+            Self::Waiting(what) => format!("too many wait for {what} already; nothing was asked"),
             Self::Store(_) => "the store could not answer; nothing was changed".to_owned(),
         };
         let advice = match self.status() {

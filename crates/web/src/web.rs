@@ -7,6 +7,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
 
+use crate::ask_room::AskRoom;
 use crate::desk::Desk;
 use crate::forgery::FormRoom;
 use crate::kept_steps::KeptSteps;
@@ -25,6 +26,8 @@ pub struct WebParts {
     pub access: Access,
     /// Room for what visitors send.
     pub(crate) form_room: FormRoom,
+    /// Room for questions to models.
+    pub(crate) ask_room: AskRoom,
     /// How long a page looks for what it shows.
     pub patience: Duration,
     /// Files that wait for their people.
@@ -75,6 +78,7 @@ impl Web {
             store,
             access,
             form_room: FormRoom::default(),
+            ask_room: AskRoom::default(),
             patience,
             desk: Desk::default(),
             kept_steps: KeptSteps::default(),

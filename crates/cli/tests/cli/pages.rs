@@ -30,6 +30,8 @@ mod shelf;
 mod cases;
 /// What a project settles, and who changed it.
 mod settings;
+/// Connections to models, and prompts tried on them.
+mod models;
 /// Home, dashboards, and what every page has.
 mod around;
 /// Dashboards of one's own.

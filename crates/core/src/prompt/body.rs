@@ -103,7 +103,7 @@ impl PromptBody {
         pieces.filter_map(reference).collect()
     }
 
-    fn texts(&self) -> Vec<&str> {
+    pub(super) fn texts(&self) -> Vec<&str> {
         match self {
             Self::Text(text) => vec![text],
             Self::Chat(messages) => messages.iter().filter_map(ChatMessage::content).collect(),
@@ -201,7 +201,7 @@ fn text_field(
 }
 
 /// The names between double braces.
-fn variables(text: &str) -> Vec<&str> {
+pub(super) fn variables(text: &str) -> Vec<&str> {
     let inner = text.split("{{").skip(1).filter_map(|rest| rest.split_once("}}"));
     inner.map(|(name, _)| name.trim()).filter(|name| !name.is_empty()).collect()
 }

@@ -45,6 +45,9 @@ async fn list(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     let mut page = Page::new(Section::Prompts, "Prompts");
     page.summary =
         html! { (figure::grouped(total)) " prompts" @if total == 1 { ", one name" } "." };
+    if place.visitor.can_change() {
+        page.action = html! { a.button href=(place.to(&["playground"])) { "Playground" } };
+    }
     page.body = if total == 0 {
         nothing()
     } else {

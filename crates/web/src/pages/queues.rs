@@ -26,7 +26,7 @@ use crate::web::Web;
 const ROWS: u64 = 50;
 /// Characters of a name, and of an id beside one.
 const NAME: usize = 80;
-const SHORT: usize = 12;
+const SHORT: usize = 8;
 
 pub(super) fn routes() -> Router<Web> {
     Router::new()
@@ -188,7 +188,7 @@ fn row(item: &QueueItem, names: &Names, place: &Place) -> Row {
                 @match name {
                     Some(name) => {
                         bdi title=(item.object) { (elide(name, NAME)) }
-                        " " code.muted { bdi { (elide(&item.object, SHORT)) } }
+                        " " code.muted { bdi { (item.object.chars().take(SHORT).collect::<String>()) } "…" }
                     },
                     None => { code { bdi { (item.object) } } },
                 }

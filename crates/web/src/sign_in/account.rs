@@ -123,9 +123,8 @@ async fn page(web: &Web, visitor: &Visitor, problem: Option<&Problem>) -> PageRe
 }
 
 fn row(visitor: &Visitor, one: &WebSession, present: &WebSession, now: Timestamp) -> Markup {
-    let client = if one.client.is_empty() { "an unnamed browser" } else { &one.client };
     html! {
-        p { (client) }
+        p title=(one.client) { (browser(&one.client)) }
         p.muted { "since " (figure::when(one.created_at, now)) ", last seen " (figure::when(one.seen_at, now)) }
         @if one.id == present.id { p { "this one" } }
         @else {
@@ -134,5 +133,50 @@ fn row(visitor: &Visitor, one: &WebSession, present: &WebSession, now: Timestamp
                 button.quiet type="submit" name="session" value=(one.id) { "Sign out there" }
             }
         }
+    }
+}
+
+/// A browser by what it says of itself: `Firefox on Windows`. All of it is on hover.
+fn browser(client: &str) -> String {
+    let first = |words: &[(&'static str, &'static str)]| {
+        words.iter().find(|(mark, _)| client.contains(mark)).map(|(_, name)| *name)
+    };
+    // Most pretend to be others as well; those that do so most come first.
+    let program = first(&[
+        ("Edg/", "Edge"),
+        ("OPR/", "Opera"),
+        ("Firefox/", "Firefox"),
+        ("Chrome/", "Chrome"),
+        ("Safari/", "Safari"),
+        ("curl/", "curl"),
+    ]);
+    let system = first(&[
+        ("Android", "Android"),
+        ("iPhone", "an iPhone"),
+        ("iPad", "an iPad"),
+        ("Windows", "Windows"),
+        ("Mac OS X", "macOS"),
+        ("Linux", "Linux"),
+    ]);
+    match (program, system) {
+        (Some(program), Some(system)) => format!("{program} on {system}"),
+        (Some(program), None) => program.to_owned(),
+        (None, _) if client.is_empty() => "an unnamed browser".to_owned(),
+        (None, _) => ratchet_core::limit::elide(client, 120).into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn browsers_are_called_what_people_call_them() {
+        let chrome = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) \
+                      Chrome/148.0.0.0 Safari/537.36";
+        assert_eq!(browser(chrome), "Chrome on Linux");
+        assert_eq!(browser(&format!("{chrome} Edg/148.0")), "Edge on Linux");
+        assert_eq!(browser("my-script"), "my-script");
+        assert_eq!(browser(""), "an unnamed browser");
     }
 }

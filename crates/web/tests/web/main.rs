@@ -25,6 +25,8 @@ mod datasets;
 mod settings;
 /// What models cost, and how they are reached.
 mod settings_models;
+/// Prompts tried on models.
+mod playground;
 /// Who changed what.
 mod audit;
 /// Signing in and out.

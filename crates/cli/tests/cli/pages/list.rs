@@ -49,6 +49,10 @@ pub(super) const PAGES: &[Listed] = &[
     },
     Listed { name: "prompts", address: "/project/{project}/prompts" },
     Listed { name: "prompt", address: "/project/{project}/prompts/{prompt}?version=2" },
+    Listed {
+        name: "playground",
+        address: "/project/{project}/playground?prompt={prompt}&version=2",
+    },
     Listed { name: "dashboard", address: "/project/{project}/dashboards" },
     Listed { name: "dashboard-by-model", address: "/project/{project}/dashboards?by=model" },
     Listed { name: "dashboards", address: "/project/{project}/dashboards/all" },

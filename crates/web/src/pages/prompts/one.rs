@@ -63,7 +63,11 @@ pub(super) async fn show(
         @for tag in &chosen.tags { (crate::components::badge::tag(tag)) }
     };
     page.body = html! {
-        @if place.params.get("done") == Some("label") { (toast::toast("The label stands here now")) }
+        @match place.params.get("done") {
+            Some("label") => { (toast::toast("The label stands here now")) },
+            Some("made") => { (toast::toast("Kept as a new version; it has no label yet")) },
+            _ => {},
+        }
         div.prompt {
             (history(&versions, chosen, &place))
             div {
@@ -110,6 +114,7 @@ fn head(chosen: &Prompt, place: &Place) -> Markup {
             h2 { "Version " (chosen.version) }
             (labels(&chosen.labels))
             @if place.visitor.can_change() {
+                a.button href=(place.to(&["playground"]).with("prompt", chosen.name.clone()).with("version", chosen.version.to_string())) { "Try it" }
                 @if !is_live { (label_form(chosen, place, Some(PRODUCTION))) }
                 (label_form(chosen, place, None))
             }

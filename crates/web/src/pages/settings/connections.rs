@@ -10,6 +10,7 @@ use maud::{Markup, html};
 use ratchet_core::llm::{LlmAdapter, Reach};
 use ratchet_core::payload::Json;
 use ratchet_core::secret::Secret;
+use ratchet_stages::connect;
 use ratchet_store::catalog::{LlmConnection, LlmCredentials, NewLlmConnection};
 use ratchet_store::query::PageNumber;
 
@@ -17,6 +18,7 @@ use super::{Ask, Done, Tab, entered, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{empty, figure};
+use crate::pages::playground;
 use crate::place::Place;
 use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
@@ -68,6 +70,7 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/settings/connections", get(show).post(keep))
         .route("/project/{project}/settings/connections/{connection}", get(edit))
         .route("/project/{project}/settings/connections/{connection}/remove", post(remove))
+        .route("/project/{project}/settings/connections/{connection}/test", post(test))
 }
 
 async fn all(web: &Web, place: &Place) -> PageResult<Vec<LlmConnection>> {
@@ -84,12 +87,49 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
         ("adapter", LlmAdapter::Anthropic.as_str()),
         ("withDefaultModels", "yes"),
     ]);
-    drawn(&web, &place, &preset).await
+    drawn(&web, &place, &preset, &Markup::default()).await
 }
 
-async fn drawn(web: &Web, place: &Place, entered: &Entered) -> PageResult<Markup> {
+/// Asks the model behind a connection for a word, and tells what came of it.
+async fn test(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): Path<(String, String)>,
+    form: String,
+) -> PageResult<Markup> {
+    place.visitor.may_change()?;
+    let one = find(&web, &place, &id).await?;
+    let entered = entered(&form);
+    let model = entered.filled("model").map(str::to_owned).or_else(|| connect::usual_model(&one));
+    let model = model.ok_or_else(|| Refusal::Bad("model: say which one to ask".to_owned()))?;
+    let tried = playground::greet(&web, &place, (&one, &model)).await?;
+    let told = html! {
+        section.settings.tried.failed[tried.outcome.is_err()] role="status" {
+            h2 {
+                bdi { (tried.connection) }
+                @if tried.outcome.is_ok() { " answers" } @else { " does not answer" }
+            }
+            @match &tried.outcome {
+                Ok(answer) => {
+                    p { "“" bdi { (ratchet_core::limit::elide(answer.text.trim(), 200)) } "”" }
+                    (playground::facts(&tried, answer))
+                },
+                Err(why) => {
+                    p { (why) }
+                    p.muted { "Asked for " code { bdi { (tried.model) } } ", after " (figure::duration(tried.took)) "." }
+                },
+            }
+        }
+    };
+    let preset =
+        Entered::preset(&[("adapter", one.adapter.as_str()), ("withDefaultModels", "yes")]);
+    drawn(&web, &place, &preset, &told).await
+}
+
+async fn drawn(web: &Web, place: &Place, entered: &Entered, above: &Markup) -> PageResult<Markup> {
     let known = all(web, place).await?;
     let body = html! {
+        (above)
         section.settings {
             h2 { "Connections" }
             @if known.is_empty() {
@@ -120,6 +160,9 @@ fn list(known: &[LlmConnection], place: &Place) -> Markup {
         Column::text("Secret"),
         Column::text("Changed"),
     ];
+    if place.visitor.can_change() {
+        columns.push(Column::text("Test"));
+    }
     if place.visitor.can_own() {
         columns.push(Column::text("End"));
     }
@@ -138,6 +181,9 @@ fn row(one: &LlmConnection, place: &Place) -> Row {
         html! { code { (one.secret_hint) } },
         figure::ago(one.updated_at, place.now),
     ];
+    if place.visitor.can_change() {
+        cells.push(test_form(one, place));
+    }
     if is_owner {
         cells.push(html! {
             form.inline method="post" action=(Tab::Connections.action(place, &[&one.id, "remove"])) {
@@ -148,6 +194,17 @@ fn row(one: &LlmConnection, place: &Place) -> Row {
     }
     let link = is_owner.then(|| place.to(&["settings", "connections", &one.id]));
     Row { id: one.id.clone(), link, cells, failed: false }
+}
+
+fn test_form(one: &LlmConnection, place: &Place) -> Markup {
+    html! {
+        form.inline.connection-test method="post" action=(Tab::Connections.action(place, &[&one.id, "test"])) {
+            (place.visitor.form_token.field())
+            input type="text" name="model" required maxlength="500" placeholder="model" autocomplete="off"
+                value=[connect::usual_model(one)] aria-label={ "Model to test " (one.provider) " with" };
+            button.button type="submit" { "Test" span.sr { " " (one.provider) } }
+        }
+    }
 }
 
 fn form(place: &Place, entered: &Entered, secret: FormField<'_>) -> Markup {
@@ -221,7 +278,7 @@ async fn keep(State(web): State<Web>, place: Place, form: String) -> PageResult<
     }
     match &known {
         Some(one) => Ok(wrong(edited(&place, one, &entered))),
-        None => Ok(wrong(drawn(&web, &place, &entered).await?)),
+        None => Ok(wrong(drawn(&web, &place, &entered, &Markup::default()).await?)),
     }
 }
 

@@ -1,0 +1,176 @@
+//! Models behind the connections that a project has settled.
+
+use std::time::Duration;
+
+use ratchet_agent::access::ModelAccess;
+use ratchet_agent::ask::{Ask, Passage, Turn};
+use ratchet_agent::error::ModelError;
+use ratchet_agent::judge::{DefaultModels, ProviderName};
+use ratchet_agent::model::{Model, PriceList};
+use ratchet_agent::provider::Provider;
+use ratchet_agent::provider::anthropic::{self, Anthropic};
+use ratchet_agent::provider::openai::{self, OpenAi};
+use ratchet_core::llm::LlmAdapter;
+use ratchet_core::prompt::{ChatMessage, PromptBody};
+use ratchet_core::time::Timestamp;
+use ratchet_remote::http;
+use ratchet_store::StoreError;
+use ratchet_store::catalog::LlmConnection;
+use ratchet_store::embedded::Folder;
+use ratchet_store::project::ProjectId;
+use reqwest::{Client, Url, redirect};
+
+/// How long a provider may take to be reached.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// Why there is no model behind a connection.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The secrets cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The connection is not set up so that anyone could ask.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+}
+
+/// Opens a model through a connection of a project; nothing is sent yet.
+///
+/// # Errors
+/// Fails if the connection's secrets cannot be opened, or if its API is not one that is asked.
+pub async fn model(
+    folder: &Folder,
+    project: &ProjectId,
+    (connection, name): (&LlmConnection, &str),
+    at: Timestamp,
+) -> Result<Model, ConnectError> {
+    let (catalog, secrets) = (&folder.catalog, folder.secrets.clone());
+    let provider = connection.provider.clone();
+    let credentials = catalog.llm_credentials(project.clone(), provider, secrets).await?;
+    let usual = usual_url(connection.adapter)?;
+    let access = ModelAccess {
+        base_url: connection.base_url.clone().unwrap_or_else(|| usual.to_owned()),
+        key: Some(credentials.secret),
+        headers: credentials.headers,
+    };
+    let client = client(&access.base_url)?;
+    let provider = match connection.adapter {
+        LlmAdapter::Anthropic => Provider::Anthropic(Anthropic::new(client, access)?),
+        _ => Provider::OpenAi(OpenAi::new(client, access)?),
+    };
+    let prices = PriceList { table: folder.prices(project), at };
+    Ok(Model::new(provider, name, prices))
+}
+
+/// Where a provider usually is.
+fn usual_url(adapter: LlmAdapter) -> Result<&'static str, ModelError> {
+    match adapter {
+        LlmAdapter::Anthropic => Ok(anthropic::BASE_URL),
+        LlmAdapter::OpenAi => Ok(openai::BASE_URL),
+        LlmAdapter::Azure | LlmAdapter::Bedrock | LlmAdapter::VertexAi | LlmAdapter::AiStudio => {
+            Err(ModelError::Unsupported {
+                provider: adapter.as_str(),
+                what: "be asked through a connection yet; anthropic and openai can, and whatever \
+                       speaks as they do",
+            })
+        }
+    }
+}
+
+fn client(base_url: &str) -> Result<Client, ModelError> {
+    let unfit = |why: String| ModelError::NotSetUp(format!("the address {base_url}: {why}"));
+    let url = Url::parse(base_url).map_err(|why| unfit(why.to_string()))?;
+    let client = http::toward(&url)
+        // A redirected question would take its key somewhere else.
+        .redirect(redirect::Policy::none())
+        .connect_timeout(CONNECT)
+        .build();
+    client.map_err(|why| unfit(why.to_string()))
+}
+
+/// The model that a connection is asked for when nobody names one: the first of its own, or the
+/// provider's usual one.
+pub fn usual_model(connection: &LlmConnection) -> Option<String> {
+    let usual = || {
+        let provider = match connection.adapter {
+            LlmAdapter::Anthropic => ProviderName::Anthropic,
+            LlmAdapter::OpenAi => ProviderName::OpenAi,
+            _ => return None,
+        };
+        DefaultModels::builtin().of(provider).map(str::to_owned)
+    };
+    let usual = || connection.has_default_models.then(usual).flatten();
+    connection.custom_models.first().cloned().or_else(usual)
+}
+
+/// A prompt as a question: what the system says apart, the rest as turns.
+///
+/// A prompt of which only the system speaks is asked as the user's own words: a model answers
+/// someone. Turns of one side that follow each other become one.
+pub fn ask(prompt: &PromptBody) -> Ask {
+    let messages = match prompt {
+        PromptBody::Text(text) => return Ask::new(text.as_str()),
+        PromptBody::Chat(messages) => messages,
+    };
+    let (mut system, mut turns) = (Vec::new(), Vec::<Turn>::new());
+    for message in messages {
+        let ChatMessage::Said { role, content, .. } = message else { continue };
+        match role.as_str() {
+            "system" | "developer" => system.push(Passage::new(content.as_str())),
+            "assistant" | "model" => match turns.last_mut() {
+                Some(Turn::Model { text, .. }) => {
+                    text.push('\n');
+                    text.push_str(content);
+                }
+                _ => turns.push(Turn::Model { text: content.clone(), calls: Vec::new() }),
+            },
+            _ => match turns.last_mut() {
+                Some(Turn::User(said)) => said.push(Passage::new(content.as_str())),
+                _ => turns.push(Turn::User(vec![Passage::new(content.as_str())])),
+            },
+        }
+    }
+    if !turns.iter().any(|turn| matches!(turn, Turn::User(_))) {
+        turns.insert(0, Turn::User(std::mem::take(&mut system)));
+    }
+    Ask { system, turns, ..Ask::new("") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chat(said: &[(&str, &str)]) -> PromptBody {
+        let message = |(role, content): &(&str, &str)| ChatMessage::Said {
+            role: (*role).to_owned(),
+            content: (*content).to_owned(),
+            rest: serde_json::Map::new(),
+        };
+        PromptBody::Chat(said.iter().map(message).collect())
+    }
+
+    fn user(said: &[&str]) -> Turn {
+        Turn::User(said.iter().map(|text| Passage::new(*text)).collect())
+    }
+
+    #[test]
+    fn a_chat_becomes_a_question() {
+        let asked = ask(&chat(&[
+            ("system", "Be brief."),
+            ("user", "Hi"),
+            ("tool", "42"),
+            ("assistant", "Yes?"),
+            ("user", "Why?"),
+        ]));
+        assert_eq!(asked.system, [Passage::new("Be brief.")]);
+        let model = Turn::Model { text: "Yes?".to_owned(), calls: Vec::new() };
+        assert_eq!(asked.turns, [user(&["Hi", "42"]), model, user(&["Why?"])]);
+    }
+
+    #[test]
+    fn what_only_the_system_says_is_asked_by_the_user() {
+        let asked = ask(&chat(&[("system", "Sort this.")]));
+        assert_eq!((asked.system.len(), asked.turns), (0, vec![user(&["Sort this."])]));
+        assert_eq!(ask(&PromptBody::Text("Why?".to_owned())), Ask::new("Why?"));
+    }
+}

@@ -1,0 +1,118 @@
+//! A prompt tried on several models side by side, before anybody relies on it.
+
+/// What is to be tried, as the fields of a form.
+mod draft;
+/// The form.
+mod form;
+/// Asking, all at once and within bounds.
+mod asking;
+/// What came back, and how it is kept.
+mod outcome;
+/// Keeping it: as an item of a dataset, or as a version of the prompt.
+mod keeping;
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use maud::{Markup, html};
+use ratchet_core::prompt::{PRODUCTION, Pick};
+use ratchet_store::catalog::{LlmConnection, Wanted};
+use ratchet_store::query::PageNumber;
+
+use crate::components::{empty, toast};
+use crate::frame::{Page, Section};
+use crate::place::{Params, Place};
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+use draft::Draft;
+
+pub(super) use asking::{Tried, greet};
+pub(super) use outcome::facts;
+
+/// Connections to choose from; nobody has more.
+const CONNECTIONS: PageNumber = PageNumber { page: 1, limit: 200 };
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/project/{project}/playground", get(show).post(run))
+        .route("/project/{project}/playground/item", post(keeping::item))
+        .route("/project/{project}/playground/version", post(keeping::version))
+}
+
+/// What the page needs to be drawn.
+struct Desk {
+    draft: Draft,
+    connections: Vec<LlmConnection>,
+    datasets: Vec<String>,
+    tried: Vec<Tried>,
+}
+
+impl Desk {
+    async fn set_up(web: &Web, place: &Place, draft: Draft) -> PageResult<Self> {
+        let (catalog, project) = (&web.store.catalog, place.project_id());
+        let connections = catalog.llm_connections(project.clone(), CONNECTIONS).await?.rows;
+        let datasets = catalog.datasets(project, CONNECTIONS).await?.rows;
+        let datasets = datasets.into_iter().map(|dataset| dataset.name).collect();
+        Ok(Self { draft, connections, datasets, tried: Vec::new() })
+    }
+}
+
+async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    place.visitor.may_change()?;
+    let draft = match place.params.get("prompt") {
+        None => Draft::example(),
+        Some(name) => {
+            let number = place.params.get("version").and_then(|number| number.parse().ok());
+            let live = || Pick::Label(PRODUCTION.to_owned());
+            let pick = number.map_or_else(live, Pick::Version);
+            let (project, name) = (place.project_id(), name.to_owned());
+            // References to other prompts are filled in: that is what an agent gets.
+            let found = web.store.catalog.prompt(project, name, pick, Wanted::Composed).await?;
+            let (prompt, _) = found.ok_or_else(|| Refusal::not_there("version of this prompt"))?;
+            Draft::of(&prompt)
+        }
+    };
+    let desk = Desk::set_up(&web, &place, draft).await?;
+    Ok(drawn(&place, &desk))
+}
+
+async fn run(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+    place.visitor.may_change()?;
+    let draft = Draft::read(&Params::read(&form));
+    let mut desk = Desk::set_up(&web, &place, draft).await?;
+    if desk.draft.check(&desk.connections) {
+        desk.tried = asking::ask(&web, &place, &desk).await?;
+    }
+    Ok(drawn(&place, &desk).into_response())
+}
+
+fn drawn(place: &Place, desk: &Desk) -> Markup {
+    let mut page = Page::new(Section::Prompts, "Playground");
+    page.crumbs = vec![("Prompts".to_owned(), Section::Prompts.link(place))];
+    if let Some(name) = &desk.draft.name {
+        page.crumbs.push((name.clone(), place.to(&["prompts", name])));
+    }
+    page.summary = html! {
+        "One prompt on several models side by side. What you run costs what the models cost."
+    };
+    page.body = html! {
+        @if let Some(words) = keeping::told(place) { (toast::toast(words)) }
+        @if desk.connections.is_empty() { (nothing(place)) } @else {
+            (form::form(place, desk))
+            (outcome::all(place, desk))
+        }
+    };
+    page.show(place)
+}
+
+fn nothing(place: &Place) -> Markup {
+    let how = html! {
+        p { "A prompt is tried on the models behind the project's connections: Anthropic, OpenAI, or any "
+            "server that speaks as they do, on this machine too. An owner adds them once; nobody sees "
+            "their secrets again." }
+        p { a.button.primary href=(place.to(&["settings", "connections"])) { "To the connections" } }
+    };
+    empty::empty("No model can be reached yet.", &how)
+}

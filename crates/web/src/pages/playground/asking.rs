@@ -1,0 +1,104 @@
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use ratchet_agent::answer::Answer;
+use ratchet_agent::ask::Ask;
+use ratchet_agent::budget::{Allowance, Budget};
+use ratchet_agent::model::Model;
+use ratchet_agent::retry::Retries;
+use ratchet_stages::connect::{self, ConnectError};
+use ratchet_store::catalog::LlmConnection;
+
+use super::Desk;
+use crate::place::Place;
+use crate::refusal::PageResult;
+use crate::web::Web;
+
+/// How long all of it may take.
+const TIME: Duration = Duration::from_secs(90);
+/// Tokens that one run may take where nobody knows a price.
+const UNPRICED_TOKENS: u64 = 200_000;
+
+/// What came of asking one model.
+#[derive(Debug)]
+pub(crate) struct Tried {
+    /// The connection.
+    pub(crate) connection: String,
+    /// The model that was asked for.
+    pub(crate) model: String,
+    /// How long it took, in nanoseconds.
+    pub(crate) took: i64,
+    /// What it said, or why it did not.
+    pub(crate) outcome: Result<Answer, String>,
+}
+
+/// Asks all chosen models at once.
+pub(super) async fn ask(web: &Web, place: &Place, desk: &Desk) -> PageResult<Vec<Tried>> {
+    let draft = &desk.draft;
+    let Some(body) = &draft.body else { return Ok(Vec::new()) };
+    let question = Ask {
+        temperature: draft.temperature().ok().flatten(),
+        max_tokens: draft.max_tokens().unwrap_or(1),
+        ..connect::ask(&body.filled(&draft.variables))
+    };
+    let _room = web.ask_room.take()?;
+    let priced = budget(Allowance { money: draft.money(), ..Allowance::default() });
+    let unpriced = budget(Allowance { tokens: Some(UNPRICED_TOKENS), ..Allowance::default() });
+    let chosen = draft.chosen(&desk.connections);
+    let asked =
+        chosen.into_iter().map(|chosen| one(web, place, chosen, &question, [&priced, &unpriced]));
+    Ok(join_all(asked).await)
+}
+
+fn budget(allowance: Allowance) -> Budget {
+    Budget::new(Allowance { time: Some(TIME), ..allowance })
+}
+
+/// Asks one model, by the first budget where its price is known, by the second where it is not.
+async fn one(
+    web: &Web,
+    place: &Place,
+    (connection, name): (&LlmConnection, &str),
+    question: &Ask,
+    [priced, unpriced]: [&Budget; 2],
+) -> Tried {
+    let began = web.now();
+    let asked = async {
+        let model = open(web, place, (connection, name)).await?;
+        let budget = if model.most(question).is_some() { priced } else { unpriced };
+        model.ask(question, budget).await.map_err(ConnectError::from)
+    };
+    let outcome = asked.await.map_err(|why| why.to_string());
+    Tried {
+        connection: connection.provider.clone(),
+        model: name.to_owned(),
+        took: web.now().since(began),
+        outcome,
+    }
+}
+
+/// A model that is asked while somebody waits: once more at most.
+async fn open(
+    web: &Web,
+    place: &Place,
+    chosen: (&LlmConnection, &str),
+) -> Result<Model, ConnectError> {
+    let model = connect::model(&web.store, &place.project.id, chosen, place.now).await?;
+    Ok(model.with_retries(Retries { attempts: 2, ..Retries::default() }))
+}
+
+/// Asks the model behind a connection for a word, to see whether it answers.
+///
+/// # Errors
+/// Fails only if too much is asked already.
+pub(crate) async fn greet(
+    web: &Web,
+    place: &Place,
+    chosen: (&LlmConnection, &str),
+) -> PageResult<Tried> {
+    let question = Ask { max_tokens: 16, ..Ask::new("Answer with the one word: ready") };
+    let _room = web.ask_room.take()?;
+    let time = Some(Duration::from_secs(30));
+    let budget = Budget::new(Allowance { time, ..Allowance::default() });
+    Ok(one(web, place, chosen, &question, [&budget, &budget]).await)
+}

@@ -1,0 +1,140 @@
+use maud::{Markup, html};
+use ratchet_core::prompt::{PromptBody, PromptKind};
+use ratchet_stages::connect;
+use ratchet_store::catalog::LlmConnection;
+
+use super::Desk;
+use super::draft::{Draft, SLOTS, VARIABLE};
+use crate::place::Place;
+
+/// Lines of a prompt that are seen at once.
+const ROWS: usize = 14;
+
+/// The form: the prompt, its variables, whom to ask and within what bounds.
+pub(super) fn form(place: &Place, desk: &Desk) -> Markup {
+    let draft = &desk.draft;
+    html! {
+        form.playground method="post" action=(place.to(&["playground"])) {
+            (place.visitor.form_token.field())
+            (kept(draft))
+            div.playground-prompt {
+                (prompt(draft))
+                (variables(draft))
+            }
+            div.playground-models {
+                fieldset {
+                    legend { "Asked side by side" }
+                    (problem(draft, "slots"))
+                    @for slot in 0..SLOTS { (self::slot(desk, slot)) }
+                }
+                (bounds(draft))
+                button.button.primary type="submit" { "Run" }
+            }
+        }
+        @for connection in &desk.connections {
+            datalist id={ "models-" (connection.id) } {
+                @for model in known_models(connection) { option value=(model) {} }
+            }
+        }
+    }
+}
+
+/// What the form remembers of the prompt that it began as.
+fn kept(draft: &Draft) -> Markup {
+    let kind = draft.kind.unwrap_or(PromptKind::Text);
+    html! {
+        input type="hidden" name="kind" value=(kind.as_str());
+        @if let Some(name) = &draft.name { input type="hidden" name="name" value=(name); }
+        @if let Some(version) = draft.version { input type="hidden" name="version" value=(version); }
+    }
+}
+
+fn prompt(draft: &Draft) -> Markup {
+    let is_chat = draft.kind == Some(PromptKind::Chat);
+    let rows = draft.text.lines().count().clamp(6, ROWS);
+    html! {
+        div.form-row {
+            label for="text" {
+                @if is_chat { "Messages, as JSON" } @else { "Prompt" }
+                @if let (Some(name), Some(version)) = (&draft.name, draft.version) {
+                    " " span.muted { "began as " bdi { (name) } " v" (version) }
+                }
+            }
+            textarea #text name="text" rows=(rows) required spellcheck="false"
+                aria-invalid=[draft.problem("text").map(|_| "true")] { "\n" (draft.text) }
+            (problem(draft, "text"))
+            p.hint { "Names in double braces, as in " code { "{{message}}" } ", are filled in below." }
+        }
+    }
+}
+
+fn variables(draft: &Draft) -> Markup {
+    let names = draft.body.as_ref().map(PromptBody::variables).unwrap_or_default();
+    html! {
+        (problem(draft, "variables"))
+        @for (nth, name) in names.iter().enumerate() {
+            @let id = format!("v{nth}");
+            div.form-row {
+                label for=(id) { code { bdi { (name) } } }
+                textarea id=(id) name={ (VARIABLE) (name) } rows="2" spellcheck="false" {
+                    "\n" (draft.variables.get(name).map(String::as_str).unwrap_or_default())
+                }
+            }
+        }
+    }
+}
+
+fn slot(desk: &Desk, nth: usize) -> Markup {
+    let Some((id, model)) = desk.draft.slots.get(nth) else { return Markup::default() };
+    // Before anything was chosen, the first connection is.
+    let is_fresh = desk.draft.slots.iter().all(|(id, _)| id.is_empty());
+    let first = desk.connections.first().filter(|_| nth == 0 && is_fresh);
+    let chosen = desk.connections.iter().find(|known| known.id == *id).or(first);
+    let usual = chosen.and_then(connect::usual_model).unwrap_or_default();
+    let model = if model.is_empty() { usual.as_str() } else { model };
+    let number = nth + 1;
+    html! {
+        div.slot {
+            select name={ "connection" (nth) } aria-label={ "Connection " (number) } {
+                option value="" { "nobody" }
+                @for connection in &desk.connections {
+                    option value=(connection.id) selected[chosen == Some(connection)] { (connection.provider) }
+                }
+            }
+            input type="text" name={ "model" (nth) } value=(model) placeholder="model" maxlength="500"
+                aria-label={ "Model " (number) } list=[chosen.map(|chosen| format!("models-{}", chosen.id))]
+                spellcheck="false" autocomplete="off";
+        }
+    }
+}
+
+/// Models that a connection is known to lead to.
+fn known_models(connection: &LlmConnection) -> Vec<String> {
+    let mut models = connection.custom_models.clone();
+    models.extend(
+        connect::usual_model(connection).filter(|usual| !connection.custom_models.contains(usual)),
+    );
+    models
+}
+
+fn bounds(draft: &Draft) -> Markup {
+    let fields = [
+        ("temperature", "Temperature", &draft.temperature, "as the provider has it"),
+        ("max_tokens", "Tokens of an answer, at most", &draft.max_tokens, ""),
+        ("dollars", "All together may cost, in dollars", &draft.dollars, ""),
+    ];
+    html! {
+        @for (name, label, value, empty) in fields {
+            div.form-row {
+                label for=(name) { (label) }
+                input id=(name) type="text" inputmode="decimal" name=(name) value=(value) placeholder=(empty)
+                    autocomplete="off" aria-invalid=[draft.problem(name).map(|_| "true")];
+                (problem(draft, name))
+            }
+        }
+    }
+}
+
+fn problem(draft: &Draft, field: &str) -> Markup {
+    html! { @if let Some(why) = draft.problem(field) { p.wrong role="alert" { (why) } } }
+}

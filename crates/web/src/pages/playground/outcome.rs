@@ -1,0 +1,113 @@
+use maud::{Markup, html};
+use ratchet_agent::answer::{Answer, StopReason};
+use ratchet_core::limit::elide;
+use ratchet_core::tokens::Provenance;
+
+use super::Desk;
+use super::asking::Tried;
+use crate::components::figure;
+use crate::place::Place;
+
+/// Bytes of an answer that are shown and kept.
+const SHOWN: usize = 200_000;
+
+/// All that came back, side by side.
+pub(super) fn all(place: &Place, desk: &Desk) -> Markup {
+    html! {
+        @if !desk.tried.is_empty() {
+            section aria-label="Answers" {
+                h2 { "Answers" }
+                div.answers { @for tried in &desk.tried { (one(place, desk, tried)) } }
+                (new_version(place, desk))
+            }
+        }
+    }
+}
+
+fn one(place: &Place, desk: &Desk, tried: &Tried) -> Markup {
+    html! {
+        article.answer.failed[tried.outcome.is_err()] {
+            header { h3 { bdi { (tried.connection) } } " " code { bdi { (tried.model) } } }
+            @match &tried.outcome {
+                Ok(answer) => {
+                    pre.payload tabindex="0" { (elide(&answer.text, SHOWN)) }
+                    (cut_off(answer))
+                    (facts(tried, answer))
+                    (keep(place, desk, answer))
+                },
+                Err(why) => {
+                    p.wrong role="alert" { (why) }
+                    p.muted { "after " (figure::duration(tried.took)) }
+                },
+            }
+        }
+    }
+}
+
+fn cut_off(answer: &Answer) -> Markup {
+    html! {
+        @if answer.stop == StopReason::MaxTokens {
+            p.notice { "It was cut off at the most tokens that it may have." }
+        }
+    }
+}
+
+/// What an answer took.
+pub(crate) fn facts(tried: &Tried, answer: &Answer) -> Markup {
+    let usage = &answer.usage;
+    html! {
+        dl.facts {
+            dt { "Time" } dd { (figure::duration(tried.took))
+                @if answer.attempts > 1 { ", asked " (answer.attempts) " times" } }
+            dt { "Model" } dd { code { bdi { (elide(&answer.model, 200)) } } }
+            dt { "Tokens" }
+            dd {
+                (figure::grouped(usage.input())) " in, " (figure::grouped(usage.output())) " out"
+                @if answer.provenance == Provenance::Approximate { " (counted by us)" }
+            }
+            dt { "Cost" } dd { (figure::cost(answer.cost)) }
+        }
+    }
+}
+
+/// The answer as what should come out for these variables.
+fn keep(place: &Place, desk: &Desk, answer: &Answer) -> Markup {
+    html! {
+        @if !desk.datasets.is_empty() {
+            form.inline method="post" action=(place.to(&["playground", "item"])) {
+                (place.visitor.form_token.field())
+                input type="hidden" name="input" value=(desk.draft.input());
+                input type="hidden" name="output" value=(elide(&answer.text, SHOWN));
+                input type="hidden" name="model" value=(answer.model);
+                select name="dataset" aria-label="Dataset" {
+                    @for dataset in &desk.datasets { option value=(dataset) { (elide(dataset, 60)) } }
+                }
+                button.button type="submit" { "Keep as an item" }
+            }
+        }
+    }
+}
+
+/// The prompt as it is now, as a new version of the one it began as or of a new one.
+fn new_version(place: &Place, desk: &Desk) -> Markup {
+    let draft = &desk.draft;
+    let kind = draft.body.as_ref().map(|body| body.kind().as_str());
+    html! {
+        form.maker.keep-version method="post" action=(place.to(&["playground", "version"])) {
+            (place.visitor.form_token.field())
+            h3 { "Keep the prompt" }
+            input type="hidden" name="kind" value=[kind];
+            input type="hidden" name="text" value=(draft.text);
+            div.form-row {
+                label for="keep-name" { "As a new version of" }
+                input #keep-name type="text" name="name" required maxlength="255"
+                    value=[draft.name.as_deref()] placeholder="name of the prompt" autocomplete="off";
+            }
+            div.form-row {
+                label for="keep-why" { "What changed" }
+                input #keep-why type="text" name="message" maxlength="500" placeholder="optional" autocomplete="off";
+            }
+            button.button type="submit" { "Keep as a new version" }
+        }
+    }
+}
