@@ -95,7 +95,7 @@ impl SuccessMetric {
 
 /// What the four are read from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Facts {
+pub struct SuccessFacts {
     /// Sessions that the week has scored.
     pub sessions: usize,
     /// What people and the judge say of the same sessions.
@@ -109,7 +109,7 @@ pub struct Facts {
 }
 
 /// Reads the four.
-pub fn success(facts: &Facts) -> Vec<SuccessMetric> {
+pub fn success(facts: &SuccessFacts) -> Vec<SuccessMetric> {
     use crate::stats::float;
     let count = |n: usize, of: usize| Reading::Is { value: float(n), interval: None, n: of };
     let done = match facts.made {
@@ -157,12 +157,12 @@ mod tests {
     use super::*;
     use crate::synthesis::Slope;
 
-    fn facts() -> Facts {
+    fn facts() -> SuccessFacts {
         let trend = Trend::TooEarly("too early to tell: 1 week of 8".to_owned());
-        Facts { sessions: 0, rated: Vec::new(), done: 0, made: 0, trend }
+        SuccessFacts { sessions: 0, rated: Vec::new(), done: 0, made: 0, trend }
     }
 
-    fn met(facts: &Facts) -> Vec<Option<bool>> {
+    fn met(facts: &SuccessFacts) -> Vec<Option<bool>> {
         success(facts).iter().map(SuccessMetric::is_met).collect()
     }
 
@@ -176,10 +176,11 @@ mod tests {
         let pairs = [(0.2, 0.25), (0.5, 0.5), (0.7, 0.65), (0.9, 0.95)];
         let rated = pairs.map(|(human, judge)| Rated { human, judge }).to_vec();
         let slope = Slope { per_week: 0.012, interval: [0.01, 0.02], p: 0.01 };
-        let good = Facts { sessions: 20, rated, done: 2, made: 5, trend: Trend::Rising(slope) };
+        let good =
+            SuccessFacts { sessions: 20, rated, done: 2, made: 5, trend: Trend::Rising(slope) };
         assert_eq!(met(&good), [Some(true); 4]);
         let slow = Slope { per_week: 0.011, ..slope };
-        let less = Facts { sessions: 19, done: 1, trend: Trend::Rising(slow), ..good };
+        let less = SuccessFacts { sessions: 19, done: 1, trend: Trend::Rising(slow), ..good };
         assert_eq!(met(&less), [Some(false), Some(true), Some(false), Some(false)]);
     }
 }

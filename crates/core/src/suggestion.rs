@@ -6,7 +6,7 @@ mod template;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::synthesis::{Issue, POOR, Standing, Synthesis, WANTING};
+use crate::synthesis::{CommonIssue, POOR, Standing, Synthesis, WANTING};
 pub use template::{BadTemplate, Template, Templates};
 
 /// Issues that get a suggestion each.
@@ -166,7 +166,7 @@ fn severity(standing: Option<&Standing>) -> Severity {
     if is_high { Severity::High } else { Severity::Medium }
 }
 
-fn of_issue(week: &Synthesis, issue: &Issue, templates: &Templates) -> Option<Suggestion> {
+fn of_issue(week: &Synthesis, issue: &CommonIssue, templates: &Templates) -> Option<Suggestion> {
     let template = templates.for_issue(&issue.dimension, &issue.key)?;
     let standing = week.dimensions.iter().find(|standing| standing.name == issue.dimension);
     let count = issue.sessions.len();
@@ -198,7 +198,7 @@ fn of_dimension(
 fn made(
     template: &Template,
     dimension: &str,
-    issue: Option<&Issue>,
+    issue: Option<&CommonIssue>,
     severity: Severity,
     reason: String,
 ) -> Suggestion {

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::SessionId;
 use crate::rubric::MARKS;
-use crate::stats::difference::{Spread, difference};
+use crate::stats::difference::{Sampled, difference};
 use crate::stats::interval::Interval;
 use crate::stats::trend::{Heading, NEEDED, trend};
 use crate::stats::undefined::Undefined;
-pub use issue::{Example, Issue};
+pub use issue::{CommonIssue, Example};
 
 /// The name of the score that sums a session up.
 pub const OVERALL: &str = "overall_quality";
@@ -61,7 +61,7 @@ pub struct Synthesis {
     /// Sessions that stand out for the worse, the worst first.
     pub poor: Vec<Outlier>,
     /// What goes wrong again and again, the most frequent first.
-    pub issues: Vec<Issue>,
+    pub issues: Vec<CommonIssue>,
 }
 
 /// How a dimension stands.
@@ -194,7 +194,7 @@ fn outliers(
 
 impl Standing {
     fn of(name: &str, weeks: &[Vec<f64>]) -> Self {
-        let spreads: Vec<Option<Spread>> = weeks.iter().map(|week| Spread::of(week)).collect();
+        let spreads: Vec<Option<Sampled>> = weeks.iter().map(|week| Sampled::of(week)).collect();
         let this = spreads.last().copied().flatten();
         let before = spreads.len().checked_sub(2).and_then(|at| *spreads.get(at)?);
         let history: Vec<Option<f64>> =
@@ -216,7 +216,7 @@ impl Standing {
 }
 
 impl Marks {
-    fn of(spread: &Spread) -> Self {
+    fn of(spread: &Sampled) -> Self {
         Self {
             mean: spread.mean,
             interval: spread.interval().map(within_marks),
@@ -233,7 +233,7 @@ fn within_marks(interval: Interval) -> [f64; 2] {
 }
 
 impl Change {
-    fn between(before: Option<&Spread>, this: Option<&Spread>) -> Self {
+    fn between(before: Option<&Sampled>, this: Option<&Sampled>) -> Self {
         let unknown = |why: &str| Self::Unknown(why.to_owned());
         let (Some(before), Some(this)) = (before, this) else {
             return unknown(if this.is_none() {

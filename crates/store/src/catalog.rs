@@ -61,6 +61,12 @@ mod llm_connection;
 mod document;
 /// Lists as people like to see them.
 mod saved_view;
+/// What weeks of scored sessions say.
+mod report;
+/// What could be changed.
+mod suggestion;
+/// What runs by itself.
+mod schedule;
 /// What owners do with whole projects and with people.
 pub(crate) mod administration;
 /// Who changed what.
@@ -95,10 +101,15 @@ pub use project::{NewProject, Project};
 pub use prompt::{NewPrompt, Prompt, PromptQuery, PromptSummary, Wanted};
 pub use queue::{NewQueue, NewQueueItem, Queue, QueueId, QueueItem, QueueProgress};
 pub use redaction::KeptRule;
+pub use report::{KeptReport, NewReport, ReportEffect, SavedReport};
 pub use saved_view::{NewView, SavedView, ViewedPage};
+pub use schedule::{
+    Claim, NewSchedule, RunOutcome, Schedule, ScheduleRun, ScheduledWeek, Switched, Told, WEEKLY,
+};
 pub use score_config::KeptScoreConfig;
 pub use sign_in::{Suspect, Turn};
 pub use skill::{NewSkill, NewSkillFile, Skill, SkillContent, SkillFile, SkillQuery, SkillSummary};
+pub use suggestion::{KeptSuggestion, SuggestionStep};
 pub use web_session::{SESSION_IDLE, SESSION_LIFE, SignedIn, WebSession};
 
 /// The catalog interface: one behaviour, whichever database keeps it.

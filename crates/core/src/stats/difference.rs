@@ -6,7 +6,7 @@ use super::undefined::Undefined;
 
 /// What a sample says of what it was drawn from.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
+pub struct Sampled {
     /// How many values.
     pub n: usize,
     /// Their mean.
@@ -28,7 +28,7 @@ pub struct Difference {
     pub interval: Interval,
 }
 
-impl Spread {
+impl Sampled {
     /// How values lie; `None` without any. Values must be finite.
     pub fn of(values: &[f64]) -> Option<Self> {
         let (first, n) = (*values.first()?, float(values.len()));
@@ -61,7 +61,7 @@ impl Spread {
 ///
 /// # Errors
 /// Fewer than two values on a side, or two sides that never vary.
-pub fn difference(earlier: &Spread, later: &Spread) -> Result<Difference, Undefined> {
+pub fn difference(earlier: &Sampled, later: &Sampled) -> Result<Difference, Undefined> {
     Undefined::check(earlier.n.min(later.n), 2)?;
     let (before, after) = (earlier.error(), later.error());
     let error = before + after;
@@ -90,8 +90,8 @@ mod tests {
     /// Reference values from the formulas, reckoned with thirty digits.
     #[test]
     fn means_differ_by_welch() {
-        let earlier = Spread::of(&[0.62, 0.71, 0.55, 0.80, 0.67]).unwrap();
-        let later = Spread::of(&[0.78, 0.82, 0.69, 0.91, 0.74, 0.88, 0.80]).unwrap();
+        let earlier = Sampled::of(&[0.62, 0.71, 0.55, 0.80, 0.67]).unwrap();
+        let later = Sampled::of(&[0.78, 0.82, 0.69, 0.91, 0.74, 0.88, 0.80]).unwrap();
         let found = difference(&earlier, &later).unwrap();
         near_by(found.value, WELCH[0], 1e-9);
         near_by(found.interval.lower, WELCH[1], 1e-7);
@@ -107,9 +107,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_says_why() {
-        let one = Spread::of(&[0.5]).unwrap();
-        let same = Spread::of(&[0.5, 0.5]).unwrap();
-        assert_eq!(Spread::of(&[]), None);
+        let one = Sampled::of(&[0.5]).unwrap();
+        let same = Sampled::of(&[0.5, 0.5]).unwrap();
+        assert_eq!(Sampled::of(&[]), None);
         assert_eq!((one.deviation, one.interval()), (None, None));
         let too_few = Err(Undefined::TooFew { have: 1, needed: 2 });
         assert_eq!(difference(&one, &same), too_few);
@@ -122,7 +122,7 @@ mod tests {
             one in prop::collection::vec(0.0..=1.0_f64, 2..20),
             other in prop::collection::vec(0.0..=1.0_f64, 2..20),
         ) {
-            let (one, other) = (Spread::of(&one).unwrap(), Spread::of(&other).unwrap());
+            let (one, other) = (Sampled::of(&one).unwrap(), Sampled::of(&other).unwrap());
             prop_assert!(one.least <= one.mean + 1e-9 && one.mean <= one.greatest + 1e-9);
             let (there, back) = (difference(&one, &other), difference(&other, &one));
             if let (Ok(there), Ok(back)) = (there, back) {

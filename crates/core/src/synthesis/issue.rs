@@ -18,7 +18,7 @@ const LEAST_WORDS: usize = 2;
 
 /// Something that goes wrong in more than one session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Issue {
+pub struct CommonIssue {
     /// In which dimension.
     pub dimension: String,
     /// What it is, in the words of the rationale that says it best.
@@ -56,7 +56,7 @@ struct Phrase<'a> {
 ///
 /// Phrases are put into one order first, so that the same sessions in another order give the same
 /// issues.
-pub(super) fn common(dimensions: &[&str], sessions: &[SessionMarks]) -> Vec<Issue> {
+pub(super) fn common(dimensions: &[&str], sessions: &[SessionMarks]) -> Vec<CommonIssue> {
     let mut phrases: Vec<Phrase<'_>> = sessions
         .iter()
         .filter(|session| session.overall < WANTING)
@@ -77,7 +77,7 @@ pub(super) fn common(dimensions: &[&str], sessions: &[SessionMarks]) -> Vec<Issu
             None => groups.push(vec![phrase]),
         }
     }
-    let mut issues: Vec<(usize, Issue)> =
+    let mut issues: Vec<(usize, CommonIssue)> =
         groups.iter().filter_map(|group| issue(dimensions, group)).collect();
     issues.sort_by(|(place, one), (other_place, other)| {
         let by_sessions = other.sessions.len().cmp(&one.sessions.len());
@@ -182,7 +182,7 @@ fn likeness(one: &BTreeSet<String>, other: &BTreeSet<String>) -> f64 {
 }
 
 /// What a group of phrases says; `None` if a single session says it.
-fn issue(dimensions: &[&str], group: &[Phrase<'_>]) -> Option<(usize, Issue)> {
+fn issue(dimensions: &[&str], group: &[Phrase<'_>]) -> Option<(usize, CommonIssue)> {
     let sessions: BTreeSet<&str> = group.iter().map(|phrase| phrase.session.as_str()).collect();
     if sessions.len() < 2 {
         return None;
@@ -200,7 +200,7 @@ fn issue(dimensions: &[&str], group: &[Phrase<'_>]) -> Option<(usize, Issue)> {
     })?;
     let place = best.dimension;
     let example = Example { session: best.session.clone(), rationale: best.rationale.to_owned() };
-    let issue = Issue {
+    let issue = CommonIssue {
         dimension: (*dimensions.get(place)?).to_owned(),
         title: best.text.clone(),
         count: group.len(),

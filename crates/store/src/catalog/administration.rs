@@ -32,13 +32,18 @@ pub(crate) const TABLES: &[&str] = &[
     "prompt_label",
     "prompt",
     "redaction_rule",
+    "report",
     "saved_view",
+    "schedule_run",
+    "schedule",
     "score_config",
     "skill_file",
     "skill_content",
     "skill_tag",
     "skill_label",
     "skill",
+    "suggestion_step",
+    "suggestion",
 ];
 
 /// What an owner notes about a project.

@@ -31,4 +31,6 @@ pub(super) const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/catalog/0017_saved_views.sql"),
     include_str!("migrations/catalog/0018_audit_log.sql"),
     include_str!("migrations/catalog/0019_barred_identities.sql"),
+    include_str!("migrations/catalog/0021_reports.sql"),
+    include_str!("migrations/catalog/0022_schedules.sql"),
 ];

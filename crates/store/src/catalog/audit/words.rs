@@ -111,11 +111,15 @@ pub enum Noun {
     Traces,
     /// A score.
     Score,
+    /// Something that could be changed.
+    Suggestion,
+    /// Something that runs by itself.
+    Schedule,
 }
 
 impl Noun {
     /// Every noun, in the order that a menu shows them.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 25] = [
         Self::Project,
         Self::Member,
         Self::Person,
@@ -139,6 +143,8 @@ impl Noun {
         Self::View,
         Self::Traces,
         Self::Score,
+        Self::Suggestion,
+        Self::Schedule,
     ];
 
     /// The word for it.
@@ -167,6 +173,8 @@ impl Noun {
             Self::View => "saved view",
             Self::Traces => "traces",
             Self::Score => "score",
+            Self::Suggestion => "suggestion",
+            Self::Schedule => "schedule",
         }
     }
 

@@ -1,0 +1,143 @@
+use ratchet_core::payload::Json;
+use ratchet_core::suggestion::Suggestion;
+use ratchet_core::time::Timestamp;
+
+use super::sql::{Row, Tx};
+use super::{Catalog, KeptSuggestion, suggestion};
+use crate::StoreResult;
+use crate::project::ProjectId;
+
+/// Reports that a list shows: twenty years of weeks.
+const MOST_REPORTS: u64 = 1_040;
+
+/// What a week says, as it is kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptReport {
+    /// Which week, by its first day.
+    pub week: String,
+    /// The report itself, a JSON object.
+    pub document: Json,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// A report to be kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewReport {
+    /// Which week, by its first day.
+    pub week: String,
+    /// The report itself, a JSON object.
+    pub document: Json,
+    /// What it suggests.
+    pub suggestions: Vec<Suggestion>,
+}
+
+/// What became of a report.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SavedReport {
+    /// What it did to what was kept.
+    pub effect: ReportEffect,
+    /// Its suggestions as they are tracked, in its order.
+    pub suggestions: Vec<KeptSuggestion>,
+}
+
+/// What a report did to what was kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportEffect {
+    /// The week had none.
+    Made,
+    /// The week had another.
+    Changed,
+    /// The week had the same.
+    Same,
+}
+
+impl Catalog {
+    /// Keeps the report of a week in place of an earlier one, and its suggestions.
+    ///
+    /// The same report once more changes nothing. Advice that is open, taken up or dismissed
+    /// already is not given a second time; advice that was followed is given again in a later week
+    /// that still needs it.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn save_report(
+        &self,
+        project: ProjectId,
+        new: NewReport,
+        now: Timestamp,
+    ) -> StoreResult<SavedReport> {
+        self.transact(move |tx| {
+            let effect = keep(tx, &project, &new, now)?;
+            let week = new.week.as_str();
+            let suggestions = new.suggestions.iter();
+            let suggestions = suggestions
+                .map(|suggestion| suggestion::keep(tx, &project, (suggestion, week), now))
+                .collect::<StoreResult<_>>()?;
+            Ok(SavedReport { effect, suggestions })
+        })
+        .await
+    }
+
+    /// Returns the report of a week, if there is one.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn report(
+        &self,
+        project: ProjectId,
+        week: String,
+    ) -> StoreResult<Option<KeptReport>> {
+        self.transact(move |tx| find(tx, &project, &week)).await
+    }
+
+    /// Returns the reports of a project, the newest week first.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn reports(&self, project: ProjectId) -> StoreResult<Vec<KeptReport>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM report WHERE project = $1 ORDER BY week DESC LIMIT $2"
+        );
+        self.transact(move |tx| tx.rows(&sql, &[(&project).into(), MOST_REPORTS.into()], read))
+            .await
+    }
+}
+
+const COLUMNS: &str = "week, document, created_at, updated_at";
+
+fn find(tx: &Tx<'_>, project: &ProjectId, week: &str) -> StoreResult<Option<KeptReport>> {
+    let sql = format!("SELECT {COLUMNS} FROM report WHERE project = $1 AND week = $2");
+    tx.one(&sql, &[project.into(), week.into()], read)
+}
+
+fn keep(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    new: &NewReport,
+    now: Timestamp,
+) -> StoreResult<ReportEffect> {
+    let effect = match find(tx, project, &new.week)? {
+        Some(known) if known.document == new.document => return Ok(ReportEffect::Same),
+        Some(_) => ReportEffect::Changed,
+        None => ReportEffect::Made,
+    };
+    tx.execute(
+        "INSERT INTO report (project, week, document, created_at, updated_at) \
+         VALUES ($1, $2, $3, $4, $4) \
+         ON CONFLICT (project, week) DO UPDATE SET document = $3, updated_at = $4",
+        &[project.into(), (&new.week).into(), (&new.document).into(), now.into()],
+    )?;
+    Ok(effect)
+}
+
+fn read(row: &Row<'_>) -> StoreResult<KeptReport> {
+    Ok(KeptReport {
+        week: row.get(0)?,
+        document: row.get(1)?,
+        created_at: row.get(2)?,
+        updated_at: row.get(3)?,
+    })
+}

@@ -1,0 +1,304 @@
+/// What ran, and how it went.
+mod run;
+
+use ratchet_core::calendar::Zone;
+use ratchet_core::cron::Cron;
+use ratchet_core::secret::Secret;
+use ratchet_core::time::Timestamp;
+
+use super::sql::{FromColumn, Row, Tx, Value};
+use super::{Catalog, Noun, Verb};
+use crate::project::ProjectId;
+use crate::secrets::Secrets;
+use crate::{StoreError, StoreResult};
+
+pub use run::{Claim, RunOutcome, ScheduleRun};
+
+/// Schedules that a project may have.
+const MOST_SCHEDULES: usize = 100;
+
+/// The schedule that every project has.
+pub const WEEKLY: &str = "weekly";
+/// When it runs: Sundays at two.
+const WEEKLY_CRON: &str = "0 2 * * SUN";
+
+/// A run of the week that starts by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// What people call it; unique in the project.
+    pub name: String,
+    /// When it runs.
+    pub cron: Cron,
+    /// By whose clocks, which are also those of its weeks.
+    pub zone: Zone,
+    /// What it runs.
+    pub what: ScheduledWeek,
+    /// Whether it runs at all.
+    pub is_on: bool,
+    /// Runs up to here are not its business: it was not there, or off.
+    pub due_after: Timestamp,
+    /// Since when.
+    pub created_at: Timestamp,
+}
+
+/// What a schedule runs: the week that ended last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScheduledWeek {
+    /// Who judges.
+    pub judge: String,
+    /// The file that suggestions are added to.
+    pub learnings: Option<String>,
+    /// Whether Slack is told.
+    pub tells_slack: bool,
+    /// Whether a webhook is told.
+    pub tells_webhook: bool,
+}
+
+/// A schedule to be made.
+#[derive(Clone, Debug)]
+pub struct NewSchedule {
+    /// What people will call it.
+    pub name: String,
+    /// When it runs.
+    pub cron: Cron,
+    /// By whose clocks.
+    pub zone: Zone,
+    /// Who judges.
+    pub judge: String,
+    /// The file that suggestions are added to.
+    pub learnings: Option<String>,
+    /// The address of a Slack webhook, which is a secret.
+    pub slack: Option<Secret>,
+    /// The address of another webhook, which may be one.
+    pub webhook: Option<Secret>,
+}
+
+/// Whom a schedule tells.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// The address of a Slack webhook.
+    pub slack: Option<Secret>,
+    /// The address of another webhook.
+    pub webhook: Option<Secret>,
+}
+
+const COLUMNS: &str =
+    "name, cron, zone, judge, learnings, slack, webhook, is_on, due_after, created_at";
+
+impl Catalog {
+    /// Gives a project the weekly run, if it has none. It is on.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn ensure_weekly(
+        &self,
+        project: ProjectId,
+        zone: Zone,
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| {
+            tx.execute(
+                "INSERT INTO schedule (project, name, cron, zone, judge, is_on, due_after, \
+                 created_at) VALUES ($1, $2, $3, $4, 'offline', 1, $5, $5) \
+                 ON CONFLICT (project, name) DO NOTHING",
+                &[
+                    (&project).into(),
+                    WEEKLY.into(),
+                    WEEKLY_CRON.into(),
+                    zone.name().into(),
+                    now.into(),
+                ],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Returns a project's schedules, by name.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn schedules(&self, project: ProjectId) -> StoreResult<Vec<Schedule>> {
+        let sql = format!("SELECT {COLUMNS} FROM schedule WHERE project = $1 ORDER BY name");
+        self.transact(move |tx| tx.rows(&sql, &[(&project).into()], read)).await
+    }
+
+    /// Makes a schedule, or changes the one of its name. It is on, and runs from now on.
+    ///
+    /// # Errors
+    /// Fails if the project has more than enough of them, or the server's key cannot be had.
+    pub async fn save_schedule(
+        &self,
+        project: ProjectId,
+        new: NewSchedule,
+        secrets: Secrets,
+        now: Timestamp,
+    ) -> StoreResult<Schedule> {
+        self.transact(move |tx| {
+            let known = one(tx, &project, &new.name)?;
+            let all = "SELECT name FROM schedule WHERE project = $1";
+            let all: Vec<String> = tx.rows(all, &[(&project).into()], |row| row.get(0))?;
+            if known.is_none() && all.len() >= MOST_SCHEDULES {
+                let why = format!("a project has at most {MOST_SCHEDULES} schedules");
+                return Err(StoreError::BadQuery(why));
+            }
+            let owner = owner(&project, &new.name);
+            let seal = |secret: Option<&Secret>| -> StoreResult<Value> {
+                Ok(secret.map(|secret| secrets.seal(secret, &owner)).transpose()?.into())
+            };
+            tx.execute(
+                "INSERT INTO schedule (project, name, cron, zone, judge, learnings, slack, \
+                 webhook, is_on, due_after, created_at) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $9) \
+                 ON CONFLICT (project, name) DO UPDATE SET cron = $3, zone = $4, judge = $5, \
+                 learnings = $6, slack = $7, webhook = $8, is_on = 1, due_after = $9",
+                &[
+                    (&project).into(),
+                    (&new.name).into(),
+                    new.cron.to_string().into(),
+                    new.zone.name().into(),
+                    (&new.judge).into(),
+                    new.learnings.clone().into(),
+                    seal(new.slack.as_ref())?,
+                    seal(new.webhook.as_ref())?,
+                    now.into(),
+                ],
+            )?;
+            let verb = if known.is_some() { Verb::Changed } else { Verb::Made };
+            let deed = verb.what(Noun::Schedule, &new.name).named(&new.name);
+            tx.note(&project, now, &deed.became(format!("{} {}", new.cron, new.zone)))?;
+            wanted(tx, &project, &new.name)
+        })
+        .await
+    }
+
+    /// Turns a schedule on or off. What was missed while it was off is not made up for.
+    ///
+    /// # Errors
+    /// Fails if the project has no such schedule.
+    pub async fn switch_schedule(
+        &self,
+        project: ProjectId,
+        name: String,
+        to: Switched,
+        now: Timestamp,
+    ) -> StoreResult<Schedule> {
+        self.transact(move |tx| {
+            let known = wanted(tx, &project, &name)?;
+            if known.is_on == (to == Switched::On) {
+                return Ok(known);
+            }
+            tx.execute(
+                "UPDATE schedule SET is_on = $3, due_after = $4 WHERE project = $1 AND name = $2",
+                &[(&project).into(), (&name).into(), (to == Switched::On).into(), now.into()],
+            )?;
+            let word = if to == Switched::On { "on" } else { "off" };
+            let deed = Verb::Changed.what(Noun::Schedule, &name).named(&name).became(word);
+            tx.note(&project, now, &deed)?;
+            wanted(tx, &project, &name)
+        })
+        .await
+    }
+
+    /// Removes a schedule and what is known of its runs.
+    ///
+    /// # Errors
+    /// Fails if the project has no such schedule, and on the weekly run, which can be paused.
+    pub async fn remove_schedule(
+        &self,
+        project: ProjectId,
+        name: String,
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| {
+            wanted(tx, &project, &name)?;
+            if name == WEEKLY {
+                let why = "every project has the weekly run; pause it instead".to_owned();
+                return Err(StoreError::BadQuery(why));
+            }
+            let which = [(&project).into(), (&name).into()];
+            tx.execute("DELETE FROM schedule_run WHERE project = $1 AND schedule = $2", &which)?;
+            tx.execute("DELETE FROM schedule WHERE project = $1 AND name = $2", &which)?;
+            tx.note(&project, now, &Verb::Deleted.what(Noun::Schedule, &name).named(&name))
+        })
+        .await
+    }
+
+    /// Returns whom a schedule tells.
+    ///
+    /// # Errors
+    /// Fails if the addresses cannot be opened with this server's key.
+    pub async fn told_by_schedule(
+        &self,
+        project: ProjectId,
+        name: String,
+        secrets: Secrets,
+    ) -> StoreResult<Told> {
+        self.transact(move |tx| {
+            let sql = "SELECT slack, webhook FROM schedule WHERE project = $1 AND name = $2";
+            let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+            let sealed: Option<(Option<String>, Option<String>)> =
+                tx.one(sql, &[(&project).into(), (&name).into()], read)?;
+            let (slack, webhook) = sealed.unwrap_or_default();
+            let owner = owner(&project, &name);
+            let open = |sealed: Option<String>| {
+                sealed.map(|sealed| secrets.open(&sealed, &owner)).transpose()
+            };
+            Ok(Told { slack: open(slack)?, webhook: open(webhook)? })
+        })
+        .await
+    }
+}
+
+/// Whether a schedule is to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switched {
+    /// It is.
+    On,
+    /// It is not.
+    Off,
+}
+
+fn owner(project: &ProjectId, name: &str) -> String {
+    format!("schedule {project} {name}")
+}
+
+fn one(tx: &Tx<'_>, project: &ProjectId, name: &str) -> StoreResult<Option<Schedule>> {
+    let sql = format!("SELECT {COLUMNS} FROM schedule WHERE project = $1 AND name = $2");
+    tx.one(&sql, &[project.into(), name.into()], read)
+}
+
+fn wanted(tx: &Tx<'_>, project: &ProjectId, name: &str) -> StoreResult<Schedule> {
+    one(tx, project, name)?.ok_or_else(|| StoreError::NotFound(format!("schedule {name}")))
+}
+
+fn read(row: &Row<'_>) -> StoreResult<Schedule> {
+    let (slack, webhook): (Option<String>, Option<String>) = (row.get(5)?, row.get(6)?);
+    let what = ScheduledWeek {
+        judge: row.get(3)?,
+        learnings: row.get(4)?,
+        tells_slack: slack.is_some(),
+        tells_webhook: webhook.is_some(),
+    };
+    Ok(Schedule {
+        name: row.get(0)?,
+        cron: row.get(1)?,
+        zone: row.get(2)?,
+        what,
+        is_on: row.get(7)?,
+        due_after: row.get(8)?,
+        created_at: row.get(9)?,
+    })
+}
+
+impl FromColumn for Cron {
+    fn from_column(value: Value) -> Option<Self> {
+        Self::parse(&String::from_column(value)?).ok()
+    }
+}
+
+impl FromColumn for Zone {
+    fn from_column(value: Value) -> Option<Self> {
+        Self::parse(&String::from_column(value)?).ok()
+    }
+}

@@ -1,0 +1,195 @@
+use ratchet_core::limit::elide;
+use ratchet_core::time::Timestamp;
+
+use crate::StoreResult;
+use crate::catalog::Catalog;
+use crate::catalog::sql::{FromColumn, Row, Value};
+use crate::project::ProjectId;
+
+/// How much is kept of what a run says.
+const MESSAGE_BYTES: usize = 2_000;
+
+/// One run of a schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScheduleRun {
+    /// When it was due, which is what names it.
+    pub due_at: Timestamp,
+    /// Which server ran it.
+    pub runner: String,
+    /// When it began, for the last time if it was taken over.
+    pub began_at: Timestamp,
+    /// Until when nobody else may take it over.
+    pub claimed_until: Timestamp,
+    /// When it ended.
+    pub ended_at: Option<Timestamp>,
+    /// How it went.
+    pub outcome: RunOutcome,
+    /// What it did, or why it failed.
+    pub message: String,
+}
+
+/// How a run went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunOutcome {
+    /// It has not ended, or whoever ran it is gone.
+    Running,
+    /// It did what it should.
+    Done,
+    /// It did not.
+    Failed,
+}
+
+impl RunOutcome {
+    /// Every outcome.
+    pub const ALL: [Self; 3] = [Self::Running, Self::Done, Self::Failed];
+
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// Reads the word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|outcome| outcome.as_str() == word)
+    }
+}
+
+/// A wish to run what is due.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// In which project.
+    pub project: ProjectId,
+    /// Of which schedule.
+    pub schedule: String,
+    /// Which run.
+    pub due_at: Timestamp,
+    /// Who wants it: a name that no other process has.
+    pub runner: String,
+    /// Until when, at most, without a renewal.
+    pub until: Timestamp,
+}
+
+const COLUMNS: &str = "due_at, runner, began_at, claimed_until, ended_at, outcome, message";
+
+impl Catalog {
+    /// Claims a run, and returns whether it is the caller's now. Of many who ask one gets it; a run
+    /// that ended is nobody's, one whose claim ran out is whoever's asks first.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn claim_run(&self, claim: Claim, now: Timestamp) -> StoreResult<bool> {
+        self.transact(move |tx| {
+            let touched = tx.execute(
+                "INSERT INTO schedule_run (project, schedule, due_at, runner, began_at, \
+                 claimed_until, outcome, message) VALUES ($1, $2, $3, $4, $5, $6, 'running', '') \
+                 ON CONFLICT (project, schedule, due_at) DO UPDATE \
+                 SET runner = $4, began_at = $5, claimed_until = $6 \
+                 WHERE schedule_run.ended_at IS NULL AND schedule_run.claimed_until <= $5",
+                &[
+                    (&claim.project).into(),
+                    (&claim.schedule).into(),
+                    claim.due_at.into(),
+                    (&claim.runner).into(),
+                    now.into(),
+                    claim.until.into(),
+                ],
+            )?;
+            Ok(touched == 1)
+        })
+        .await
+    }
+
+    /// Keeps a claim for longer, and returns whether it was still the caller's.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn renew_run(&self, claim: Claim) -> StoreResult<bool> {
+        self.transact(move |tx| {
+            let touched = tx.execute(
+                "UPDATE schedule_run SET claimed_until = $5 WHERE project = $1 AND schedule = $2 \
+                 AND due_at = $3 AND runner = $4 AND ended_at IS NULL",
+                &[
+                    (&claim.project).into(),
+                    (&claim.schedule).into(),
+                    claim.due_at.into(),
+                    (&claim.runner).into(),
+                    claim.until.into(),
+                ],
+            )?;
+            Ok(touched == 1)
+        })
+        .await
+    }
+
+    /// Notes how a run went, if it is still the caller's.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn end_run(
+        &self,
+        claim: Claim,
+        (outcome, message): (RunOutcome, String),
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| {
+            tx.execute(
+                "UPDATE schedule_run SET ended_at = $5, outcome = $6, message = $7 \
+                 WHERE project = $1 AND schedule = $2 AND due_at = $3 AND runner = $4 \
+                 AND ended_at IS NULL",
+                &[
+                    (&claim.project).into(),
+                    (&claim.schedule).into(),
+                    claim.due_at.into(),
+                    (&claim.runner).into(),
+                    now.into(),
+                    outcome.as_str().into(),
+                    elide(&message, MESSAGE_BYTES).as_ref().into(),
+                ],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Returns the last runs of a schedule, the latest first.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn schedule_runs(
+        &self,
+        project: ProjectId,
+        schedule: String,
+        most: u64,
+    ) -> StoreResult<Vec<ScheduleRun>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM schedule_run WHERE project = $1 AND schedule = $2 \
+             ORDER BY due_at DESC LIMIT $3"
+        );
+        self.transact(move |tx| {
+            tx.rows(&sql, &[(&project).into(), (&schedule).into(), most.into()], read)
+        })
+        .await
+    }
+}
+
+fn read(row: &Row<'_>) -> StoreResult<ScheduleRun> {
+    Ok(ScheduleRun {
+        due_at: row.get(0)?,
+        runner: row.get(1)?,
+        began_at: row.get(2)?,
+        claimed_until: row.get(3)?,
+        ended_at: row.get(4)?,
+        outcome: row.get(5)?,
+        message: row.get(6)?,
+    })
+}
+
+impl FromColumn for RunOutcome {
+    fn from_column(value: Value) -> Option<Self> {
+        Self::parse(&String::from_column(value)?)
+    }
+}
