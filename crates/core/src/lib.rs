@@ -53,6 +53,10 @@ pub mod success;
 pub mod label;
 /// How far a judge is to be trusted.
 pub mod calibration;
+/// What people are told of a week.
+pub mod report;
+/// What is added to the file of learnings.
+pub mod learnings;
 /// A span as OpenTelemetry tells it, before anyone interprets it.
 pub mod span;
 /// A log record as OpenTelemetry tells it.

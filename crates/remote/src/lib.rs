@@ -2,6 +2,8 @@
 
 /// HTTP clients.
 pub mod http;
+/// Programs that are told of reports.
+pub mod hook;
 /// Langfuse, whose API Ratchet also serves.
 pub mod langfuse;
 /// Servers that vouch for people.

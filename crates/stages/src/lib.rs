@@ -14,3 +14,7 @@ pub mod connect;
 pub mod source;
 /// Where stages write to.
 pub mod sink;
+/// A week of scores becomes a report.
+pub mod week;
+/// What runs by itself.
+pub mod schedule;

@@ -104,7 +104,8 @@ pub use redaction::KeptRule;
 pub use report::{KeptReport, NewReport, ReportEffect, SavedReport};
 pub use saved_view::{NewView, SavedView, ViewedPage};
 pub use schedule::{
-    Claim, NewSchedule, RunOutcome, Schedule, ScheduleRun, ScheduledWeek, Switched, Told, WEEKLY,
+    NewSchedule, RunClaim, Schedule, ScheduleOutcome, ScheduleRun, ScheduledWeek, Switched, Told,
+    WEEKLY,
 };
 pub use score_config::KeptScoreConfig;
 pub use sign_in::{Suspect, Turn};

@@ -98,9 +98,8 @@ impl Catalog {
     /// # Errors
     /// Fails only when the database does.
     pub async fn reports(&self, project: ProjectId) -> StoreResult<Vec<KeptReport>> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM report WHERE project = $1 ORDER BY week DESC LIMIT $2"
-        );
+        let sql =
+            format!("SELECT {COLUMNS} FROM report WHERE project = $1 ORDER BY week DESC LIMIT $2");
         self.transact(move |tx| tx.rows(&sql, &[(&project).into(), MOST_REPORTS.into()], read))
             .await
     }

@@ -12,7 +12,7 @@ use crate::project::ProjectId;
 use crate::secrets::Secrets;
 use crate::{StoreError, StoreResult};
 
-pub use run::{Claim, RunOutcome, ScheduleRun};
+pub use run::{RunClaim, ScheduleOutcome, ScheduleRun};
 
 /// Schedules that a project may have.
 const MOST_SCHEDULES: usize = 100;

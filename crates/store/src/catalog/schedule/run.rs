@@ -23,14 +23,14 @@ pub struct ScheduleRun {
     /// When it ended.
     pub ended_at: Option<Timestamp>,
     /// How it went.
-    pub outcome: RunOutcome,
+    pub outcome: ScheduleOutcome,
     /// What it did, or why it failed.
     pub message: String,
 }
 
 /// How a run went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunOutcome {
+pub enum ScheduleOutcome {
     /// It has not ended, or whoever ran it is gone.
     Running,
     /// It did what it should.
@@ -39,7 +39,7 @@ pub enum RunOutcome {
     Failed,
 }
 
-impl RunOutcome {
+impl ScheduleOutcome {
     /// Every outcome.
     pub const ALL: [Self; 3] = [Self::Running, Self::Done, Self::Failed];
 
@@ -60,7 +60,7 @@ impl RunOutcome {
 
 /// A wish to run what is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub struct RunClaim {
     /// In which project.
     pub project: ProjectId,
     /// Of which schedule.
@@ -81,7 +81,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn claim_run(&self, claim: Claim, now: Timestamp) -> StoreResult<bool> {
+    pub async fn claim_run(&self, claim: RunClaim, now: Timestamp) -> StoreResult<bool> {
         self.transact(move |tx| {
             let touched = tx.execute(
                 "INSERT INTO schedule_run (project, schedule, due_at, runner, began_at, \
@@ -107,7 +107,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn renew_run(&self, claim: Claim) -> StoreResult<bool> {
+    pub async fn renew_run(&self, claim: RunClaim) -> StoreResult<bool> {
         self.transact(move |tx| {
             let touched = tx.execute(
                 "UPDATE schedule_run SET claimed_until = $5 WHERE project = $1 AND schedule = $2 \
@@ -131,8 +131,8 @@ impl Catalog {
     /// Fails only when the database does.
     pub async fn end_run(
         &self,
-        claim: Claim,
-        (outcome, message): (RunOutcome, String),
+        claim: RunClaim,
+        (outcome, message): (ScheduleOutcome, String),
         now: Timestamp,
     ) -> StoreResult<()> {
         self.transact(move |tx| {
@@ -188,7 +188,7 @@ fn read(row: &Row<'_>) -> StoreResult<ScheduleRun> {
     })
 }
 
-impl FromColumn for RunOutcome {
+impl FromColumn for ScheduleOutcome {
     fn from_column(value: Value) -> Option<Self> {
         Self::parse(&String::from_column(value)?)
     }
