@@ -35,14 +35,20 @@ pub mod session;
 pub mod stats;
 /// How many tokens a text is.
 pub mod tokens;
+/// Recorded conversations, in whatever form.
+pub mod chat;
 /// A long session in pieces that a judge can read.
 pub mod chunk;
 /// What good work looks like.
 pub mod rubric;
 /// What a judge gets to see.
 pub mod evidence;
+/// What happened in a session, each thing once.
+pub mod moves;
 /// What a judge says.
 pub mod verdict;
+/// A judge that needs no model.
+pub mod offline;
 /// What a week of scored sessions says.
 pub mod synthesis;
 /// What could be changed so that the next is better.
@@ -107,6 +113,9 @@ pub mod throttle;
 /// Documents that people keep as files.
 mod document;
 
+/// Sessions for tests.
+#[cfg(test)]
+mod sessions;
 /// Values for property tests.
 #[cfg(test)]
 mod arbitrary;

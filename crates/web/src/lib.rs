@@ -35,8 +35,6 @@ mod judged;
 mod said;
 /// What went wrong, as a page.
 pub mod refusal;
-/// Recorded conversations, in whatever form.
-mod chat;
 /// A trace's steps as a tree.
 mod trace_tree;
 /// The steps of the traces that were read last.

@@ -3,10 +3,10 @@
 use maud::{Markup, html};
 use ratchet_core::id::TraceId;
 
-use crate::chat::{self, ChatMessage, Part, Reading, Role};
 use crate::components::message::{Pen, Whereabouts};
 use crate::components::{figure, json};
 use crate::place::{Link, Place};
+use ratchet_core::chat::{self, ChatMessage, Part, Reading, Role};
 
 /// Bytes of a payload that are read here; the trace's page reads longer ones.
 const READ_UP_TO: usize = 300_000;

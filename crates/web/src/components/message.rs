@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::icon::{Icon, icon};
 use super::markdown::{self, markdown};
 use super::{figure, json};
-use crate::chat::{ChatMessage, Medium, Part, Picture, Role, ToolCall, ToolResult};
+use ratchet_core::chat::{ChatMessage, Medium, Part, Picture, Role, ToolCall, ToolResult};
 
 /// Bytes of one text that are drawn.
 const MAX_TEXT: usize = 24_000;
@@ -229,7 +229,7 @@ fn length(part: &Part) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::{Reading, read};
+    use ratchet_core::chat::{Reading, read};
 
     fn drawn(payload: &str) -> String {
         let at = Whereabouts {

@@ -5,7 +5,6 @@ use ratchet_core::money::Money;
 use ratchet_core::observation::ObservationKind;
 
 use crate::call_graph::{CallGraph, GraphEdge, GraphNode};
-use crate::chat::{Reading, read};
 use crate::components::badge::{self, Decider};
 use crate::components::code::code;
 use crate::components::graph::graph;
@@ -14,6 +13,7 @@ use crate::components::stack::{Share, stack};
 use crate::components::strip::{StripBar, strip};
 use crate::components::tree::{self, Failure, TreeLine};
 use crate::trace_tree::Mark;
+use ratchet_core::chat::{Reading, read};
 
 /// Kind, name, depth, lines below, from, to, failure.
 type Sample = (ObservationKind, &'static str, usize, usize, u32, u32, Failure);

@@ -13,10 +13,10 @@ use ratchet_store::telemetry::Telemetry;
 
 use super::column::ListColumn;
 use super::state::Ask;
-use crate::chat::{self, Part, Reading};
 use crate::filter::On;
 use crate::place::{Link, Place};
 use crate::said::one_line;
+use ratchet_core::chat::{self, Part, Reading};
 
 /// Records that are looked at to count how many match: the newest.
 pub(super) const COUNTED: u64 = 10_000;

@@ -10,11 +10,11 @@ use ratchet_store::query::{
 
 use super::run::{self, About, Subject};
 use super::{link, outline, plural};
-use crate::chat::{self, ChatMessage, Part, Reading, Role, ToolResult};
 use crate::components::diff;
 use crate::place::Place;
 use crate::refusal::PageResult;
 use crate::web::Web;
+use ratchet_core::chat::{self, ChatMessage, Part, Reading, Role, ToolResult};
 
 /// Bytes of each side that are compared.
 const MAX_BYTES: usize = 60_000;

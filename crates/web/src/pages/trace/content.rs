@@ -5,7 +5,6 @@ use ratchet_core::payload::Payload;
 use super::run::{About, Subject, TraceRun};
 use super::{changes, link, name, outline};
 use crate::call_graph;
-use crate::chat::{self, Reading};
 use crate::components::icon::{Icon, icon};
 use crate::components::message::{Pen, Whereabouts};
 use crate::components::{badge, figure, graph, json};
@@ -13,6 +12,7 @@ use crate::place::{Link, Place};
 use crate::refusal::PageResult;
 use crate::said::Side;
 use crate::web::Web;
+use ratchet_core::chat::{self, Reading};
 
 /// Bytes of a raw payload that are shown at once.
 const MAX_RAW: usize = 100_000;

@@ -11,11 +11,11 @@ use std::io::{Read, Seek, SeekFrom};
 
 use super::part::Part;
 use super::{StepPath, TracePath, run, trace_id};
-use crate::chat::{self, Medium, Picture};
 use crate::place::Place;
 use crate::refusal::{PageResult, Refusal};
 use crate::said::Side;
 use crate::web::Web;
+use ratchet_core::chat::{self, Medium, Picture};
 
 /// Bytes of kept media that a page loads; larger ones are for the API.
 const MAX_MEDIA: u64 = 50_000_000;

@@ -14,11 +14,11 @@ mod pair;
 
 use serde_json::Value;
 
-pub(crate) use picture::{Medium, Picture, pictures};
+pub use picture::{Medium, Picture, pictures};
 
 /// What a payload says, as people would read it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Reading {
+pub enum Reading {
     /// Messages, each call of a tool with its result.
     Messages(Vec<ChatMessage>),
     /// A text.
@@ -29,18 +29,18 @@ pub(crate) enum Reading {
 
 /// One message.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ChatMessage {
+pub struct ChatMessage {
     /// Who speaks.
-    pub(crate) role: Role,
+    pub role: Role,
     /// The speaker's own name.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// What they say.
-    pub(crate) parts: Vec<Part>,
+    pub parts: Vec<Part>,
 }
 
 /// Who speaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub enum Role {
     /// Who wrote the agent: system and developer messages.
     System,
     /// Whoever asks.
@@ -55,7 +55,7 @@ pub(crate) enum Role {
 
 /// A part of a message.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Part {
+pub enum Part {
     /// Words.
     Text(String),
     /// What the model thought before it spoke.
@@ -72,32 +72,32 @@ pub(crate) enum Part {
 
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ToolCall {
+pub struct ToolCall {
     /// What its result refers to.
-    pub(crate) id: Option<String>,
+    pub id: Option<String>,
     /// Which tool.
-    pub(crate) name: String,
+    pub name: String,
     /// What it was asked, as JSON or as text.
-    pub(crate) arguments: Value,
+    pub arguments: Value,
     /// What it gave back.
-    pub(crate) result: Option<ToolResult>,
+    pub result: Option<ToolResult>,
 }
 
 /// What a tool gave back.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ToolResult {
+pub struct ToolResult {
     /// Which call it answers.
-    pub(crate) id: Option<String>,
+    pub id: Option<String>,
     /// Which tool.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// Whether the tool failed.
-    pub(crate) is_error: bool,
+    pub is_error: bool,
     /// What it says.
-    pub(crate) parts: Vec<Part>,
+    pub parts: Vec<Part>,
 }
 
 /// Reads a payload: a conversation where it is one, a text where it is one, JSON else.
-pub(crate) fn read(text: &str) -> Reading {
+pub fn read(text: &str) -> Reading {
     let Ok(value) = serde_json::from_str::<Value>(text) else {
         return Reading::Text(text.to_owned());
     };

@@ -1,4 +1,4 @@
-use ratchet_core::media::{MediaType, Shown};
+use crate::media::{MediaType, Shown};
 use serde_json::{Map, Value};
 
 use super::part::text_at;
@@ -9,7 +9,7 @@ const MARK: (&str, &str) = ("@@@langfuseMedia:", "@@@");
 
 /// A picture or another file in a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Picture {
+pub enum Picture {
     /// In the payload itself, as base64.
     Inline {
         /// What it is said to be.
@@ -30,7 +30,7 @@ pub(crate) enum Picture {
 
 /// How a browser shows a piece of media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Medium {
+pub enum Medium {
     /// As a picture.
     Picture,
     /// With a player of sound.
@@ -42,7 +42,7 @@ pub(crate) enum Medium {
 impl Medium {
     /// How a browser shows what is said to be of a kind, and the kind to serve it as. None for what
     /// it must not show: something in it could run.
-    pub(crate) fn of(mime: &str) -> Option<(Self, MediaType)> {
+    pub fn of(mime: &str) -> Option<(Self, MediaType)> {
         let name = mime.split(';').next().unwrap_or_default().trim();
         // OpenAI names the format of a sound alone.
         let of_sound = || MediaType::parse(&format!("audio/{name}"));
@@ -126,7 +126,7 @@ fn kept(inside: &str) -> Option<Picture> {
 }
 
 /// Every picture of a payload, in the order in which it is shown.
-pub(crate) fn pictures(reading: &Reading) -> Vec<&Picture> {
+pub fn pictures(reading: &Reading) -> Vec<&Picture> {
     let mut found = Vec::new();
     if let Reading::Messages(messages) = reading {
         for ChatMessage { parts, .. } in messages {

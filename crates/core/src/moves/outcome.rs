@@ -1,0 +1,102 @@
+use serde_json::{Map, Value};
+
+/// Keys of a result that say in their form that the tool failed, when they are true.
+const FLAGS: [&str; 3] = ["is_error", "isError", "failed"];
+/// Keys that hold what went wrong.
+const REASONS: [&str; 4] = ["error", "errors", "error_message", "exception"];
+/// Keys that hold how a program ended; anything but 0 is a failure.
+const EXITS: [&str; 5] = ["exit_code", "exitCode", "returncode", "return_code", "exit_status"];
+/// How a text begins that a failing tool gives back. Only the beginning counts: what stands further
+/// down may be a file, a page, or someone who wants to be heard.
+const OPENINGS: [&str; 9] = [
+    "error:",
+    "error -",
+    "error ",
+    "exception:",
+    "traceback (most recent call last)",
+    "fatal:",
+    "exit code ",
+    "command failed",
+    "<tool_use_error>",
+];
+/// How much of a text is looked at.
+const OPENING_CHARS: usize = 64;
+/// Texts beyond this are files and pages, not reports of failure.
+const MAX_REPORT: usize = 100_000;
+
+/// Whether what a tool gave back says, in its form, that it failed.
+pub(super) fn says_failure(text: &str) -> bool {
+    let text = text.trim_start();
+    let object = (text.starts_with('{') && text.len() <= MAX_REPORT)
+        .then(|| serde_json::from_str::<Map<String, Value>>(text).ok());
+    if let Some(object) = object.flatten() {
+        return is_failure(&object);
+    }
+    let opening: String = text.chars().take(OPENING_CHARS).collect();
+    let opening = opening.to_lowercase();
+    // "exit code 0" is how a success may begin.
+    !opening.starts_with("exit code 0")
+        && OPENINGS.iter().any(|failure| opening.starts_with(failure))
+}
+
+fn is_failure(object: &Map<String, Value>) -> bool {
+    let flagged = FLAGS.iter().any(|key| object.get(*key) == Some(&Value::Bool(true)));
+    let refused = object.get("success") == Some(&Value::Bool(false))
+        || object.get("ok") == Some(&Value::Bool(false));
+    let reason = REASONS.iter().filter_map(|key| object.get(*key)).any(says_something);
+    let exit = EXITS.iter().filter_map(|key| object.get(*key)?.as_i64()).any(|code| code != 0);
+    let status = object.get("status").and_then(Value::as_str).unwrap_or_default();
+    let status =
+        ["error", "failed", "failure"].iter().any(|word| status.eq_ignore_ascii_case(word));
+    flagged || refused || reason || exit || status
+}
+
+fn says_something(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(list) => !list.is_empty(),
+        Value::Object(object) => !object.is_empty(),
+        Value::Bool(true) | Value::Number(_) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_known_by_their_form() {
+        let failures = [
+            "Error: user not found",
+            "  Traceback (most recent call last):\n  File",
+            r#"{"error": "no such order"}"#,
+            r#"{"success": false}"#,
+            r#"{"stdout": "", "exit_code": 2}"#,
+            r#"{"status": "Failed"}"#,
+            "Exit code 1\nboom",
+            "fatal: not a git repository",
+        ];
+        for text in failures {
+            assert!(says_failure(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_further_down_are_not_the_tool_s() {
+        let fine = [
+            "",
+            "0 errors",
+            "A page on errors. Error: this is quoted",
+            r#"{"error": null, "rows": []}"#,
+            r#"{"rows": [{"error": "in a row"}]}"#,
+            r#"{"errors": []}"#,
+            r#"{"exit_code": 0, "stdout": "error: none"}"#,
+            "Exit code 0",
+            r#"[{"error": "x"}]"#,
+        ];
+        for text in fine {
+            assert!(!says_failure(text), "{text}");
+        }
+    }
+}

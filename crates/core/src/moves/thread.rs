@@ -1,0 +1,122 @@
+use std::collections::HashMap;
+
+/// A conversation as far as it was told: what stands in it, by key.
+#[derive(Debug, Default)]
+pub(super) struct Thread {
+    keys: Vec<u64>,
+    counts: HashMap<u64, usize>,
+}
+
+impl Thread {
+    /// Adds what was said.
+    pub(super) fn add(&mut self, key: u64) {
+        self.keys.push(key);
+        *self.counts.entry(key).or_default() += 1;
+    }
+
+    /// Says of each thing in a list whether it is new, where the list may repeat what was told.
+    ///
+    /// A list that begins as the conversation did is the whole of it up to now: what it holds more
+    /// often than was told is new. Any other list may begin with the last things told; what follows
+    /// them is new.
+    pub(super) fn news(&self, list: &[u64]) -> Vec<bool> {
+        if self.is_whole(list) {
+            let mut seen: HashMap<u64, usize> = HashMap::new();
+            let is_new = |key: &u64| {
+                let nth = seen.entry(*key).or_default();
+                *nth += 1;
+                *nth > self.counts.get(key).copied().unwrap_or(0)
+            };
+            return list.iter().map(is_new).collect();
+        }
+        let known = overlap(&self.keys, list);
+        (0..list.len()).map(|place| place >= known).collect()
+    }
+
+    /// Whether a list begins as the conversation did and has at least half of it.
+    fn is_whole(&self, list: &[u64]) -> bool {
+        if self.keys.is_empty() || list.first() != self.keys.first() {
+            return false;
+        }
+        let mut seen: HashMap<u64, usize> = HashMap::new();
+        let shared = list.iter().filter(|key| {
+            let nth = seen.entry(**key).or_default();
+            *nth += 1;
+            self.counts.get(key).is_some_and(|told| *nth <= *told)
+        });
+        shared.count() * 2 >= self.keys.len()
+    }
+}
+
+/// How many of the first of `next` are the last of `told`, in time linear in `next`.
+fn overlap(told: &[u64], next: &[u64]) -> usize {
+    let end = &told[told.len().saturating_sub(next.len())..];
+    let fallback = fallback(next);
+    let mut matched = 0;
+    for key in end {
+        while matched > 0 && next.get(matched) != Some(key) {
+            matched = fallback[matched - 1];
+        }
+        if next.get(matched) == Some(key) {
+            matched += 1;
+        }
+    }
+    matched
+}
+
+/// For each place, how long the longest beginning is that also ends there.
+fn fallback(list: &[u64]) -> Vec<usize> {
+    let mut lengths = vec![0; list.len()];
+    let mut length = 0;
+    for place in 1..list.len() {
+        while length > 0 && list[place] != list[length] {
+            length = lengths[length - 1];
+        }
+        if list[place] == list[length] {
+            length += 1;
+        }
+        lengths[place] = length;
+    }
+    lengths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(told: &[u64], list: &[u64], expected: &[u64]) {
+        let mut thread = Thread::default();
+        for key in told {
+            thread.add(*key);
+        }
+        let news = thread.news(list);
+        let new: Vec<u64> =
+            list.iter().zip(news).filter(|(_, is_new)| *is_new).map(|(key, _)| *key).collect();
+        assert_eq!(new, expected);
+    }
+
+    #[test]
+    fn a_history_that_grows_tells_its_end() {
+        check(&[], &[1, 2], &[1, 2]);
+        check(&[1, 2], &[1, 2, 3], &[3]);
+        check(&[1, 2, 3], &[1, 2, 3, 2], &[2]);
+    }
+
+    #[test]
+    fn a_history_that_lost_something_tells_only_what_is_more() {
+        check(&[1, 9, 2], &[1, 2, 3], &[3]);
+    }
+
+    #[test]
+    fn a_window_that_slides_tells_what_follows() {
+        check(&[1, 2, 3, 4], &[3, 4, 5], &[5]);
+        check(&[1, 2, 3, 3], &[3, 3, 4], &[4]);
+    }
+
+    #[test]
+    fn words_said_again_later_are_new() {
+        check(&[1, 2, 3, 4, 5], &[1], &[1]);
+        check(&[7, 2, 8], &[2], &[2]);
+    }
+}
