@@ -2,6 +2,29 @@
 
 use crate::rubric::{Grade, Rubric};
 
+pub use crate::verdict::aggregate::{ChunkMarks, ChunkVerdict, SessionVerdict, aggregate};
+pub use crate::verdict::find::MAX_ANSWER_BYTES;
+pub use crate::verdict::read::VerdictFault;
+pub use crate::verdict::schema::schema;
+
+/// The form that a judge must answer in.
+mod schema;
+/// Where in an answer the verdict stands.
+mod find;
+/// Answers into verdicts, or everything that is wrong with them.
+mod read;
+/// Verdicts on chunks into one on the session.
+mod aggregate;
+/// Verdicts as JSON.
+mod form;
+#[cfg(test)]
+mod tests;
+
+/// The most characters a rationale may have. A sentence or two is asked for.
+pub const MAX_RATIONALE_CHARS: usize = 2_000;
+/// The most traces one judgement may cite.
+pub const MAX_CITATIONS: usize = 50;
+
 /// What a judge says of one session, or of one chunk of it.
 ///
 /// Invariant: exactly the rubric's dimensions, in its order.
@@ -63,6 +86,6 @@ impl Verdict {
         });
         let (weight, sum) =
             weighed.fold((0.0, 0.0), |(weight, sum), (w, value)| (weight + w, sum + w * value));
-        (weight > 0.0).then(|| sum / weight)
+        (weight > 0.0).then(|| (sum / weight).clamp(0.0, 1.0))
     }
 }
