@@ -11,8 +11,12 @@ pub mod draft;
 pub mod change;
 /// Whether a judge still says what it used to say.
 pub mod drift;
+/// Sessions that are judged again and again.
+pub mod panel;
 
 use std::collections::BTreeMap;
+
+pub use crate::rubric::OVERALL;
 
 use crate::id::SessionId;
 use crate::rubric::{Dimension, MARKS, Rubric, Scale};
@@ -22,8 +26,6 @@ use crate::stats::categories::{Confusion, Weighting};
 use crate::stats::interval::Estimate;
 use crate::stats::undefined::Undefined;
 
-/// What the scores of a whole session are called.
-pub const OVERALL: &str = "overall_quality";
 /// How closely the judge should follow people overall.
 pub const TARGET: f64 = 0.8;
 /// How far marks may lie apart before a judge is to be told something else.

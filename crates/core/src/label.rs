@@ -166,7 +166,7 @@ impl Label {
         }
         let marks = self.marks.iter().map(|(name, mark)| (name.clone(), mark.to_json()));
         LabelItem {
-            id: id("label", &[&self.session.to_string(), &self.by]),
+            id: item_id("label", &[&self.session.to_string(), &self.by]),
             input: json!({ "session_id": self.session.to_string() }),
             expected_output: Some(Value::Object(marks.collect::<Map<_, _>>())),
             metadata,
@@ -222,7 +222,7 @@ impl Draw {
     /// The item tells nothing that the judge thinks but the band, which the labeller is not shown.
     pub fn item(&self, session: &SessionId) -> LabelItem {
         LabelItem {
-            id: id("sample", &[&self.week, &session.to_string()]),
+            id: item_id("sample", &[&self.week, &session.to_string()]),
             input: json!({ "session_id": session.to_string() }),
             expected_output: None,
             metadata: json!({ "sample": self.to_json() }),
@@ -269,7 +269,8 @@ pub fn sample_dataset(dataset: &str) -> String {
     format!("{dataset}-sample")
 }
 
-fn id(kind: &str, parts: &[&str]) -> String {
+/// Names a dataset item after what it is about, so that the same is the same item again.
+pub(crate) fn item_id(kind: &str, parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update(part.len().to_be_bytes());

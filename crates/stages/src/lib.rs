@@ -10,6 +10,8 @@ pub mod checks;
 pub mod collect;
 /// Models behind a project's connections.
 pub mod connect;
+/// People mark sessions, and a judge is held against them.
+pub mod trust;
 /// Where stages read from.
 pub mod source;
 /// Where stages write to.

@@ -26,6 +26,7 @@ const STYLE: &str = concat!(
     include_str!("assets/datasets.css"),
     include_str!("assets/settings.css"),
     include_str!("assets/playground.css"),
+    include_str!("assets/trust.css"),
 );
 
 /// Every file by name.
@@ -38,6 +39,7 @@ const FILES: &[(&str, &str)] = &[
     ("trace.js", include_str!("assets/trace.js")),
     ("dashboards.js", include_str!("assets/dashboards.js")),
     ("session.js", include_str!("assets/session.js")),
+    ("label.js", include_str!("assets/label.js")),
     ("icon.svg", include_str!("assets/icon.svg")),
 ];
 

@@ -22,6 +22,8 @@ pub mod scatter;
 pub(crate) mod whisker;
 /// Two judges, label by label.
 pub mod matrix;
+/// How far two agree, statistic by statistic.
+pub mod agreement;
 /// Who worked when.
 pub mod lanes;
 /// Texts to copy.

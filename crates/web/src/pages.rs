@@ -32,6 +32,10 @@ mod scores;
 mod score;
 /// Two scores side by side.
 mod score_compare;
+/// How far the judge is to be trusted.
+mod calibration;
+/// Sessions that people mark.
+mod labels;
 /// Every component, alive.
 mod gallery;
 /// One trace.
@@ -51,13 +55,15 @@ use crate::web::{Access, Web};
 use crate::{assets, docs, forgery, policy, sign_in};
 
 /// Addresses that people type without a project; they lead to the first one.
-const SHORT: [&str; 11] = [
+const SHORT: [&str; 13] = [
     "traces",
     "observations",
     "sessions",
     "users",
     "scores",
+    "calibration",
     "queues",
+    "labels",
     "datasets",
     "prompts",
     "playground",
@@ -92,6 +98,8 @@ pub fn pages(web: Web) -> Router {
         .merge(scores::routes())
         .merge(score::routes())
         .merge(score_compare::routes())
+        .merge(calibration::routes())
+        .merge(labels::routes())
         .fallback(not_found)
         .with_state(web.clone())
         .merge(docs::pages())

@@ -11,7 +11,9 @@ pub enum Icon {
     Session,
     User,
     Score,
+    Calibration,
     Queue,
+    Label,
     Dataset,
     Prompt,
     Dashboard,
@@ -40,7 +42,7 @@ pub enum Icon {
 
 impl Icon {
     /// Every drawing: lines on a grid of 16 by 16.
-    pub const DRAWN: [(Self, &str); 32] = [
+    pub const DRAWN: [(Self, &str); 34] = [
         (Self::Ratchet, "M8 2a6 6 0 1 0 6 6M8 2l3-1M8 2l2 2.500M8 5v3l2.500 1.500"),
         (Self::Home, "M2 7.500 8 2.500l6 5M3.500 6.500V13.500h9V6.500M6.500 13.500V9.500h3v4"),
         (Self::Trace, "M2 3.500h7M4.500 8h7M7 12.500h7"),
@@ -54,6 +56,11 @@ impl Icon {
             Self::Score,
             "M8 2l1.800 3.900 4.200.5-3.100 2.900.8 4.200L8 11.400l-3.700 2.100.8-4.200L2 6.400l4.200-.5z",
         ),
+        (
+            Self::Calibration,
+            "M2.500 13.500h11M3.500 13.500V10.500M8 13.500V6M12.500 13.500V2.500M2.500 8l5-4.500 5.500-1",
+        ),
+        (Self::Label, "M2.500 2.500h5.500l6 6-5.500 5.500-6-6zM5.500 5.500h.01"),
         (Self::Queue, "M2 4h12M2 8h12M2 12h7M11.500 12l1.200 1.200L15 11"),
         (
             Self::Dataset,

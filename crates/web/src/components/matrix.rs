@@ -27,7 +27,11 @@ pub struct Matrix<'a> {
 
 /// Draws a table of counts: the darker, the more; where both agree has a frame.
 pub fn matrix(chart: &Matrix<'_>) -> Markup {
-    let labels = labels(chart.pairs);
+    ordered(chart, &labels(chart.pairs))
+}
+
+/// Draws it with these labels in their own order: grades from worst to best.
+pub fn ordered(chart: &Matrix<'_>, labels: &[String]) -> Markup {
     let known = |label: &str| {
         let found = labels.iter().find(|known| *known == label);
         found.map_or(OTHER, String::as_str).to_owned()
@@ -53,22 +57,22 @@ pub fn matrix(chart: &Matrix<'_>) -> Markup {
                         }
                         tr {
                             th scope="col" { (chart.rows) }
-                            @for label in &labels { th.num scope="col" { (name(label)) } }
+                            @for label in labels { th.num scope="col" { (name(label)) } }
                             th.num scope="col" { "All" }
                         }
                     }
                     tbody {
-                        @for row in &labels {
+                        @for row in labels {
                             tr {
                                 th scope="row" { (name(row)) }
-                                @for column in &labels { (cell(at(row, column), most, row == column)) }
+                                @for column in labels { (cell(at(row, column), most, row == column)) }
                                 td.num { (figure::grouped(labels.iter().map(|c| at(row, c)).sum())) }
                             }
                         }
                     }
                     tfoot { tr {
                         th scope="row" { "All" }
-                        @for column in &labels {
+                        @for column in labels {
                             td.num { (figure::grouped(labels.iter().map(|r| at(r, column)).sum())) }
                         }
                         td.num { (figure::grouped(chart.pairs.len() as u64)) }

@@ -22,6 +22,17 @@ pub struct Scatter<'a> {
     pub y: &'a str,
     /// The things.
     pub points: &'a [(f64, f64)],
+    /// Lines across, such as a mean.
+    pub levels: &'a [Level],
+}
+
+/// A line across, with its name.
+#[derive(Clone, Debug)]
+pub struct Level {
+    /// How high.
+    pub at: f64,
+    /// What it is.
+    pub name: String,
 }
 
 /// From where to where an axis goes.
@@ -59,7 +70,8 @@ impl Axis {
 /// Draws them. Where both axes are the same, a line shows where both would agree.
 pub fn scatter(chart: &Scatter<'_>) -> Markup {
     let across = Axis::of(chart.points.iter().map(|point| point.0));
-    let up = Axis::of(chart.points.iter().map(|point| point.1));
+    let levels = chart.levels.iter().map(|level| level.at);
+    let up = Axis::of(chart.points.iter().map(|point| point.1).chain(levels));
     let x = |part: f64| LEFT + part * (WIDTH - LEFT - RIGHT);
     let y = |part: f64| HEIGHT - BOTTOM - part * (HEIGHT - TOP - BOTTOM);
     let is_same = (across.from - up.from).abs() < 1e-9 && (across.to - up.to).abs() < 1e-9;
@@ -75,7 +87,12 @@ pub fn scatter(chart: &Scatter<'_>) -> Markup {
                         (figure::number(across.at(part)))
                     }
                 }
-                @if is_same {
+                @for level in chart.levels {
+                    @let high = y(up.part(level.at));
+                    line.level x1=(x(0.0)) x2=(x(1.0)) y1=(high) y2=(high) {}
+                    text.level-name.end x=(x(1.0) - 4.0) y=(high - 4.0) { (cut(&level.name)) }
+                }
+                @if is_same && chart.levels.is_empty() {
                     line.agree x1=(x(0.0)) x2=(x(1.0)) y1=(y(0.0)) y2=(y(1.0)) {}
                 }
                 g.points {
@@ -101,7 +118,7 @@ mod tests {
     use super::*;
 
     fn drawn(points: &[(f64, f64)]) -> String {
-        scatter(&Scatter { title: "t", x: "<x>", y: "y", points }).into_string()
+        scatter(&Scatter { title: "t", x: "<x>", y: "y", points, levels: &[] }).into_string()
     }
 
     #[test]

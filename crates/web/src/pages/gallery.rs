@@ -193,7 +193,7 @@ fn comparisons() -> Markup {
     let (x, y) = ("quality by human", "quality by model");
     html! {
         div.charts {
-            (scatter::scatter(&Scatter { title: "Model against human", x, y, points: &points }))
+            (scatter::scatter(&Scatter { title: "Model against human", x, y, points: &points, levels: &[] }))
             (matrix::matrix(&Matrix { title: "Helpful", rows: "model", columns: "human", pairs: &pairs }))
         }
     }

@@ -6,14 +6,19 @@ use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::limit::elide;
 use ratchet_core::score::{ScoreSource, ScoreValue};
+use ratchet_core::stats::agreement::{
+    Rated, limits, mean_absolute_error, mean_by_t, pearson, spearman,
+};
+use ratchet_core::stats::categories::{Confusion, Weighting};
 use ratchet_core::stats::interval;
 use ratchet_store::judgement::{Pair, PairQuery, Pairs, Sample, Side};
 
 use super::scores;
+use crate::components::agreement::{self, Line};
 use crate::components::empty;
 use crate::components::figure;
 use crate::components::matrix::{self, Matrix};
-use crate::components::scatter::{self, Scatter};
+use crate::components::scatter::{self, Level, Scatter};
 use crate::components::table::{self, Column, Row, Table};
 use crate::frame::{Page, Section};
 use crate::judged;
@@ -202,11 +207,53 @@ fn as_numbers(points: &[(f64, f64)], left: &str, right: &str) -> Markup {
                 b { (value) @if let Some(sure) = sure { " " (sure) } }
                 " from " bdi { (left) } " (n = " (figure::grouped(difference.n)) ", 95 % confidence)." }
         }
-        (scatter::scatter(&Scatter { title: &title, x: left, y: right, points: drawn }))
+        (scatter::scatter(&Scatter { title: &title, x: left, y: right, points: drawn, levels: &[] }))
+        (differences_drawn(drawn, left, right))
         @if drawn.len() < points.len() {
             p.muted { "Drawn are the newest " (figure::grouped(DRAWN as u64)) "." }
         }
+        (agreement::table("How far both numbers agree", &of_numbers(points)))
     }
+}
+
+fn rated(points: &[(f64, f64)]) -> Vec<Rated> {
+    points.iter().map(|(left, right)| Rated { human: *left, judge: *right }).collect()
+}
+
+fn of_numbers(points: &[(f64, f64)]) -> Vec<Line<'static>> {
+    let pairs = rated(points);
+    let differences: Vec<f64> = pairs.iter().map(|pair| pair.judge - pair.human).collect();
+    let limits = limits(&pairs);
+    let line = |name, statistic, says| Line { name, says, statistic };
+    vec![
+        line("Pearson", pearson(&pairs), "how closely both follow one line; 1 is exactly"),
+        line("Spearman", spearman(&pairs), "how closely both put things into the same order"),
+        line(
+            "Mean absolute error",
+            mean_absolute_error(&pairs),
+            "how far apart they are on average",
+        ),
+        line("Bias", mean_by_t(&differences), "how much more the second gives"),
+        line("Lower limit", limits.map(|it| it.lower), "95 of 100 differences lie above"),
+        line("Upper limit", limits.map(|it| it.upper), "95 of 100 differences lie below"),
+    ]
+}
+
+/// How far single verdicts are off, after Bland and Altman.
+fn differences_drawn(points: &[(f64, f64)], left: &str, right: &str) -> Markup {
+    let point = |(left, right): &(f64, f64)| (f64::midpoint(*left, *right), right - left);
+    let differences: Vec<(f64, f64)> = points.iter().map(point).collect();
+    let mut levels = vec![Level { at: 0.0, name: "no difference".to_owned() }];
+    if let Ok(limits) = limits(&rated(points)) {
+        let marked = [("bias", limits.bias), ("limit", limits.lower), ("limit", limits.upper)];
+        levels.extend(marked.map(|(name, estimate)| Level {
+            at: estimate.value,
+            name: format!("{name} {}", agreement::two(estimate.value)),
+        }));
+    }
+    let title = format!("{right} minus {left}, by their mean");
+    let (x, y) = ("mean of both", "difference");
+    scatter::scatter(&Scatter { title: &title, x, y, points: &differences, levels: &levels })
 }
 
 fn as_labels(pairs: &[Pair], left: &str, right: &str) -> Markup {
@@ -222,7 +269,47 @@ fn as_labels(pairs: &[Pair], left: &str, right: &str) -> Markup {
                 "." }
         }
         (matrix::matrix(&Matrix { title: &title, rows: left, columns: right, pairs: &texts }))
+        (agreement::table("How far both labels agree", &of_labels(&texts)))
     }
+}
+
+/// Labels that statistics tell apart; more would be names, not grades.
+const TOLD_APART: usize = 50;
+
+fn of_labels(texts: &[(String, String)]) -> Vec<Line<'static>> {
+    let mut labels: Vec<&String> = texts.iter().flat_map(|(left, right)| [left, right]).collect();
+    labels.sort();
+    labels.dedup();
+    if labels.len() > TOLD_APART {
+        return Vec::new();
+    }
+    let place = |label: &String| labels.binary_search(&label).unwrap_or(usize::MAX);
+    let verdicts = texts.iter().map(|(left, right)| (place(left), place(right)));
+    let table = Confusion::of(labels.len(), verdicts);
+    let line = |name, statistic, says| Line { name, says, statistic };
+    let mut lines = vec![
+        line("Same", table.agreement(), "how often both say the same"),
+        line(
+            "Cohen's kappa",
+            table.kappa(Weighting::Same),
+            "the same beyond chance; low where one label is rare",
+        ),
+        line("Gwet's AC1", table.ac1(), "the same beyond chance, also where one label is rare"),
+    ];
+    if labels.len() == 2 {
+        // Of yes and no, in the order of the alphabet, yes is the second.
+        lines.push(line(
+            "Sensitivity",
+            table.found(1),
+            "share of the first's later label that the second says, too",
+        ));
+        lines.push(line(
+            "Specificity",
+            table.spared(1),
+            "share of the first's other label that the second keeps off",
+        ));
+    }
+    lines
 }
 
 fn label(value: &ScoreValue) -> String {

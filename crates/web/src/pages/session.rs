@@ -62,6 +62,31 @@ async fn show(
     Ok(page.show(&place))
 }
 
+/// The conversation without a word of what was said about it, for those who are to judge it
+/// themselves.
+pub(super) async fn blind(web: &Web, place: &Place, id: &SessionId) -> PageResult<Markup> {
+    let session = web.store.telemetry.session(place.project_id(), id.clone()).await?;
+    let session = session.ok_or_else(|| Refusal::not_there("session"))?;
+    let read = Read::of(web, place, id).await?;
+    let nothing_said = BTreeMap::new();
+    let outline = Outline { session: &session, turns: &read.outlined, scores: &nothing_said };
+    let turns = read.turns.rows.iter().zip(read.first..).map(|(trace, number)| Turn {
+        trace,
+        number,
+        called_by: outline.caller(trace, place),
+        scores: &[],
+    });
+    Ok(html! {
+        section.conversation aria-labelledby="conversation" {
+            h2 #conversation { "What happened" }
+            (stats(&session, &read))
+            @for turn in turns { (turn.draw(place)) }
+            (pager(&session, &read, place))
+        }
+        script type="module" src=(assets::address("session.js")) {}
+    })
+}
+
 /// What is read of a session.
 struct Read {
     /// Its first turns, without what they carry.

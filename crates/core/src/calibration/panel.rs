@@ -1,0 +1,191 @@
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::id::SessionId;
+use crate::label::{LabelItem, item_id};
+use crate::rubric::{OVERALL, Rubric};
+
+use super::Marks;
+use super::drift::{Drift, Judged, drift};
+
+/// What the dataset is called that holds what judges say of the panel.
+pub const DATASET: &str = "judge-panel";
+/// How many sessions a panel has.
+pub const SIZE: usize = 12;
+
+/// What a judge said of one session of the panel in one week.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PanelVerdict {
+    /// Which session.
+    pub session: SessionId,
+    /// Who judged, by what.
+    pub who: Sitting,
+    /// In which week, by the day it began.
+    pub week: String,
+    /// The marks by dimension, and the overall one.
+    pub marks: Marks,
+}
+
+/// A judge with a rubric: what must not change for a panel to be comparable.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sitting {
+    /// The judge, by its name.
+    pub judge: String,
+    /// The rubric, by its name.
+    pub rubric: String,
+    /// All that the rubric tells a judge, as a hash.
+    pub fingerprint: String,
+}
+
+/// How a judge has changed since it first saw its panel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PanelDrift {
+    /// Who judged, by what.
+    pub who: Sitting,
+    /// The week that all others are held against.
+    pub first: String,
+    /// The newest week.
+    pub newest: String,
+    /// Dimension by dimension, the overall mark first.
+    pub drifts: Vec<Drift>,
+}
+
+impl Sitting {
+    /// A judge with a rubric.
+    pub fn new(judge: &str, rubric: &Rubric) -> Self {
+        let (judge, name) = (judge.to_owned(), rubric.name.clone());
+        Self { judge, rubric: name, fingerprint: rubric.fingerprint() }
+    }
+}
+
+impl PanelDrift {
+    /// What somebody should be told, if anything.
+    pub fn alarms(&self) -> impl Iterator<Item = &Drift> {
+        self.drifts.iter().filter(|drift| drift.bearing.is_alarming())
+    }
+}
+
+impl PanelVerdict {
+    /// The verdict as a dataset item.
+    pub fn item(&self) -> LabelItem {
+        let Sitting { judge, rubric, fingerprint } = &self.who;
+        let session = self.session.to_string();
+        let marks = self.marks.iter().map(|(name, mark)| (name.clone(), json!(mark)));
+        LabelItem {
+            id: item_id("panel", &[judge, rubric, fingerprint, &self.week, &session]),
+            input: json!({ "session_id": session }),
+            expected_output: Some(Value::Object(marks.collect::<Map<_, _>>())),
+            metadata: json!({
+                "judge": judge,
+                "rubric": rubric,
+                "fingerprint": fingerprint,
+                "week": self.week,
+            }),
+        }
+    }
+
+    /// Reads a dataset item; `None` where it is somebody's own.
+    pub fn read(input: &Value, expected_output: &Value, metadata: &Value) -> Option<Self> {
+        let text = |name: &str| metadata.get(name).and_then(Value::as_str).map(str::to_owned);
+        let marks = expected_output.as_object()?.iter();
+        let marks = marks.filter_map(|(name, mark)| Some((name.clone(), mark.as_f64()?)));
+        let (judge, rubric, fingerprint) = (text("judge")?, text("rubric")?, text("fingerprint")?);
+        Some(Self {
+            session: SessionId::parse(input.get("session_id")?.as_str()?).ok()?,
+            who: Sitting { judge, rubric, fingerprint },
+            week: text("week")?,
+            marks: marks.collect(),
+        })
+    }
+}
+
+/// Returns how judges have changed since they first saw their panels, each judge for itself.
+pub fn drifts(verdicts: &[PanelVerdict]) -> Vec<PanelDrift> {
+    let mut sittings: BTreeMap<&Sitting, BTreeMap<&str, Judged>> = BTreeMap::new();
+    for verdict in verdicts {
+        let weeks = sittings.entry(&verdict.who).or_default();
+        let judged = weeks.entry(&verdict.week).or_default();
+        judged.insert(verdict.session.clone(), verdict.marks.clone());
+    }
+    let of = |(who, weeks): (&Sitting, BTreeMap<&str, Judged>)| {
+        let (first, then) = weeks.first_key_value()?;
+        let (newest, now) = weeks.last_key_value()?;
+        let names = then.values().flat_map(BTreeMap::keys).filter(|name| *name != OVERALL);
+        let mut names: Vec<String> = names.cloned().collect();
+        names.sort();
+        names.dedup();
+        names.insert(0, OVERALL.to_owned());
+        // A week held against itself says nothing.
+        let now = if first == newest { &Judged::new() } else { now };
+        let drifts = drift(&names, then, now);
+        let (first, newest) = ((*first).to_owned(), (*newest).to_owned());
+        Some(PanelDrift { who: who.clone(), first, newest, drifts })
+    };
+    sittings.into_iter().filter_map(of).collect()
+}
+
+/// Returns the sessions of a judge's panel: those it saw first, or the first of these.
+pub fn members(verdicts: &[PanelVerdict], who: &Sitting, others: &[SessionId]) -> Vec<SessionId> {
+    let own = || verdicts.iter().filter(|verdict| verdict.who == *who);
+    let Some(first) = own().map(|verdict| &verdict.week).min() else {
+        return others.iter().take(SIZE).cloned().collect();
+    };
+    own().filter(|verdict| verdict.week == *first).map(|verdict| verdict.session.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibration::drift::Bearing;
+
+    fn verdict(session: usize, week: &str, mark: f64) -> PanelVerdict {
+        PanelVerdict {
+            session: SessionId::parse(&format!("s{session}")).unwrap(),
+            who: Sitting {
+                judge: "offline".to_owned(),
+                rubric: "session-quality".to_owned(),
+                fingerprint: "abc".to_owned(),
+            },
+            week: week.to_owned(),
+            marks: [(OVERALL.to_owned(), mark), ("tool_mastery".to_owned(), 0.5)].into(),
+        }
+    }
+
+    #[test]
+    fn a_verdict_is_a_dataset_item() {
+        let verdict = verdict(1, "2026-11-08", 0.25);
+        let item = verdict.item();
+        let read = PanelVerdict::read(&item.input, &item.expected_output.unwrap(), &item.metadata);
+        assert_eq!(read, Some(verdict));
+    }
+
+    #[test]
+    fn each_week_is_held_against_the_first() {
+        let weeks = [("2026-11-01", 0.5), ("2026-11-08", 0.5), ("2026-11-15", 0.7)];
+        let all: Vec<_> = weeks
+            .into_iter()
+            .flat_map(|(week, mark)| (0..6).map(move |n| verdict(n, week, mark)))
+            .collect();
+        let drifts = drifts(&all);
+        let [panel] = drifts.as_slice() else { panic!("{drifts:?}") };
+        assert_eq!((panel.first.as_str(), panel.newest.as_str()), ("2026-11-01", "2026-11-15"));
+        let alarms: Vec<_> = panel.alarms().collect();
+        assert_eq!(alarms.len(), 1);
+        assert_eq!((alarms[0].dimension.as_str(), alarms[0].bearing), (OVERALL, Bearing::Kinder));
+        let first_week: Vec<_> = all.into_iter().take(6).collect();
+        let alone = super::drifts(&first_week);
+        assert!(alone[0].drifts.iter().all(|drift| drift.bearing == Bearing::CannotTell));
+    }
+
+    #[test]
+    fn a_panel_stays_the_same() {
+        let others: Vec<_> = (0..30).map(|n| SessionId::parse(&format!("o{n}")).unwrap()).collect();
+        let who = verdict(0, "2026-11-01", 0.5).who;
+        assert_eq!(members(&[], &who, &others).len(), SIZE);
+        let seen = [verdict(1, "2026-11-01", 0.5), verdict(2, "2026-11-08", 0.5)];
+        let kept: Vec<String> =
+            members(&seen, &who, &others).iter().map(ToString::to_string).collect();
+        assert_eq!(kept, ["s1"]);
+    }
+}

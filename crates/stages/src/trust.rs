@@ -1,0 +1,160 @@
+//! People say what they think of sessions, and a judge is held against them.
+
+/// What people say, kept as a dataset.
+pub mod labels;
+/// Which sessions people are asked about.
+pub mod asking;
+/// What a judge said.
+pub mod spoken;
+/// What judges say of the same sessions week by week.
+pub mod panel;
+/// What a dataset holds.
+mod items;
+
+use std::collections::BTreeMap;
+
+use ratchet_core::calibration::draft::{self, CriterionDraft, Disagreement};
+use ratchet_core::calibration::{self, Agreement, Calibration, Opinions};
+use ratchet_core::id::SessionId;
+use ratchet_core::label::Label;
+use ratchet_core::rubric::Rubric;
+use ratchet_core::stats::agreement::Rated;
+
+use crate::sink::{Sink, SinkError};
+use crate::source::{Source, SourceError};
+use spoken::Spoken;
+
+/// Why a judge could not be held against people.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    /// Labels could not be read or kept.
+    #[error("cannot reach the labels: {0}")]
+    Labels(#[from] SinkError),
+    /// Scores could not be read.
+    #[error("cannot read scores: {0}")]
+    Scores(#[from] SourceError),
+}
+
+/// Whom to compare.
+#[derive(Clone, Copy, Debug)]
+pub struct Whom<'a> {
+    /// The dataset that people's labels are in.
+    pub dataset: &'a str,
+    /// The rubric that both go by.
+    pub rubric: &'a Rubric,
+    /// The judge, by its name; `None` for whoever judged first.
+    pub judge: Option<&'a str>,
+}
+
+/// What people and the judge said of the sessions that people labelled.
+#[derive(Clone, Debug, Default)]
+pub struct Held {
+    /// What people said.
+    pub labels: Vec<Label>,
+    /// What the judge said first of each session.
+    pub spoken: BTreeMap<SessionId, Spoken>,
+}
+
+impl Held {
+    /// Reads what both said.
+    ///
+    /// # Errors
+    /// Fails if labels or scores cannot be read.
+    pub async fn read(source: &Source, sink: &Sink, whom: Whom<'_>) -> Result<Self, TrustError> {
+        let labels = labels::read(sink, whom.dataset).await?;
+        let mut spoken = BTreeMap::new();
+        for label in &labels {
+            if spoken.contains_key(&label.session) {
+                continue;
+            }
+            let first = spoken::first(source, &label.session, whom.rubric, whom.judge).await?;
+            spoken.extend(first.map(|first| (label.session.clone(), first)));
+        }
+        Ok(Self { labels, spoken })
+    }
+
+    /// What both said, as far as they are marks of the rubric.
+    pub fn opinions(&self, rubric: &Rubric) -> Vec<Opinions> {
+        self.opinions_with(rubric, |session| self.spoken.get(session).map(|spoken| &spoken.marks))
+    }
+
+    /// What people said, and what a judge says now.
+    pub fn opinions_with<'a>(
+        &self,
+        rubric: &Rubric,
+        judge: impl Fn(&SessionId) -> Option<&'a calibration::Marks>,
+    ) -> Vec<Opinions> {
+        let mut people: BTreeMap<&SessionId, Vec<calibration::Marks>> = BTreeMap::new();
+        for label in &self.labels {
+            people.entry(&label.session).or_default().push(label.marks(rubric));
+        }
+        let both = people.into_iter().filter_map(|(session, people)| {
+            let judge = judge(session)?.clone();
+            Some(Opinions { session: session.clone(), judge, people })
+        });
+        both.collect()
+    }
+
+    /// How far the judge is to be trusted.
+    pub fn calibration(&self, rubric: &Rubric, threshold: f64) -> Calibration {
+        calibration::report(rubric, &self.opinions(rubric), threshold)
+    }
+
+    /// How many sessions people labelled.
+    pub fn labelled(&self) -> usize {
+        let mut sessions: Vec<_> = self.labels.iter().map(|label| &label.session).collect();
+        sessions.sort();
+        sessions.dedup();
+        sessions.len()
+    }
+
+    /// The people who labelled, by name.
+    pub fn people(&self) -> Vec<&str> {
+        let mut people: Vec<&str> = self.labels.iter().map(|label| label.by.as_str()).collect();
+        people.sort_unstable();
+        people.dedup();
+        people
+    }
+
+    /// The judges whose first scores were read, with the rubric's version, and how often.
+    pub fn judges(&self) -> BTreeMap<(String, u32), u64> {
+        let mut judges = BTreeMap::new();
+        for spoken in self.spoken.values() {
+            *judges.entry((spoken.judge.clone(), spoken.version)).or_default() += 1;
+        }
+        judges
+    }
+
+    /// Criteria as they would read if the judge were told where people differ: one for each
+    /// dimension beyond the threshold.
+    pub fn drafts(&self, rubric: &Rubric, calibration: &Calibration) -> Vec<CriterionDraft> {
+        let beyond = calibration.dimensions.iter();
+        let beyond = beyond.filter(|agreement| agreement.exceeds(calibration.threshold));
+        let draft = |agreement: &Agreement| {
+            let dimension = rubric.dimension(&agreement.dimension)?;
+            let examples = self.disagreements(agreement, calibration.threshold);
+            Some(draft::criterion(dimension, agreement, &examples))
+        };
+        beyond.filter_map(draft).collect()
+    }
+
+    /// The sessions of which both think differently, in their own words.
+    pub fn disagreements(&self, agreement: &Agreement, threshold: f64) -> Vec<Disagreement> {
+        let told = |(session, marks): (&SessionId, Rated)| Disagreement {
+            marks,
+            judge: self
+                .spoken
+                .get(session)
+                .and_then(|spoken| spoken.reasons.get(&agreement.dimension).cloned()),
+            human: self.why(session),
+        };
+        agreement.beyond(threshold).into_iter().map(told).collect()
+    }
+
+    /// Why people say so, all of them together.
+    pub fn why(&self, session: &SessionId) -> Option<String> {
+        let of_session = self.labels.iter().filter(|label| label.session == *session);
+        let why: Vec<&str> = of_session.filter_map(|label| label.why.as_deref()).collect();
+        (!why.is_empty()).then(|| why.join("; "))
+    }
+}

@@ -1,0 +1,106 @@
+//! How far two agree, statistic by statistic: value, interval and n, or why there is none.
+
+use maud::{Markup, html};
+use ratchet_core::calibration::{Standing, Statistic};
+
+use super::figure;
+
+/// One statistic.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
+    /// What it is called.
+    pub name: &'a str,
+    /// What it says, in a few words.
+    pub says: &'a str,
+    /// The number, or why there is none.
+    pub statistic: Statistic,
+}
+
+/// Draws statistics as a table.
+pub fn table(caption: &str, lines: &[Line<'_>]) -> Markup {
+    html! {
+        div.table-wrap tabindex="0" role="region" aria-label=(caption) {
+            table.agreement {
+                caption.sr { (caption) }
+                thead { tr {
+                    th scope="col" { "Statistic" }
+                    th.num scope="col" { "Value" }
+                    th.num scope="col" { "95 % interval" }
+                    th.num scope="col" { "n" }
+                    th scope="col" { "Says" }
+                } }
+                tbody { @for line in lines { (row(line)) } }
+            }
+        }
+    }
+}
+
+fn row(line: &Line<'_>) -> Markup {
+    html! {
+        tr {
+            th scope="row" { (line.name) }
+            @match line.statistic {
+                Ok(estimate) => {
+                    td.num { (two(estimate.value)) }
+                    td.num { (interval(line.statistic)) }
+                    td.num { (figure::grouped(estimate.n)) }
+                },
+                Err(why) => { td.muted colspan="3" { "Cannot tell: " (why) } },
+            }
+            td.muted { (line.says) }
+        }
+    }
+}
+
+/// A statistic in one cell: the value, and its interval and n on hover.
+pub fn cell(statistic: Statistic) -> Markup {
+    html! {
+        @match statistic {
+            Ok(estimate) => {
+                span title={ (interval(statistic)) ", n = " (estimate.n) } { (two(estimate.value)) }
+            },
+            Err(why) => { span.muted title=(why) { "–" } },
+        }
+    }
+}
+
+/// An interval in words.
+pub fn interval(statistic: Statistic) -> String {
+    match statistic.ok().and_then(|estimate| estimate.interval) {
+        Some(interval) => format!("{} to {}", two(interval.lower), two(interval.upper)),
+        None => "too few to tell".to_owned(),
+    }
+}
+
+/// Whether a line is kept, as a word that does not rest on colour.
+pub fn standing(standing: Standing, words: [&str; 3]) -> Markup {
+    let [met, not_met, cannot_tell] = words;
+    html! {
+        @match standing {
+            Standing::Met => { span.badge.good { (met) } },
+            Standing::NotMet => { span.badge.bad { (not_met) } },
+            Standing::CannotTell => { span.badge.warn { (cannot_tell) } },
+        }
+    }
+}
+
+/// Two places, and a minus that is as wide as a plus.
+pub fn two(value: f64) -> String {
+    let text = format!("{:.2}", value.abs());
+    if value < 0.0 && text != "0.00" { format!("−{text}") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use ratchet_core::stats::undefined::Undefined;
+
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_told_says_why() {
+        let line = Line { name: "Pearson", says: "", statistic: Err(Undefined::ConstantInput) };
+        let shown = table("t", &[line]).into_string();
+        assert!(shown.contains("Cannot tell: one side always says the same"), "{shown}");
+        assert_eq!([two(-0.001), two(-0.5), two(1.0)], ["0.00", "−0.50", "1.00"]);
+    }
+}

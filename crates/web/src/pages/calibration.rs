@@ -1,0 +1,235 @@
+//! How far the judge is to be trusted: what it said first, held against what people say.
+
+/// One dimension, statistic by statistic.
+mod dimension;
+/// The sessions of which both think differently.
+mod apart;
+
+use axum::Router;
+use axum::extract::State;
+use axum::routing::get;
+use maud::{Markup, html};
+use ratchet_core::calibration::{Agreement, Calibration, OVERALL, TARGET, THRESHOLD};
+use ratchet_core::label::DATASET;
+use ratchet_core::rubric::{self, Rubric};
+use ratchet_stages::sink::{LocalSink, Sink, SinkError};
+use ratchet_stages::source::{Source, SourceError};
+use ratchet_stages::trust::{Held, TrustError, Whom};
+
+use crate::components::stat::{self, Stat, Value};
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{agreement, copy, empty, figure};
+use crate::frame::{Page, Section};
+use crate::place::Place;
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new().route("/project/{project}/calibration", get(show))
+}
+
+/// Where labels are read and written, and scores read.
+pub(super) fn ends(web: &Web, place: &Place) -> (Source, Sink) {
+    let (telemetry, project) = (web.store.telemetry.clone(), place.project_id());
+    let catalog = place.visitor.catalog(web);
+    let source = Source::Local(telemetry.clone(), project.clone());
+    (source, Sink::Local(LocalSink { telemetry, catalog, project }))
+}
+
+/// The rubric that the address names.
+pub(super) fn rubric(place: &Place) -> PageResult<&'static Rubric> {
+    let name = place.params.get("rubric").unwrap_or(rubric::DEFAULT);
+    let found = rubric::shipped().find(|rubric| rubric.name == name);
+    found.ok_or_else(|| Refusal::not_there("rubric"))
+}
+
+/// What went wrong with labels or scores, as pages tell it.
+pub(super) fn refused(why: TrustError) -> Refusal {
+    match why {
+        TrustError::Labels(SinkError::Store(why)) | TrustError::Scores(SourceError::Store(why)) => {
+            why.into()
+        }
+        TrustError::Labels(why) => Refusal::Bad(why.to_string()),
+        TrustError::Scores(why) => Refusal::Bad(why.to_string()),
+    }
+}
+
+async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    let rubric = rubric(&place)?;
+    let (source, sink) = ends(&web, &place);
+    let whom = Whom { dataset: DATASET, rubric, judge: place.params.get("judge") };
+    let held = Held::read(&source, &sink, whom).await.map_err(refused)?;
+    let threshold = place.params.get("threshold").and_then(|text| text.parse().ok());
+    let threshold = threshold.filter(|line| (0.0..=1.0).contains(line)).unwrap_or(THRESHOLD);
+    let calibration = held.calibration(rubric, threshold);
+    let mut page = Page::new(Section::Calibration, "Calibration");
+    page.summary = summary(&calibration, &held);
+    page.action = html! { a.button.primary href=(place.to(&["labels"])) { "Label sessions" } };
+    page.body = if calibration.sessions == 0 {
+        nothing(&held, &place)
+    } else {
+        body(&calibration, &held, rubric, &place)
+    };
+    Ok(page.show(&place))
+}
+
+fn summary(calibration: &Calibration, held: &Held) -> Markup {
+    let correlation = calibration.overall.pearson;
+    html! {
+        @match correlation {
+            Ok(estimate) => {
+                "The judge follows people at " b { (agreement::two(estimate.value)) }
+                " (" (agreement::interval(correlation)) ", n = " (figure::grouped(estimate.n)) ")."
+            },
+            Err(why) => {
+                (figure::grouped(held.labelled() as u64)) " sessions labelled. Cannot tell yet: " (why) "."
+            },
+        }
+    }
+}
+
+fn nothing(held: &Held, place: &Place) -> Markup {
+    let how = html! {
+        p {
+            "People mark a few sessions each week without seeing the judge's marks. Here stands how far "
+            "both agree, dimension by dimension, and where they do not."
+        }
+        @if held.labelled() > 0 {
+            p { "People have labelled " (held.labelled()) ", but the judge has scored none of them." }
+            (copy::snippet("ratchet score"))
+        } @else {
+            p { a.button.primary href=(place.to(&["labels"])) { "Label this week's sample" } }
+            (copy::snippet("ratchet label"))
+        }
+    };
+    empty::empty("Nobody has marked what the judge has marked.", &how)
+}
+
+fn body(calibration: &Calibration, held: &Held, rubric: &Rubric, place: &Place) -> Markup {
+    let chosen = place.params.get("dimension").unwrap_or(OVERALL);
+    let all = || std::iter::once(&calibration.overall).chain(&calibration.dimensions);
+    let chosen = all().find(|one| one.dimension == chosen).unwrap_or(&calibration.overall);
+    html! {
+        (stats(calibration, held))
+        (who(held))
+        h2 { "Dimension by dimension" }
+        (dimensions(calibration, chosen, place))
+        (dimension::draw(chosen))
+        (apart::draw(calibration, held, rubric, place))
+    }
+}
+
+fn stats(calibration: &Calibration, held: &Held) -> Markup {
+    let overall = &calibration.overall;
+    let stat = |label: &str, statistic: ratchet_core::calibration::Statistic, says: &str| Stat {
+        label: label.to_owned(),
+        value: match statistic {
+            Ok(estimate) => Value::Known {
+                text: agreement::two(estimate.value),
+                interval: Some(agreement::interval(statistic)),
+                provenance: format!("{says}, n = {}", estimate.n),
+            },
+            Err(why) => Value::CannotTell(why.to_string()),
+        },
+        ..Stat::default()
+    };
+    let people = held.people().len();
+    html! {
+        (stat::row(&[
+            stat("Correlation", overall.pearson, "Pearson's, of overall quality"),
+            stat("Apart", overall.error, "mean absolute error of overall quality"),
+            stat("Judge minus people", overall.bias, "bias of overall quality"),
+            Stat {
+                label: "Labelled".to_owned(),
+                value: Value::of(figure::grouped(held.labelled() as u64), "sessions with a label"),
+                change: Some(format!("by {people} {}", if people == 1 { "person" } else { "people" })),
+                ..Stat::default()
+            },
+        ]))
+        p.lead {
+            (agreement::standing(calibration.target, ["target met", "target not met", "cannot tell yet"]))
+            " The target is a correlation over " (agreement::two(TARGET)) ": the whole interval has to lie "
+            "above it."
+        }
+    }
+}
+
+/// Whose first scores these are.
+fn who(held: &Held) -> Markup {
+    let judges = held.judges();
+    html! {
+        p.muted {
+            "Agreement is on the first scores. Judged by "
+            @for (at, ((judge, version), count)) in judges.iter().enumerate() {
+                @if at > 0 { ", " }
+                bdi { (judge) } " with version " (version) " of the rubric (" (figure::grouped(*count)) ")"
+            }
+            ". Labelled by "
+            @for (at, person) in held.people().into_iter().enumerate() {
+                @if at > 0 { ", " } bdi { (person) }
+            }
+            "."
+        }
+    }
+}
+
+fn dimensions(calibration: &Calibration, chosen: &Agreement, place: &Place) -> Markup {
+    let columns = vec![
+        Column::text("Dimension"),
+        Column::number("n"),
+        Column::number("Pearson"),
+        Column::number("Spearman"),
+        Column::number("Apart"),
+        Column::number("Bias"),
+        Column::number("Kappa"),
+        Column::number("Weighted"),
+        Column::number("AC1"),
+        Column::number("Sensitivity"),
+        Column::number("Specificity"),
+        Column::number("People's alpha"),
+        Column::text("Threshold"),
+    ];
+    let row = |one: &Agreement| {
+        let grades = one.grades.as_ref();
+        let grade =
+            |of: fn(&ratchet_core::calibration::Grades) -> ratchet_core::calibration::Statistic| {
+                grades.map_or_else(
+                    || html! { span.muted title="not on a scale of grades" { "–" } },
+                    |grades| agreement::cell(of(grades)),
+                )
+            };
+        let words = ["within", "beyond", "cannot tell"];
+        Row {
+            id: one.dimension.clone(),
+            link: Some(place.here().with("dimension", &one.dimension)),
+            cells: vec![
+                html! { @if one.dimension == chosen.dimension { strong { (one.dimension) } } @else { (one.dimension) } },
+                html! { (one.pairs.len()) },
+                agreement::cell(one.pearson),
+                agreement::cell(one.spearman),
+                agreement::cell(one.error),
+                agreement::cell(one.bias),
+                grade(|grades| grades.kappa),
+                grade(|grades| grades.weighted_kappa),
+                grade(|grades| grades.ac1),
+                agreement::cell(one.sensitivity),
+                agreement::cell(one.specificity),
+                agreement::cell(one.people),
+                agreement::standing(one.standing, words),
+            ],
+            failed: false,
+        }
+    };
+    let rows =
+        std::iter::once(&calibration.overall).chain(&calibration.dimensions).map(row).collect();
+    let caption = "Agreement by dimension".to_owned();
+    html! {
+        (table::table(&Table { caption, columns, rows, select_for: None }))
+        p.muted {
+            "Each number has its 95 % interval on hover; a dash says why there is none. Beyond the threshold: "
+            "marks lie apart by more than " (agreement::two(calibration.threshold)) " on average, with the "
+            "whole interval. "
+            code { "ratchet calibrate" } " then drafts what the judge should be told."
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Sessions that people mark without seeing the judge's marks.
+
+/// One session: what happened, and what somebody thinks of it.
+mod one;
+
+use std::collections::BTreeSet;
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::Redirect;
+use axum::routing::{get, post};
+use maud::{Markup, html};
+use ratchet_core::calibration::sample::SIZE;
+use ratchet_core::id::SessionId;
+use ratchet_core::label::{DATASET, Draw, Label};
+use ratchet_stages::trust::asking::{self, Asking};
+use ratchet_stages::trust::labels;
+
+use super::calibration::{ends, refused, rubric};
+use crate::components::badge::{self, Decider};
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{copy, empty, figure, toast};
+use crate::frame::{Page, Section};
+use crate::place::Place;
+use crate::refusal::PageResult;
+use crate::visitor::{Visitor, Who};
+use crate::web::Web;
+
+/// How far back the sample looks, in days.
+const DAYS: u16 = 7;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/project/{project}/labels", get(list))
+        .route("/project/{project}/labels/draw", post(draw))
+        .route("/project/{project}/labels/session/{session}", get(one::show).post(one::keep))
+}
+
+/// Who a label is by: what stays the same when people change their names.
+fn by(visitor: &Visitor) -> String {
+    match &visitor.who {
+        Who::Person(signed_in) => signed_in.user.email.clone(),
+        Who::Anyone => visitor.name().to_owned(),
+    }
+}
+
+/// What people are asked, and what was said.
+struct Desk {
+    asked: Vec<(SessionId, Draw)>,
+    labels: Vec<Label>,
+    /// The sessions that this visitor has labelled.
+    done: BTreeSet<SessionId>,
+}
+
+impl Desk {
+    async fn read(web: &Web, place: &Place) -> PageResult<Self> {
+        let (_, sink) = ends(web, place);
+        let week = asking::week(place.now);
+        let asked = labels::asked(&sink, DATASET).await.map_err(|why| refused(why.into()))?;
+        let mut asked: Vec<_> = asked.into_iter().filter(|(_, draw)| draw.week == week).collect();
+        // By lot, not by time: an order that the judge's marks have no part in.
+        asked.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let labels = labels::read(&sink, DATASET).await.map_err(|why| refused(why.into()))?;
+        let me = by(&place.visitor);
+        let mine = labels.iter().filter(|label| label.by == me);
+        let done = mine.map(|label| label.session.clone()).collect();
+        Ok(Self { asked, labels, done })
+    }
+
+    /// The first session of the sample that this visitor has not labelled.
+    fn next(&self) -> Option<&SessionId> {
+        let mut waiting = self.asked.iter().map(|(session, _)| session);
+        waiting.find(|session| !self.done.contains(*session))
+    }
+
+    fn drawn(&self, session: &SessionId) -> Option<&Draw> {
+        self.asked.iter().find(|(asked, _)| asked == session).map(|(_, draw)| draw)
+    }
+}
+
+async fn list(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    let desk = Desk::read(&web, &place).await?;
+    let mut page = Page::new(Section::Labels, "Label sessions");
+    let waiting = desk.asked.iter().filter(|(session, _)| !desk.done.contains(session)).count();
+    page.summary = html! {
+        @if desk.asked.is_empty() { "Nothing is drawn for this week yet." }
+        @else { (figure::grouped(waiting as u64)) " of " (desk.asked.len()) " wait for you this week." }
+    };
+    page.action = html! {
+        @if let Some(next) = desk.next() {
+            a.button.primary href=(place.to(&["labels", "session", &next.to_string()])) data-next { "Label the next" }
+        }
+    };
+    page.body = html! {
+        @match place.params.get("done") {
+            Some("drawn") if desk.asked.is_empty() => {
+                (toast::toast("There was nothing to draw from: the judge has scored no session this week"))
+            },
+            Some("drawn") => { (toast::toast("This week's sample is drawn")) },
+            _ => {},
+        }
+        @if desk.asked.is_empty() { (nothing(&place)) } @else { (sample(&desk, &place)) }
+        p.muted {
+            (figure::grouped(desk.labels.len() as u64)) " labels so far, kept in the dataset "
+            a href=(place.to(&["datasets", DATASET])) { (DATASET) } ". "
+            a href=(place.to(&["calibration"])) { "See how far the judge agrees." }
+        }
+    };
+    Ok(page.show(&place))
+}
+
+fn nothing(place: &Place) -> Markup {
+    let how = html! {
+        p {
+            "Each week " (SIZE) " of the sessions that the judge has scored are drawn, spread over good and "
+            "bad ones and over agents. You mark them without seeing its marks; then both are held against "
+            "each other."
+        }
+        @if place.visitor.can_change() {
+            form method="post" action=(place.to(&["labels", "draw"])) {
+                (place.visitor.form_token.field())
+                button.button.primary { "Draw this week's sample" }
+            }
+        }
+        p.muted { "It takes scored sessions:" }
+        (copy::snippet("ratchet score"))
+    };
+    empty::empty("Sessions to label will appear here.", &how)
+}
+
+fn sample(desk: &Desk, place: &Place) -> Markup {
+    let columns = vec![Column::wide("Session"), Column::text("State"), Column::text("Labelled by")];
+    let row = |(session, _): &(SessionId, Draw)| {
+        let id = session.to_string();
+        let people: Vec<&str> = desk
+            .labels
+            .iter()
+            .filter(|label| label.session == *session)
+            .map(|label| label.by.as_str())
+            .collect();
+        let state = if desk.done.contains(session) {
+            badge::decided(Decider::Human, "done")
+        } else {
+            badge::tag("waiting")
+        };
+        Row {
+            link: Some(place.to(&["labels", "session", &id])),
+            cells: vec![
+                html! { code { bdi { (ratchet_core::limit::elide(&id, 60)) } } },
+                state,
+                html! { bdi { (people.join(", ")) } },
+            ],
+            id,
+            failed: false,
+        }
+    };
+    let rows = desk.asked.iter().map(row).collect();
+    let caption = "This week's sample".to_owned();
+    table::table(&Table { caption, columns, rows, select_for: None })
+}
+
+async fn draw(State(web): State<Web>, place: Place) -> PageResult<Redirect> {
+    place.visitor.may_change()?;
+    let (source, sink) = ends(&web, &place);
+    let asking = Asking { dataset: DATASET, rubric: rubric(&place)?, days: DAYS, size: SIZE };
+    asking::this_week(&source, &sink, asking, place.now).await.map_err(refused)?;
+    Ok(Redirect::to(&place.to(&["labels"]).with("done", "drawn").to_string()))
+}

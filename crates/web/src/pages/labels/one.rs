@@ -1,0 +1,208 @@
+use std::collections::BTreeMap;
+
+use axum::extract::{Path, State};
+use axum::response::Redirect;
+use maud::{Markup, html};
+use ratchet_core::calibration::draft::mark;
+use ratchet_core::id::SessionId;
+use ratchet_core::label::table::within;
+use ratchet_core::label::{DATASET, Label, MAX_WHY, Mark};
+use ratchet_core::limit::elide;
+use ratchet_core::rubric::{Dimension, Rubric, Scale};
+use ratchet_stages::trust::labels;
+use ratchet_stages::trust::spoken::{self, Spoken};
+
+use super::{Desk, by};
+use crate::assets;
+use crate::components::badge::{self, Decider};
+use crate::components::toast;
+use crate::frame::{Page, Section};
+use crate::pages::calibration::{ends, refused, rubric};
+use crate::pages::session;
+use crate::place::{Params, Place};
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+pub(super) async fn show(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): Path<(String, String)>,
+) -> PageResult<Markup> {
+    let id = SessionId::parse(&id).map_err(|_| Refusal::not_there("session"))?;
+    let rubric = rubric(&place)?;
+    let desk = Desk::read(&web, &place).await?;
+    let me = by(&place.visitor);
+    let mine = desk.labels.iter().find(|label| label.session == id && label.by == me);
+    let conversation = session::blind(&web, &place, &id).await?;
+    let mut page = Page::new(Section::Labels, "Label a session");
+    page.crumbs = vec![("Label sessions".to_owned(), place.to(&["labels"]))];
+    page.summary = html! { "Session " bdi { code { (elide(&id.to_string(), 60)) } } };
+    let side = match mine {
+        Some(label) if place.params.get("again").is_none() => {
+            let (source, _) = ends(&web, &place);
+            let judged = spoken::first(&source, &id, rubric, None).await;
+            let judged = judged.map_err(|why| refused(why.into()))?;
+            revealed(label, judged.as_ref(), rubric, &desk, &place)
+        }
+        mine => form(&id, mine, rubric, &place),
+    };
+    page.body = html! {
+        @if place.params.get("done").is_some() { (toast::toast("Your label is kept")) }
+        div.labelling {
+            aside.label-side { (side) }
+            (conversation)
+        }
+        script type="module" src=(assets::address("label.js")) {}
+    };
+    Ok(page.show(&place))
+}
+
+/// What is asked: each dimension, and why.
+fn form(id: &SessionId, before: Option<&Label>, rubric: &Rubric, place: &Place) -> Markup {
+    let given = |name: &str| before.and_then(|label| label.marks.get(name));
+    let why = before.and_then(|label| label.why.as_deref()).unwrap_or_default();
+    html! {
+        form.label-form data-label method="post"
+             action=(place.to(&["labels", "session", &id.to_string()])) {
+            (place.visitor.form_token.field())
+            @for dimension in &rubric.dimensions { (asked(dimension, given(&dimension.name))) }
+            label for="why" { "Why, in a sentence" }
+            textarea #why name="why" rows="3" maxlength=(MAX_WHY) { (why) }
+            p.actions {
+                button.button.primary { "Keep and compare" } " "
+                a.button href=(place.to(&["labels"])) { "Back" }
+            }
+            p.muted.keys-hint {
+                "Keys: a number marks the framed dimension, " kbd { "-" } " is not observable, "
+                kbd { "j" } " " kbd { "k" } " move, " kbd { "w" } " why, " kbd { "Ctrl Enter" } " keeps."
+            }
+        }
+    }
+}
+
+fn asked(dimension: &Dimension, given: Option<&Mark>) -> Markup {
+    let name = &dimension.name;
+    let typed = given.map(Mark::text);
+    html! {
+        fieldset data-dimension {
+            legend { (name) }
+            details.criteria { summary { "What to look for" } p { (elide(&dimension.criteria, 2_000)) } }
+            div.marks {
+                @match &dimension.scale {
+                    Scale::Numeric => {
+                        @for step in ["0", "0.25", "0.5", "0.75", "1"] { (choice(name, step, step, typed.as_deref())) }
+                    },
+                    Scale::Ordered(grades) => {
+                        @for grade in grades { (choice(name, &grade.label, &grade.label, typed.as_deref())) }
+                    },
+                }
+                (choice(name, "-", "not observable", typed.as_deref()))
+            }
+            @if dimension.scale == Scale::Numeric {
+                @let exact = typed.as_deref().filter(|text| !["0", "0.25", "0.5", "0.75", "1", "-"].contains(text));
+                label.exact { "or exactly "
+                    input type="number" name={ (name) ".exact" } min="0" max="1" step="0.01" value=[exact]
+                          aria-label={ (name) ", from 0 to 1" };
+                }
+            }
+        }
+    }
+}
+
+fn choice(name: &str, value: &str, shown: &str, typed: Option<&str>) -> Markup {
+    html! {
+        label.mark {
+            input type="radio" name=(name) value=(value) checked[typed == Some(value)];
+            span { (shown) }
+        }
+    }
+}
+
+/// What the judge said, now that the visitor has spoken.
+fn revealed(
+    label: &Label,
+    judged: Option<&Spoken>,
+    rubric: &Rubric,
+    desk: &Desk,
+    place: &Place,
+) -> Markup {
+    let marks = label.marks(rubric);
+    let judge = |name: &str| judged.and_then(|judged| judged.marks.get(name)).copied();
+    html! {
+        h2 { "You and the judge" }
+        @if judged.is_none() {
+            p.muted { "The judge has not scored this session yet." }
+        }
+        dl.revealed {
+            @for dimension in &rubric.dimensions {
+                @let (yours, theirs) = (marks.get(&dimension.name).copied(), judge(&dimension.name));
+                @let differs = matches!((yours, theirs), (Some(yours), Some(theirs)) if (yours - theirs).abs() > 0.2);
+                dt { (dimension.name) @if differs { " " span.badge.warn { "apart" } } }
+                dd {
+                    (badge::decided(Decider::Human, &shown(dimension, yours))) " "
+                    @if judged.is_some() { (badge::decided(Decider::Model, &shown(dimension, theirs))) }
+                    @if let Some(why) = judged.and_then(|judged| judged.reasons.get(&dimension.name)) {
+                        p.muted { bdi { (elide(why, 500)) } }
+                    }
+                }
+            }
+        }
+        @if let Some(why) = &label.why { p { "You said: " bdi { (elide(why, 1_000)) } } }
+        p.actions {
+            @if let Some(next) = desk.next() {
+                a.button.primary href=(place.to(&["labels", "session", &next.to_string()])) data-next { "Next session" } " "
+            } @else {
+                a.button.primary href=(place.to(&["calibration"])) { "See how far the judge agrees" } " "
+            }
+            a.button href=(place.here().without("done").with("again", "1")) { "Change your label" }
+        }
+    }
+}
+
+fn shown(dimension: &Dimension, value: Option<f64>) -> String {
+    value.map_or_else(|| "not observable".to_owned(), |value| mark(dimension, value))
+}
+
+pub(super) async fn keep(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): Path<(String, String)>,
+    form: String,
+) -> PageResult<Redirect> {
+    place.visitor.may_change()?;
+    let id = SessionId::parse(&id).map_err(|_| Refusal::not_there("session"))?;
+    let there = web.store.telemetry.session(place.project_id(), id.clone()).await?;
+    there.ok_or_else(|| Refusal::not_there("session"))?;
+    let rubric = rubric(&place)?;
+    let form = Params::read(&form);
+    let marks = marks(&form, rubric).map_err(Refusal::Bad)?;
+    let why = form.get("why").map(|why| why.replace("\r\n", "\n").trim().to_owned());
+    let why = why.filter(|why| !why.is_empty());
+    within("why", why.as_deref().unwrap_or_default(), MAX_WHY).map_err(Refusal::Bad)?;
+    let desk = Desk::read(&web, &place).await?;
+    let label = Label {
+        by: by(&place.visitor),
+        at: place.now,
+        rubric: rubric.name.clone(),
+        drawn: desk.drawn(&id).cloned(),
+        session: id.clone(),
+        marks,
+        why,
+    };
+    let (_, sink) = ends(&web, &place);
+    let kept = labels::keep(&sink, DATASET, &[label], place.now).await;
+    kept.map_err(|why| refused(why.into()))?;
+    let back = place.to(&["labels", "session", &id.to_string()]).with("done", "1");
+    Ok(Redirect::to(&back.to_string()))
+}
+
+fn marks(form: &Params, rubric: &Rubric) -> Result<BTreeMap<String, Mark>, String> {
+    let mut marks = BTreeMap::new();
+    for dimension in &rubric.dimensions {
+        let exact = form.get(&format!("{}.exact", dimension.name));
+        let exact = exact.filter(|text| !text.trim().is_empty());
+        let Some(text) = exact.or_else(|| form.get(&dimension.name)) else { continue };
+        marks.insert(dimension.name.clone(), Mark::parse(dimension, text)?);
+    }
+    if marks.is_empty() { Err("mark one dimension at least".to_owned()) } else { Ok(marks) }
+}
