@@ -47,3 +47,5 @@ mod users;
 mod dashboards;
 /// Scores by name, and side by side.
 mod scores;
+/// Labels, and how far the judge agrees.
+mod trust;

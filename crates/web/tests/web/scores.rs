@@ -81,13 +81,17 @@ async fn numbers_are_compared_as_points_and_labels_as_a_table() {
     let address = "/project/shop/scores/compare?a=EVAL:quality&b=ANNOTATION:quality";
     let points = site.get(address).await.text;
     assert!(points.contains("10 pairs") && points.contains("0.05 ± 0"), "{points}");
-    assert_eq!(points.matches("<circle").count(), 10);
+    assert_eq!(points.matches("<circle").count(), 20, "one against the other, and how far apart");
+    for part in ["Pearson", "1.00", "Upper limit", "0.05"] {
+        assert!(points.contains(part), "{part} in {points}");
+    }
     let table = site.get("/project/shop/scores/compare?a=ok&b=outcome").await.text;
     assert!(
         table.contains("class=\"matrix\"") && table.contains("Both say the same in"),
         "{table}"
     );
     assert!(table.contains("&lt;i&gt;lost") && !table.contains("<i>lost"));
+    assert!(table.contains("AC1") && table.contains("Cohen's kappa"), "{table}");
     let none = site.get("/project/shop/scores/compare?a=ok&b=nothing").await.text;
     assert!(none.contains("No trace has both scores"));
 }

@@ -1,0 +1,169 @@
+//! Labels that people give blind, and how far the judge agrees with them.
+
+use ratchet_core::id::SessionId;
+use ratchet_core::label::{DATASET, Label, Mark};
+use ratchet_core::score::{ScoreSource, ScoreValue};
+use ratchet_stages::sink::{LocalSink, Sink};
+use ratchet_stages::trust::labels;
+use ratchet_store::catalog::Role;
+use ratchet_testkit::build::{START, batch, project, score, trace};
+
+use crate::browser::{Answer, PASSWORD, Site};
+
+const LABELS: &str = "/project/shop/labels";
+const CALIBRATION: &str = "/project/shop/calibration";
+
+#[track_caller]
+fn check(page: &Answer, status: u16, words: &str) {
+    assert_eq!(page.status, status, "{}", page.text);
+    assert!(page.text.contains(words), "{words} in {}", page.text);
+}
+
+fn grade(label: &str) -> ScoreValue {
+    ScoreValue::Categorical { label: label.to_owned(), number: None }
+}
+
+/// Twelve sessions, which the judge found better and better. The first was scored a second time.
+async fn site() -> Site {
+    let site = Site::open().await;
+    site.record(judged()).await;
+    site
+}
+
+fn judged() -> ratchet_testkit::build::BatchBuilder {
+    let mut told = batch(&project("shop"));
+    for n in 0_i32..12 {
+        let (session, at) = (format!("s{n}"), i64::from(n) * 1_000 - 60_000);
+        let mark = f64::from(n) / 11.0;
+        let given = |name: &str, generation: u8| {
+            score(&format!("{name}-{n}-{generation}"))
+                .on(name)
+                .of_session(&session)
+                .given(at)
+                .from(ScoreSource::Eval)
+                .metadata("rubric", "\"session-quality\"")
+                .metadata("judge", "\"offline\"")
+                .metadata("generation", &generation.to_string())
+        };
+        let done = grade(if n < 6 { "partial" } else { "complete" });
+        told = told
+            .with(trace(&format!("t{n}")).beginning(at).in_session(&session))
+            .with(given("overall_quality", 1).number(mark))
+            .with(given("tool_mastery", 1).number(mark).comment("the judge's <b>unseen</b> reason"))
+            .with(given("task_completion", 1).value(done));
+        if n == 0 {
+            told = told.with(given("tool_mastery", 2).number(1.0));
+        }
+    }
+    told
+}
+
+async fn label(site: &Site, marks: impl Fn(i32) -> (f64, &'static str)) {
+    let catalog = site.data.catalog().clone();
+    let telemetry = site.data.telemetry().clone();
+    let sink = Sink::Local(LocalSink { telemetry, catalog, project: project("shop") });
+    let given = (0..12).map(|n| {
+        let (number, done) = marks(n);
+        Label {
+            session: SessionId::parse(&format!("s{n}")).unwrap(),
+            by: "ada".to_owned(),
+            at: START,
+            why: Some("tests were <i>deleted</i>".to_owned()),
+            rubric: "session-quality".to_owned(),
+            marks: [
+                ("tool_mastery".to_owned(), Mark::Number(number)),
+                ("task_completion".to_owned(), Mark::Grade(done.to_owned())),
+            ]
+            .into(),
+            drawn: None,
+        }
+    });
+    labels::keep(&sink, DATASET, &given.collect::<Vec<_>>(), START).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_sample_is_drawn_labelled_blind_and_only_then_compared() {
+    let site = site().await;
+    check(&site.get(LABELS).await, 200, "Draw this week");
+    let drawn = site.post(LABELS, "/project/shop/labels/draw", "").await;
+    assert_eq!(drawn.status, 303, "{}", drawn.text);
+    let list = site.get(LABELS).await;
+    check(&list, 200, "10 of 10 wait for you");
+    let next = list.text.split("data-next").next().unwrap().rsplit("href=\"").next().unwrap();
+    let next = next.split('"').next().unwrap().to_owned();
+    let blind = site.get(&next).await;
+    check(&blind, 200, "What happened");
+    for secret in ["unseen<", "unseen&lt;", "badge score", "You and the judge"] {
+        assert!(!blind.text.contains(secret), "{secret} is told: {}", blind.text);
+    }
+    let none = site.post(&next, &next, "why=nothing").await;
+    check(&none, 400, "mark one dimension at least");
+    let wrong = site.post(&next, &next, "tool_mastery.exact=7").await;
+    check(&wrong, 400, "tool_mastery is a number from 0 to 1");
+    let kept = site
+        .post(
+            &next,
+            &next,
+            "task_completion=complete&tool_mastery=0.5&tool_mastery.exact=0.62&why=%3Ci%3Ewell",
+        )
+        .await;
+    assert_eq!(kept.status, 303, "{}", kept.text);
+    let revealed = site.get(&next).await;
+    check(&revealed, 200, "You and the judge");
+    check(&revealed, 200, "&lt;b&gt;unseen");
+    check(&revealed, 200, "0.62");
+    assert!(!revealed.text.contains("<i>well"));
+    check(&site.get(LABELS).await, 200, "9 of 10 wait for you");
+    check(&site.get("/project/shop/datasets/ground-truth").await, 200, "label-");
+    // What was drawn stays drawn.
+    site.post(LABELS, "/project/shop/labels/draw", "").await;
+    check(&site.get(LABELS).await, 200, "9 of 10 wait for you");
+}
+
+#[tokio::test]
+async fn calibration_shows_every_number_with_its_interval_on_the_first_scores() {
+    let site = site().await;
+    check(&site.get(CALIBRATION).await, 200, "Nobody has marked");
+    label(&site, |n| (f64::from(n) / 11.0, if n < 6 { "partial" } else { "complete" })).await;
+    let page = site.get(&format!("{CALIBRATION}?dimension=tool_mastery")).await;
+    check(&page, 200, "Pearson");
+    // A second score of 1 would have spoilt the perfect agreement of the first.
+    check(&page, 200, "<strong>tool_mastery</strong>");
+    let row = page.text.split("<strong>tool_mastery</strong>").nth(1).unwrap();
+    let row = row.split("</tr>").next().unwrap();
+    assert!(row.contains("1.00") && row.contains("within"), "{row}");
+    let grades = site.get(&format!("{CALIBRATION}?dimension=task_completion")).await;
+    check(&grades, 200, "Cohen's kappa");
+    check(&grades, 200, "class=\"matrix\"");
+    check(&grades, 200, "Cannot tell: there is nothing to compare");
+    assert_eq!(site.get(&format!("{CALIBRATION}?rubric=none")).await.status, 404);
+    let odd = format!("{CALIBRATION}?threshold=NaN&dimension=%3Cb%3E");
+    check(&site.get(&odd).await, 200, "Calibration");
+}
+
+#[tokio::test]
+async fn disagreements_stand_side_by_side() {
+    let site = site().await;
+    label(&site, |n| (1.0 - f64::from(n) / 11.0, "failed")).await;
+    let page = site.get(&format!("{CALIBRATION}?dimension=tool_mastery")).await;
+    check(&page, 200, "Where they disagree most");
+    check(&page, 200, "beyond");
+    check(&page, 200, "tests were &lt;i&gt;deleted");
+    check(&page, 200, "&lt;b&gt;unseen");
+}
+
+#[tokio::test]
+async fn who_may_only_look_labels_nothing() {
+    let site = Site::new().await;
+    site.record(judged()).await;
+    site.person("viewer@example.com", Role::Viewer).await;
+    let mut browser = site.browser();
+    browser.sign_in("viewer@example.com", PASSWORD).await;
+    check(&browser.get(LABELS).await, 200, "Sessions to label will appear here");
+    let refused = browser.post("/project/shop/labels/session/s1", &[("tool_mastery", "1")]).await;
+    assert_eq!(refused.status, 403, "{}", refused.text);
+    let refused = browser.post("/project/shop/labels/draw", &[]).await;
+    assert_eq!(refused.status, 403, "{}", refused.text);
+    let elsewhere = browser.get("/project/lab/labels/session/s1").await;
+    assert_eq!(elsewhere.status, 404, "another project's session is not there");
+}
