@@ -1,7 +1,7 @@
 use ratchet_core::time::Timestamp;
 
-use super::Catalog;
 use super::dataset_item::{COLUMNS, FROM, ItemVersion, read};
+use super::{Actor, Catalog};
 use crate::StoreResult;
 use crate::project::ProjectId;
 
@@ -28,12 +28,16 @@ impl Catalog {
         at_most: u64,
     ) -> StoreResult<Vec<ItemVersion>> {
         let sql = format!(
-            "SELECT {COLUMNS}, i.valid_to {FROM} WHERE i.project = $1 AND i.id = $2 \
+            "SELECT {COLUMNS}, i.valid_to, i.author_kind, i.author, i.author_name {FROM} WHERE i.project = $1 AND i.id = $2 \
              ORDER BY i.valid_from DESC LIMIT $3"
         );
         self.transact(move |tx| {
             tx.rows(&sql, &[(&project).into(), (&id).into(), at_most.into()], |row| {
-                Ok(ItemVersion { item: read(row)?, valid_to: row.get(11)? })
+                let kind: Option<String> = row.get(12)?;
+                let [id, name] = [row.get::<Option<String>>(13)?, row.get(14)?];
+                let [id, name] = [id, name].map(Option::unwrap_or_default);
+                let author = kind.map(|kind| Actor::read(&kind, id, name));
+                Ok(ItemVersion { item: read(row)?, valid_to: row.get(11)?, author })
             })
         })
         .await

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::dataset::{self, Dataset, Schemas};
 use super::dataset_check::{Sides, problems};
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
-use super::{Catalog, MediaOwner, MediaUse, Mention, Noun, Verb, beside, media};
+use super::{Actor, Catalog, MediaOwner, MediaUse, Mention, Noun, Verb, beside, media};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -84,6 +84,8 @@ pub struct ItemVersion {
     pub item: DatasetItem,
     /// Until when; still when `None`.
     pub valid_to: Option<Timestamp>,
+    /// Who wrote it; `None` if it was written before that was noted.
+    pub author: Option<Actor>,
 }
 
 /// Which items are wanted.
@@ -422,10 +424,11 @@ fn end_version(tx: &Tx<'_>, project: &ProjectId, (id, at): (&str, Timestamp)) ->
 }
 
 fn insert(tx: &Tx<'_>, project: &ProjectId, item: &DatasetItem) -> StoreResult<()> {
+    let author = tx.actor();
     tx.insert(
         "INSERT INTO dataset_item (project, id, valid_from, dataset, status, input, \
-         expected_output, metadata, source_trace, source_observation, created_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+         expected_output, metadata, source_trace, source_observation, created_at, author_kind, \
+         author, author_name) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
         &[
             project.into(),
             (&item.id).into(),
@@ -438,6 +441,9 @@ fn insert(tx: &Tx<'_>, project: &ProjectId, item: &DatasetItem) -> StoreResult<(
             item.source_trace.as_deref().into(),
             item.source_observation.as_deref().into(),
             item.created_at.into(),
+            author.kind().into(),
+            author.id().into(),
+            author.name().into(),
         ],
         || format!("a version of dataset item {}", item.id),
     )

@@ -1,7 +1,7 @@
 //! A prompt tried on several models side by side, before anybody relies on it.
 
 /// What is to be tried, as the fields of a form.
-mod draft;
+mod try_out;
 /// The form.
 mod form;
 /// Asking, all at once and within bounds.
@@ -26,7 +26,7 @@ use crate::place::{Params, Place};
 use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
 
-use draft::Draft;
+use try_out::TryOut;
 
 pub(super) use asking::{Tried, greet};
 pub(super) use outcome::facts;
@@ -43,26 +43,26 @@ pub(super) fn routes() -> Router<Web> {
 
 /// What the page needs to be drawn.
 struct Desk {
-    draft: Draft,
+    asked: TryOut,
     connections: Vec<LlmConnection>,
     datasets: Vec<String>,
     tried: Vec<Tried>,
 }
 
 impl Desk {
-    async fn set_up(web: &Web, place: &Place, draft: Draft) -> PageResult<Self> {
+    async fn set_up(web: &Web, place: &Place, asked: TryOut) -> PageResult<Self> {
         let (catalog, project) = (&web.store.catalog, place.project_id());
         let connections = catalog.llm_connections(project.clone(), CONNECTIONS).await?.rows;
         let datasets = catalog.datasets(project, CONNECTIONS).await?.rows;
         let datasets = datasets.into_iter().map(|dataset| dataset.name).collect();
-        Ok(Self { draft, connections, datasets, tried: Vec::new() })
+        Ok(Self { asked, connections, datasets, tried: Vec::new() })
     }
 }
 
 async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     place.visitor.may_change()?;
-    let draft = match place.params.get("prompt") {
-        None => Draft::example(),
+    let asked = match place.params.get("prompt") {
+        None => TryOut::example(),
         Some(name) => {
             let number = place.params.get("version").and_then(|number| number.parse().ok());
             let live = || Pick::Label(PRODUCTION.to_owned());
@@ -71,18 +71,18 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
             // References to other prompts are filled in: that is what an agent gets.
             let found = web.store.catalog.prompt(project, name, pick, Wanted::Composed).await?;
             let (prompt, _) = found.ok_or_else(|| Refusal::not_there("version of this prompt"))?;
-            Draft::of(&prompt)
+            TryOut::of(&prompt)
         }
     };
-    let desk = Desk::set_up(&web, &place, draft).await?;
+    let desk = Desk::set_up(&web, &place, asked).await?;
     Ok(drawn(&place, &desk))
 }
 
 async fn run(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
     place.visitor.may_change()?;
-    let draft = Draft::read(&Params::read(&form));
-    let mut desk = Desk::set_up(&web, &place, draft).await?;
-    if desk.draft.check(&desk.connections) {
+    let asked = TryOut::read(&Params::read(&form));
+    let mut desk = Desk::set_up(&web, &place, asked).await?;
+    if desk.asked.check(&desk.connections) {
         desk.tried = asking::ask(&web, &place, &desk).await?;
     }
     Ok(drawn(&place, &desk).into_response())
@@ -91,7 +91,7 @@ async fn run(State(web): State<Web>, place: Place, form: String) -> PageResult<R
 fn drawn(place: &Place, desk: &Desk) -> Markup {
     let mut page = Page::new(Section::Prompts, "Playground");
     page.crumbs = vec![("Prompts".to_owned(), Section::Prompts.link(place))];
-    if let Some(name) = &desk.draft.name {
+    if let Some(name) = &desk.asked.name {
         page.crumbs.push((name.clone(), place.to(&["prompts", name])));
     }
     page.summary = html! {

@@ -148,6 +148,8 @@ async fn an_item_is_added_changed_archived_and_brought_back() {
     let page = site.get(&item).await;
     check(&page, 200, "Changed since the version before");
     check(&page, 200, "<ins>");
+    // Nobody signs in here, so nobody in particular wrote it.
+    check(&page, 200, "<bdi>someone at this machine</bdi>, <time");
     let kept = items(&site, DatasetStatus::Active).await;
     assert_eq!((text(&kept[0].input), text(&kept[0].expected_output)), ("\"Where now?\"", "null"));
     assert_eq!(site.post(&item, &item, "action=archive").await.status, 303);

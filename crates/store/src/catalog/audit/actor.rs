@@ -68,7 +68,7 @@ impl Actor {
     }
 
     /// The actor as it was written down: who left is still named.
-    pub(super) fn read(kind: &str, id: String, name: String) -> Self {
+    pub(in crate::catalog) fn read(kind: &str, id: String, name: String) -> Self {
         match kind {
             "person" => Self::Person { id, email: name },
             "key" => Self::Key { id, public_key: name },

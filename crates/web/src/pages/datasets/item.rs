@@ -113,7 +113,10 @@ fn history(versions: &[ItemVersion], chosen: &ItemVersion, place: &Place) -> Mar
                           aria-current=[(version == chosen).then_some("true")] {
                             strong { "v" (newest - place_of) }
                             span.muted { (what_changed(versions.get(place_of + 1), version)) }
-                            small.muted { (figure::when(from, place.now)) }
+                            small.muted {
+                                @if let Some(author) = &version.author { bdi { (author.name()) } ", " }
+                                (figure::when(from, place.now))
+                            }
                         }
                     }
                 }

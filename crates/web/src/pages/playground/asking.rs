@@ -34,17 +34,17 @@ pub(crate) struct Tried {
 
 /// Asks all chosen models at once.
 pub(super) async fn ask(web: &Web, place: &Place, desk: &Desk) -> PageResult<Vec<Tried>> {
-    let draft = &desk.draft;
-    let Some(body) = &draft.body else { return Ok(Vec::new()) };
+    let asked = &desk.asked;
+    let Some(body) = &asked.body else { return Ok(Vec::new()) };
     let question = Ask {
-        temperature: draft.temperature().ok().flatten(),
-        max_tokens: draft.max_tokens().unwrap_or(1),
-        ..connect::ask(&body.filled(&draft.variables))
+        temperature: asked.temperature().ok().flatten(),
+        max_tokens: asked.max_tokens().unwrap_or(1),
+        ..connect::ask(&body.filled(&asked.variables))
     };
     let _room = web.ask_room.take()?;
-    let priced = budget(Allowance { money: draft.money(), ..Allowance::default() });
+    let priced = budget(Allowance { money: asked.money(), ..Allowance::default() });
     let unpriced = budget(Allowance { tokens: Some(UNPRICED_TOKENS), ..Allowance::default() });
-    let chosen = draft.chosen(&desk.connections);
+    let chosen = asked.chosen(&desk.connections);
     let asked =
         chosen.into_iter().map(|chosen| one(web, place, chosen, &question, [&priced, &unpriced]));
     Ok(join_all(asked).await)

@@ -4,7 +4,7 @@ use ratchet_stages::connect;
 use ratchet_store::catalog::LlmConnection;
 
 use super::Desk;
-use super::draft::{Draft, SLOTS, VARIABLE};
+use super::try_out::{SLOTS, TryOut, VARIABLE};
 use crate::place::Place;
 
 /// Lines of a prompt that are seen at once.
@@ -12,22 +12,22 @@ const ROWS: usize = 14;
 
 /// The form: the prompt, its variables, whom to ask and within what bounds.
 pub(super) fn form(place: &Place, desk: &Desk) -> Markup {
-    let draft = &desk.draft;
+    let asked = &desk.asked;
     html! {
         form.playground method="post" action=(place.to(&["playground"])) {
             (place.visitor.form_token.field())
-            (kept(draft))
+            (kept(asked))
             div.playground-prompt {
-                (prompt(draft))
-                (variables(draft))
+                (prompt(asked))
+                (variables(asked))
             }
             div.playground-models {
                 fieldset {
                     legend { "Asked side by side" }
-                    (problem(draft, "slots"))
+                    (problem(asked, "slots"))
                     @for slot in 0..SLOTS { (self::slot(desk, slot)) }
                 }
-                (bounds(draft))
+                (bounds(asked))
                 button.button.primary type="submit" { "Run" }
             }
         }
@@ -40,44 +40,44 @@ pub(super) fn form(place: &Place, desk: &Desk) -> Markup {
 }
 
 /// What the form remembers of the prompt that it began as.
-fn kept(draft: &Draft) -> Markup {
-    let kind = draft.kind.unwrap_or(PromptKind::Text);
+fn kept(asked: &TryOut) -> Markup {
+    let kind = asked.kind.unwrap_or(PromptKind::Text);
     html! {
         input type="hidden" name="kind" value=(kind.as_str());
-        @if let Some(name) = &draft.name { input type="hidden" name="name" value=(name); }
-        @if let Some(version) = draft.version { input type="hidden" name="version" value=(version); }
+        @if let Some(name) = &asked.name { input type="hidden" name="name" value=(name); }
+        @if let Some(version) = asked.version { input type="hidden" name="version" value=(version); }
     }
 }
 
-fn prompt(draft: &Draft) -> Markup {
-    let is_chat = draft.kind == Some(PromptKind::Chat);
-    let rows = draft.text.lines().count().clamp(6, ROWS);
+fn prompt(asked: &TryOut) -> Markup {
+    let is_chat = asked.kind == Some(PromptKind::Chat);
+    let rows = asked.text.lines().count().clamp(6, ROWS);
     html! {
         div.form-row {
             label for="text" {
                 @if is_chat { "Messages, as JSON" } @else { "Prompt" }
-                @if let (Some(name), Some(version)) = (&draft.name, draft.version) {
+                @if let (Some(name), Some(version)) = (&asked.name, asked.version) {
                     " " span.muted { "began as " bdi { (name) } " v" (version) }
                 }
             }
             textarea #text name="text" rows=(rows) required spellcheck="false"
-                aria-invalid=[draft.problem("text").map(|_| "true")] { "\n" (draft.text) }
-            (problem(draft, "text"))
+                aria-invalid=[asked.problem("text").map(|_| "true")] { "\n" (asked.text) }
+            (problem(asked, "text"))
             p.hint { "Names in double braces, as in " code { "{{message}}" } ", are filled in below." }
         }
     }
 }
 
-fn variables(draft: &Draft) -> Markup {
-    let names = draft.body.as_ref().map(PromptBody::variables).unwrap_or_default();
+fn variables(asked: &TryOut) -> Markup {
+    let names = asked.body.as_ref().map(PromptBody::variables).unwrap_or_default();
     html! {
-        (problem(draft, "variables"))
+        (problem(asked, "variables"))
         @for (nth, name) in names.iter().enumerate() {
             @let id = format!("v{nth}");
             div.form-row {
                 label for=(id) { code { bdi { (name) } } }
                 textarea id=(id) name={ (VARIABLE) (name) } rows="2" spellcheck="false" {
-                    "\n" (draft.variables.get(name).map(String::as_str).unwrap_or_default())
+                    "\n" (asked.variables.get(name).map(String::as_str).unwrap_or_default())
                 }
             }
         }
@@ -85,9 +85,9 @@ fn variables(draft: &Draft) -> Markup {
 }
 
 fn slot(desk: &Desk, nth: usize) -> Markup {
-    let Some((id, model)) = desk.draft.slots.get(nth) else { return Markup::default() };
+    let Some((id, model)) = desk.asked.slots.get(nth) else { return Markup::default() };
     // Before anything was chosen, the first connection is.
-    let is_fresh = desk.draft.slots.iter().all(|(id, _)| id.is_empty());
+    let is_fresh = desk.asked.slots.iter().all(|(id, _)| id.is_empty());
     let first = desk.connections.first().filter(|_| nth == 0 && is_fresh);
     let chosen = desk.connections.iter().find(|known| known.id == *id).or(first);
     let usual = chosen.and_then(connect::usual_model).unwrap_or_default();
@@ -117,24 +117,24 @@ fn known_models(connection: &LlmConnection) -> Vec<String> {
     models
 }
 
-fn bounds(draft: &Draft) -> Markup {
+fn bounds(asked: &TryOut) -> Markup {
     let fields = [
-        ("temperature", "Temperature", &draft.temperature, "as the provider has it"),
-        ("max_tokens", "Tokens of an answer, at most", &draft.max_tokens, ""),
-        ("dollars", "All together may cost, in dollars", &draft.dollars, ""),
+        ("temperature", "Temperature", &asked.temperature, "as the provider has it"),
+        ("max_tokens", "Tokens of an answer, at most", &asked.max_tokens, ""),
+        ("dollars", "All together may cost, in dollars", &asked.dollars, ""),
     ];
     html! {
         @for (name, label, value, empty) in fields {
             div.form-row {
                 label for=(name) { (label) }
                 input id=(name) type="text" inputmode="decimal" name=(name) value=(value) placeholder=(empty)
-                    autocomplete="off" aria-invalid=[draft.problem(name).map(|_| "true")];
-                (problem(draft, name))
+                    autocomplete="off" aria-invalid=[asked.problem(name).map(|_| "true")];
+                (problem(asked, name))
             }
         }
     }
 }
 
-fn problem(draft: &Draft, field: &str) -> Markup {
-    html! { @if let Some(why) = draft.problem(field) { p.wrong role="alert" { (why) } } }
+fn problem(asked: &TryOut, field: &str) -> Markup {
+    html! { @if let Some(why) = asked.problem(field) { p.wrong role="alert" { (why) } } }
 }

@@ -76,7 +76,7 @@ fn keep(place: &Place, desk: &Desk, answer: &Answer) -> Markup {
         @if !desk.datasets.is_empty() {
             form.inline method="post" action=(place.to(&["playground", "item"])) {
                 (place.visitor.form_token.field())
-                input type="hidden" name="input" value=(desk.draft.input());
+                input type="hidden" name="input" value=(desk.asked.input());
                 input type="hidden" name="output" value=(elide(&answer.text, SHOWN));
                 input type="hidden" name="model" value=(answer.model);
                 select name="dataset" aria-label="Dataset" {
@@ -90,18 +90,18 @@ fn keep(place: &Place, desk: &Desk, answer: &Answer) -> Markup {
 
 /// The prompt as it is now, as a new version of the one it began as or of a new one.
 fn new_version(place: &Place, desk: &Desk) -> Markup {
-    let draft = &desk.draft;
-    let kind = draft.body.as_ref().map(|body| body.kind().as_str());
+    let asked = &desk.asked;
+    let kind = asked.body.as_ref().map(|body| body.kind().as_str());
     html! {
         form.maker.keep-version method="post" action=(place.to(&["playground", "version"])) {
             (place.visitor.form_token.field())
             h3 { "Keep the prompt" }
             input type="hidden" name="kind" value=[kind];
-            input type="hidden" name="text" value=(draft.text);
+            input type="hidden" name="text" value=(asked.text);
             div.form-row {
                 label for="keep-name" { "As a new version of" }
                 input #keep-name type="text" name="name" required maxlength="255"
-                    value=[draft.name.as_deref()] placeholder="name of the prompt" autocomplete="off";
+                    value=[asked.name.as_deref()] placeholder="name of the prompt" autocomplete="off";
             }
             div.form-row {
                 label for="keep-why" { "What changed" }

@@ -18,7 +18,7 @@ const MOST_DOLLARS: f64 = 10.0;
 
 /// What is to be tried, as the form has it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Draft {
+pub(super) struct TryOut {
     /// The prompt that it began as.
     pub(super) name: Option<String>,
     /// Its version.
@@ -38,7 +38,7 @@ pub(super) struct Draft {
     pub(super) body: Option<PromptBody>,
 }
 
-impl Draft {
+impl TryOut {
     /// Something to begin with.
     pub(super) fn example() -> Self {
         let text = "Sort this message of a customer into refund, delivery or other, and say why in one \
@@ -54,14 +54,14 @@ impl Draft {
                 serde_json::to_string_pretty(&chat.to_json()).unwrap_or_default()
             }
         };
-        let draft = Self {
+        let asked = Self {
             name: Some(prompt.name.clone()),
             version: Some(prompt.version),
             kind: Some(prompt.body.kind()),
             text,
             ..Self::usual()
         };
-        draft.understood()
+        asked.understood()
     }
 
     fn usual() -> Self {
@@ -69,7 +69,7 @@ impl Draft {
         Self { max_tokens: words("1024"), dollars: words("0.25"), ..Self::default() }
     }
 
-    /// Reads the fields. What is wrong with them is found by [`Draft::check`].
+    /// Reads the fields. What is wrong with them is found by [`TryOut::check`].
     pub(super) fn read(form: &Params) -> Self {
         let text = |name: &str| form.get(name).unwrap_or_default().replace("\r\n", "\n");
         let slot = |nth: usize| {
@@ -79,7 +79,7 @@ impl Draft {
         let variables = form.pairs().filter_map(|(name, value)| {
             Some((name.strip_prefix(VARIABLE)?.to_owned(), value.replace("\r\n", "\n")))
         });
-        let draft = Self {
+        let asked = Self {
             name: form.get("name").map(str::to_owned),
             version: form.get("version").and_then(|version| version.parse().ok()),
             kind: form.get("kind").and_then(PromptKind::parse),
@@ -91,7 +91,7 @@ impl Draft {
             dollars: text("dollars").trim().to_owned(),
             ..Self::default()
         };
-        draft.understood()
+        asked.understood()
     }
 
     /// The same with its prompt understood, or with what keeps it from being so.
@@ -201,16 +201,16 @@ impl Draft {
 mod tests {
     use super::*;
 
-    fn draft(form: &[(&str, &str)]) -> Draft {
-        Draft::read(&Params::of(form))
+    fn asked(form: &[(&str, &str)]) -> TryOut {
+        TryOut::read(&Params::of(form))
     }
 
     #[test]
     fn variables_that_were_just_typed_are_asked_for_first() {
-        let mut new = draft(&[("text", "Hi {{name}} and {{other}}"), ("var.name", "Ann")]);
+        let mut new = asked(&[("text", "Hi {{name}} and {{other}}"), ("var.name", "Ann")]);
         assert!(!new.check(&[]));
         assert_eq!(new.problem("variables"), Some("fill in other below, then run"));
-        let mut empty = draft(&[("text", "Hi {{name}}"), ("var.name", "")]);
+        let mut empty = asked(&[("text", "Hi {{name}}"), ("var.name", "")]);
         empty.check(&[]);
         assert_eq!(empty.problem("variables"), None, "an empty value is a value");
     }
@@ -218,9 +218,9 @@ mod tests {
     #[test]
     fn numbers_have_bounds() {
         let check = |field: &'static str, value: &str| {
-            let mut draft = draft(&[("text", "x"), (field, value)]);
-            draft.check(&[]);
-            draft.problem(field).is_none()
+            let mut asked = asked(&[("text", "x"), (field, value)]);
+            asked.check(&[]);
+            asked.problem(field).is_none()
         };
         assert!(check("temperature", "") && check("temperature", "0.7"));
         assert!(!check("temperature", "NaN") && !check("temperature", "3"));
@@ -231,9 +231,9 @@ mod tests {
     #[test]
     fn a_chat_is_read_as_json_and_says_what_is_wrong() {
         let chat = r#"[{"role": "user", "content": "{{q}}"}]"#;
-        let good = draft(&[("kind", "chat"), ("text", chat), ("var.q", "Why?")]);
+        let good = asked(&[("kind", "chat"), ("text", chat), ("var.q", "Why?")]);
         assert_eq!(good.input(), serde_json::json!({"q": "Why?"}));
-        let bad = draft(&[("kind", "chat"), ("text", "[{\"role\": 1}]")]);
+        let bad = asked(&[("kind", "chat"), ("text", "[{\"role\": 1}]")]);
         assert_eq!(bad.problem("text"), Some("must be a text"));
     }
 }
