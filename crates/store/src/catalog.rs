@@ -69,10 +69,15 @@ mod suggestion;
 mod schedule;
 /// What owners do with whole projects and with people.
 pub(crate) mod administration;
+/// What judges were asked and said.
+mod scoring;
 /// Who changed what.
 mod audit;
 
+use std::path::Path;
 use std::sync::Arc;
+
+use ratchet_core::price::PriceTable;
 
 use crate::embedded;
 use crate::prices::ProjectPrices;
@@ -108,6 +113,7 @@ pub use schedule::{
     WEEKLY,
 };
 pub use score_config::KeptScoreConfig;
+pub use scoring::{PaidVerdict, RunOutcome, RunTally, ScoringBatch, ScoringClaim, ScoringRun};
 pub use sign_in::{Suspect, Turn};
 pub use skill::{NewSkill, NewSkillFile, Skill, SkillContent, SkillFile, SkillQuery, SkillSummary};
 pub use suggestion::{KeptSuggestion, SuggestionStep};
@@ -142,6 +148,16 @@ impl Catalog {
             passwords: Passwords::default(),
             actor: Arc::default(),
         }
+    }
+
+    /// A catalog of its own, outside of any data folder: a journal of work on another server.
+    /// Several processes may have it open at once.
+    ///
+    /// # Errors
+    /// Fails if it cannot be opened or brought up to date.
+    pub fn apart(file: &Path) -> StoreResult<Self> {
+        let db = embedded::CatalogDb::open_shared(file.to_owned())?;
+        Ok(Self::embedded(db, ProjectPrices::new(Arc::new(PriceTable::default()))))
     }
 
     /// Does some work in one transaction, beside the async runtime. If the work succeeds, all of

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, TransactionBehavior};
 
 use super::connection::{self, Purpose};
 use super::lock::Lock;
@@ -21,14 +21,24 @@ pub struct CatalogDb {
 struct Shared {
     file: PathBuf,
     db: Mutex<Connection>,
-    _lock: Arc<Lock>,
+    /// What keeps other processes out; none where they are let in.
+    lock: Option<Arc<Lock>>,
 }
 
 impl CatalogDb {
     pub(super) fn open(file: PathBuf, lock: Arc<Lock>) -> StoreResult<Self> {
+        Self::with_lock(file, Some(lock))
+    }
+
+    /// Opens a catalog that other processes may have open too.
+    pub(crate) fn open_shared(file: PathBuf) -> StoreResult<Self> {
+        Self::with_lock(file, None)
+    }
+
+    fn with_lock(file: PathBuf, lock: Option<Arc<Lock>>) -> StoreResult<Self> {
         let mut db = connection::open(&file, Purpose::Write)?;
         connection::migrate(&mut db, &file, CATALOG_MIGRATIONS)?;
-        Ok(Self { shared: Arc::new(Shared { file, db: Mutex::new(db), _lock: lock }) })
+        Ok(Self { shared: Arc::new(Shared { file, db: Mutex::new(db), lock }) })
     }
 
     pub(super) fn file(&self) -> &Path {
@@ -56,7 +66,13 @@ impl CatalogDb {
     ) -> Result<T, E> {
         let failed = |error| sqlite_error(&self.shared.file, error);
         let mut db = self.shared.db.lock().map_err(|_| StoreError::Closing)?;
-        let transaction = db.transaction().map_err(failed)?;
+        let behavior = match self.shared.lock {
+            Some(_) => TransactionBehavior::Deferred,
+            // A transaction that has read could not write any more once another process has
+            // written in between.
+            None => TransactionBehavior::Immediate,
+        };
+        let transaction = db.transaction_with_behavior(behavior).map_err(failed)?;
         // Dropped without a commit, it is rolled back: a refusal undoes what was done before it.
         let done = work(&Tx::new(&transaction, &self.shared.file))?;
         transaction.commit().map_err(failed)?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::sqlite_error;
 use crate::{StoreError, StoreResult};
@@ -63,7 +63,12 @@ pub(super) fn migrate(db: &mut Connection, file: &Path, steps: &[Migration]) -> 
         return Err(StoreError::TooNew { file: file.to_owned(), found, known });
     }
     for (step, to) in steps.iter().zip(1u32..).skip(found as usize) {
-        let transaction = db.transaction().map_err(failed)?;
+        let immediate = TransactionBehavior::Immediate;
+        let transaction = db.transaction_with_behavior(immediate).map_err(failed)?;
+        // Another process may have done the step while this one waited for its turn.
+        if version(&transaction).map_err(failed)? >= to {
+            continue;
+        }
         transaction.execute_batch(step).map_err(failed)?;
         transaction.pragma_update(None, "user_version", to).map_err(failed)?;
         transaction.commit().map_err(failed)?;

@@ -31,6 +31,7 @@ pub(super) const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/catalog/0017_saved_views.sql"),
     include_str!("migrations/catalog/0018_audit_log.sql"),
     include_str!("migrations/catalog/0019_barred_identities.sql"),
+    include_str!("migrations/catalog/0020_scoring.sql"),
     include_str!("migrations/catalog/0021_reports.sql"),
     include_str!("migrations/catalog/0022_schedules.sql"),
     include_str!("migrations/catalog/0025_item_authors.sql"),

@@ -1,0 +1,105 @@
+use ratchet_core::time::Timestamp;
+
+use crate::StoreResult;
+use crate::catalog::Catalog;
+use crate::catalog::sql::{Row, Tx};
+use crate::project::ProjectId;
+
+/// Requests that were handed in together, to be answered later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScoringBatch {
+    /// Our name for it.
+    pub id: String,
+    /// Who judges.
+    pub judge: String,
+    /// The provider's name for it; unknown if nobody lived to hear it.
+    pub remote: Option<String>,
+    /// When it was handed in.
+    pub submitted_at: Timestamp,
+    /// The hashes of its prompts.
+    pub prompts: Vec<String>,
+}
+
+impl Catalog {
+    /// Writes down a batch: before it is handed in, and again once the provider named it.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn save_scoring_batch(
+        &self,
+        project: ProjectId,
+        batch: ScoringBatch,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| {
+            tx.execute(
+                "INSERT INTO scoring_batch \
+                 (project, id, judge, remote, submitted_at, is_collected) \
+                 VALUES ($1, $2, $3, $4, $5, 0) \
+                 ON CONFLICT (project, id) DO UPDATE SET remote = excluded.remote",
+                &[
+                    (&project).into(),
+                    (&batch.id).into(),
+                    (&batch.judge).into(),
+                    batch.remote.as_deref().into(),
+                    batch.submitted_at.into(),
+                ],
+            )?;
+            for prompt in &batch.prompts {
+                tx.execute(
+                    "INSERT INTO scoring_batch_item (project, batch, prompt) VALUES ($1, $2, $3) \
+                     ON CONFLICT (project, batch, prompt) DO NOTHING",
+                    &[(&project).into(), (&batch.id).into(), prompt.into()],
+                )?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Returns the batches of a judge whose answers were not collected yet, oldest first.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn open_scoring_batches(
+        &self,
+        project: ProjectId,
+        judge: String,
+    ) -> StoreResult<Vec<ScoringBatch>> {
+        self.transact(move |tx| {
+            let sql = "SELECT id, judge, remote, submitted_at FROM scoring_batch \
+                       WHERE project = $1 AND judge = $2 AND is_collected = 0 \
+                       ORDER BY submitted_at, id";
+            let mut batches = tx.rows(sql, &[(&project).into(), (&judge).into()], read)?;
+            for batch in &mut batches {
+                batch.prompts = prompts(tx, &project, &batch.id)?;
+            }
+            Ok(batches)
+        })
+        .await
+    }
+
+    /// Writes down that the answers of a batch were collected, or that there will be none.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn close_scoring_batch(&self, project: ProjectId, id: String) -> StoreResult<()> {
+        let sql = "UPDATE scoring_batch SET is_collected = 1 WHERE project = $1 AND id = $2";
+        self.transact(move |tx| tx.execute(sql, &[(&project).into(), (&id).into()]).map(drop)).await
+    }
+}
+
+fn prompts(tx: &Tx<'_>, project: &ProjectId, batch: &str) -> StoreResult<Vec<String>> {
+    let sql =
+        "SELECT prompt FROM scoring_batch_item WHERE project = $1 AND batch = $2 ORDER BY prompt";
+    tx.rows(sql, &[project.into(), batch.into()], |row| row.get(0))
+}
+
+fn read(row: &Row<'_>) -> StoreResult<ScoringBatch> {
+    Ok(ScoringBatch {
+        id: row.get(0)?,
+        judge: row.get(1)?,
+        remote: row.get(2)?,
+        submitted_at: row.get(3)?,
+        prompts: Vec::new(),
+    })
+}

@@ -1,0 +1,139 @@
+use ratchet_core::money::Money;
+use ratchet_core::time::Timestamp;
+
+use super::{ScoringClaim, release};
+use crate::StoreResult;
+use crate::catalog::Catalog;
+use crate::catalog::sql::{Row, Tx};
+use crate::project::ProjectId;
+
+/// What a judge said of one chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PaidVerdict {
+    /// The hash of all that the judge was told, the judge's name included.
+    pub prompt: String,
+    /// Of which session.
+    pub session: String,
+    /// By which rubric.
+    pub rubric: String,
+    /// Who said so.
+    pub judge: String,
+    /// What it said, as it said it: a verdict in JSON.
+    pub answer: String,
+    /// What that cost, failed attempts included.
+    pub cost: Money,
+    /// When.
+    pub created_at: Timestamp,
+}
+
+const COLUMNS: &str = "prompt, session, rubric, judge, answer, cost, created_at";
+
+impl Catalog {
+    /// Writes down that a judge is being asked. True if a run that ended without an answer had
+    /// asked the same: then it may be paid for twice.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn begin_scoring_call(
+        &self,
+        project: ProjectId,
+        (prompt, run): (String, String),
+        now: Timestamp,
+    ) -> StoreResult<bool> {
+        self.transact(move |tx| {
+            let asked = "SELECT 1 FROM scoring_call WHERE project = $1 AND prompt = $2";
+            let is_repeated = tx.exists(asked, &[(&project).into(), (&prompt).into()])?;
+            tx.execute(
+                "INSERT INTO scoring_call (project, prompt, run, started_at) \
+                 VALUES ($1, $2, $3, $4) ON CONFLICT (project, prompt) DO UPDATE \
+                 SET run = excluded.run, started_at = excluded.started_at",
+                &[(&project).into(), (&prompt).into(), (&run).into(), now.into()],
+            )?;
+            Ok(is_repeated)
+        })
+        .await
+    }
+
+    /// Writes down that a judge was asked and will not answer: nothing was paid for.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn end_scoring_call(&self, project: ProjectId, prompt: String) -> StoreResult<()> {
+        self.transact(move |tx| end(tx, &project, &prompt)).await
+    }
+
+    /// Keeps what a judge said, in place of what it said before to the same prompt.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn keep_verdict(&self, project: ProjectId, paid: PaidVerdict) -> StoreResult<()> {
+        self.transact(move |tx| {
+            let sql = format!(
+                "INSERT INTO scoring_verdict ({COLUMNS}, project) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
+                 ON CONFLICT (project, prompt) DO UPDATE SET answer = excluded.answer, \
+                 cost = excluded.cost, created_at = excluded.created_at"
+            );
+            let values = [
+                (&paid.prompt).into(),
+                (&paid.session).into(),
+                (&paid.rubric).into(),
+                (&paid.judge).into(),
+                (&paid.answer).into(),
+                paid.cost.pico().into(),
+                paid.created_at.into(),
+                (&project).into(),
+            ];
+            tx.execute(&sql, &values)?;
+            end(tx, &project, &paid.prompt)
+        })
+        .await
+    }
+
+    /// Returns what a judge said to a prompt, if it did.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn verdict_of(
+        &self,
+        project: ProjectId,
+        prompt: String,
+    ) -> StoreResult<Option<PaidVerdict>> {
+        let sql =
+            format!("SELECT {COLUMNS} FROM scoring_verdict WHERE project = $1 AND prompt = $2");
+        self.transact(move |tx| tx.one(&sql, &[(&project).into(), (&prompt).into()], read)).await
+    }
+
+    /// Writes down that a session is scored: what judges said of it is in the scores now, and
+    /// others may have the session.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn settle_session(&self, project: ProjectId, claim: ScoringClaim) -> StoreResult<()> {
+        self.transact(move |tx| {
+            let sql = "DELETE FROM scoring_verdict \
+                       WHERE project = $1 AND session = $2 AND rubric = $3";
+            let of_session = [(&project).into(), (&claim.session).into(), (&claim.rubric).into()];
+            tx.execute(sql, &of_session)?;
+            release(tx, &project, &claim)
+        })
+        .await
+    }
+}
+
+fn end(tx: &Tx<'_>, project: &ProjectId, prompt: &str) -> StoreResult<()> {
+    let sql = "DELETE FROM scoring_call WHERE project = $1 AND prompt = $2";
+    tx.execute(sql, &[project.into(), prompt.into()]).map(drop)
+}
+
+fn read(row: &Row<'_>) -> StoreResult<PaidVerdict> {
+    Ok(PaidVerdict {
+        prompt: row.get(0)?,
+        session: row.get(1)?,
+        rubric: row.get(2)?,
+        judge: row.get(3)?,
+        answer: row.get(4)?,
+        cost: Money::from_pico(row.get(5)?),
+        created_at: row.get(6)?,
+    })
+}
