@@ -2,10 +2,10 @@
 
 use ratchet_core::convention::Sender;
 use ratchet_core::payload::Json;
-use ratchet_core::score::Score;
-use ratchet_core::score::config::{ConfigValues, ScoreConfig};
+use ratchet_core::score::config::{Category, ConfigValues, ScoreConfig, StatedValues};
+use ratchet_core::score::{DataType, Score};
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::client::{ClientError, LangfuseClient};
+use ratchet_remote::langfuse::client::{ClientError, LangfuseClient, Position};
 use ratchet_remote::langfuse::replay;
 use ratchet_remote::langfuse::wire::dataset::{CreateDataset, CreateDatasetItem};
 use ratchet_remote::langfuse::wire::error::Issue;
@@ -13,18 +13,24 @@ use ratchet_remote::langfuse::wire::ingestion::Envelope;
 use ratchet_remote::langfuse::wire::json::{Raw, raw};
 use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_remote::langfuse::wire::prompt::CreatePrompt;
-use ratchet_remote::langfuse::wire::score_config::{ConfigCategory, CreateScoreConfig};
+use ratchet_remote::langfuse::wire::score_config::{
+    ConfigCategory, CreateScoreConfig, ScoreConfigView,
+};
 use ratchet_remote::langfuse::wire::word::Word;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{
     Catalog, Change, KeptScoreConfig, NewDataset, NewDatasetItem, NewPrompt,
 };
 use ratchet_store::project::ProjectId;
+use ratchet_store::query::PageNumber;
 use ratchet_store::telemetry::Telemetry;
 use serde_json::value::to_raw_value;
 
 use crate::record::Arrival;
 use crate::record::events::{Rules, Statements, TEXT_BYTES};
+
+/// Score configs in a page of the local store.
+const CONFIGS: u64 = 100;
 
 /// Where to write.
 #[derive(Clone, Debug)]
@@ -89,6 +95,34 @@ impl Sink {
                     why: refused.error.or(refused.message).unwrap_or_default(),
                 }),
             },
+        }
+    }
+
+    /// Where it is, as a text that no other place has.
+    pub fn place(&self) -> String {
+        match self {
+            Self::Local(local) => local.project.to_string(),
+            Self::Remote(client) => client.base().to_owned(),
+        }
+    }
+
+    /// Returns all score configs, those that take no more scores included.
+    ///
+    /// # Errors
+    /// Fails if they cannot be read.
+    pub async fn score_configs(&self) -> SinkResult<Vec<ScoreConfig>> {
+        match self {
+            Self::Local(local) => local.score_configs().await,
+            Self::Remote(client) => {
+                let mut configs = Vec::new();
+                let mut next = Some(Position::Start);
+                while let Some(at) = next {
+                    let slice = client.score_configs(&at).await?;
+                    configs.extend(slice.rows.into_iter().filter_map(understood));
+                    next = slice.next;
+                }
+                Ok(configs)
+            }
         }
     }
 
@@ -186,6 +220,20 @@ impl Sink {
 }
 
 impl LocalSink {
+    async fn score_configs(&self) -> SinkResult<Vec<ScoreConfig>> {
+        let mut configs = Vec::new();
+        for page in 1.. {
+            let page = PageNumber { page, limit: CONFIGS };
+            let found = self.catalog.score_configs(self.project.clone(), page).await?.rows;
+            let is_last = (found.len() as u64) < CONFIGS;
+            configs.extend(found.into_iter().map(|kept| kept.config));
+            if is_last {
+                break;
+            }
+        }
+        Ok(configs)
+    }
+
     async fn scores(&self, events: &[Envelope], now: Timestamp) -> SinkResult<()> {
         let intake = self.catalog.intake(&self.project).await?;
         let rules = Rules::for_ourselves(intake.clone());
@@ -233,6 +281,19 @@ fn stated(config: &ScoreConfig) -> CreateScoreConfig {
         max_value,
         description: None,
     }
+}
+
+/// What a server says of a score config; `None` if it makes no sense to us.
+fn understood(view: ScoreConfigView) -> Option<ScoreConfig> {
+    let categories =
+        view.categories.map(|categories| categories.into_iter().map(Category::from).collect());
+    let stated = StatedValues { min: view.min_value, max: view.max_value, categories };
+    // The labels of yes and no are told, though nobody may state them.
+    let values = match view.data_type.0 {
+        DataType::Boolean => ConfigValues::Boolean,
+        other => ConfigValues::new(other, stated).ok()?,
+    };
+    Some(ScoreConfig { id: view.id, name: view.name, values, is_archived: view.is_archived })
 }
 
 fn change(change: Change<Json>) -> Maybe<Raw> {

@@ -7,19 +7,23 @@ use ratchet_core::score::Score;
 use ratchet_core::session::Session;
 use ratchet_core::trace::Trace;
 use ratchet_remote::langfuse::client::{
-    Between, ClientError, LangfuseClient, ObservationsAsked, Position, ScoresAsked, Slice,
-    TracesAsked,
+    Between, ClientError, LangfuseClient, ObservationsAsked, PlacesAsked, Position, ScoresAsked,
+    Slice, TracePlace, TracesAsked, WholeTrace,
 };
 use ratchet_store::StoreError;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, ObservationQuery, Page, PageNumber, Paging, ScoreQuery, ScoresOn,
-    SessionQuery, TimeRange, TraceColumn, TraceOrder, TraceQuery,
+    SessionQuery, Test, TimeRange, TraceColumn, TraceOrder, TraceQuery,
 };
 use ratchet_store::telemetry::Telemetry;
 
 /// Records in a slice of the local store.
 const SLICE: u64 = 100;
+/// Places in a slice of the local store: they are small.
+const PLACES: u64 = 1_000;
+/// Whole traces in a slice of the local store: they are large.
+const WHOLE: u64 = 20;
 
 /// Where to read.
 #[derive(Clone, Debug)]
@@ -56,7 +60,7 @@ impl Source {
                     project: project.clone(),
                     range: range(between),
                     environments: Vec::new(),
-                    paging: paging(at),
+                    paging: paging(at, SLICE),
                 };
                 Ok(slice(telemetry.sessions(query).await?))
             }
@@ -84,17 +88,7 @@ impl Source {
     pub async fn traces(&self, asked: &TracesAsked, at: &Position) -> SourceResult<Slice<Trace>> {
         match self {
             Self::Local(telemetry, project) => {
-                let session = asked.session.as_ref();
-                let of_session = session
-                    .map(|session| Condition::equals(TraceColumn::Session, session.to_string()));
-                let query = TraceQuery {
-                    project: project.clone(),
-                    range: range(&asked.between),
-                    conditions: of_session.into_iter().collect(),
-                    order: (TraceOrder::Timestamp, Direction::Descending),
-                    paging: paging(at),
-                    detail: Detail::Content,
-                };
+                let query = TraceQuery { paging: paging(at, SLICE), ..traces(project, asked) };
                 Ok(slice(telemetry.traces(query).await?))
             }
             Self::Remote(client) => {
@@ -103,6 +97,76 @@ impl Source {
                 Ok(Slice { rows, unreadable, next, total })
             }
         }
+    }
+
+    /// Returns where traces stand, newest first, without what they carry. One may be named several
+    /// times.
+    ///
+    /// # Errors
+    /// Fails if the source cannot be read, or on a place in another source's list.
+    pub async fn places(
+        &self,
+        asked: &PlacesAsked,
+        at: &Position,
+    ) -> SourceResult<Slice<TracePlace>> {
+        match self {
+            Self::Local(telemetry, project) => {
+                let query = TraceQuery {
+                    project: project.clone(),
+                    range: range(&asked.between),
+                    conditions: place_conditions(asked),
+                    order: (TraceOrder::Timestamp, Direction::Descending),
+                    paging: paging(at, PLACES),
+                    detail: Detail::Row,
+                };
+                let Page { rows, total, cursor } = telemetry.traces(query).await?;
+                let rows = rows.into_iter().map(|trace| TracePlace {
+                    trace: trace.id,
+                    session: trace.session,
+                    timestamp: trace.timestamp,
+                    environment: trace.environment,
+                });
+                Ok(slice(Page { rows: rows.collect(), total, cursor }))
+            }
+            Self::Remote(client) => Ok(client.places(asked, at).await?),
+        }
+    }
+
+    /// Returns the traces of a session with all their observations, some at a time, newest first.
+    ///
+    /// # Errors
+    /// Fails if the source cannot be read, or on a place in another source's list.
+    pub async fn whole_traces(
+        &self,
+        session: &SessionId,
+        at: &Position,
+    ) -> SourceResult<Slice<WholeTrace>> {
+        let asked = TracesAsked { session: Some(session.clone()), ..TracesAsked::default() };
+        match self {
+            Self::Local(telemetry, project) => {
+                let query = TraceQuery { paging: paging(at, WHOLE), ..traces(project, &asked) };
+                let Slice { rows, unreadable, next, total } = slice(telemetry.traces(query).await?);
+                let mut whole = Vec::with_capacity(rows.len());
+                for trace in rows {
+                    let observations = self.observations_of(&trace.id).await?;
+                    whole.push(WholeTrace { trace, observations });
+                }
+                Ok(Slice { rows: whole, unreadable, next, total })
+            }
+            Self::Remote(client) => Ok(client.traces(&asked, at).await?),
+        }
+    }
+
+    async fn observations_of(&self, trace: &TraceId) -> SourceResult<Vec<Observation>> {
+        let asked = ObservationsAsked { trace: Some(trace.clone()), ..Default::default() };
+        let mut found = Vec::new();
+        let mut next = Some(Position::Start);
+        while let Some(at) = next {
+            let slice = self.observations(&asked, &at).await?;
+            found.extend(slice.rows);
+            next = slice.next;
+        }
+        Ok(found)
     }
 
     /// Returns one trace with its content; `None` if it is not there.
@@ -135,7 +199,7 @@ impl Source {
                     trace: asked.trace.clone(),
                     conditions: Vec::new(),
                     direction: Direction::Descending,
-                    paging: paging(at),
+                    paging: paging(at, SLICE),
                     detail: Detail::Content,
                 };
                 Ok(slice(telemetry.observations(query).await?))
@@ -158,7 +222,7 @@ impl Source {
                     range: range(&asked.between),
                     on: on.unwrap_or_default(),
                     conditions: Vec::new(),
-                    paging: paging(at),
+                    paging: paging(at, SLICE),
                 };
                 Ok(slice(telemetry.scores(query).await?))
             }
@@ -171,8 +235,36 @@ fn range(between: &Between) -> TimeRange {
     TimeRange { from: between.from, to: between.to }
 }
 
-fn paging(at: &Position) -> Paging {
-    let limit = SLICE;
+/// The question for traces, from the beginning.
+fn traces(project: &ProjectId, asked: &TracesAsked) -> TraceQuery {
+    TraceQuery {
+        project: project.clone(),
+        range: range(&asked.between),
+        conditions: of_session(asked.session.as_ref()).into_iter().collect(),
+        order: (TraceOrder::Timestamp, Direction::Descending),
+        paging: paging(&Position::Start, SLICE),
+        detail: Detail::Content,
+    }
+}
+
+fn of_session(session: Option<&SessionId>) -> Option<Condition<TraceColumn>> {
+    session.map(|session| Condition::equals(TraceColumn::Session, session.to_string()))
+}
+
+fn place_conditions(asked: &PlacesAsked) -> Vec<Condition<TraceColumn>> {
+    let equals = |column, text: &Option<String>| {
+        text.as_ref().map(|text| Condition::equals(column, text.clone()))
+    };
+    let tag = asked
+        .tag
+        .as_ref()
+        .map(|tag| Condition { column: TraceColumn::Tags, test: Test::AllOf(vec![tag.clone()]) });
+    let user = equals(TraceColumn::User, &asked.user);
+    let environment = equals(TraceColumn::Environment, &asked.environment);
+    [of_session(asked.session.as_ref()), user, environment, tag].into_iter().flatten().collect()
+}
+
+fn paging(at: &Position, limit: u64) -> Paging {
     match at {
         Position::Start => Paging::After { cursor: None, limit },
         Position::Page(page) => Paging::Numbered(PageNumber { page: *page, limit }),

@@ -22,6 +22,8 @@ mod list;
 mod record;
 /// Traces.
 mod traces;
+/// Where traces stand.
+mod places;
 /// Observations.
 mod observations;
 /// Observations as the newer era shows them.
@@ -63,6 +65,7 @@ use crate::http::{self, Distrust};
 
 pub use error::ClientError;
 pub use observations::ObservationsAsked;
+pub use places::{PlacesAsked, TracePlace};
 pub use scores::ScoresAsked;
 pub use slice::{Between, Position, Slice};
 pub use traces::{TracesAsked, WholeTrace};
