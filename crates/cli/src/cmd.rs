@@ -8,6 +8,8 @@ pub(crate) mod keys;
 pub(crate) mod users;
 /// `ratchet import`
 pub(crate) mod import;
+/// `ratchet score`
+pub(crate) mod score;
 /// `ratchet projects`
 pub(crate) mod projects;
 /// `ratchet redaction`
@@ -58,6 +60,8 @@ pub(crate) enum Command {
     Demo(demo::DemoArgs),
     /// Record what other programs have kept
     Import(import::ImportCommand),
+    /// Score sessions on what matters, with reasons and evidence
+    Score(Box<score::ScoreCommand>),
     /// Make, list and revoke API keys
     Keys(keys::KeysCommand),
     /// Say who may sign in to the web pages

@@ -10,6 +10,8 @@ mod first_start;
 mod folder;
 /// Where a command's data is.
 mod target;
+/// Where scoring reads, writes and keeps its journal.
+mod workplace;
 /// A made-up week to look at.
 mod demo;
 /// A server, from its configuration to its end.
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => cmd::serve::run(&args),
         Command::Demo(args) => cmd::demo::run(&args),
         Command::Import(args) => cmd::import::run(&args),
+        Command::Score(args) => cmd::score::run(&args),
         Command::Keys(args) => cmd::keys::run(&args),
         Command::Users(args) => cmd::users::run(&args),
         Command::Projects(args) => cmd::projects::run(&args),

@@ -2,6 +2,8 @@
 
 /// An agent's work becomes a trace.
 pub mod record;
+/// Judges turn sessions into scores.
+pub mod score;
 /// People look at figures, and keep their questions on dashboards.
 pub mod look;
 /// What is wrong with what someone sent.

@@ -17,6 +17,8 @@ fn each_command_explains_itself() {
         "import langfuse",
         "import jsonl",
         "import csv",
+        "score",
+        "score session",
         "keys create",
         "keys list",
         "keys revoke",

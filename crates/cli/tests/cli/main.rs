@@ -17,6 +17,8 @@ mod tls;
 mod people;
 /// What other programs have kept.
 mod import;
+/// Sessions are scored.
+mod score;
 /// Copies of the data, and back.
 mod backup;
 /// What `doctor` sees.

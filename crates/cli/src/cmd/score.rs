@@ -1,0 +1,210 @@
+/// Who judges.
+mod judge;
+/// What people and programs are told.
+mod report;
+/// What people are told while it goes on.
+mod progress;
+
+use std::cell::Cell;
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use ratchet_core::id::SessionId;
+use ratchet_core::rubric::{self, Rubric};
+use ratchet_remote::langfuse::client::Between;
+use ratchet_server::clock::Clock;
+use ratchet_server::stop::{self, Stop};
+use ratchet_stages::score::fetch::{Sieve, Wanted};
+use ratchet_stages::score::known::Known;
+use ratchet_stages::score::sample::Sample;
+use ratchet_stages::score::{self, Again, Desk, Keeping, Request};
+
+use crate::exit::Outcome;
+use crate::print::OutputArgs;
+use crate::runtime;
+use crate::signals::Signals;
+use crate::workplace::{Workplace, WorkplaceArgs};
+use judge::JudgeArgs;
+use progress::Teller;
+use report::ReportView;
+
+const MINUTE: i64 = 60_000_000_000;
+const DAY: i64 = 24 * 60 * MINUTE;
+
+/// `ratchet score …`
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct ScoreCommand {
+    #[command(subcommand)]
+    one: Option<One>,
+    #[command(flatten)]
+    args: ScoreArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum One {
+    /// Score one session, however short and recent, and show why; one that is scored is shown
+    Session(SessionArgs),
+}
+
+/// What is scored, by whom, and how the command answers.
+#[derive(Args, Debug)]
+struct HowArgs {
+    #[command(flatten)]
+    place: WorkplaceArgs,
+    /// What is looked at; see `ratchet rubrics list`
+    #[arg(long, value_name = "NAME|FILE", default_value = rubric::DEFAULT)]
+    rubric: String,
+    #[command(flatten)]
+    judge: JudgeArgs,
+    /// Score again what is scored; the earlier scores are kept and marked
+    #[arg(long)]
+    rescore: bool,
+    /// Write nothing; a judge that wants money is not asked either
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Args, Debug)]
+struct ScoreArgs {
+    /// Sessions whose last trace began in so many days
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
+    days: u16,
+    /// Leave out shorter sessions
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    min_traces: u64,
+    /// Leave out sessions that may still go on: those with a trace in the last so many minutes
+    #[arg(long, value_name = "MINUTES", default_value_t = 30)]
+    idle: u16,
+    /// Only sessions of this user
+    #[arg(long, value_name = "ID")]
+    user: Option<String>,
+    /// Only sessions in this environment
+    #[arg(long, value_name = "NAME")]
+    environment: Option<String>,
+    /// Only sessions with this tag
+    #[arg(long, value_name = "TAG")]
+    tag: Option<String>,
+    /// Only this share of all sessions, such as 0.2; the same ones each time
+    #[arg(long, value_name = "RATE", value_parser = sample)]
+    sample: Option<Sample>,
+    #[command(flatten)]
+    how: HowArgs,
+}
+
+#[derive(Args, Debug)]
+struct SessionArgs {
+    /// Which session
+    #[arg(value_name = "ID", value_parser = session_id)]
+    session: SessionId,
+    #[command(flatten)]
+    how: HowArgs,
+}
+
+fn sample(text: &str) -> Result<Sample, String> {
+    let rate = text.parse().ok().and_then(Sample::new);
+    rate.ok_or_else(|| "a share is more than 0 and at most 1".to_owned())
+}
+
+fn session_id(text: &str) -> Result<SessionId, String> {
+    SessionId::parse(text).map_err(|why| why.to_string())
+}
+
+/// Runs `ratchet score`.
+pub(crate) fn run(command: &ScoreCommand) -> anyhow::Result<Outcome> {
+    runtime::block_on(async {
+        match &command.one {
+            None => {
+                let args = &command.args;
+                supervised(&args.how, args.wanted(), report::table).await
+            }
+            Some(One::Session(args)) => one_session(args).await,
+        }
+    })
+}
+
+impl ScoreArgs {
+    fn wanted(&self) -> Wanted {
+        let now = Clock::System.now();
+        let from = now.plus_nanos(-DAY * i64::from(self.days));
+        Wanted::Active(Sieve {
+            between: Between { from: Some(from), to: None },
+            min_traces: self.min_traces,
+            idle_nanos: MINUTE * i64::from(self.idle),
+            user: self.user.clone(),
+            environment: self.environment.clone(),
+            tag: self.tag.clone(),
+            sample: self.sample,
+        })
+    }
+}
+
+async fn one_session(args: &SessionArgs) -> anyhow::Result<Outcome> {
+    let wanted = Wanted::These(vec![args.session.clone()]);
+    supervised(&args.how, wanted, report::detail).await
+}
+
+async fn supervised(
+    how: &HowArgs,
+    wanted: Wanted,
+    text: fn(&ReportView) -> String,
+) -> anyhow::Result<Outcome> {
+    let signals = Signals::listen()?;
+    let (stopper, stop) = stop::signal();
+    let outcome = Cell::new(Outcome::Done);
+    let work = Workplace::with(&how.place, "ratchet score", async |place| {
+        let view = scored(place, how, wanted, &stop).await?;
+        how.output.show(&view, text)?;
+        outcome.set(view.outcome());
+        Ok(())
+    });
+    signals.supervise(work, &stopper).await?;
+    Ok(outcome.get())
+}
+
+async fn scored(
+    place: &Workplace,
+    how: &HowArgs,
+    wanted: Wanted,
+    stop: &Stop,
+) -> anyhow::Result<ReportView> {
+    let rubric = find_rubric(place, &how.rubric)?;
+    let request = Request {
+        run: place.run.clone(),
+        judge: how.judge.open(place).await?,
+        rubric,
+        wanted,
+        again: if how.rescore { Again::Always } else { Again::IfGrown },
+        keeping: if how.dry_run { Keeping::Nothing } else { Keeping::Write },
+        at_once: how.judge.concurrency,
+    };
+    let teller = Teller::new();
+    let desk = Desk {
+        source: &place.source,
+        sink: &place.sink,
+        journal: &place.journal,
+        clock: &|| Clock::System.now(),
+        is_stopping: &|| stop.is_requested(),
+        watch: &|progress| teller.tell(progress),
+    };
+    let report = score::run(&desk, &request).await?;
+    teller.done();
+    let mut view = ReportView::new(&request, &report);
+    if let Wanted::These(sessions) = &request.wanted {
+        // Who asks for one session wants to see it, also if it was scored long ago.
+        for session in sessions {
+            let known = Known::read(&place.source, session, &request.rubric.name).await?;
+            view.show_known(session, &known);
+        }
+    }
+    Ok(view)
+}
+
+/// The rubric of that name, or in that file.
+pub(crate) fn find_rubric(place: &Workplace, name: &str) -> anyhow::Result<Rubric> {
+    let _ = place;
+    let found = rubric::shipped().find(|rubric| rubric.name == name).cloned();
+    found.with_context(|| format!("there is no rubric {name}; see `ratchet rubrics list`"))
+}

@@ -1,0 +1,46 @@
+use std::io::{IsTerminal as _, Write as _, stderr};
+
+use ratchet_stages::score::Progress;
+
+/// Tells on stderr how far scoring has come, if a person is watching.
+#[derive(Debug)]
+pub(super) struct Teller {
+    is_watched: bool,
+}
+
+/// How wide the bar is.
+const WIDTH: u64 = 24;
+
+impl Teller {
+    pub(super) fn new() -> Self {
+        Self { is_watched: stderr().is_terminal() }
+    }
+
+    pub(super) fn tell(&self, progress: &Progress) {
+        if self.is_watched {
+            eprint!("\r{}\u{1b}[K", line(progress));
+            // Nothing depends on the line being seen at once.
+            drop(stderr().flush());
+        }
+    }
+
+    pub(super) fn done(&self) {
+        if self.is_watched {
+            eprint!("\r\u{1b}[K");
+        }
+    }
+}
+
+fn line(progress: &Progress) -> String {
+    let Progress { done, of, tally } = progress;
+    let filled = (done * WIDTH).checked_div(*of).unwrap_or(WIDTH).min(WIDTH);
+    let bar: String = (0..WIDTH).map(|place| if place < filled { '█' } else { '░' }).collect();
+    let mut line = format!("{bar} {done} of {of} sessions, {} scored", tally.scored);
+    if tally.failed > 0 {
+        line += &format!(", {} failed", tally.failed);
+    }
+    if tally.calls > 0 {
+        line += &format!(", {} calls, ${:.4}", tally.calls, tally.cost.dollars());
+    }
+    line
+}

@@ -1,0 +1,329 @@
+use std::collections::BTreeMap;
+
+use ratchet_core::id::SessionId;
+use ratchet_core::rubric::OVERALL;
+use ratchet_core::verdict::{Finding, Judgement};
+use ratchet_stages::score::known::{Known, generation, value};
+use ratchet_stages::score::{Report, Request, Scored};
+use ratchet_store::catalog::RunOutcome;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+use crate::exit::Outcome;
+
+/// What came of scoring.
+#[derive(Debug, Serialize)]
+pub(super) struct ReportView {
+    pub(super) sessions: Vec<SessionView>,
+    pub(super) skipped: Vec<LeftOut>,
+    pub(super) failed: Vec<LeftOut>,
+    pub(super) counts: Counts,
+    pub(super) rubric: String,
+    pub(super) judge: String,
+    pub(super) run: String,
+    pub(super) outcome: &'static str,
+    /// Dollars.
+    pub(super) cost: f64,
+    #[serde(skip)]
+    dimensions: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Counts {
+    scored: usize,
+    skipped: usize,
+    failed: usize,
+    calls: u64,
+    repeated: u64,
+}
+
+/// A session that is scored.
+#[derive(Debug, Serialize)]
+pub(super) struct SessionView {
+    session_id: String,
+    overall_quality: Option<f64>,
+    dimensions: Dimensions,
+    traces: Option<u64>,
+    generation: u32,
+}
+
+/// What is said of each dimension, in the order of the rubric.
+#[derive(Debug)]
+struct Dimensions(Vec<(String, Value)>);
+
+impl Dimensions {
+    /// The mark of a dimension; `None` where there is none.
+    fn value(&self, name: &str) -> Option<f64> {
+        self.0.iter().find(|(its, _)| its == name).and_then(|(_, about)| about["value"].as_f64())
+    }
+}
+
+impl Serialize for Dimensions {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, about)| (name, about)))
+    }
+}
+
+/// A session that is not.
+#[derive(Debug, Serialize)]
+pub(super) struct LeftOut {
+    session_id: String,
+    reason: String,
+}
+
+impl ReportView {
+    pub(super) fn new(request: &Request, report: &Report) -> Self {
+        let left_out = |session: &SessionId, reason: String| LeftOut {
+            session_id: session.to_string(),
+            reason,
+        };
+        let skipped = report.skipped.iter().map(|(id, why)| left_out(id, why.to_string()));
+        let failed = report.failed.iter().map(|(id, why)| left_out(id, why.clone()));
+        Self {
+            sessions: report.sessions.iter().map(SessionView::new).collect(),
+            skipped: skipped.collect(),
+            failed: failed.collect(),
+            counts: Counts {
+                scored: report.sessions.len(),
+                skipped: report.skipped.len(),
+                failed: report.failed.len(),
+                calls: report.tally.calls,
+                repeated: report.tally.repeated,
+            },
+            rubric: request.rubric.name.clone(),
+            judge: request.judge.name().to_owned(),
+            run: request.run.clone(),
+            outcome: report.outcome.as_str(),
+            cost: report.tally.cost.dollars(),
+            dimensions: request.rubric.dimensions.iter().map(|one| one.name.clone()).collect(),
+        }
+    }
+
+    /// Shows a session that was scored before as if it had been scored now.
+    pub(super) fn show_known(&mut self, session: &SessionId, known: &Known) {
+        let id = session.to_string();
+        let is_there = self.sessions.iter().any(|view| view.session_id == id);
+        if !is_there && known.generation().is_some() {
+            let view = SessionView::known(id, known, &self.dimensions);
+            self.sessions.push(view);
+        }
+    }
+
+    /// Sessions that could not be scored are something bad.
+    pub(super) fn outcome(&self) -> Outcome {
+        if self.failed.is_empty() { Outcome::Done } else { Outcome::FoundBad }
+    }
+}
+
+impl SessionView {
+    fn new(scored: &Scored) -> Self {
+        let dimensions = scored.verdict().dimensions.iter().map(|judgement| {
+            let spread = scored.judged.spread(&judgement.dimension);
+            (judgement.dimension.clone(), about(judgement, spread))
+        });
+        Self {
+            session_id: scored.session.to_string(),
+            overall_quality: scored.overall,
+            dimensions: Dimensions(dimensions.collect()),
+            traces: Some(scored.traces),
+            generation: scored.generation,
+        }
+    }
+
+    /// A session from its stored scores.
+    fn known(session_id: String, known: &Known, order: &[String]) -> Self {
+        let newest: Vec<_> = known.newest().collect();
+        let read = |score, key: &str| -> Value {
+            value(score, key)
+                .and_then(|json| serde_json::from_str(json.as_str()).ok())
+                .unwrap_or_default()
+        };
+        let found = |name: &str| newest.iter().find(|score| score.name == name).copied();
+        let dimensions = order.iter().map(|name| {
+            let about = match found(name) {
+                Some(score) => json!({
+                    "score": score.value.text().map_or_else(|| json!(score.value.number()), |label| json!(label)),
+                    "value": score.value.number(),
+                    "rationale": score.comment,
+                    "evidence": read(score, "evidence"),
+                    "confidence": read(score, "confidence"),
+                }),
+                None => json!({"score": null, "value": null, "reason": "no score is stored"}),
+            };
+            (name.clone(), about)
+        });
+        let overall = found(OVERALL);
+        Self {
+            session_id,
+            overall_quality: overall.and_then(|score| score.value.number()),
+            dimensions: Dimensions(dimensions.collect()),
+            traces: overall.and_then(|score| read(score, "traces").as_u64()),
+            generation: newest.first().and_then(|score| generation(score)).unwrap_or(1),
+        }
+    }
+}
+
+fn about(judgement: &Judgement, spread: Option<f64>) -> Value {
+    let Judgement { finding, rationale, evidence, confidence, .. } = judgement;
+    let score = match finding {
+        Finding::Number(number) => json!(number),
+        Finding::Grade(grade) => json!(grade.label),
+        Finding::NotObservable => {
+            return json!({"score": null, "value": null, "reason": rationale});
+        }
+    };
+    let mut about = json!({
+        "score": score,
+        "value": finding.value(),
+        "rationale": rationale,
+        "evidence": evidence,
+        "confidence": confidence,
+    });
+    if let (Some(spread), Some(about)) = (spread, about.as_object_mut()) {
+        about.insert("spread".to_owned(), json!(spread));
+    }
+    about
+}
+
+/// A bar of a few characters for a mark from 0 to 1.
+fn bar(value: f64, width: u32) -> String {
+    const PARTS: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
+    let eighths = (value.clamp(0.0, 1.0) * f64::from(width) * 8.0).round();
+    (0..width)
+        .map(|place| {
+            let left = (eighths - f64::from(place) * 8.0).clamp(0.0, 8.0);
+            let filled = PARTS.iter().zip(0_u32..).find(|(_, eighth)| f64::from(*eighth) >= left);
+            filled.map_or('█', |(part, _)| *part)
+        })
+        .collect()
+}
+
+/// One line a session, with a bar for each dimension.
+pub(super) fn table(view: &ReportView) -> String {
+    let mut text = String::new();
+    if !view.sessions.is_empty() {
+        text += &rows(view);
+        text += "\n";
+    }
+    text + &summary(view)
+}
+
+fn rows(view: &ReportView) -> String {
+    let ids = view.sessions.iter().map(|session| shown(&session.session_id).chars().count());
+    let id_width = ids.max().unwrap_or(0).max("SESSION".len());
+    let widths: Vec<usize> = view.dimensions.iter().map(|name| name.len().max(10)).collect();
+    let mut text = format!("{:id_width$}  {:>6}  {:15}", "SESSION", "TRACES", "OVERALL");
+    for (name, width) in view.dimensions.iter().zip(&widths) {
+        text += &format!("  {name:width$}");
+    }
+    text = text.trim_end().to_owned() + "\n";
+    for session in &view.sessions {
+        let traces = session.traces.map_or_else(|| "?".to_owned(), |traces| traces.to_string());
+        let mut line = format!(
+            "{:id_width$}  {traces:>6}  {}",
+            shown(&session.session_id),
+            mark(session.overall_quality, 10)
+        );
+        for (name, width) in view.dimensions.iter().zip(&widths) {
+            line += &format!("  {:width$}", mark(session.dimensions.value(name), 5));
+        }
+        text += line.trim_end();
+        text += "\n";
+    }
+    text
+}
+
+fn mark(value: Option<f64>, width: u32) -> String {
+    match value {
+        Some(value) => format!("{} {value:.2}", bar(value, width)),
+        None => "–".to_owned(),
+    }
+}
+
+/// A session's id, cut to what a line has room for.
+fn shown(id: &str) -> String {
+    const ROOM: usize = 36;
+    if id.chars().count() <= ROOM {
+        return id.to_owned();
+    }
+    id.chars().take(ROOM - 1).chain(['…']).collect()
+}
+
+/// All that is said of each session, with reasons.
+pub(super) fn detail(view: &ReportView) -> String {
+    let mut text = String::new();
+    for session in &view.sessions {
+        text += &format!("{}  {}\n", session.session_id, mark(session.overall_quality, 10));
+        for (name, about) in &session.dimensions.0 {
+            let score = match &about["score"] {
+                Value::String(label) => label.clone(),
+                Value::Null => "not observable".to_owned(),
+                number => number.as_f64().map_or_else(String::new, |number| format!("{number:.2}")),
+            };
+            let bar =
+                about["value"].as_f64().map_or_else(|| " ".repeat(10), |value| bar(value, 10));
+            let why = about["rationale"].as_str().or(about["reason"].as_str()).unwrap_or_default();
+            let evidence = about["evidence"].as_array().filter(|numbers| !numbers.is_empty());
+            let evidence = evidence.map_or_else(String::new, |numbers| {
+                let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+                format!(" (traces {})", numbers.join(", "))
+            });
+            text += &format!("  {name:20}  {bar}  {score}\n      {why}{evidence}\n");
+        }
+        text += "\n";
+    }
+    text + &summary(view)
+}
+
+fn summary(view: &ReportView) -> String {
+    let Counts { scored, skipped, failed, calls, repeated } = view.counts;
+    let mut text = format!("scored {scored}, skipped {skipped}, failed {failed}");
+    if calls > 0 {
+        text += &format!("; {calls} calls of {} for ${:.4}", view.judge, view.cost);
+    }
+    if repeated > 0 {
+        text += &format!(", {repeated} of them begun by a run that was lost");
+    }
+    text += "\n";
+    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+    for left_out in &view.skipped {
+        *reasons.entry(gist(&left_out.reason)).or_default() += 1;
+    }
+    for (reason, count) in reasons {
+        text += &format!("  {count} skipped: {reason}\n");
+    }
+    for left_out in &view.failed {
+        text += &format!("  {} failed: {}\n", shown(&left_out.session_id), left_out.reason);
+    }
+    text + next_step(view)
+}
+
+/// A reason without what differs from session to session.
+fn gist(reason: &str) -> &str {
+    reason.split([':', ',']).next().unwrap_or(reason)
+}
+
+fn next_step(view: &ReportView) -> &'static str {
+    let is_stopped = view.outcome == RunOutcome::Stopped.as_str();
+    if is_stopped {
+        return "next: the same command goes on where this one stopped\n";
+    }
+    match (view.counts.scored, view.sessions.len()) {
+        (0, 0) => "next: `ratchet score session ID` scores any session, however short or recent\n",
+        (0, _) => "next: --rescore judges it again\n",
+        _ => "next: `ratchet score session ID` shows the reasons, `ratchet week` the whole week\n",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_as_long_as_marks_are_high() {
+        assert_eq!(bar(0.0, 4), "    ");
+        assert_eq!(bar(1.0, 4), "████");
+        assert_eq!(bar(0.5, 4), "██  ");
+        assert_eq!(bar(0.3, 4), "█▎  ");
+    }
+}

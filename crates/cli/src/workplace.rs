@@ -1,0 +1,159 @@
+//! Where scoring reads, writes and keeps its journal: a data folder, or a server and a journal of
+//! our own.
+
+/// Runs that are alive.
+mod alive;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use ratchet_core::secret::Secret;
+use ratchet_remote::langfuse::client::pace::SystemPace;
+use ratchet_remote::langfuse::client::{Access, LangfuseClient, Manners};
+use ratchet_server::clock::Clock;
+use ratchet_stages::score::journal::Journal;
+use ratchet_stages::sink::{LocalSink, Sink};
+use ratchet_stages::source::Source;
+use ratchet_store::catalog::{Actor, Catalog};
+use ratchet_store::embedded::Folder;
+use ratchet_store::project::ProjectId;
+use uuid::Uuid;
+
+use crate::config::{Config, ConfigArgs};
+use crate::folder;
+use crate::target::Target;
+use alive::Alive;
+
+/// Says where sessions are.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct WorkplaceArgs {
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+    /// Where sessions are read and scores written: `local`, or the address of a Langfuse or Ratchet
+    /// server, whose keys are in `RATCHET_PUBLIC_KEY` and `RATCHET_SECRET_KEY`, else in
+    /// `LANGFUSE_PUBLIC_KEY` and `LANGFUSE_SECRET_KEY`
+    #[arg(long, value_name = "local|URL", default_value = LOCAL)]
+    pub(crate) source: String,
+    /// Short for --source URL
+    #[arg(long, value_name = "URL", conflicts_with_all = ["data", "source"])]
+    pub(crate) server: Option<String>,
+    /// Which project of the folder, by name or id; needed only if there are several
+    #[arg(long, value_name = "NAME")]
+    pub(crate) project: Option<String>,
+}
+
+/// The source that is the data folder.
+const LOCAL: &str = "local";
+
+/// Where scoring works.
+#[derive(Debug)]
+pub(crate) struct Workplace {
+    /// Where sessions are read.
+    pub(crate) source: Source,
+    /// Where scores are written.
+    pub(crate) sink: Sink,
+    /// Where it is written down what was asked, said and paid.
+    pub(crate) journal: Journal,
+    /// Names what is being done.
+    pub(crate) run: String,
+    folder: Option<Folder>,
+    /// Tells other processes that this one lives.
+    _alive: Option<Alive>,
+}
+
+impl Workplace {
+    /// Opens a workplace, works there, and closes it whatever came of it.
+    pub(crate) async fn with<T>(
+        args: &WorkplaceArgs,
+        command: &str,
+        work: impl AsyncFnOnce(&Self) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let mut workplace = Self::open(args, command).await?;
+        let done = work(&workplace).await;
+        let folder = workplace.folder.take();
+        drop(workplace);
+        let closed = match folder {
+            Some(folder) => folder.close().await.context("cannot close the data folder"),
+            None => Ok(()),
+        };
+        let value = done?;
+        closed?;
+        Ok(value)
+    }
+
+    async fn open(args: &WorkplaceArgs, command: &str) -> anyhow::Result<Self> {
+        let config = Config::load(&args.config, Vec::new())?;
+        let run = Uuid::new_v4().to_string();
+        let url = args.server.as_deref().or(Some(&args.source)).filter(|source| *source != LOCAL);
+        let Some(url) = url else {
+            let folder = open_folder(&config, command)?;
+            return Self::local(folder, args.project.as_deref(), run).await;
+        };
+        if args.project.is_some() {
+            bail!("with a server the key says which project");
+        }
+        let access = access(url, &config)?;
+        let (at, key) = (access.url.clone(), access.public_key.clone());
+        let client = LangfuseClient::new(access, Manners::default(), Box::new(SystemPace))?;
+        let (source, sink) = (Source::Remote(client.clone()), Sink::Remote(client));
+        if args.config.data.is_some() {
+            let folder = open_folder(&config, command)?;
+            let journal = Journal::of_server(folder.catalog.clone(), &at, &key)?;
+            journal.bury(&|_| false, Clock::System.now()).await?;
+            let folder = Some(folder);
+            return Ok(Self { source, sink, journal, run, folder, _alive: None });
+        }
+        let state = state_folder()?;
+        std::fs::create_dir_all(&state)
+            .with_context(|| format!("cannot make {}", state.display()))?;
+        let alive = Alive::begin(&state, &run)?;
+        let journal = Journal::of_server(Catalog::apart(&state.join("scoring.db"))?, &at, &key)?;
+        journal.bury(&|run| Alive::is(&state, run), Clock::System.now()).await?;
+        Ok(Self { source, sink, journal, run, folder: None, _alive: Some(alive) })
+    }
+
+    async fn local(folder: Folder, project: Option<&str>, run: String) -> anyhow::Result<Self> {
+        let found = Target::Folder(folder.clone()).project(project).await?;
+        let project = ProjectId::parse(&found.id)?;
+        let (telemetry, catalog) = (folder.telemetry.clone(), folder.catalog.clone());
+        let journal = Journal { catalog: catalog.clone(), project: project.clone() };
+        // Whoever had the folder before is gone: we have its lock.
+        journal.bury(&|_| false, Clock::System.now()).await?;
+        let source = Source::Local(telemetry.clone(), project.clone());
+        let sink = Sink::Local(LocalSink { telemetry, catalog, project });
+        Ok(Self { source, sink, journal, run, folder: Some(folder), _alive: None })
+    }
+}
+
+fn open_folder(config: &Config, command: &str) -> anyhow::Result<Folder> {
+    folder::must_exist(&config.data)?;
+    let mut folder = folder::open(config, command)?;
+    folder.catalog = folder.catalog.by(Actor::CommandLine);
+    Ok(folder)
+}
+
+/// What opens a server.
+fn access(url: &str, config: &Config) -> anyhow::Result<Access> {
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let ours = config.credentials.public_key.clone().zip(config.credentials.secret_key.clone());
+    let theirs = || {
+        let secret = set("LANGFUSE_SECRET_KEY").map(Secret::new);
+        set("LANGFUSE_PUBLIC_KEY").zip(secret)
+    };
+    let (public_key, secret_key) = ours.or_else(theirs).context(
+        "a server needs a key in RATCHET_PUBLIC_KEY and RATCHET_SECRET_KEY, \
+         or in LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY",
+    )?;
+    Ok(Access { url: url.to_owned(), public_key, secret_key })
+}
+
+/// Where programs keep what they must remember: `$XDG_STATE_HOME`, else `~/.local/state`.
+fn state_folder() -> anyhow::Result<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let state = set("XDG_STATE_HOME").map(PathBuf::from);
+    let home = || set("HOME").map(|home| Path::new(&home).join(".local/state"));
+    let state = state.or_else(home);
+    let state = state.context("there is no HOME; say with --data where to keep the journal")?;
+    Ok(state.join("ratchet"))
+}

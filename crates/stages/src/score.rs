@@ -1,0 +1,163 @@
+//! Judges turn sessions into scores.
+//!
+//! One path, whoever judges: find sessions, gather what they show, judge, make one verdict of the
+//! chunks' verdicts, write scores. What was paid for is in the journal before anything is made of
+//! it, so that a run can end at any moment and another one goes on.
+
+/// Which sessions.
+pub mod fetch;
+/// What a session shows.
+pub mod gather;
+/// Who judges, and how they are asked.
+pub mod judge;
+/// What was scored before.
+pub mod known;
+/// Scores are written.
+pub mod keep;
+/// What was asked, said and paid.
+pub mod journal;
+/// A part of many, the same part each time.
+pub mod sample;
+/// What became of sessions.
+mod outcome;
+/// One session, from its first look to its scores.
+mod job;
+
+use futures_util::StreamExt as _;
+use futures_util::stream;
+use ratchet_core::id::SessionId;
+use ratchet_core::rubric::Rubric;
+use ratchet_core::time::Timestamp;
+use ratchet_store::StoreError;
+use ratchet_store::catalog::RunOutcome;
+
+use crate::sink::{Sink, SinkError};
+use crate::source::{Source, SourceError};
+use fetch::Wanted;
+use job::Job;
+use journal::{Journal, Ledger};
+use judge::Judge;
+use keep::Configs;
+
+pub use outcome::{Progress, Report, Scored, Skip};
+
+/// How many traces a session must have got since it was scored to be scored again.
+pub const NEW_TRACES: u64 = 3;
+
+/// What scoring works with.
+#[derive(Clone, Copy)]
+pub struct Desk<'a> {
+    /// Where sessions and their scores are read.
+    pub source: &'a Source,
+    /// Where scores are written.
+    pub sink: &'a Sink,
+    /// Where it is written down what was asked, said and paid.
+    pub journal: &'a Journal,
+    /// Tells the time.
+    pub clock: &'a (dyn Fn() -> Timestamp + Sync),
+    /// Whether to begin nothing more.
+    pub is_stopping: &'a (dyn Fn() -> bool + Sync),
+    /// Is told whenever something is done.
+    pub watch: &'a (dyn Fn(&Progress) + Sync),
+}
+
+/// What is to be scored, and how.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Names the run; never used before.
+    pub run: String,
+    /// What is looked at.
+    pub rubric: Rubric,
+    /// Who judges.
+    pub judge: Judge,
+    /// Which sessions.
+    pub wanted: Wanted,
+    /// Whether sessions that are scored are scored again.
+    pub again: Again,
+    /// Whether scores are written.
+    pub keeping: Keeping,
+    /// Sessions under way at once.
+    pub at_once: usize,
+}
+
+/// Whether sessions that are scored are scored again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// Only if they went on since.
+    IfGrown,
+    /// All of them.
+    Always,
+}
+
+/// Whether scores are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeping {
+    /// They are.
+    Write,
+    /// Nothing is, and nobody is asked who wants money.
+    Nothing,
+}
+
+/// Why a run could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ScoreError {
+    /// Sessions cannot be read.
+    #[error("cannot read sessions: {0}")]
+    Source(#[from] SourceError),
+    /// Scores cannot be written.
+    #[error("cannot write scores: {0}")]
+    Sink(#[from] SinkError),
+    /// The journal cannot be kept.
+    #[error("cannot keep the journal: {0}")]
+    Journal(#[from] StoreError),
+    /// A session that was asked for by its id is not there.
+    #[error("session {0} is not there")]
+    NoSession(SessionId),
+}
+
+/// Scores sessions and writes their scores.
+///
+/// Running it twice is harmless: what is scored is left alone.
+///
+/// # Errors
+/// Fails if sessions cannot be found, scores cannot be written or the journal cannot be kept. A
+/// session that cannot be judged does not end the run; the report names it.
+pub async fn run(desk: &Desk<'_>, request: &Request) -> Result<Report, ScoreError> {
+    let started_at = (desk.clock)();
+    let ledger = Ledger::open(desk, request, started_at).await?;
+    let worked = work(desk, request, &ledger).await;
+    let outcome = match &worked {
+        Ok(report) => report.outcome,
+        Err(_) => RunOutcome::Failed,
+    };
+    ledger.close(outcome, (desk.clock)()).await?;
+    worked
+}
+
+async fn work(
+    desk: &Desk<'_>,
+    request: &Request,
+    ledger: &Ledger<'_>,
+) -> Result<Report, ScoreError> {
+    let found = fetch::find(desk.source, &request.wanted).await?;
+    let configs = match request.keeping {
+        Keeping::Write if !found.is_empty() => {
+            Configs::settle(desk.sink, &request.rubric, (desk.clock)()).await?
+        }
+        Keeping::Write | Keeping::Nothing => Configs::default(),
+    };
+    let job = Job { desk, request, ledger, configs: &configs };
+    let total = found.len() as u64;
+    let mut outcomes = Vec::with_capacity(found.len());
+    let mut running = stream::iter(found.into_iter().map(|session| job.session(session)))
+        .buffer_unordered(request.at_once.max(1));
+    while let Some(done) = running.next().await {
+        let (session, outcome) = done?;
+        ledger.count(&outcome);
+        outcomes.push((session, outcome));
+        let done = outcomes.len() as u64;
+        (desk.watch)(&Progress { done, of: total, tally: ledger.tally() });
+    }
+    drop(running);
+    Ok(Report::new(outcomes, ledger.tally()))
+}

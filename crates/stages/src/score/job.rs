@@ -1,0 +1,121 @@
+use ratchet_core::evidence::Evidence;
+use ratchet_core::id::SessionId;
+
+use super::journal::Ledger;
+use super::keep::{self, Configs, ScoreSheet};
+use super::known::Known;
+use super::outcome::{Outcome, Scored, Skip};
+use super::{Again, Desk, Keeping, Request, ScoreError, fetch, gather};
+
+/// What all sessions of a run have in common.
+pub(super) struct Job<'a> {
+    pub(super) desk: &'a Desk<'a>,
+    pub(super) request: &'a Request,
+    pub(super) ledger: &'a Ledger<'a>,
+    pub(super) configs: &'a Configs,
+}
+
+impl Job<'_> {
+    /// Does all that is to be done with a session, and names it again.
+    pub(super) async fn session(
+        &self,
+        session: SessionId,
+    ) -> Result<(SessionId, Outcome), ScoreError> {
+        if !self.request.wanted.holds(&session) {
+            return Ok((session, Outcome::Skipped(Skip::NotSampled)));
+        }
+        if (self.desk.is_stopping)() {
+            return Ok((session, Outcome::Skipped(Skip::Stopped)));
+        }
+        let outcome = match self.request.keeping {
+            Keeping::Nothing => self.look(&session).await?,
+            Keeping::Write => {
+                if !self.ledger.claim(&session, (self.desk.clock)()).await? {
+                    return Ok((session, Outcome::Skipped(Skip::Taken)));
+                }
+                let outcome = self.look(&session).await;
+                match &outcome {
+                    Ok(Outcome::Scored(_)) => self.ledger.settle(&session).await?,
+                    Ok(Outcome::Skipped(_) | Outcome::Failed(_)) | Err(_) => {
+                        self.ledger.release(&session).await?;
+                    }
+                }
+                outcome?
+            }
+        };
+        Ok((session, outcome))
+    }
+
+    async fn look(&self, session: &SessionId) -> Result<Outcome, ScoreError> {
+        let Request { rubric, wanted, again, .. } = self.request;
+        // Only now that the session is ours: another run may just have scored it.
+        let known = Known::read(self.desk.source, session, &rubric.name).await?;
+        if let Err(why) = self.is_due(session, &known).await? {
+            if self.request.keeping == Keeping::Write {
+                keep::mark_superseded(self.desk.sink, &known, (self.desk.clock)()).await?;
+            }
+            return Ok(Outcome::Skipped(why));
+        }
+        let evidence = gather::evidence(self.desk.source, session).await?;
+        let Some(last) = evidence.traces.last() else {
+            return Ok(Outcome::Failed("it has no traces any more".to_owned()));
+        };
+        let last_at = last.trace.timestamp;
+        let traces = evidence.traces.len() as u64;
+        // It may have gone on between the first look and now.
+        if let Err(why) = wanted.is_fit(traces, last_at, (self.desk.clock)()) {
+            return Ok(Outcome::Skipped(why));
+        }
+        if *again == Again::IfGrown
+            && let Err(why) = known.is_grown(traces)
+        {
+            return Ok(Outcome::Skipped(why));
+        }
+        if self.request.keeping == Keeping::Nothing && self.request.judge.wants_money() {
+            return Ok(Outcome::Skipped(Skip::WouldBeJudged));
+        }
+        let judged = self.request.judge.judge(rubric, &evidence);
+        let overall = judged.verdict.overall(rubric);
+        let generation = known.next_generation();
+        let session = session.clone();
+        let scored = Scored { session, traces, last_at, judged, overall, generation };
+        if self.request.keeping == Keeping::Write {
+            self.write(&scored, &evidence, &known).await?;
+        }
+        Ok(Outcome::Scored(Box::new(scored)))
+    }
+
+    /// Looks at what is cheap to see: how long the session is, and whether it is scored.
+    async fn is_due(
+        &self,
+        session: &SessionId,
+        known: &Known,
+    ) -> Result<Result<(), Skip>, ScoreError> {
+        let Some(span) = fetch::span(self.desk.source, session).await? else {
+            return Err(ScoreError::NoSession(session.clone()));
+        };
+        let fit = self.request.wanted.is_fit(span.traces, span.last_at, (self.desk.clock)());
+        Ok(fit.and_then(|()| match self.request.again {
+            Again::IfGrown => known.is_grown(span.traces),
+            Again::Always => Ok(()),
+        }))
+    }
+
+    async fn write(
+        &self,
+        scored: &Scored,
+        evidence: &Evidence,
+        known: &Known,
+    ) -> Result<(), ScoreError> {
+        let now = (self.desk.clock)();
+        let page = ScoreSheet {
+            rubric: &self.request.rubric,
+            judge: self.request.judge.name(),
+            configs: self.configs,
+            sampled: self.request.wanted.sampled(),
+            now,
+        };
+        self.desk.sink.scores(&page.scores(scored, evidence), now).await?;
+        keep::supersede(self.desk.sink, known, scored.generation, now).await
+    }
+}

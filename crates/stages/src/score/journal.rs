@@ -1,0 +1,150 @@
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ratchet_core::id::SessionId;
+use ratchet_core::time::Timestamp;
+use ratchet_store::StoreResult;
+use ratchet_store::catalog::{Catalog, RunOutcome, RunTally, ScoringClaim, ScoringRun};
+use ratchet_store::project::{ProjectId, ProjectIdError};
+
+use super::keep::hash;
+use super::outcome::Outcome;
+use super::{Desk, Keeping, Request};
+
+/// How long a session is a run's own unless it says that it is still at it. Longer than any call.
+const CLAIM_NANOS: i64 = 15 * 60 * 1_000_000_000;
+
+/// Where it is written down what was asked, said and paid: a project's part of a catalog.
+#[derive(Clone, Debug)]
+pub struct Journal {
+    /// The catalog.
+    pub catalog: Catalog,
+    /// The project, or what stands for one on another server.
+    pub project: ProjectId,
+}
+
+impl Journal {
+    /// The journal of work on another server, which names its projects by the keys that open them.
+    ///
+    /// # Errors
+    /// Never: what stands for the project is a hash.
+    pub fn of_server(
+        catalog: Catalog,
+        url: &str,
+        public_key: &str,
+    ) -> Result<Self, ProjectIdError> {
+        let place = hash(&[url.trim_end_matches('/'), public_key]);
+        Ok(Self { catalog, project: ProjectId::parse(&format!("at-{place}"))? })
+    }
+
+    /// Writes down that runs are gone whose process does not live any more, so that others can
+    /// have their sessions at once.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn bury(
+        &self,
+        is_alive: &(dyn Fn(&str) -> bool + Sync),
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        for run in self.catalog.open_scoring_runs(self.project.clone()).await? {
+            if !is_alive(&run.id) {
+                self.catalog.lose_scoring_run(self.project.clone(), run.id, now).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What one run writes down. Where nothing is to be kept, it only counts.
+pub(super) struct Ledger<'a> {
+    journal: &'a Journal,
+    keeping: Keeping,
+    run: ScoringRun,
+    tally: Mutex<RunTally>,
+}
+
+impl<'a> Ledger<'a> {
+    pub(super) async fn open(
+        desk: &Desk<'a>,
+        request: &Request,
+        now: Timestamp,
+    ) -> StoreResult<Self> {
+        let run = ScoringRun {
+            id: request.run.clone(),
+            rubric: request.rubric.name.clone(),
+            judge: request.judge.name().to_owned(),
+            started_at: now,
+            ended_at: None,
+            outcome: RunOutcome::Running,
+            tally: RunTally::default(),
+        };
+        let ledger =
+            Self { journal: desk.journal, keeping: request.keeping, run, tally: Mutex::default() };
+        ledger.write(None).await?;
+        Ok(ledger)
+    }
+
+    pub(super) async fn close(&self, outcome: RunOutcome, now: Timestamp) -> StoreResult<()> {
+        self.write(Some((outcome, now))).await
+    }
+
+    async fn write(&self, end: Option<(RunOutcome, Timestamp)>) -> StoreResult<()> {
+        if self.keeping == Keeping::Nothing {
+            return Ok(());
+        }
+        let mut run = ScoringRun { tally: self.tally(), ..self.run.clone() };
+        if let Some((outcome, ended_at)) = end {
+            run.outcome = outcome;
+            run.ended_at = Some(ended_at);
+        }
+        self.journal.catalog.save_scoring_run(self.project(), run).await
+    }
+
+    pub(super) fn project(&self) -> ProjectId {
+        self.journal.project.clone()
+    }
+
+    fn of(&self, session: &SessionId, now: Timestamp) -> ScoringClaim {
+        ScoringClaim {
+            session: session.to_string(),
+            rubric: self.run.rubric.clone(),
+            run: self.run.id.clone(),
+            expires_at: now.plus_nanos(CLAIM_NANOS),
+        }
+    }
+
+    /// Takes a session, or goes on having it; false if another run has it.
+    pub(super) async fn claim(&self, session: &SessionId, now: Timestamp) -> StoreResult<bool> {
+        let claim = self.of(session, now);
+        self.journal.catalog.claim_session(self.project(), claim, now).await
+    }
+
+    /// Lets a session go; what was said of it stays for the next run.
+    pub(super) async fn release(&self, session: &SessionId) -> StoreResult<()> {
+        let claim = self.of(session, Timestamp::default());
+        self.journal.catalog.release_session(self.project(), claim).await
+    }
+
+    /// Lets a session go whose scores are written.
+    pub(super) async fn settle(&self, session: &SessionId) -> StoreResult<()> {
+        let claim = self.of(session, Timestamp::default());
+        self.journal.catalog.settle_session(self.project(), claim).await
+    }
+
+    pub(super) fn count(&self, outcome: &Outcome) {
+        let mut tally = self.lock();
+        match outcome {
+            Outcome::Scored(_) => tally.scored += 1,
+            Outcome::Skipped(_) => tally.skipped += 1,
+            Outcome::Failed(_) => tally.failed += 1,
+        }
+    }
+
+    pub(super) fn tally(&self) -> RunTally {
+        *self.lock()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RunTally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
