@@ -120,7 +120,20 @@ impl Budget {
     /// Takes the most that a call could need.
     pub(crate) fn reserve(&self, most: Toll, model: &str) -> Result<Hold<'_>, Overdraft> {
         let mut spent = self.lock();
-        let left = self.left_after(*spent);
+        self.check(*spent, most, model)?;
+        spent.calls += 1;
+        spent.add(most);
+        drop(spent);
+        Ok(Hold { budget: self, taken: most })
+    }
+
+    /// Whether there is room for so much.
+    pub(crate) fn allows(&self, most: Toll, model: &str) -> Result<(), Overdraft> {
+        self.check(self.spent(), most, model)
+    }
+
+    fn check(&self, spent: Spending, most: Toll, model: &str) -> Result<(), Overdraft> {
+        let left = self.left_after(spent);
         if left.time.is_some_and(|left| left.is_zero()) {
             return Err(Overdraft::Time);
         }
@@ -134,10 +147,14 @@ impl Budget {
                 return Err(Overdraft::Money { needed, left });
             }
         }
+        Ok(())
+    }
+
+    /// Takes what a call took that was asked earlier, whether there is room or not.
+    pub(crate) fn charge(&self, took: Toll) {
+        let mut spent = self.lock();
         spent.calls += 1;
-        spent.add(most);
-        drop(spent);
-        Ok(Hold { budget: self, taken: most })
+        spent.add(took);
     }
 
     fn lock(&self) -> MutexGuard<'_, Spending> {

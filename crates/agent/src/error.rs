@@ -134,6 +134,11 @@ impl ModelError {
         matches!(self, Self::CutStream(_) | Self::TooSlow(_) | Self::Garbled(_))
     }
 
+    /// Whether asking fewer at once would help.
+    pub(crate) fn is_crowding(&self) -> bool {
+        matches!(self, Self::RateLimited { .. } | Self::Overloaded { .. })
+    }
+
     /// How long the provider wants to be left alone.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {

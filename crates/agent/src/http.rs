@@ -60,6 +60,11 @@ impl Wire {
         self.send(request.body(body.to_string())).await
     }
 
+    /// Asks for a document.
+    pub(crate) async fn get(&self, path: &str) -> Result<Response, ModelError> {
+        self.send(self.client.get(self.at(path))).await
+    }
+
     fn at(&self, path: &str) -> String {
         format!("{}{path}", self.access.base_url.trim_end_matches('/'))
     }
@@ -79,7 +84,7 @@ impl Wire {
 
     fn unsent(&self, error: reqwest::Error) -> ModelError {
         let is_unsent = error.is_connect() || error.is_builder();
-        let why = self.access.scrub(&causes(&error.without_url()));
+        let why = self.access.scrub(&innermost(&error.without_url()));
         if is_unsent {
             ModelError::Unreachable { place: self.access.base_url.clone(), why }
         } else {
@@ -98,9 +103,9 @@ fn add(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), ModelErro
 }
 
 /// The innermost cause says most, the outer ones little.
-fn causes(error: &(dyn Error + 'static)) -> String {
-    let innermost = std::iter::successors(Some(error), |error| (*error).source()).last();
-    innermost.map_or_else(String::new, ToString::to_string)
+pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
+    let last = std::iter::successors(Some(error), |error| (*error).source()).last();
+    last.map_or_else(String::new, ToString::to_string)
 }
 
 /// Reads an answer to its end.
@@ -139,6 +144,28 @@ pub(crate) async fn events(
     Err(ModelError::CutStream("it ended before the model was done".to_owned()))
 }
 
+/// Reads an answer line by line, however long it is in all.
+pub(crate) async fn lines(
+    answer: Response,
+    mut take: impl FnMut(&[u8]) -> Result<(), ModelError> + Send,
+) -> Result<(), ModelError> {
+    let mut rest = Vec::new();
+    let mut pieces = answer.bytes_stream();
+    while let Some(piece) = pieces.next().await {
+        for byte in piece.map_err(|error| cut(&error))? {
+            if byte == b'\n' {
+                take(&std::mem::take(&mut rest))?;
+            } else {
+                rest.push(byte);
+            }
+        }
+        if rest.len() > MAX_BYTES {
+            return Err(ModelError::Garbled(format!("a line has more than {MAX_BYTES} bytes")));
+        }
+    }
+    if rest.is_empty() { Ok(()) } else { take(&rest) }
+}
+
 /// Whether a stream has more to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
@@ -149,7 +176,7 @@ pub(crate) enum Heard {
 }
 
 fn cut(error: &reqwest::Error) -> ModelError {
-    ModelError::CutStream(causes(error))
+    ModelError::CutStream(innermost(error))
 }
 
 /// The provider's name for a request.
@@ -184,7 +211,7 @@ fn told(body: &[u8]) -> String {
 }
 
 /// What an answer with a bad status means.
-fn failure(status: u16, retry_after: Option<Duration>, why: String) -> ModelError {
+pub(crate) fn failure(status: u16, retry_after: Option<Duration>, why: String) -> ModelError {
     let words = why.to_ascii_lowercase();
     let names = |parts: &[&str]| parts.iter().any(|part| words.contains(part));
     let is_broke = names(&["insufficient_quota", "credit balance", "billing"]);

@@ -18,8 +18,14 @@ pub mod access;
 pub mod provider;
 /// The one interface.
 pub mod model;
+/// Questions that can wait: handed in together, answered within a day, for half the price.
+pub mod batch;
+/// How many questions are asked at once.
+pub mod pool;
 /// Who judges, by name.
 pub mod judge;
+/// Models as the environment names them.
+pub mod environment;
 
 /// Requests over HTTP.
 mod http;

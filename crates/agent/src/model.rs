@@ -12,9 +12,10 @@ use tracing::warn;
 
 use crate::answer::{Answer, HAND_IN, Said, StopReason};
 use crate::ask::Ask;
-use crate::budget::{Budget, Hold, Toll};
+use crate::budget::{Budget, Toll};
 use crate::error::{BadAnswer, ModelError};
 use crate::manner::Manner;
+use crate::pool::ModelPool;
 use crate::provider::{Inquiry, Listener, Provider};
 use crate::retry::{Retries, chance};
 
@@ -66,6 +67,7 @@ pub struct Model {
     name: String,
     prices: PriceList,
     retries: Retries,
+    pool: Option<ModelPool>,
     manner: Mutex<Manner>,
 }
 
@@ -73,13 +75,19 @@ impl Model {
     /// A model by the name that its provider has for it.
     pub fn new(provider: Provider, name: impl Into<String>, prices: PriceList) -> Self {
         let (name, manner) = (name.into(), Mutex::default());
-        Self { provider, name, prices, retries: Retries::default(), manner }
+        Self { provider, name, prices, retries: Retries::default(), pool: None, manner }
     }
 
     /// The same, more or less patient.
     #[must_use]
     pub fn with_retries(self, retries: Retries) -> Self {
         Self { retries, ..self }
+    }
+
+    /// The same, asked by so many at once; a pool may be shared by several models.
+    #[must_use]
+    pub fn with_pool(self, pool: ModelPool) -> Self {
+        Self { pool: Some(pool), ..self }
     }
 
     /// The provider's name for it.
@@ -120,7 +128,7 @@ impl Model {
     pub async fn count(&self, ask: &Ask) -> Result<Tokens, ModelError> {
         match &self.provider {
             Provider::Anthropic(provider) => provider.count(self.inquiry(ask)).await,
-            Provider::OpenAi(_) => Ok(ask.tokens()),
+            Provider::OpenAi(_) | Provider::Bedrock(_) | Provider::Claude(_) => Ok(ask.tokens()),
         }
     }
 
@@ -135,12 +143,15 @@ impl Model {
         budget: &Budget,
         mut listener: Listener<'_>,
     ) -> Result<Answer, ModelError> {
-        let schema = ask.schema().map(|schema| Schema::read(&Json::from_value(schema)));
-        let schema = schema.transpose().map_err(|why| ModelError::NotSetUp(why.to_string()))?;
+        let schema = compiled(ask)?;
         let most = self.toll(ask);
         let (mut attempts, mut paused) = (0, Duration::ZERO);
         loop {
             attempts += 1;
+            let seat = match &self.pool {
+                Some(pool) => Some(pool.enter().await),
+                None => None,
+            };
             let hold = budget.reserve(most, &self.name)?;
             let mut has_heard = false;
             let wants_pieces = listener.is_some();
@@ -153,7 +164,9 @@ impl Model {
             let pieces: Listener<'_> = if wants_pieces { Some(&mut tell) } else { None };
             let failure = match self.once(ask, budget, pieces).await {
                 Ok(said) => {
-                    let bill = self.settle(ask, &said, hold);
+                    let bill = self.bill(ask, &said);
+                    hold.settle(bill.toll());
+                    self.pool.iter().for_each(ModelPool::speed_up);
                     return self.check(ask, said, schema.as_ref(), Answered { bill, attempts });
                 }
                 Err(failure) => failure,
@@ -165,6 +178,10 @@ impl Model {
             let Some(pause) = pause.filter(|_| failure.is_passing() && !has_heard) else {
                 return Err(failure);
             };
+            drop(seat);
+            if let (Some(pool), true) = (&self.pool, failure.is_crowding()) {
+                pool.slow_down(pause);
+            }
             warn!(model = self.name, attempts, %failure, "the model does not answer: asking again");
             tokio::time::sleep(pause).await;
             paused += pause;
@@ -190,13 +207,39 @@ impl Model {
                 Ok(said) => return Ok(said),
                 Err(failure) => failure,
             };
-            let Some(manner) = inquiry.manner.after(ask, &failure) else { return Err(failure) };
-            *self.manner.lock().unwrap_or_else(PoisonError::into_inner) = manner;
+            if !self.learn(ask, &failure) {
+                return Err(failure);
+            }
         }
     }
 
-    /// Puts what the answer took in the place of what was reserved for it.
-    fn settle(&self, ask: &Ask, said: &Said, hold: Hold<'_>) -> Bill {
+    /// Learns from a rejection how the model wants to be asked; false when there is nothing to
+    /// learn.
+    pub(crate) fn learn(&self, ask: &Ask, failure: &ModelError) -> bool {
+        let mut manner = self.manner.lock().unwrap_or_else(PoisonError::into_inner);
+        let better = manner.after(ask, failure);
+        *manner = better.unwrap_or(*manner);
+        better.is_some()
+    }
+
+    /// Charges a budget with an answer to a question that was asked earlier, at a share of the
+    /// price, and checks it.
+    pub(crate) fn charge(
+        &self,
+        ask: &Ask,
+        said: Said,
+        budget: &Budget,
+        share: fn(Money) -> Money,
+    ) -> Result<Answer, ModelError> {
+        let schema = compiled(ask)?;
+        let full = self.bill(ask, &said);
+        let bill = Bill { cost: full.cost.map(share), ..full };
+        budget.charge(bill.toll());
+        self.check(ask, said, schema.as_ref(), Answered { bill, attempts: 1 })
+    }
+
+    /// What an answer took.
+    fn bill(&self, ask: &Ask, said: &Said) -> Bill {
         let (usage, provenance) = match &said.usage {
             Some(usage) => (usage.clone(), Provenance::Verified),
             None => {
@@ -208,7 +251,6 @@ impl Model {
             }
         };
         let cost = said.cost.or_else(|| self.cost(&usage));
-        hold.settle(Toll { tokens: usage.total(), money: cost });
         Bill { usage, provenance, cost }
     }
 
@@ -245,13 +287,13 @@ impl Model {
         })
     }
 
-    fn inquiry<'a>(&'a self, ask: &'a Ask) -> Inquiry<'a> {
+    pub(crate) fn inquiry<'a>(&'a self, ask: &'a Ask) -> Inquiry<'a> {
         let manner = *self.manner.lock().unwrap_or_else(PoisonError::into_inner);
         Inquiry { model: &self.name, ask, manner }
     }
 
     /// The most that a question can take.
-    fn toll(&self, ask: &Ask) -> Toll {
+    pub(crate) fn toll(&self, ask: &Ask) -> Toll {
         let input = if ask.marks_cache() { "input_cache_creation" } else { "input" };
         let kinds = [
             (input.to_owned(), ask.tokens().count),
@@ -266,6 +308,18 @@ impl Model {
         let (model, at) = (self.name.as_str(), *at);
         let call = ModelCall { model, usage, parameters: None, metadata: None, at };
         table.cost(call).map(|cost| cost.total())
+    }
+}
+
+/// The schema of the answer, ready to check it.
+fn compiled(ask: &Ask) -> Result<Option<Schema>, ModelError> {
+    let schema = ask.schema().map(|schema| Schema::read(&Json::from_value(schema)));
+    schema.transpose().map_err(|why| ModelError::NotSetUp(why.to_string()))
+}
+
+impl Bill {
+    fn toll(&self) -> Toll {
+        Toll { tokens: self.usage.total(), money: self.cost }
     }
 }
 

@@ -2,6 +2,10 @@
 pub mod anthropic;
 /// OpenAI's chat completions.
 pub mod openai;
+/// Amazon Bedrock's Converse.
+pub mod bedrock;
+/// The `claude` program.
+pub mod claude;
 
 use crate::answer::Said;
 use crate::ask::Ask;
@@ -9,6 +13,8 @@ use crate::error::ModelError;
 use crate::judge::ProviderName;
 use crate::manner::Manner;
 use crate::provider::anthropic::Anthropic;
+use crate::provider::bedrock::Bedrock;
+use crate::provider::claude::ClaudeProgram;
 use crate::provider::openai::OpenAi;
 
 /// Who answers.
@@ -18,6 +24,10 @@ pub enum Provider {
     Anthropic(Anthropic),
     /// OpenAI's API, or a server that speaks it.
     OpenAi(OpenAi),
+    /// Amazon Bedrock.
+    Bedrock(Bedrock),
+    /// The `claude` program on this machine.
+    Claude(ClaudeProgram),
 }
 
 /// What a provider needs to know to ask.
@@ -37,6 +47,8 @@ impl Provider {
         match self {
             Self::Anthropic(_) => ProviderName::Anthropic,
             Self::OpenAi(_) => ProviderName::OpenAi,
+            Self::Bedrock(_) => ProviderName::Bedrock,
+            Self::Claude(_) => ProviderName::Claude,
         }
     }
 
@@ -48,6 +60,8 @@ impl Provider {
         match self {
             Self::Anthropic(provider) => provider.ask(inquiry, listener).await,
             Self::OpenAi(provider) => provider.ask(inquiry, listener).await,
+            Self::Bedrock(provider) => provider.ask(inquiry, listener).await,
+            Self::Claude(provider) => provider.ask(inquiry, listener).await,
         }
     }
 }

@@ -1,15 +1,33 @@
 //! A model that says what it was told to say, at the addresses where real clients look for one.
 //!
-//! It speaks Anthropic's Messages format and OpenAI's chat completions, whole and streamed, as
-//! their documentation describes them. A script is a list of replies; a request gets the first one
-//! that is not spent and whose `on` occurs in what was said since the model last spoke.
+//! It speaks Anthropic's Messages with Batches, OpenAI's chat completions and Bedrock's Converse,
+//! whole and streamed, as their documentation describes them. A script is a list of replies; a
+//! request gets the first one that is not spent and whose `on` occurs in what was said since the
+//! model last spoke.
+//!
+//! ```
+//! use ratchet_testkit::scripted::{Reply, ScriptedModel};
+//!
+//! let model = ScriptedModel::start().unwrap();
+//! model.say(Reply::text("Lisbon.").on("Where to?"));
+//! model.say_always(Reply::text("I do not know."));
+//! assert!(model.requests().is_empty());
+//! ```
 
+/// What it says.
+mod reply;
 /// Requests and answers over HTTP.
 mod http;
 /// Anthropic's format.
 mod anthropic;
+/// Anthropic's batches.
+mod batches;
 /// OpenAI's format.
 mod openai;
+/// Bedrock's format.
+mod converse;
+/// The frames of Bedrock's streams.
+mod frame;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -18,77 +36,11 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use http::{Asked, Said};
+pub use http::Asked;
+pub use reply::{Call, Failure, Reply, Tokens};
 
-/// One reply of a script.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reply {
-    /// What must have been said since the model last spoke; anything when empty.
-    pub on: String,
-    /// What the model thinks aloud before it answers; nothing when empty.
-    pub thinking: String,
-    /// What it answers; nothing when empty.
-    pub text: String,
-    /// The tools it calls.
-    pub calls: Vec<Call>,
-    /// What it says it used.
-    pub tokens: Tokens,
-    /// How it fails instead, if it does: a status of HTTP.
-    pub failure: Option<u16>,
-}
-
-/// A tool call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Call {
-    /// Which call.
-    pub id: String,
-    /// Which tool.
-    pub name: String,
-    /// With what.
-    pub input: Value,
-}
-
-/// Tokens, each kind apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tokens {
-    /// Fresh ones in.
-    pub input: u64,
-    /// Read from a cache.
-    pub cache_read: u64,
-    /// Written to a cache.
-    pub cache_write: u64,
-    /// Ones out.
-    pub output: u64,
-}
-
-impl Reply {
-    /// Reads a reply as scripts write it down; what is left out is empty.
-    pub fn from_json(value: &Value) -> Self {
-        let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
-        let calls = value["calls"].as_array().into_iter().flatten();
-        let count = |name: &str| value["tokens"][name].as_u64().unwrap_or_default();
-        Self {
-            on: text("on"),
-            thinking: text("thinking"),
-            text: text("text"),
-            calls: calls.map(Call::from_json).collect(),
-            tokens: Tokens {
-                input: count("input"),
-                cache_read: count("cacheRead"),
-                cache_write: count("cacheWrite"),
-                output: count("output"),
-            },
-            failure: value["failure"].as_u64().and_then(|status| u16::try_from(status).ok()),
-        }
-    }
-}
-
-impl Call {
-    fn from_json(value: &Value) -> Self {
-        let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
-        Self { id: text("id"), name: text("name"), input: value["input"].clone() }
-    }
-}
+use batches::Batches;
+use http::Said;
 
 /// A running model. It serves until the process ends.
 #[derive(Clone, Debug)]
@@ -99,10 +51,32 @@ pub struct ScriptedModel {
 
 #[derive(Debug, Default)]
 struct State {
-    replies: Vec<Option<Reply>>,
-    requests: Vec<Value>,
+    replies: Vec<Line>,
+    asked: Vec<Asked>,
     answered: u64,
+    batches: Batches,
 }
+
+/// A line of the script.
+#[derive(Debug)]
+enum Line {
+    Once(Reply),
+    Always(Reply),
+    Spent,
+}
+
+/// How one format is spoken.
+#[derive(Clone, Copy)]
+struct Format {
+    /// The tool through which a document is to be handed in, if the request names one.
+    tool: fn(&Value) -> Option<&str>,
+    /// The answer.
+    say: fn(&Asked, &Reply, &str) -> Said,
+}
+
+const MESSAGES: Format = Format { tool: anthropic::tool, say: anthropic::said };
+const COMPLETIONS: Format = Format { tool: openai::tool, say: openai::said };
+const CONVERSE: Format = Format { tool: converse::tool, say: converse::said };
 
 impl ScriptedModel {
     /// Starts a model on a free port of this machine, with nothing to say yet.
@@ -127,16 +101,42 @@ impl ScriptedModel {
         format!("http://{}", self.address)
     }
 
+    /// Gives it one thing more to say.
+    pub fn say(&self, reply: Reply) {
+        self.state().replies.push(Line::Once(reply));
+    }
+
+    /// Gives it something to say whenever nothing before it fits.
+    pub fn say_always(&self, reply: Reply) {
+        self.state().replies.push(Line::Always(reply));
+    }
+
     /// Gives it a new script and forgets what it was asked.
     pub fn script(&self, replies: impl IntoIterator<Item = Reply>) {
         let mut state = self.state();
-        state.replies = replies.into_iter().map(Some).collect();
-        state.requests.clear();
+        state.replies = replies.into_iter().map(Line::Once).collect();
+        state.asked.clear();
     }
 
-    /// The bodies of the requests it got since the script began.
+    /// How often a batch is looked at before it is done; not once, unless told.
+    pub fn batches_take(&self, looks: u32) {
+        self.state().batches.looks = looks;
+    }
+
+    /// The bodies of the questions it got since the script began, those in batches among them.
     pub fn requests(&self) -> Vec<Value> {
-        self.state().requests.clone()
+        let state = self.state();
+        state
+            .asked
+            .iter()
+            .filter(|asked| asked.is_question)
+            .map(|asked| asked.body.clone())
+            .collect()
+    }
+
+    /// Everything it was asked since the script began, counts and looks at batches among it.
+    pub fn heard(&self) -> Vec<Asked> {
+        self.state().asked.clone()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -144,41 +144,75 @@ impl ScriptedModel {
     }
 
     fn answer(&self, asked: &Asked) -> Said {
-        match asked.path.as_str() {
+        let path = asked.path.as_str();
+        match path {
             "/script" => {
                 let replies = asked.body["replies"].as_array().into_iter().flatten();
                 self.script(replies.map(Reply::from_json).collect::<Vec<_>>());
-                Said::json(200, &json!({}))
+                return Said::json(200, &json!({}));
             }
-            "/requests" => Said::json(200, &json!(self.requests())),
-            "/v1/messages/count_tokens" => Said::json(200, &json!({"input_tokens": 100})),
-            "/v1/messages" => self.reply(asked, anthropic::said),
-            "/v1/chat/completions" => self.reply(asked, openai::said),
-            path => Said::json(404, &json!({"error": {"message": format!("no {path} here")}})),
+            "/requests" => return Said::json(200, &json!(self.requests())),
+            _ => {}
         }
-    }
-
-    fn reply(&self, asked: &Asked, say: fn(&Value, &Reply, &str) -> Said) -> Said {
-        let last = since_the_answer(&asked.body);
-        let mut state = self.state();
-        state.requests.push(asked.body.clone());
-        let fits = |reply: &&mut Option<Reply>| {
-            reply.as_ref().is_some_and(|reply| last.contains(&reply.on))
+        let format = match path {
+            "/v1/messages" => Some(MESSAGES),
+            "/v1/chat/completions" => Some(COMPLETIONS),
+            _ if path.ends_with("/converse") || path.ends_with("/converse-stream") => {
+                Some(CONVERSE)
+            }
+            _ => None,
         };
-        let Some(reply) = state.replies.iter_mut().find(fits).and_then(Option::take) else {
+        let mut state = self.state();
+        state.asked.push(Asked { is_question: format.is_some(), ..asked.clone() });
+        if let Some(format) = format {
+            return state.reply(asked, format);
+        }
+        if path == "/v1/messages/count_tokens" {
+            return Said::json(200, &json!({"input_tokens": 100}));
+        }
+        if let Some(rest) = path.strip_prefix("/v1/messages/batches") {
+            return batches::answer(&mut state, asked, rest, &self.url());
+        }
+        Said::json(404, &json!({"error": {"message": format!("no {path} here")}}))
+    }
+}
+
+impl State {
+    /// The next thing to say to a question in some format.
+    fn reply(&mut self, asked: &Asked, format: Format) -> Said {
+        let last = since_the_answer(&asked.body);
+        let Some(reply) = self.replies.iter_mut().find_map(|line| line.take(&last)) else {
             let message = format!("the script has no reply to {last}");
             return Said::json(400, &json!({"type": "error", "error": {"message": message}}));
         };
-        state.answered += 1;
+        self.answered += 1;
         // Unique on this machine, so that two scripts never speak of the same answer.
-        let id = format!("{}x{}", std::process::id(), state.answered);
-        drop(state);
+        let id = format!("{}x{}", std::process::id(), self.answered);
+        let reply = reply.handed_in((format.tool)(&asked.body));
         match reply.failure {
-            Some(status) => {
-                let error = json!({"type": "overloaded_error", "message": "scripted to fail"});
-                Said::json(status, &json!({"type": "error", "error": error}))
+            Some(Failure::Status(status)) => Said::failure(status, &reply.text),
+            Some(Failure::Later(status, seconds)) => {
+                Said::failure(status, &reply.text).with("retry-after", seconds.to_string())
             }
-            None => say(&asked.body, &reply, &id),
+            Some(Failure::Silence) => Said::silence(),
+            Some(Failure::Malformed) => (format.say)(asked, &reply, &id).malformed(),
+            Some(Failure::Cut) => (format.say)(asked, &reply, &id).cut(),
+            Some(Failure::Refusal) | None => (format.say)(asked, &reply, &id),
+        }
+    }
+}
+
+impl Line {
+    /// What it says to this, if it does.
+    fn take(&mut self, last: &str) -> Option<Reply> {
+        match self {
+            Self::Once(reply) | Self::Always(reply) if !last.contains(&reply.on) => None,
+            Self::Always(reply) => Some(reply.clone()),
+            Self::Once(_) => match std::mem::replace(self, Self::Spent) {
+                Self::Once(reply) => Some(reply),
+                Self::Always(_) | Self::Spent => None,
+            },
+            Self::Spent => None,
         }
     }
 }

@@ -2,6 +2,8 @@
 mod question;
 /// Messages that come in pieces.
 mod stream;
+/// Many at once, later.
+mod batches;
 
 use ratchet_core::tokens::{Provenance, Tokens};
 use ratchet_core::usage::Usage;

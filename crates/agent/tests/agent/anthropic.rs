@@ -32,22 +32,6 @@ async fn an_answer_comes_with_what_it_used_and_cost() {
 }
 
 #[tokio::test]
-async fn a_stream_tells_pieces_and_gives_the_same_answer() {
-    let server = ScriptedModel::start().unwrap();
-    server.script([says("Blue light scatters."), says("Blue light scatters.")]);
-    let model = kit::anthropic(&server);
-    let mut heard = String::new();
-    let mut hear = |piece: &str| heard.push_str(piece);
-    let streamed = model.stream(&Ask::new("Why?"), &Budget::unlimited(), &mut hear).await.unwrap();
-    let whole = model.ask(&Ask::new("Why?"), &Budget::unlimited()).await.unwrap();
-    assert_eq!(heard, "Blue light scatters.");
-    assert_eq!(
-        (streamed.text, streamed.usage, streamed.stop),
-        (whole.text, whole.usage, whole.stop)
-    );
-}
-
-#[tokio::test]
 async fn a_document_fits_its_schema_or_is_no_answer() {
     let server = ScriptedModel::start().unwrap();
     let hand_in = |input| Call { id: "t1".to_owned(), name: "answer".to_owned(), input };
@@ -92,20 +76,6 @@ async fn nothing_is_sent_that_could_exceed_the_budget() {
     let refused = model.ask(&Ask { max_tokens: 1_001, ..Ask::new("?") }, &budget).await;
     assert!(matches!(refused, Err(ModelError::OverBudget(Overdraft::Money { .. }))), "{refused:?}");
     assert_eq!(server.requests().len(), 0);
-}
-
-#[tokio::test]
-async fn a_busy_provider_is_asked_again_and_a_strict_one_is_not() {
-    let server = ScriptedModel::start().unwrap();
-    let fails = |status| Reply { failure: Some(status), ..Reply::default() };
-    server.script([fails(529), fails(500), says("at last")]);
-    let model = kit::anthropic(&server);
-    let answer = model.ask(&Ask::new("?"), &Budget::unlimited()).await.unwrap();
-    assert_eq!((answer.text.as_str(), answer.attempts), ("at last", 3));
-    server.script([fails(401)]);
-    let error = model.ask(&Ask::new("?"), &Budget::unlimited()).await.unwrap_err();
-    assert!(matches!(error, ModelError::Unauthorised { .. }), "{error}");
-    assert_eq!(server.requests().len(), 1);
 }
 
 #[tokio::test]

@@ -1,5 +1,3 @@
-//! What the tests share.
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,6 +5,8 @@ use ratchet_agent::access::ModelAccess;
 use ratchet_agent::model::{Model, PriceList};
 use ratchet_agent::provider::Provider;
 use ratchet_agent::provider::anthropic::Anthropic;
+use ratchet_agent::provider::bedrock::{Bedrock, BedrockAccess, BedrockCredentials};
+use ratchet_agent::provider::openai::OpenAi;
 use ratchet_agent::retry::Retries;
 use ratchet_core::price::PriceTable;
 use ratchet_core::secret::Secret;
@@ -29,11 +29,34 @@ pub(crate) fn client() -> reqwest::Client {
     ratchet_remote::http::on_this_machine().build().unwrap()
 }
 
-pub(crate) fn access(server: &ScriptedModel) -> ModelAccess {
-    ModelAccess::new(server.url(), Secret::new(KEY))
+pub(crate) fn model(provider: Provider, name: &str) -> Model {
+    Model::new(provider, name, prices()).with_retries(hasty())
 }
 
 pub(crate) fn anthropic(server: &ScriptedModel) -> Model {
-    let provider = Anthropic::new(client(), access(server)).unwrap();
-    Model::new(Provider::Anthropic(provider), "claude-sonnet-5", prices()).with_retries(hasty())
+    let access = ModelAccess::new(server.url(), Secret::new(KEY));
+    let provider = Anthropic::new(client(), access).unwrap();
+    model(Provider::Anthropic(provider), "claude-sonnet-5")
+}
+
+pub(crate) fn openai(server: &ScriptedModel) -> Model {
+    let access = ModelAccess::new(format!("{}/v1", server.url()), Secret::new(KEY));
+    let provider = OpenAi::new(client(), access).unwrap();
+    model(Provider::OpenAi(provider), "gpt-4o")
+}
+
+pub(crate) async fn bedrock(server: &ScriptedModel) -> Model {
+    let credentials = BedrockCredentials::Keys {
+        id: "AKIDEXAMPLE".to_owned(),
+        secret: Secret::new(KEY),
+        session: None,
+    };
+    let (region, endpoint) = (Some("us-east-1".to_owned()), Some(server.url()));
+    let provider = Bedrock::open(BedrockAccess { region, endpoint, credentials }).await.unwrap();
+    model(Provider::Bedrock(provider), "us.anthropic.claude-sonnet-5-v1:0")
+}
+
+/// One of each that answers over HTTP, asked by the same server.
+pub(crate) async fn each(server: &ScriptedModel) -> [Model; 3] {
+    [anthropic(server), openai(server), bedrock(server).await]
 }

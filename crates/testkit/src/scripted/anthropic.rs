@@ -1,14 +1,20 @@
 use serde_json::{Value, json};
 
-use super::Reply;
-use super::http::Said;
+use super::http::{Asked, Said};
+use super::{Failure, Reply};
+
+/// The tool that the model must call, if the request names one.
+pub(super) fn tool(asked: &Value) -> Option<&str> {
+    asked["tool_choice"]["name"].as_str()
+}
 
 /// The answer to `POST /v1/messages`, whole or streamed as the request asks.
-pub(super) fn said(asked: &Value, reply: &Reply, id: &str) -> Said {
+pub(super) fn said(asked: &Asked, reply: &Reply, id: &str) -> Said {
+    let asked = &asked.body;
     let message = message(asked, reply, id);
     let is_streamed = asked["stream"].as_bool().unwrap_or(false);
     let said = if is_streamed {
-        let events = events(&message);
+        let events = events(&message, reply);
         Said::events(
             events
                 .iter()
@@ -33,7 +39,11 @@ fn message(asked: &Value, reply: &Reply, id: &str) -> Value {
             json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.input}),
         );
     }
-    let stop_reason = if reply.calls.is_empty() { "end_turn" } else { "tool_use" };
+    let stop_reason = match reply.failure {
+        Some(Failure::Refusal) => "refusal",
+        _ if reply.calls.is_empty() => "end_turn",
+        _ => "tool_use",
+    };
     json!({
         "id": format!("msg_{id}"),
         "type": "message",
@@ -62,7 +72,7 @@ fn usage(reply: &Reply) -> Value {
 }
 
 /// The same message in the pieces it is streamed in.
-fn events(message: &Value) -> Vec<Value> {
+fn events(message: &Value, reply: &Reply) -> Vec<Value> {
     let mut start = message.clone();
     start["content"] = json!([]);
     start["stop_reason"] = Value::Null;
@@ -70,7 +80,7 @@ fn events(message: &Value) -> Vec<Value> {
     start["usage"]["output_tokens"] = json!(1);
     let mut events = vec![json!({"type": "message_start", "message": start})];
     for (index, block) in message["content"].as_array().into_iter().flatten().enumerate() {
-        let (opening, deltas) = pieces(block);
+        let (opening, deltas) = pieces(block, reply);
         events
             .push(json!({"type": "content_block_start", "index": index, "content_block": opening}));
         for delta in deltas {
@@ -87,7 +97,7 @@ fn events(message: &Value) -> Vec<Value> {
     events
 }
 
-fn pieces(block: &Value) -> (Value, Vec<Value>) {
+fn pieces(block: &Value, reply: &Reply) -> (Value, Vec<Value>) {
     match block["type"].as_str() {
         Some("thinking") => (
             json!({"type": "thinking", "thinking": "", "signature": ""}),
@@ -102,9 +112,10 @@ fn pieces(block: &Value) -> (Value, Vec<Value>) {
             let input = block["input"].to_string();
             (opening, vec![json!({"type": "input_json_delta", "partial_json": input})])
         }
-        _ => (
-            json!({"type": "text", "text": ""}),
-            vec![json!({"type": "text_delta", "text": block["text"]})],
-        ),
+        _ => {
+            let delta = |text: String| json!({"type": "text_delta", "text": text});
+            let deltas = reply.pieces().into_iter().map(delta).collect();
+            (json!({"type": "text", "text": ""}), deltas)
+        }
     }
 }

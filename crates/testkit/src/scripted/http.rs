@@ -5,18 +5,26 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// No client of ours pauses this long in the middle of a request.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A request.
-#[derive(Debug)]
-pub(super) struct Asked {
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// GET, POST …
+    pub method: String,
     /// Without the query.
-    pub(super) path: String,
+    pub path: String,
+    /// The query, as it came.
+    pub query: String,
+    /// Names in lower case, and values.
+    pub headers: Vec<(String, String)>,
     /// The body as JSON; null when it is none.
-    pub(super) body: Value,
+    pub body: Value,
+    /// Whether it is a question to the model.
+    pub is_question: bool,
 }
 
 /// An answer.
@@ -24,14 +32,69 @@ pub(super) struct Asked {
 pub(super) struct Said {
     status: u16,
     headers: Vec<(&'static str, String)>,
-    body: String,
+    body: Vec<u8>,
+    end: End,
+}
+
+/// How an answer ends.
+#[derive(Debug)]
+enum End {
+    /// As it should.
+    Whole,
+    /// In the middle.
+    Cut,
+    /// It does not even begin.
+    Silence,
+}
+
+impl Asked {
+    /// The value of a header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// The value of a parameter of the query.
+    pub(super) fn query(&self, name: &str) -> Option<String> {
+        let mut pairs = form_urlencoded::parse(self.query.as_bytes());
+        pairs.find(|(known, _)| known == name).map(|(_, value)| value.into_owned())
+    }
 }
 
 impl Said {
     /// One JSON document.
     pub(super) fn json(status: u16, body: &Value) -> Self {
-        let headers = vec![("content-type", "application/json".to_owned())];
-        Self { status, headers, body: body.to_string() }
+        Self { status, ..Self::bytes("application/json", body.to_string().into_bytes()) }
+    }
+
+    /// A failure, in the form that most providers use.
+    pub(super) fn failure(status: u16, words: &str) -> Self {
+        let (kind, code) = match status {
+            401 => ("authentication_error", "AccessDeniedException"),
+            404 => ("not_found_error", "ResourceNotFoundException"),
+            429 => ("rate_limit_error", "ThrottlingException"),
+            503 => ("overloaded_error", "ServiceUnavailableException"),
+            529 => ("overloaded_error", "ModelNotReadyException"),
+            500.. => ("api_error", "InternalServerException"),
+            _ => ("invalid_request_error", "ValidationException"),
+        };
+        let words = if words.is_empty() { "scripted to fail" } else { words };
+        let error = json!({"type": kind, "message": words});
+        let body = json!({"type": "error", "error": error, "message": words});
+        Self::json(status, &body).with("x-amzn-errortype", code.to_owned())
+    }
+
+    /// A JSON document a line.
+    pub(super) fn lines(lines: &[Value]) -> Self {
+        let lines: Vec<u8> =
+            lines.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect();
+        Self::bytes("application/x-jsonl", lines)
+    }
+
+    /// Bytes of some type.
+    pub(super) fn bytes(kind: &str, body: Vec<u8>) -> Self {
+        let headers = vec![("content-type", kind.to_owned())];
+        Self { status: 200, headers, body, end: End::Whole }
     }
 
     /// A stream of events, each with or without a name.
@@ -43,14 +106,36 @@ impl Said {
             }
             write!(body, "data: {data}\n\n").unwrap();
         }
-        let headers = vec![("content-type", "text/event-stream".to_owned())];
-        Self { status: 200, headers, body }
+        Self::bytes("text/event-stream", body.into_bytes())
+    }
+
+    /// No answer at all; the connection stays until the client leaves.
+    pub(super) fn silence() -> Self {
+        Self { end: End::Silence, ..Self::bytes("text/plain", Vec::new()) }
+    }
+
+    /// The first half of it, then the connection breaks.
+    pub(super) fn cut(self) -> Self {
+        Self { end: End::Cut, ..self }
+    }
+
+    /// With the second half turned to nonsense.
+    pub(super) fn malformed(mut self) -> Self {
+        let half = self.body.len() / 2;
+        self.body.truncate(half);
+        self.body.extend(b"<!-- \xff oops\n\ndata: {oops\n\n");
+        self
     }
 
     /// With a header more.
     pub(super) fn with(mut self, name: &'static str, value: String) -> Self {
         self.headers.push((name, value));
         self
+    }
+
+    /// The status, and the body as JSON.
+    pub(super) fn into_json(self) -> (u16, Value) {
+        (self.status, serde_json::from_slice(&self.body).unwrap_or_default())
     }
 }
 
@@ -66,22 +151,30 @@ fn read(stream: &TcpStream) -> io::Result<Asked> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line)?;
-    let target = line.split(' ').nth(1).unwrap_or_default();
-    let path = target.split('?').next().unwrap_or_default().to_owned();
-    let (mut length, mut is_chunked) = (0, false);
+    let mut words = line.split(' ').map(str::to_owned);
+    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let (path, query) = target.split_once('?').unwrap_or((&target, ""));
+    let mut headers = Vec::new();
     loop {
         line.clear();
         reader.read_line(&mut line)?;
         let Some((name, value)) = line.trim_end().split_once(':') else { break };
-        match name.to_ascii_lowercase().as_str() {
-            "content-length" => length = value.trim().parse().unwrap_or(0),
-            "transfer-encoding" => is_chunked = value.contains("chunked"),
-            "expect" => (&*stream).write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?,
-            _ => {}
-        }
+        headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    let body = if is_chunked { chunks(&mut reader)? } else { exactly(&mut reader, length)? };
-    Ok(Asked { path, body: serde_json::from_slice(&body).unwrap_or_default() })
+    let (path, query) = (path.to_owned(), query.to_owned());
+    let mut asked = Asked { method, path, query, headers, body: Value::Null, is_question: false };
+    if asked.header("expect").is_some() {
+        (&*stream).write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+    }
+    let is_chunked =
+        asked.header("transfer-encoding").is_some_and(|coding| coding.contains("chunked"));
+    let length = asked.header("content-length").and_then(|length| length.parse().ok());
+    let body = match is_chunked {
+        true => chunks(&mut reader)?,
+        false => exactly(&mut reader, length.unwrap_or(0))?,
+    };
+    asked.body = serde_json::from_slice(&body).unwrap_or_default();
+    Ok(asked)
 }
 
 fn exactly(reader: &mut impl Read, length: usize) -> io::Result<Vec<u8>> {
@@ -106,12 +199,21 @@ fn chunks(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
 }
 
 fn write(mut stream: &TcpStream, said: &Said) -> io::Result<()> {
+    if matches!(said.end, End::Silence) {
+        // Ends when the client does, or at the end of its patience.
+        let left = stream.read(&mut [0]);
+        return left.map(drop);
+    }
     let mut head = format!("HTTP/1.1 {} Scripted\r\nconnection: close\r\n", said.status);
     for (name, value) in &said.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
     head.push_str(&format!("content-length: {}\r\n\r\n", said.body.len()));
+    let sent = match said.end {
+        End::Cut => &said.body[..said.body.len() / 2],
+        End::Whole | End::Silence => said.body.as_slice(),
+    };
     stream.write_all(head.as_bytes())?;
-    stream.write_all(said.body.as_bytes())?;
+    stream.write_all(sent)?;
     stream.flush()
 }

@@ -1,10 +1,16 @@
 use serde_json::{Value, json};
 
-use super::Reply;
-use super::http::Said;
+use super::http::{Asked, Said};
+use super::{Failure, Reply};
+
+/// The tool that the model must call, if the request names one.
+pub(super) fn tool(asked: &Value) -> Option<&str> {
+    asked["tool_choice"]["function"]["name"].as_str()
+}
 
 /// The answer to `POST /v1/chat/completions`, whole or streamed as the request asks.
-pub(super) fn said(asked: &Value, reply: &Reply, id: &str) -> Said {
+pub(super) fn said(asked: &Asked, reply: &Reply, id: &str) -> Said {
+    let asked = &asked.body;
     let head = json!({
         "id": format!("chatcmpl-{id}"),
         "created": 1_763_200_000,
@@ -49,7 +55,11 @@ fn finish_reason(reply: &Reply) -> &'static str {
 
 fn message(reply: &Reply) -> Value {
     let text = Some(&reply.text).filter(|text| !text.is_empty());
-    let mut message = json!({"role": "assistant", "content": text, "refusal": null});
+    let (text, refusal) = match reply.failure {
+        Some(Failure::Refusal) => (None, text),
+        _ => (text, None),
+    };
+    let mut message = json!({"role": "assistant", "content": text, "refusal": refusal});
     if !reply.calls.is_empty() {
         message["tool_calls"] = reply.calls.iter().map(call).collect();
     }
@@ -81,7 +91,9 @@ fn chunks(head: &Value, reply: &Reply, wants_usage: bool) -> Vec<Value> {
     };
     let mut chunks = vec![chunk(json!({"role": "assistant", "content": ""}), None)];
     if !reply.text.is_empty() {
-        chunks.push(chunk(json!({"content": reply.text}), None));
+        let word = if reply.failure == Some(Failure::Refusal) { "refusal" } else { "content" };
+        let pieces = reply.pieces();
+        chunks.extend(pieces.into_iter().map(|piece| chunk(json!({word: piece}), None)));
     }
     for (index, called) in reply.calls.iter().enumerate() {
         let mut called = call(called);

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{Reply, ScriptedModel};
+use super::{Failure, Reply, ScriptedModel};
 use crate::http::{self, Answer};
 
 fn scripted(replies: &Value) -> ScriptedModel {
@@ -61,4 +61,49 @@ fn streams_end_as_documented() {
 fn a_script_can_fail_as_models_do() {
     let model = scripted(&json!([{"failure": 529}]));
     assert_eq!(ask(&model, "/v1/messages", &user("?")).status, 529);
+}
+
+#[test]
+fn failures_come_as_they_are_told() {
+    let model = scripted(&json!([{"failure": 429, "retryAfter": 7}, {"failure": "refusal"}]));
+    let busy = ask(&model, "/v1/messages", &user("?"));
+    assert_eq!((busy.status, busy.header("retry-after")), (429, Some("7")));
+    let refused = ask(&model, "/v1/messages", &user("?")).json();
+    assert_eq!(refused["stop_reason"], "refusal");
+    model.say(Reply { failure: Some(Failure::Cut), ..Reply::text("half") });
+    let cut = http::send(model.address, &http::post("/v1/messages").json(user("?").to_string()));
+    assert!(cut.is_err(), "{cut:?}");
+}
+
+#[test]
+fn a_document_comes_as_the_request_asks() {
+    let model = scripted(&json!([]));
+    model.say_always(Reply::document(json!({"score": 1})));
+    let mut body = user("?");
+    let words = ask(&model, "/v1/messages", &body).json();
+    assert_eq!(words["content"][0]["text"], r#"{"score":1}"#);
+    body["tool_choice"] = json!({"type": "tool", "name": "hand_in"});
+    let called = ask(&model, "/v1/messages", &body).json();
+    assert_eq!(called["content"][0]["name"], "hand_in");
+    let converse = ask(&model, "/model/m/converse", &user("?")).json();
+    assert_eq!(converse["output"]["message"]["content"][0]["text"], r#"{"score":1}"#);
+}
+
+#[test]
+fn a_batch_is_answered_once_it_was_looked_at() {
+    let model = scripted(&json!([{"on": "first", "text": "one"}]));
+    let requests = json!([{"custom_id": "a", "params": user("first")},
+                          {"custom_id": "b", "params": user("second")}]);
+    let made = ask(&model, "/v1/messages/batches", &json!({"requests": requests})).json();
+    assert_eq!(made["processing_status"], "in_progress");
+    let get = |path: &str| http::send(model.address, &http::get(path)).unwrap();
+    let path = format!("/v1/messages/batches/{}", made["id"].as_str().unwrap());
+    assert_eq!(get(&format!("{path}/results")).status, 404);
+    let done = get(&path).json();
+    assert_eq!(done["request_counts"]["succeeded"], 1);
+    let lines = get(&format!("{path}/results")).text();
+    assert_eq!(lines.lines().count(), 2);
+    assert!(lines.contains(r#""custom_id":"b""#) && lines.contains("errored"), "{lines}");
+    assert_eq!(get("/v1/messages/batches?limit=1").json()["data"][0]["id"], made["id"]);
+    assert_eq!(model.requests().len(), 2);
 }

@@ -1,0 +1,181 @@
+use ratchet_core::money::Money;
+use serde_json::Value;
+
+use crate::answer::Answer;
+use crate::ask::Ask;
+use crate::budget::{Budget, Toll};
+use crate::error::ModelError;
+use crate::model::Model;
+use crate::provider::Provider;
+use crate::provider::anthropic::Anthropic;
+
+/// What is left of the price in a batch: a half.
+const SHARE: i64 = 2;
+/// Characters that the name of a question may have.
+const MAX_NAME: usize = 64;
+
+/// A question of a batch, under a name of ours by which its answer is found again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BatchAsk {
+    /// Letters, digits, `-` and `_`, at most 64, unlike all others of the batch.
+    pub name: String,
+    /// What is asked.
+    pub ask: Ask,
+}
+
+/// The provider's name for a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BatchId(pub String);
+
+/// How far a batch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchProgress {
+    /// Still being answered.
+    Working {
+        /// How many questions have been settled one way or the other.
+        done: u64,
+        /// Of how many.
+        of: u64,
+    },
+    /// All answers can be read.
+    Done,
+}
+
+/// Where the batch is that holds a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BatchFound {
+    /// Here, and done.
+    Done(BatchId),
+    /// Perhaps in one of these: while it works, a provider does not tell what is in a batch.
+    Perhaps(Vec<BatchId>),
+    /// Nowhere.
+    Nowhere,
+}
+
+impl Model {
+    /// Hands in questions that can wait. The budget must have room for the most that they can
+    /// take; they are charged when their answers are read.
+    ///
+    /// # Errors
+    /// Fails if a name does not fit, if the budget has no room, or if the provider has no batches.
+    pub async fn submit_batch(
+        &self,
+        asks: &[BatchAsk],
+        budget: &Budget,
+    ) -> Result<BatchId, ModelError> {
+        let provider = self.batches()?;
+        if let Some(unfit) = asks.iter().find(|ask| !is_name(&ask.name)) {
+            return Err(ModelError::NotSetUp(format!("a batch has no place for {:?}", unfit.name)));
+        }
+        let all = asks.iter().map(|ask| self.toll(&ask.ask));
+        let none = Toll { tokens: 0, money: Some(Money::ZERO) };
+        let most = all.fold(none, |sum, toll| Toll {
+            tokens: sum.tokens.saturating_add(toll.tokens),
+            money: sum.money.zip(toll.money).map(|(sum, more)| sum + share(more)),
+        });
+        budget.allows(most, self.name())?;
+        let inquiries = asks.iter().map(|ask| (ask.name.as_str(), self.inquiry(&ask.ask)));
+        let batch = provider.submit(inquiries).await?;
+        batch["id"].as_str().map(|id| BatchId(id.to_owned())).ok_or_else(no_batch)
+    }
+
+    /// Looks how far a batch is.
+    ///
+    /// # Errors
+    /// Fails if there is no such batch, or no answer.
+    pub async fn batch_progress(&self, id: &BatchId) -> Result<BatchProgress, ModelError> {
+        progress(&self.batches()?.batch(&id.0).await?)
+    }
+
+    /// Reads the answers of a batch that is done, each under its name, in any order. The budget is
+    /// charged with them.
+    ///
+    /// # Errors
+    /// Fails if the batch is not done, or no answer comes. What went wrong with single questions
+    /// is told under their names.
+    pub async fn batch_answers(
+        &self,
+        id: &BatchId,
+        asks: &[BatchAsk],
+        budget: &Budget,
+    ) -> Result<Vec<(String, Result<Answer, ModelError>)>, ModelError> {
+        let mut answers = Vec::new();
+        let provider = self.batches()?;
+        provider
+            .results(&id.0, |name, said| {
+                let Some(asked) = asks.iter().find(|asked| asked.name == name) else { return };
+                let answer = match said {
+                    Ok(said) => self.charge(&asked.ask, said, budget, share),
+                    Err(failure) => {
+                        self.learn(&asked.ask, &failure);
+                        Err(failure)
+                    }
+                };
+                answers.push((name.to_owned(), answer));
+            })
+            .await?;
+        Ok(answers)
+    }
+
+    /// Looks for the batch that holds a question, among those the provider still has, newest first.
+    ///
+    /// # Errors
+    /// Fails if no answer comes.
+    pub async fn find_batch(&self, name: &str) -> Result<BatchFound, ModelError> {
+        let provider = self.batches()?;
+        let (mut perhaps, mut after) = (Vec::new(), None);
+        loop {
+            let page = provider.batches(after.as_deref()).await?;
+            for batch in page["data"].as_array().into_iter().flatten() {
+                let id = batch["id"].as_str().ok_or_else(no_batch)?;
+                if progress(batch)? != BatchProgress::Done {
+                    perhaps.push(BatchId(id.to_owned()));
+                    continue;
+                }
+                let mut is_here = false;
+                provider.results(id, |known, _| is_here |= known == name).await?;
+                if is_here {
+                    return Ok(BatchFound::Done(BatchId(id.to_owned())));
+                }
+            }
+            after = page["last_id"].as_str().map(str::to_owned);
+            if page["has_more"] != true || after.is_none() {
+                break;
+            }
+        }
+        Ok(if perhaps.is_empty() { BatchFound::Nowhere } else { BatchFound::Perhaps(perhaps) })
+    }
+
+    fn batches(&self) -> Result<&Anthropic, ModelError> {
+        match self.provider() {
+            Provider::Anthropic(provider) => Ok(provider),
+            other => Err(ModelError::Unsupported {
+                provider: other.name().as_str(),
+                what: "answer in batches; anthropic can",
+            }),
+        }
+    }
+}
+
+fn share(price: Money) -> Money {
+    Money::from_pico(price.pico() / SHARE)
+}
+
+fn no_batch() -> ModelError {
+    ModelError::Garbled("the batch has no id".to_owned())
+}
+
+fn is_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(fits)
+}
+
+fn progress(batch: &Value) -> Result<BatchProgress, ModelError> {
+    if batch["processing_status"] == "ended" {
+        return Ok(BatchProgress::Done);
+    }
+    let counts = batch["request_counts"].as_object().ok_or_else(no_batch)?;
+    let of = counts.values().filter_map(Value::as_u64).fold(0, u64::saturating_add);
+    let working = counts.get("processing").and_then(Value::as_u64).unwrap_or(0);
+    Ok(BatchProgress::Working { done: of.saturating_sub(working), of })
+}

@@ -1,0 +1,82 @@
+use ratchet_core::secret::Secret;
+use reqwest::Client;
+
+use crate::access::ModelAccess;
+use crate::error::ModelError;
+use crate::judge::ProviderName;
+use crate::provider::Provider;
+use crate::provider::anthropic::{self, Anthropic};
+use crate::provider::bedrock::{Bedrock, BedrockAccess, BedrockCredentials};
+use crate::provider::claude::{ClaudeProgram, PROGRAM_VARIABLE};
+use crate::provider::openai::{self, OpenAi};
+
+/// What the environment says, by name of variable.
+pub type Variables<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
+
+/// Makes the client for an address; whoever calls knows about proxies and certificates.
+pub type Clients<'a> = &'a (dyn Fn(&str) -> Result<Client, ModelError> + Sync);
+
+/// Opens a provider with what the environment says: `ANTHROPIC_API_KEY` and `ANTHROPIC_BASE_URL`,
+/// `OPENAI_API_KEY` and `OPENAI_BASE_URL`, `AWS_…`, `RATCHET_CLAUDE_BIN`. Nothing is asked yet.
+///
+/// # Errors
+/// Says which variable is missing.
+pub async fn open(
+    provider: ProviderName,
+    variables: Variables<'_>,
+    clients: Clients<'_>,
+) -> Result<Provider, ModelError> {
+    match provider {
+        ProviderName::Anthropic => {
+            let access = anthropic_access(variables)?;
+            let client = clients(&access.base_url)?;
+            Ok(Provider::Anthropic(Anthropic::new(client, access)?))
+        }
+        ProviderName::OpenAi => {
+            let access = openai_access(variables)?;
+            let client = clients(&access.base_url)?;
+            Ok(Provider::OpenAi(OpenAi::new(client, access)?))
+        }
+        ProviderName::Bedrock => {
+            let region =
+                said(variables, "AWS_REGION").or_else(|| said(variables, "AWS_DEFAULT_REGION"));
+            let endpoint = said(variables, "AWS_ENDPOINT_URL_BEDROCK_RUNTIME");
+            let credentials = BedrockCredentials::Ambient;
+            let access = BedrockAccess { region, endpoint, credentials };
+            Ok(Provider::Bedrock(Bedrock::open(access).await?))
+        }
+        ProviderName::Claude => {
+            let program = said(variables, PROGRAM_VARIABLE).unwrap_or_else(|| "claude".to_owned());
+            Ok(Provider::Claude(ClaudeProgram::new(program)))
+        }
+    }
+}
+
+fn anthropic_access(variables: Variables<'_>) -> Result<ModelAccess, ModelError> {
+    let url = said(variables, "ANTHROPIC_BASE_URL");
+    let url = url.unwrap_or_else(|| anthropic::BASE_URL.to_owned());
+    let key = said(variables, "ANTHROPIC_API_KEY").ok_or_else(|| missing("ANTHROPIC_API_KEY"))?;
+    Ok(ModelAccess::new(url, Secret::new(key)))
+}
+
+/// A server in the house may want no key; OpenAI's own does.
+fn openai_access(variables: Variables<'_>) -> Result<ModelAccess, ModelError> {
+    let url = said(variables, "OPENAI_BASE_URL");
+    let key = said(variables, "OPENAI_API_KEY").map(Secret::new);
+    if url.is_none() && key.is_none() {
+        return Err(missing("OPENAI_API_KEY"));
+    }
+    let base_url = url.unwrap_or_else(|| openai::BASE_URL.to_owned());
+    Ok(ModelAccess { base_url, key, headers: std::collections::BTreeMap::new() })
+}
+
+fn said(variables: Variables<'_>, name: &str) -> Option<String> {
+    variables(name).filter(|value| !value.trim().is_empty())
+}
+
+fn missing(variable: &str) -> ModelError {
+    ModelError::NotSetUp(format!(
+        "{variable} is not set; set it, name a connection (connection:NAME), or take the offline \
+         judge"
+    ))
+}

@@ -1,0 +1,203 @@
+/// Questions as Converse requests.
+mod question;
+/// Converse's events.
+mod stream;
+/// JSON as the SDK holds it.
+mod document;
+/// What its failures mean.
+mod failure;
+
+use aws_sdk_bedrockruntime::config::retry::RetryConfig;
+use aws_sdk_bedrockruntime::config::{
+    BehaviorVersion, Credentials, Region, RuntimeComponents, SharedHttpClient, Token,
+};
+use aws_sdk_bedrockruntime::operation::RequestId;
+use aws_sdk_bedrockruntime::types::{
+    ContentBlock, ConverseOutput, StopReason as Stopped, TokenUsage,
+};
+use aws_sdk_bedrockruntime::{Client, Config};
+use aws_smithy_http_client::proxy::ProxyConfig;
+use aws_smithy_http_client::tls::{self, rustls_provider::CryptoMode};
+use aws_smithy_http_client::{Builder, Connector};
+use ratchet_core::secret::Secret;
+use ratchet_core::usage::Usage;
+
+use crate::answer::{Said, StopReason};
+use crate::ask::ToolCall;
+use crate::error::ModelError;
+use crate::provider::{Inquiry, Listener};
+
+/// Amazon Bedrock's Converse.
+#[derive(Clone, Debug)]
+pub struct Bedrock {
+    client: Client,
+}
+
+/// Where Bedrock is, and who asks.
+#[derive(Clone, Debug)]
+pub struct BedrockAccess {
+    /// The region; the environment's, if not said.
+    pub region: Option<String>,
+    /// The address, if not the region's own.
+    pub endpoint: Option<String>,
+    /// Who asks.
+    pub credentials: BedrockCredentials,
+}
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub enum BedrockCredentials {
+    /// Whoever this machine is: environment, profile, container or instance.
+    Ambient,
+    /// Someone with a pair of keys.
+    Keys {
+        /// Names the pair.
+        id: String,
+        /// Its secret half.
+        secret: Secret,
+        /// What goes with a pair that is lent for a while.
+        session: Option<Secret>,
+    },
+    /// Someone with one of Bedrock's own keys.
+    ApiKey(Secret),
+}
+
+impl BedrockCredentials {
+    /// Reads the secret of a connection: a JSON object with `accessKeyId` and `secretAccessKey`,
+    /// perhaps `sessionToken`; anything else is one of Bedrock's own keys.
+    pub fn read(secret: &Secret) -> Self {
+        let pair: serde_json::Value = serde_json::from_str(secret.expose()).unwrap_or_default();
+        let text = |name: &str| pair[name].as_str();
+        match (text("accessKeyId"), text("secretAccessKey")) {
+            (Some(id), Some(secret)) => Self::Keys {
+                id: id.to_owned(),
+                secret: Secret::new(secret),
+                session: text("sessionToken").map(Secret::new),
+            },
+            _ => Self::ApiKey(Secret::new(secret.expose())),
+        }
+    }
+}
+
+impl Bedrock {
+    /// Prepares to ask; credentials are looked for when the first question is asked.
+    ///
+    /// # Errors
+    /// Fails if neither the caller nor the environment names a region.
+    pub async fn open(access: BedrockAccess) -> Result<Self, ModelError> {
+        let BedrockAccess { region, endpoint, credentials } = access;
+        let region = region.map(Region::new);
+        let latest = BehaviorVersion::latest();
+        let config = match credentials {
+            BedrockCredentials::Ambient => {
+                let loader = aws_config::defaults(latest).http_client(connection());
+                let loader = match region {
+                    Some(region) => loader.region(region),
+                    None => loader,
+                };
+                aws_sdk_bedrockruntime::config::Builder::from(&loader.load().await)
+            }
+            BedrockCredentials::Keys { id, secret, session } => {
+                let session = session.map(|session| session.expose().to_owned());
+                let lent_until = None;
+                let keys = Credentials::new(id, secret.expose(), session, lent_until, "ratchet");
+                Config::builder().behavior_version(latest).credentials_provider(keys).region(region)
+            }
+            BedrockCredentials::ApiKey(key) => {
+                let ends = None;
+                let token = Token::new(key.expose(), ends);
+                Config::builder().behavior_version(latest).bearer_token(token).region(region)
+            }
+        };
+        // Asking again is decided in one place for all providers.
+        let config = config.http_client(connection()).retry_config(RetryConfig::disabled());
+        let config = match endpoint {
+            Some(endpoint) => config.endpoint_url(endpoint),
+            None => config,
+        };
+        let config = config.build();
+        if config.region().is_none() {
+            let why = "Bedrock needs a region: set AWS_REGION, or name one in the connection";
+            return Err(ModelError::NotSetUp(why.to_owned()));
+        }
+        Ok(Self { client: Client::from_conf(config) })
+    }
+
+    pub(crate) async fn ask(
+        &self,
+        inquiry: Inquiry<'_>,
+        listener: Listener<'_>,
+    ) -> Result<Said, ModelError> {
+        let question = question::Question::of(inquiry)?;
+        let Some(listener) = listener else {
+            let sent = question.put(self.client.converse()).send().await;
+            let answer = sent.map_err(|error| failure::of_request(&error))?;
+            let request = answer.request_id().map(str::to_owned);
+            let usage = answer.usage.as_ref().map(usage);
+            let Some(ConverseOutput::Message(message)) = answer.output else {
+                return Err(ModelError::Garbled("the answer has no message".to_owned()));
+            };
+            return Ok(said(message.content, &answer.stop_reason, usage, request));
+        };
+        let sent = question.put_streamed(self.client.converse_stream()).send().await;
+        let answer = sent.map_err(|error| failure::of_request(&error))?;
+        let request = answer.request_id().map(str::to_owned);
+        let whole = stream::whole(answer.stream, listener).await?;
+        Ok(said(whole.content, &whole.stop, whole.usage.as_ref().map(usage), request))
+    }
+}
+
+/// A connection with the cryptography that the rest of the program uses, through the proxies that
+/// the environment names.
+fn connection() -> SharedHttpClient {
+    Builder::new().build_with_connector_fn(|settings, components| {
+        let mut builder = Connector::builder()
+            .proxy_config(ProxyConfig::from_env())
+            .tls_provider(tls::Provider::Rustls(CryptoMode::Ring));
+        builder.set_connector_settings(settings.cloned());
+        builder.set_sleep_impl(components.and_then(RuntimeComponents::sleep_impl));
+        builder.build()
+    })
+}
+
+fn said(
+    content: Vec<ContentBlock>,
+    stop: &Stopped,
+    usage: Option<Usage>,
+    request: Option<String>,
+) -> Said {
+    let (mut text, mut calls) = (String::new(), Vec::new());
+    for block in content {
+        match block {
+            ContentBlock::Text(piece) => text.push_str(&piece),
+            ContentBlock::ToolUse(call) => calls.push(ToolCall {
+                id: call.tool_use_id,
+                name: call.name,
+                input: document::to_json(&call.input),
+            }),
+            // Thoughts, citations, pictures: nothing that was asked for.
+            _ => {}
+        }
+    }
+    let stop = match stop {
+        Stopped::EndTurn | Stopped::StopSequence => StopReason::Done,
+        Stopped::ToolUse => StopReason::Tools,
+        Stopped::MaxTokens => StopReason::MaxTokens,
+        Stopped::ContentFiltered | Stopped::GuardrailIntervened => StopReason::Refused,
+        other => StopReason::Other(other.as_str().to_owned()),
+    };
+    Said { text, calls, stop, usage, cost: None, model: None, request }
+}
+
+/// Here `inputTokens` does not include the cached ones.
+fn usage(sent: &TokenUsage) -> Usage {
+    let count = |number: i32| u64::try_from(number).unwrap_or(0);
+    let kinds = [
+        ("input", count(sent.input_tokens())),
+        ("input_cached_tokens", count(sent.cache_read_input_tokens().unwrap_or(0))),
+        ("input_cache_creation", count(sent.cache_write_input_tokens().unwrap_or(0))),
+        ("output", count(sent.output_tokens())),
+    ];
+    let used = kinds.into_iter().filter(|(kind, units)| *units > 0 || *kind == "output");
+    Usage::new(used.map(|(kind, units)| (kind.to_owned(), units)).collect())
+}

@@ -1,0 +1,76 @@
+use std::error::Error;
+use std::time::Duration;
+
+use aws_sdk_bedrockruntime::config::http::HttpResponse;
+use aws_sdk_bedrockruntime::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+
+use crate::error::ModelError;
+use crate::http;
+
+/// What it means that a request failed.
+pub(super) fn of_request<E>(error: &SdkError<E, HttpResponse>) -> ModelError
+where
+    E: Error + ProvideErrorMetadata + Send + Sync + 'static,
+{
+    let Some(answer) = error.raw_response() else { return unsent(error) };
+    let status = answer.status().as_u16();
+    let after = answer.headers().get("retry-after").and_then(|after| after.parse().ok());
+    match error.as_service_error() {
+        Some(_) if answer.status().is_success() => ModelError::Garbled(http::innermost(error)),
+        Some(failure) => of_service(status, after.map(Duration::from_secs), failure),
+        // The head came, the rest did not.
+        None => ModelError::CutStream(http::innermost(error)),
+    }
+}
+
+/// What it means that a stream failed after it had begun.
+pub(super) fn of_stream<E, R>(error: &SdkError<E, R>) -> ModelError
+where
+    E: Error + ProvideErrorMetadata + 'static,
+    R: std::fmt::Debug + 'static,
+{
+    let service = error.as_service_error();
+    match service.and_then(ProvideErrorMetadata::code) {
+        Some("ThrottlingException") => ModelError::RateLimited { retry_after: None },
+        Some(_) if service.is_some() => {
+            let why = service.and_then(ProvideErrorMetadata::message).unwrap_or_default();
+            ModelError::CutStream(why.to_owned())
+        }
+        _ => ModelError::CutStream(http::innermost(error)),
+    }
+}
+
+fn of_service(
+    status: u16,
+    retry_after: Option<Duration>,
+    failure: &impl ProvideErrorMetadata,
+) -> ModelError {
+    let code = failure.code().unwrap_or_default();
+    let why = format!("{code}: {}", failure.message().unwrap_or_default());
+    match code {
+        "ModelTimeoutException" | "ModelErrorException" | "ModelNotReadyException" => {
+            ModelError::Overloaded { status, why }
+        }
+        "ThrottlingException" => ModelError::RateLimited { retry_after },
+        "ValidationException" if why.to_ascii_lowercase().contains("too long") => {
+            ModelError::TooLong { why }
+        }
+        _ => http::failure(status, retry_after, why),
+    }
+}
+
+fn unsent<E>(error: &SdkError<E, HttpResponse>) -> ModelError
+where
+    E: Error + Send + Sync + 'static,
+{
+    let story = DisplayErrorContext(error).to_string();
+    let why = http::innermost(error);
+    if story.to_ascii_lowercase().contains("credential") {
+        return ModelError::Unauthorised { why };
+    }
+    match error {
+        SdkError::ConstructionFailure(_) => ModelError::NotSetUp(why),
+        SdkError::TimeoutError(_) => ModelError::CutStream(why),
+        _ => ModelError::Unreachable { place: "Amazon Bedrock".to_owned(), why },
+    }
+}

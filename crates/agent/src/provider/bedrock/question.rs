@@ -1,0 +1,156 @@
+use aws_sdk_bedrockruntime::operation::converse::builders::ConverseFluentBuilder;
+use aws_sdk_bedrockruntime::operation::converse_stream::builders::ConverseStreamFluentBuilder;
+use aws_sdk_bedrockruntime::types::{
+    AnyToolChoice, AutoToolChoice, CachePointBlock, CachePointType, ContentBlock, ConversationRole,
+    InferenceConfiguration, Message, SpecificToolChoice, SystemContentBlock, Tool, ToolChoice,
+    ToolConfiguration, ToolInputSchema, ToolResultBlock, ToolResultContentBlock, ToolResultStatus,
+    ToolSpecification, ToolUseBlock,
+};
+use serde_json::Value;
+
+use super::document;
+use crate::answer::HAND_IN;
+use crate::ask::{Ask, Passage, ToolOutcome, ToolResult, Turn};
+use crate::error::ModelError;
+use crate::manner::Documents;
+use crate::provider::Inquiry;
+
+/// A question, ready to be asked either way.
+pub(super) struct Question {
+    model: String,
+    system: Vec<SystemContentBlock>,
+    messages: Vec<Message>,
+    tools: Option<ToolConfiguration>,
+    inference: InferenceConfiguration,
+}
+
+impl Question {
+    pub(super) fn of(inquiry: Inquiry<'_>) -> Result<Self, ModelError> {
+        let Inquiry { model, ask, manner } = inquiry;
+        let plea = manner.plea(ask).map(Passage::new);
+        let mut system = Vec::new();
+        for passage in ask.system.iter().chain(&plea) {
+            system.push(SystemContentBlock::Text(passage.text.clone()));
+            if passage.ends_cache() {
+                system.push(SystemContentBlock::CachePoint(cache_point()?));
+            }
+        }
+        let messages = ask.turns.iter().map(message).collect::<Result<_, _>>()?;
+        let limit = i32::try_from(ask.max_tokens).unwrap_or(i32::MAX);
+        let inference = InferenceConfiguration::builder().max_tokens(limit);
+        #[expect(clippy::cast_possible_truncation, reason = "a temperature needs few digits")]
+        let temperature = manner.temperature(ask).map(|temperature| temperature as f32);
+        let inference = inference.set_temperature(temperature).build();
+        let tools = tools(ask, manner.documents)?;
+        Ok(Self { model: model.to_owned(), system, messages, tools, inference })
+    }
+
+    pub(super) fn put(self, request: ConverseFluentBuilder) -> ConverseFluentBuilder {
+        request
+            .model_id(self.model)
+            .set_system(Some(self.system).filter(|system| !system.is_empty()))
+            .set_messages(Some(self.messages))
+            .set_tool_config(self.tools)
+            .inference_config(self.inference)
+    }
+
+    pub(super) fn put_streamed(
+        self,
+        request: ConverseStreamFluentBuilder,
+    ) -> ConverseStreamFluentBuilder {
+        request
+            .model_id(self.model)
+            .set_system(Some(self.system).filter(|system| !system.is_empty()))
+            .set_messages(Some(self.messages))
+            .set_tool_config(self.tools)
+            .inference_config(self.inference)
+    }
+}
+
+/// The SDK checks at run time what we know to be there.
+fn incomplete(error: impl std::error::Error) -> ModelError {
+    ModelError::NotSetUp(error.to_string())
+}
+
+fn cache_point() -> Result<CachePointBlock, ModelError> {
+    CachePointBlock::builder().r#type(CachePointType::Default).build().map_err(incomplete)
+}
+
+fn message(turn: &Turn) -> Result<Message, ModelError> {
+    let mut content = Vec::new();
+    match turn {
+        Turn::User(passages) => {
+            for passage in passages {
+                content.push(ContentBlock::Text(passage.text.clone()));
+                if passage.ends_cache() {
+                    content.push(ContentBlock::CachePoint(cache_point()?));
+                }
+            }
+        }
+        Turn::Model { text, calls } => {
+            content.extend(
+                Some(text).filter(|text| !text.is_empty()).cloned().map(ContentBlock::Text),
+            );
+            for call in calls {
+                let input = document::from_json(&call.input);
+                let block =
+                    ToolUseBlock::builder().tool_use_id(&call.id).name(&call.name).input(input);
+                content.push(ContentBlock::ToolUse(block.build().map_err(incomplete)?));
+            }
+        }
+        Turn::Tools(results) => {
+            for result in results {
+                content.push(ContentBlock::ToolResult(tool_result(result)?));
+            }
+        }
+    }
+    let role = match turn {
+        Turn::User(_) | Turn::Tools(_) => ConversationRole::User,
+        Turn::Model { .. } => ConversationRole::Assistant,
+    };
+    Message::builder().role(role).set_content(Some(content)).build().map_err(incomplete)
+}
+
+fn tool_result(result: &ToolResult) -> Result<ToolResultBlock, ModelError> {
+    let status = match result.outcome {
+        ToolOutcome::Fine => ToolResultStatus::Success,
+        ToolOutcome::Failed => ToolResultStatus::Error,
+    };
+    let text = ToolResultContentBlock::Text(result.text.clone());
+    let block = ToolResultBlock::builder().tool_use_id(&result.id).content(text).status(status);
+    block.build().map_err(incomplete)
+}
+
+fn tools(ask: &Ask, documents: Documents) -> Result<Option<ToolConfiguration>, ModelError> {
+    let mut tools = Vec::new();
+    for spec in &ask.tools {
+        tools.push(tool(&spec.name, &spec.description, &spec.input)?);
+    }
+    let has_others = !tools.is_empty();
+    let mut choice = None;
+    if let Some(schema) = ask.schema().filter(|_| documents != Documents::Asked) {
+        tools.push(tool(HAND_IN, "Hands in the answer. Call it once, with all of it.", schema)?);
+        choice = Some(match (documents, has_others) {
+            (Documents::Forced, false) => {
+                let named = SpecificToolChoice::builder().name(HAND_IN).build();
+                ToolChoice::Tool(named.map_err(incomplete)?)
+            }
+            (Documents::Forced, true) => ToolChoice::Any(AnyToolChoice::builder().build()),
+            (Documents::Offered | Documents::Asked, _) => {
+                ToolChoice::Auto(AutoToolChoice::builder().build())
+            }
+        });
+    }
+    if tools.is_empty() {
+        return Ok(None);
+    }
+    let config = ToolConfiguration::builder().set_tools(Some(tools)).set_tool_choice(choice);
+    config.build().map(Some).map_err(incomplete)
+}
+
+fn tool(name: &str, description: &str, schema: &Value) -> Result<Tool, ModelError> {
+    let schema = ToolInputSchema::Json(document::from_json(schema));
+    let spec =
+        ToolSpecification::builder().name(name).description(description).input_schema(schema);
+    spec.build().map(Tool::ToolSpec).map_err(incomplete)
+}

@@ -1,0 +1,89 @@
+use std::collections::BTreeMap;
+
+use aws_sdk_bedrockruntime::primitives::event_stream::EventReceiver;
+use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError;
+use aws_sdk_bedrockruntime::types::{
+    ContentBlock, ContentBlockDelta, ContentBlockStart, ConverseStreamOutput, StopReason,
+    TokenUsage, ToolUseBlock,
+};
+
+use super::{document, failure};
+use crate::error::ModelError;
+
+/// An answer, put together again.
+pub(super) struct Whole {
+    pub(super) content: Vec<ContentBlock>,
+    pub(super) stop: StopReason,
+    pub(super) usage: Option<TokenUsage>,
+}
+
+/// A block so far.
+enum Block {
+    Text(String),
+    Call { id: String, name: String, input: String },
+}
+
+/// Puts an answer together from its events, telling each piece of text.
+pub(super) async fn whole(
+    mut events: EventReceiver<ConverseStreamOutput, ConverseStreamOutputError>,
+    listener: &mut (dyn FnMut(&str) + Send),
+) -> Result<Whole, ModelError> {
+    let (mut blocks, mut stop, mut usage) = (BTreeMap::new(), None, None);
+    while let Some(event) = events.recv().await.map_err(|error| failure::of_stream(&error))? {
+        match event {
+            ConverseStreamOutput::ContentBlockStart(start) => {
+                if let Some(ContentBlockStart::ToolUse(call)) = start.start {
+                    let (id, name) = (call.tool_use_id, call.name);
+                    let call = Block::Call { id, name, input: String::new() };
+                    blocks.insert(start.content_block_index, call);
+                }
+            }
+            ConverseStreamOutput::ContentBlockDelta(piece) => {
+                let empty = || Block::Text(String::new());
+                let block = blocks.entry(piece.content_block_index).or_insert_with(empty);
+                grow(block, piece.delta, listener);
+            }
+            ConverseStreamOutput::MessageStop(stopped) => stop = Some(stopped.stop_reason),
+            ConverseStreamOutput::Metadata(metadata) => usage = metadata.usage,
+            // Starts and ends say nothing that the pieces do not.
+            _ => {}
+        }
+    }
+    let cut = || ModelError::CutStream("it ended before the model was done".to_owned());
+    let stop = stop.ok_or_else(cut)?;
+    let content = blocks.into_values().map(Block::finish).collect::<Result<_, _>>()?;
+    Ok(Whole { content, stop, usage })
+}
+
+fn grow(
+    block: &mut Block,
+    delta: Option<ContentBlockDelta>,
+    listener: &mut (dyn FnMut(&str) + Send),
+) {
+    match (block, delta) {
+        (Block::Text(text), Some(ContentBlockDelta::Text(piece))) => {
+            text.push_str(&piece);
+            listener(&piece);
+        }
+        (Block::Call { input, .. }, Some(ContentBlockDelta::ToolUse(piece))) => {
+            input.push_str(&piece.input);
+        }
+        // Thoughts and pictures.
+        _ => {}
+    }
+}
+
+impl Block {
+    fn finish(self) -> Result<ContentBlock, ModelError> {
+        let (id, name, input) = match self {
+            Self::Text(text) => return Ok(ContentBlock::Text(text)),
+            Self::Call { id, name, input } => (id, name, input),
+        };
+        let garbled = |why: String| ModelError::Garbled(format!("input of a tool: {why}"));
+        let input = if input.is_empty() { "{}" } else { input.as_str() };
+        let input = serde_json::from_str(input).map_err(|error| garbled(error.to_string()))?;
+        let input = document::from_json(&input);
+        let call = ToolUseBlock::builder().tool_use_id(id).name(name).input(input).build();
+        call.map(ContentBlock::ToolUse).map_err(|error| garbled(error.to_string()))
+    }
+}

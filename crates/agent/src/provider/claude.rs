@@ -1,0 +1,161 @@
+/// Questions as one prompt.
+mod prompt;
+/// What the program says.
+mod report;
+/// A folder that is gone afterwards.
+mod folder;
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, Command};
+
+use crate::answer::Said;
+use crate::error::ModelError;
+use crate::provider::{Inquiry, Listener};
+use folder::EmptyFolder;
+use report::Report;
+
+/// The variable that names the program.
+pub const PROGRAM_VARIABLE: &str = "RATCHET_CLAUDE_BIN";
+
+/// How much of what the program complains about is told on.
+const MAX_TOLD: u64 = 2_000;
+/// Bytes that the program may say.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Variables that would make the program one of a session that runs it, or send what it does to
+/// where the user's own sessions go: judging them is not work to be judged.
+const FORGOTTEN: [&str; 9] = [
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_ENABLE_TELEMETRY",
+    "CLAUDE_CODE_ENHANCED_TELEMETRY_BETA",
+    "OTEL_TRACES_EXPORTER",
+    "OTEL_LOGS_EXPORTER",
+    "OTEL_METRICS_EXPORTER",
+    "TRACEPARENT",
+    "TRACESTATE",
+];
+
+/// The user's own `claude` program, asked one question at a time: no tools, nobody's settings, in
+/// an empty folder.
+#[derive(Clone, Debug)]
+pub struct ClaudeProgram {
+    path: PathBuf,
+    /// Variables on top of the environment's.
+    environment: Vec<(String, String)>,
+}
+
+impl ClaudeProgram {
+    /// The program at a path, or of that name in `PATH`.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        let is_name = path.components().count() == 1;
+        // It runs in a folder of its own, where a path from here would lead nowhere.
+        let absolute = if is_name { None } else { std::path::absolute(&path).ok() };
+        Self { path: absolute.unwrap_or(path), environment: Vec::new() }
+    }
+
+    /// The same, with a variable set for it.
+    #[must_use]
+    pub fn with_variable(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub(crate) async fn ask(
+        &self,
+        inquiry: Inquiry<'_>,
+        listener: Listener<'_>,
+    ) -> Result<Said, ModelError> {
+        if !inquiry.ask.tools.is_empty() {
+            return Err(ModelError::Unsupported { provider: "claude", what: "call tools of ours" });
+        }
+        let folder = EmptyFolder::make().map_err(|why| self.unstarted(&why.to_string()))?;
+        let mut command = self.command(inquiry, &folder)?;
+        command.args(match listener {
+            Some(_) => ["--output-format=stream-json", "--include-partial-messages"].as_slice(),
+            None => ["--output-format=stream-json"].as_slice(),
+        });
+        let child = command.spawn().map_err(|error| self.unstarted(&error.to_string()))?;
+        converse(child, prompt::question(inquiry.ask), listener).await
+    }
+
+    fn command(&self, inquiry: Inquiry<'_>, folder: &EmptyFolder) -> Result<Command, ModelError> {
+        let system = folder.keep("system.md", &prompt::system(inquiry));
+        let system = system.map_err(|why| self.unstarted(&why.to_string()))?;
+        let mut command = Command::new(&self.path);
+        command
+            .args(["--print", "--verbose", "--model", inquiry.model])
+            .arg("--system-prompt-file")
+            .arg(system)
+            // Nobody's settings, hooks, servers or memories; no tools; nothing kept.
+            .args(["--setting-sources=", "--strict-mcp-config", "--tools", ""])
+            .args(["--no-session-persistence", "--disable-slash-commands"])
+            .current_dir(folder.work())
+            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+            .env("DISABLE_AUTOUPDATER", "1")
+            .env("CLAUDE_CODE_MAX_OUTPUT_TOKENS", inquiry.ask.max_tokens.to_string())
+            // Asking again is decided in one place for all providers.
+            .env("CLAUDE_CODE_MAX_RETRIES", "0")
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        for name in FORGOTTEN {
+            command.env_remove(name);
+        }
+        Ok(command)
+    }
+
+    fn unstarted(&self, why: &str) -> ModelError {
+        ModelError::NotSetUp(format!(
+            "{} does not start ({why}); install Claude Code, or name the program in \
+             {PROGRAM_VARIABLE}",
+            self.path.display()
+        ))
+    }
+}
+
+/// Tells a running program the question and hears it out.
+async fn converse(
+    mut child: Child,
+    question: String,
+    mut listener: Listener<'_>,
+) -> Result<Said, ModelError> {
+    let broken = |why: std::io::Error| ModelError::CutStream(format!("claude: {why}"));
+    let (Some(mut stdin), Some(stdout), Some(stderr)) =
+        (child.stdin.take(), child.stdout.take(), child.stderr.take())
+    else {
+        return Err(ModelError::NotSetUp("claude cannot be talked to".to_owned()));
+    };
+    let tell = async move {
+        // A program that does not want to hear all of it says why elsewhere.
+        drop(stdin.write_all(question.as_bytes()).await);
+        drop(stdin);
+    };
+    let mut report = Report::default();
+    let hear = async {
+        let mut lines = BufReader::new(stdout.take(MAX_BYTES)).lines();
+        while let Some(line) = lines.next_line().await? {
+            let pieces: Listener<'_> = match &mut listener {
+                Some(listener) => Some(&mut **listener),
+                None => None,
+            };
+            report.take(&line, pieces);
+        }
+        Ok(())
+    };
+    let mut complaint = String::new();
+    let mut complaints = stderr.take(MAX_TOLD);
+    let grumble = complaints.read_to_string(&mut complaint);
+    let ((), heard, grumbled) = tokio::join!(tell, hear, grumble);
+    heard.map_err(broken)?;
+    // What is no text is no complaint worth telling.
+    drop(grumbled);
+    let status = child.wait().await.map_err(broken)?;
+    report.said(&format!("{}, {status}", complaint.trim()))
+}

@@ -1,0 +1,46 @@
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+/// A folder of one question, with an empty one inside to work in. It is gone when the question is.
+#[derive(Debug)]
+pub(super) struct EmptyFolder {
+    path: PathBuf,
+    work: PathBuf,
+}
+
+impl EmptyFolder {
+    /// Makes one that others cannot look into.
+    pub(super) fn make() -> io::Result<Self> {
+        let path = std::env::temp_dir().join(format!("ratchet-claude-{}", Uuid::new_v4()));
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&path)?;
+        let work = path.join("empty");
+        let folder = Self { path, work };
+        builder.create(&folder.work)?;
+        Ok(folder)
+    }
+
+    /// Where to work.
+    pub(super) fn work(&self) -> &Path {
+        &self.work
+    }
+
+    /// Writes a file beside the empty folder.
+    pub(super) fn keep(&self, name: &str, text: &str) -> io::Result<PathBuf> {
+        let path = self.path.join(name);
+        fs::write(&path, text)?;
+        Ok(path)
+    }
+}
+
+impl Drop for EmptyFolder {
+    fn drop(&mut self) {
+        // Whatever is left is in the system's folder for such things, which is emptied anyway.
+        drop(fs::remove_dir_all(&self.path));
+    }
+}

@@ -1,0 +1,244 @@
+use std::time::Duration;
+
+use ratchet_agent::answer::StopReason;
+use ratchet_agent::ask::{
+    AnswerForm, Ask, Passage, ToolCall, ToolOutcome, ToolResult, ToolSpec, Turn,
+};
+use ratchet_agent::budget::{Allowance, Budget};
+use ratchet_agent::error::ModelError;
+use ratchet_core::tokens::Provenance;
+use ratchet_testkit::scripted::{Call, Failure, Reply, ScriptedModel, Tokens};
+use serde_json::{Value, json};
+
+use crate::kit;
+
+fn schema() -> Value {
+    json!({"type": "object", "properties": {"score": {"type": "integer"}},
+           "required": ["score"], "additionalProperties": false})
+}
+
+fn document() -> Ask {
+    Ask { form: AnswerForm::Json(schema()), ..Ask::new("How good?") }
+}
+
+#[tokio::test]
+async fn all_say_the_same_whole_and_in_pieces() {
+    let server = ScriptedModel::start().unwrap();
+    for model in kit::each(&server).await {
+        let tokens = Tokens { input: 100, cache_read: 50, cache_write: 0, output: 10 };
+        let reply = Reply { tokens, ..Reply::text("Blue light scatters.") };
+        server.script([reply.clone(), reply]);
+        let (budget, mut heard) = (Budget::unlimited(), String::new());
+        let whole = model.ask(&Ask::new("Why?"), &budget).await.unwrap();
+        let mut hear = |piece: &str| heard.push_str(piece);
+        let streamed = model.stream(&Ask::new("Why?"), &budget, &mut hear).await.unwrap();
+        assert_eq!(
+            (heard.as_str(), &*whole.text),
+            ("Blue light scatters.", "Blue light scatters.")
+        );
+        assert_eq!((whole.usage.total(), whole.provenance), (160, Provenance::Verified));
+        assert_eq!((&whole.usage, whole.cost), (&streamed.usage, streamed.cost), "{model:?}");
+        assert_eq!((whole.stop, streamed.stop), (StopReason::Done, StopReason::Done));
+        assert!(whole.cost.is_some() && whole.request.is_some(), "{model:?}");
+        assert_eq!(budget.spent().tokens, 320);
+    }
+}
+
+#[tokio::test]
+async fn documents_are_checked() {
+    let server = ScriptedModel::start().unwrap();
+    for model in kit::each(&server).await {
+        let (good, bad) = (json!({"score": 1}), json!({"score": "high"}));
+        server.script([Reply::document(good.clone()), Reply::document(good), Reply::document(bad)]);
+        let budget = Budget::unlimited();
+        let answer = model.ask(&document(), &budget).await.unwrap();
+        assert_eq!((answer.json, answer.calls), (Some(json!({"score": 1})), Vec::new()));
+        let streamed = model.stream(&document(), &budget, &mut |_| {}).await.unwrap();
+        assert_eq!((streamed.json, streamed.stop), (Some(json!({"score": 1})), StopReason::Done));
+        let Err(ModelError::BadAnswer(bad)) = model.ask(&document(), &budget).await else {
+            panic!("{model:?} takes anything")
+        };
+        assert!(bad.why.contains("/score") && bad.said.contains("high"), "{bad:?}");
+        assert!(bad.cost.is_some());
+    }
+}
+
+#[tokio::test]
+async fn tools_are_called_and_answered() {
+    let server = ScriptedModel::start().unwrap();
+    let (name, description) = ("look".to_owned(), "Looks.".to_owned());
+    let tool = ToolSpec { name, description, input: json!({"type": "object"}) };
+    for model in kit::each(&server).await {
+        let (id, name) = ("t1".to_owned(), "look".to_owned());
+        let call = Call { id, name, input: json!({"at": "sky"}) };
+        let calls = Reply { calls: vec![call], ..Reply::text("") };
+        server.script([calls.clone(), calls, Reply::text("Blue.").on("It is blue.")]);
+        let budget = Budget::unlimited();
+        let mut ask = Ask { tools: vec![tool.clone()], ..Ask::new("What colour?") };
+        let answer = model.ask(&ask, &budget).await.unwrap();
+        let streamed = model.stream(&ask, &budget, &mut |_| {}).await.unwrap();
+        assert_eq!((&answer.calls, &answer.stop), (&streamed.calls, &StopReason::Tools));
+        let (id, name) = ("t1".to_owned(), "look".to_owned());
+        assert_eq!(answer.calls, [ToolCall { id, name, input: json!({"at": "sky"}) }]);
+        ask.turns.push(Turn::Model { text: answer.text, calls: answer.calls });
+        let (text, outcome) = ("It is blue.".to_owned(), ToolOutcome::Fine);
+        ask.turns.push(Turn::Tools(vec![ToolResult { id: "t1".to_owned(), text, outcome }]));
+        assert_eq!(model.ask(&ask, &budget).await.unwrap().text, "Blue.");
+    }
+}
+
+#[tokio::test]
+async fn a_busy_provider_is_asked_again_and_a_strict_one_is_not() {
+    let server = ScriptedModel::start().unwrap();
+    let fails = |status| Reply::failing(Failure::Status(status));
+    for model in kit::each(&server).await {
+        let later = Reply::failing(Failure::Later(429, 0));
+        server.script([fails(529), later, Reply::text("at last")]);
+        let budget = Budget::unlimited();
+        let answer = model.ask(&Ask::new("?"), &budget).await.unwrap();
+        assert_eq!((answer.text.as_str(), answer.attempts), ("at last", 3));
+        assert_eq!(budget.spent().tokens, answer.usage.total(), "failures cost nothing");
+        for status in [400, 401, 404] {
+            server.script([fails(status)]);
+            let error = model.ask(&Ask::new("?"), &budget).await.unwrap_err();
+            assert!(!error.is_passing(), "{error}");
+            assert_eq!(server.requests().len(), 1, "{error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_wants_an_hour_is_not_waited_for() {
+    let server = ScriptedModel::start().unwrap();
+    for model in kit::each(&server).await {
+        server.script([Reply::failing(Failure::Later(429, 3_600))]);
+        let error = model.ask(&Ask::new("?"), &Budget::unlimited()).await.unwrap_err();
+        let hour = Some(Duration::from_secs(3_600));
+        assert!(
+            matches!(error, ModelError::RateLimited { retry_after } if retry_after == hour),
+            "{error} from {model:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_breaks_off_is_asked_again_unless_someone_heard_it() {
+    let server = ScriptedModel::start().unwrap();
+    let long = "Blue light scatters more than red light does. ".repeat(20);
+    for model in kit::each(&server).await {
+        let cut = Reply { failure: Some(Failure::Cut), ..Reply::text(&long) };
+        server.script([cut.clone(), Reply::text("whole"), cut]);
+        let budget = Budget::unlimited();
+        let answer = model.ask(&Ask::new("?"), &budget).await.unwrap();
+        assert_eq!((answer.text.as_str(), answer.attempts), ("whole", 2));
+        assert!(budget.spent().tokens > answer.usage.total(), "what broke off may be billed");
+        let mut heard = 0;
+        let mut hear = |_: &str| heard += 1;
+        let error = model.stream(&Ask::new("?"), &budget, &mut hear).await.unwrap_err();
+        assert!(matches!(error, ModelError::CutStream(_)), "{error} from {model:?}");
+        assert!(heard > 0, "{model:?}");
+        assert_eq!(server.requests().len(), 3, "{model:?}");
+    }
+}
+
+#[tokio::test]
+async fn nonsense_is_told_from_an_answer() {
+    let server = ScriptedModel::start().unwrap();
+    for model in kit::each(&server).await {
+        let nonsense = Reply { failure: Some(Failure::Malformed), ..Reply::text("hm") };
+        server.say_always(nonsense);
+        let whole = model.ask(&Ask::new("?"), &Budget::unlimited()).await.unwrap_err();
+        let told = whole.to_string();
+        assert!(told.contains("cannot be read") || told.contains("broke off"), "{told}");
+        server.script([]);
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_is_no_answer() {
+    let server = ScriptedModel::start().unwrap();
+    for model in kit::each(&server).await {
+        let refusal = Reply { failure: Some(Failure::Refusal), ..Reply::text("I will not.") };
+        server.script([refusal.clone(), refusal]);
+        let budget = Budget::unlimited();
+        for _ in 0..2 {
+            let error = model.ask(&document(), &budget).await.unwrap_err();
+            assert!(matches!(error, ModelError::Refused(_)), "{error} from {model:?}");
+            assert!(error.to_string().contains("I will not."), "{error}");
+        }
+        assert_eq!(budget.spent().tokens, 220, "it is billed");
+    }
+}
+
+#[tokio::test]
+async fn silence_ends_with_the_time_of_the_budget() {
+    let server = ScriptedModel::start().unwrap();
+    for model in kit::each(&server).await {
+        server.script([Reply::failing(Failure::Silence)]);
+        let time = Some(Duration::from_millis(200));
+        let budget = Budget::new(Allowance { time, ..Allowance::default() });
+        let error = model.ask(&Ask::new("?"), &budget).await.unwrap_err();
+        assert!(matches!(error, ModelError::TooSlow(_)), "{error}");
+        assert!(budget.spent().tokens > 0, "it may be billed");
+        let error = model.ask(&Ask::new("?"), &budget).await.unwrap_err();
+        assert!(matches!(error, ModelError::OverBudget(_)), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_question_can_be_given_up() {
+    let server = ScriptedModel::start().unwrap();
+    for model in kit::each(&server).await {
+        server.script([Reply::failing(Failure::Silence)]);
+        let budget = Budget::unlimited();
+        {
+            let (ask, asked) = (Ask::new("?"), async {
+                while server.requests().is_empty() {
+                    tokio::task::yield_now().await;
+                }
+            });
+            let question = model.ask(&ask, &budget);
+            tokio::select! {
+                biased;
+                answer = question => panic!("{answer:?}"),
+                () = asked => {}
+            }
+        }
+        assert!(budget.spent().tokens > 0, "it may be billed");
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_takes_no_temperature_is_asked_without() {
+    let server = ScriptedModel::start().unwrap();
+    let model = kit::anthropic(&server);
+    let picky = "`temperature` is deprecated for this model.";
+    server.script([Reply::rejecting(picky), Reply::text("Blue."), Reply::text("Blue.")]);
+    let ask = Ask { temperature: Some(0.0), ..Ask::new("?") };
+    let answer = model.ask(&ask, &Budget::unlimited()).await.unwrap();
+    assert_eq!((answer.text.as_str(), answer.attempts), ("Blue.", 1));
+    model.ask(&ask, &Budget::unlimited()).await.unwrap();
+    let sent: Vec<bool> =
+        server.requests().iter().map(|asked| asked["temperature"].is_number()).collect();
+    assert_eq!(sent, [true, false, false]);
+}
+
+#[tokio::test]
+async fn a_server_nobody_reaches_is_named() {
+    let nowhere = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("http://{}", listener.local_addr().unwrap())
+    };
+    let access = ratchet_agent::access::ModelAccess {
+        base_url: nowhere.clone(),
+        key: None,
+        headers: std::collections::BTreeMap::new(),
+    };
+    let provider = ratchet_agent::provider::openai::OpenAi::new(kit::client(), access).unwrap();
+    let model = kit::model(ratchet_agent::provider::Provider::OpenAi(provider), "gpt-4o");
+    let budget = Budget::unlimited();
+    let ask = Ask { system: vec![Passage::new("Be brief.")], ..Ask::new("?") };
+    let error = model.ask(&ask, &budget).await.unwrap_err();
+    assert!(error.to_string().contains(&nowhere), "{error}");
+    assert_eq!((budget.spent().calls, budget.spent().tokens), (3, 0));
+}

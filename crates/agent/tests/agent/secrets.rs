@@ -1,0 +1,61 @@
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use ratchet_agent::ask::Ask;
+use ratchet_agent::budget::Budget;
+use ratchet_agent::judge::ProviderName;
+use ratchet_testkit::scripted::{Failure, Reply, ScriptedModel};
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::kit::{self, KEY};
+
+/// Keeps all that is logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+#[tokio::test]
+async fn keys_are_neither_logged_nor_told() {
+    let log = Log::default();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
+        .with_writer(log.clone())
+        .finish();
+    let guard = tracing::subscriber::set_default(subscriber);
+    let server = ScriptedModel::start().unwrap();
+    let mut told = String::new();
+    for model in kit::each(&server).await {
+        server.script([Reply::failing(Failure::Status(529)), Reply::text("Blue.")]);
+        let budget = Budget::unlimited();
+        let answer = model.ask(&Ask::new("Why?"), &budget).await.unwrap();
+        // Amazon's secret never leaves the house, so nobody can send it back.
+        let is_sent = model.provider().name() != ProviderName::Bedrock;
+        let key = if is_sent { KEY } else { "AKIDEXAMPLE" };
+        server.script([Reply::rejecting(&format!("the key {key} is not for you"))]);
+        let error = model.ask(&Ask::new("Why?"), &budget).await.unwrap_err();
+        told += &format!("{model:?} {answer:?} {error} {error:?}");
+    }
+    drop(guard);
+    let logged = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
+    assert!(logged.contains("asking again"), "{logged}");
+    assert!(!logged.contains(KEY), "{logged}");
+    assert!(!told.contains(KEY), "{told}");
+    assert!(told.contains("***"), "{told}");
+}
