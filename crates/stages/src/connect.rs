@@ -1,5 +1,8 @@
 //! Models behind the connections that a project has settled.
 
+/// Models behind the names that judges have.
+pub mod judge;
+
 use std::time::Duration;
 
 use ratchet_agent::access::ModelAccess;
@@ -9,13 +12,14 @@ use ratchet_agent::judge::{DefaultModels, ProviderName};
 use ratchet_agent::model::{Model, PriceList};
 use ratchet_agent::provider::Provider;
 use ratchet_agent::provider::anthropic::{self, Anthropic};
+use ratchet_agent::provider::bedrock::{Bedrock, BedrockAccess, BedrockCredentials};
 use ratchet_agent::provider::openai::{self, OpenAi};
 use ratchet_core::llm::LlmAdapter;
 use ratchet_core::prompt::{ChatMessage, PromptBody};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::http;
 use ratchet_store::StoreError;
-use ratchet_store::catalog::LlmConnection;
+use ratchet_store::catalog::{LlmConnection, LlmCredentials};
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
 use reqwest::{Client, Url, redirect};
@@ -47,6 +51,18 @@ pub async fn model(
     let (catalog, secrets) = (&folder.catalog, folder.secrets.clone());
     let provider = connection.provider.clone();
     let credentials = catalog.llm_credentials(project.clone(), provider, secrets).await?;
+    let provider = match connection.adapter {
+        LlmAdapter::Bedrock => bedrock(connection, &credentials).await?,
+        _ => over_http(connection, credentials)?,
+    };
+    let prices = PriceList { table: folder.prices(project), at };
+    Ok(Model::new(provider, name, prices))
+}
+
+fn over_http(
+    connection: &LlmConnection,
+    credentials: LlmCredentials,
+) -> Result<Provider, ModelError> {
     let usual = usual_url(connection.adapter)?;
     let access = ModelAccess {
         base_url: connection.base_url.clone().unwrap_or_else(|| usual.to_owned()),
@@ -54,12 +70,25 @@ pub async fn model(
         headers: credentials.headers,
     };
     let client = client(&access.base_url)?;
-    let provider = match connection.adapter {
+    Ok(match connection.adapter {
         LlmAdapter::Anthropic => Provider::Anthropic(Anthropic::new(client, access)?),
         _ => Provider::OpenAi(OpenAi::new(client, access)?),
+    })
+}
+
+/// The region stands in what else the connection needs.
+async fn bedrock(
+    connection: &LlmConnection,
+    credentials: &LlmCredentials,
+) -> Result<Provider, ModelError> {
+    let config = connection.config.as_ref().map(|config| serde_json::from_str(config.as_str()));
+    let config: serde_json::Value = config.and_then(Result::ok).unwrap_or_default();
+    let access = BedrockAccess {
+        region: config["region"].as_str().map(str::to_owned),
+        endpoint: connection.base_url.clone(),
+        credentials: BedrockCredentials::read(&credentials.secret),
     };
-    let prices = PriceList { table: folder.prices(project), at };
-    Ok(Model::new(provider, name, prices))
+    Ok(Provider::Bedrock(Bedrock::open(access).await?))
 }
 
 /// Where a provider usually is.
@@ -70,8 +99,8 @@ fn usual_url(adapter: LlmAdapter) -> Result<&'static str, ModelError> {
         LlmAdapter::Azure | LlmAdapter::Bedrock | LlmAdapter::VertexAi | LlmAdapter::AiStudio => {
             Err(ModelError::Unsupported {
                 provider: adapter.as_str(),
-                what: "be asked through a connection yet; anthropic and openai can, and whatever \
-                       speaks as they do",
+                what: "be asked through a connection yet; anthropic, bedrock and openai can, and \
+                       whatever speaks as they do",
             })
         }
     }

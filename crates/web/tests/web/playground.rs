@@ -6,7 +6,7 @@ use ratchet_core::prompt::{Pick, PromptBody};
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{Change, NewDataset, NewLlmConnection, NewPrompt, Role, Wanted};
-use ratchet_testkit::scripted::{Reply, ScriptedModel, Tokens};
+use ratchet_testkit::scripted::{Failure, Reply, ScriptedModel, Tokens};
 
 use crate::browser::{Browser, Site, id};
 
@@ -66,7 +66,7 @@ async fn a_connection_is_tested_with_one_click() {
     price(&mut member).await;
     member.get(CONNECTIONS).await.check(200, "Test<span class=\"sr\"> &lt;b&gt;ours");
     let test = |id: &str| format!("{CONNECTIONS}/{id}/test");
-    model.script([says("<i>ready</i>"), Reply { failure: Some(401), ..Reply::default() }]);
+    model.script([says("<i>ready</i>"), Reply::failing(Failure::Status(401))]);
     let told = member.post(&test(&good), &[("model", "gpt-4o-mini")]).await;
     told.check(200, "answers").check(200, "&lt;i&gt;ready").check(200, "12 in, 5 out");
     // 12 and 5 of a million, at 3 and 15 dollars.
@@ -133,7 +133,7 @@ async fn a_prompt_is_tried_side_by_side() {
     page.check(200, "began as <bdi>triage</bdi> v1");
     model.script([
         Reply { on: "Where is it?".to_owned(), ..says("<script>alert(1)</script>") },
-        Reply { failure: Some(401), ..Reply::default() },
+        Reply::failing(Failure::Status(401)),
     ]);
     let fields = [
         ("text", "Sort: {{message}}"),
