@@ -10,6 +10,10 @@ pub(crate) mod users;
 pub(crate) mod import;
 /// `ratchet score`
 pub(crate) mod score;
+/// `ratchet label`
+pub(crate) mod label;
+/// `ratchet calibrate`
+pub(crate) mod calibrate;
 /// `ratchet projects`
 pub(crate) mod projects;
 /// `ratchet redaction`
@@ -62,6 +66,10 @@ pub(crate) enum Command {
     Import(import::ImportCommand),
     /// Score sessions on what matters, with reasons and evidence
     Score(Box<score::ScoreCommand>),
+    /// Mark this week's sample of sessions without seeing the judge's marks
+    Label(Box<label::LabelCommand>),
+    /// Tell how far the judge agrees with people, and draft what it should be told
+    Calibrate(Box<calibrate::CalibrateArgs>),
     /// Make, list and revoke API keys
     Keys(keys::KeysCommand),
     /// Say who may sign in to the web pages

@@ -43,6 +43,8 @@ fn main() -> ExitCode {
         Command::Demo(args) => cmd::demo::run(&args),
         Command::Import(args) => cmd::import::run(&args),
         Command::Score(args) => cmd::score::run(&args),
+        Command::Label(args) => cmd::label::run(&args),
+        Command::Calibrate(args) => cmd::calibrate::run(&args),
         Command::Keys(args) => cmd::keys::run(&args),
         Command::Users(args) => cmd::users::run(&args),
         Command::Projects(args) => cmd::projects::run(&args),

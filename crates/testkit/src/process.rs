@@ -38,6 +38,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Launch {
     command: Command,
     home: TempDir,
+    /// What is typed to it; nothing unless told.
+    typed: Option<std::fs::File>,
 }
 
 impl Launch {
@@ -65,7 +67,7 @@ impl Launch {
                 command.env_remove(name);
             }
         }
-        Self { command, home }
+        Self { command, home, typed: None }
     }
 
     /// With one more argument.
@@ -103,6 +105,14 @@ impl Launch {
         self
     }
 
+    /// With somebody, or a pipe, who types this.
+    #[must_use]
+    pub fn typing(self, text: &str) -> Self {
+        let mut launch = self.file("typed", text);
+        launch.typed = Some(std::fs::File::open(launch.home.path().join("typed")).unwrap());
+        launch
+    }
+
     /// The command itself, for what has no word here; the folder lives as long as the second part.
     pub fn into_parts(self) -> (Command, TempDir) {
         (self.command, self.home)
@@ -110,7 +120,8 @@ impl Launch {
 
     /// Runs a command to its end.
     pub fn run(mut self) -> Finished {
-        let output = self.command.stdin(Stdio::null()).output().unwrap();
+        let typed = self.typed.take().map_or_else(Stdio::null, Stdio::from);
+        let output = self.command.stdin(typed).output().unwrap();
         Finished {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).unwrap(),

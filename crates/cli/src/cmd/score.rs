@@ -24,7 +24,7 @@ use crate::print::OutputArgs;
 use crate::runtime;
 use crate::signals::Signals;
 use crate::workplace::{Workplace, WorkplaceArgs};
-use judge::JudgeArgs;
+pub(crate) use judge::JudgeArgs;
 use progress::Teller;
 use report::ReportView;
 

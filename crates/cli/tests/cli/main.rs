@@ -19,6 +19,8 @@ mod people;
 mod import;
 /// Sessions are scored.
 mod score;
+/// People label sessions, and the judge is held against them.
+mod trust;
 /// Copies of the data, and back.
 mod backup;
 /// What `doctor` sees.

@@ -6,6 +6,8 @@ mod stage;
 mod writer;
 /// What people add to recorded traffic.
 mod furnish;
+/// What a judge and people say of sessions.
+mod trusted;
 /// Which pages there are.
 mod list;
 /// Nothing goes wrong when a page is opened, whatever it is looked at with.

@@ -1,7 +1,7 @@
 //! Sessions are scored: from a folder, from a server, by whoever judges.
 
 /// Stories to score.
-mod sessions;
+pub(crate) mod sessions;
 /// The whole way with the offline judge.
 mod offline;
 

@@ -69,12 +69,15 @@ pub fn week(now: Timestamp) -> String {
     day(monday.plus_nanos(-DAY))
 }
 
-/// The sessions that the judge marked, with its newest overall mark.
-async fn candidates(
+/// Returns the sessions that a judge marked in the last days, with its newest overall mark.
+///
+/// # Errors
+/// Fails if the source cannot be read.
+pub async fn scored(
     source: &Source,
     asking: Asking<'_>,
     now: Timestamp,
-) -> SourceResult<Vec<Candidate>> {
+) -> SourceResult<BTreeMap<SessionId, f64>> {
     let from = now.plus_nanos(-DAY * i64::from(asking.days));
     let asked =
         ScoresAsked { between: Between { from: Some(from), to: None }, ..ScoresAsked::default() };
@@ -92,9 +95,19 @@ async fn candidates(
         }
         next = slice.next;
     }
-    let told_apart = newest.len() <= AGENTS_OF;
-    let mut candidates = Vec::with_capacity(newest.len());
-    for (session, (_, mark)) in newest {
+    Ok(newest.into_iter().map(|(session, (_, mark))| (session, mark)).collect())
+}
+
+/// The sessions that people could be asked about.
+async fn candidates(
+    source: &Source,
+    asking: Asking<'_>,
+    now: Timestamp,
+) -> SourceResult<Vec<Candidate>> {
+    let scored = scored(source, asking, now).await?;
+    let told_apart = scored.len() <= AGENTS_OF;
+    let mut candidates = Vec::with_capacity(scored.len());
+    for (session, mark) in scored {
         let agent = if told_apart { agent(source, &session).await? } else { None };
         candidates.push(Candidate { session, agent, overall: Some(mark) });
     }

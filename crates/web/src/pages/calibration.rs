@@ -9,12 +9,14 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use maud::{Markup, html};
+use ratchet_core::calibration::drift::Bearing;
+use ratchet_core::calibration::panel::{self, PanelDrift};
 use ratchet_core::calibration::{Agreement, Calibration, OVERALL, TARGET, THRESHOLD};
 use ratchet_core::label::DATASET;
 use ratchet_core::rubric::{self, Rubric};
 use ratchet_stages::sink::{LocalSink, Sink, SinkError};
 use ratchet_stages::source::{Source, SourceError};
-use ratchet_stages::trust::{Held, TrustError, Whom};
+use ratchet_stages::trust::{Held, TrustError, Whom, panel as panels};
 
 use crate::components::stat::{self, Stat, Value};
 use crate::components::table::{self, Column, Row, Table};
@@ -62,13 +64,15 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     let threshold = place.params.get("threshold").and_then(|text| text.parse().ok());
     let threshold = threshold.filter(|line| (0.0..=1.0).contains(line)).unwrap_or(THRESHOLD);
     let calibration = held.calibration(rubric, threshold);
+    let panels = panels::read(&sink).await.map_err(|why| refused(why.into()))?;
+    let drift = panel::drifts(&panels);
     let mut page = Page::new(Section::Calibration, "Calibration");
     page.summary = summary(&calibration, &held);
     page.action = html! { a.button.primary href=(place.to(&["labels"])) { "Label sessions" } };
     page.body = if calibration.sessions == 0 {
         nothing(&held, &place)
     } else {
-        body(&calibration, &held, rubric, &place)
+        html! { (alarms(&drift)) (body(&calibration, &held, rubric, &place)) }
     };
     Ok(page.show(&place))
 }
@@ -116,6 +120,26 @@ fn body(calibration: &Calibration, held: &Held, rubric: &Rubric, place: &Place) 
         (dimensions(calibration, chosen, place))
         (dimension::draw(chosen))
         (apart::draw(calibration, held, rubric, place))
+    }
+}
+
+/// Judges that mark their panel otherwise than at first.
+fn alarms(drift: &[PanelDrift]) -> Markup {
+    html! {
+        @for panel in drift {
+            @for alarm in panel.alarms() {
+                p.alarm role="status" {
+                    span.badge.warn { "judge drift" } " "
+                    bdi { (panel.who.judge) } " has become "
+                    @match alarm.bearing {
+                        Bearing::Kinder => { "kinder" },
+                        Bearing::Stricter | Bearing::Steady | Bearing::CannotTell => { "stricter" },
+                    }
+                    " on " (alarm.dimension) " since the week of " (panel.first) ": "
+                    (agreement::cell(alarm.change)) " (" (agreement::interval(alarm.change)) ") on the same sessions."
+                }
+            }
+        }
     }
 }
 

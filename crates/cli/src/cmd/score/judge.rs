@@ -5,7 +5,7 @@ use crate::workplace::Workplace;
 
 /// Who judges.
 #[derive(Args, Debug)]
-pub(super) struct JudgeArgs {
+pub(crate) struct JudgeArgs {
     /// Who judges: `offline` costs nothing and needs no key
     #[arg(long, value_name = "JUDGE", default_value = "offline")]
     judge: String,
@@ -16,7 +16,7 @@ pub(super) struct JudgeArgs {
 
 impl JudgeArgs {
     /// Makes the judge ready.
-    pub(super) async fn open(&self, _place: &Workplace) -> anyhow::Result<Judge> {
+    pub(crate) async fn open(&self, _place: &Workplace) -> anyhow::Result<Judge> {
         anyhow::ensure!(self.judge == "offline", "there is no judge {}", self.judge);
         Ok(Judge::Offline)
     }

@@ -4,6 +4,7 @@ use ratchet_testkit::process::PROJECT;
 use serde_json::{Value, json};
 
 use super::list::Places;
+use super::trusted;
 use super::writer::Writer;
 
 /// Cases of the dataset; each run tries all of them.
@@ -34,6 +35,7 @@ pub(super) fn furnish(writer: &Writer<'_>) -> Places {
     ]);
     let ids: Vec<String> = traces.iter().map(|trace| text(&trace["id"])).collect();
     judge(writer, &ids);
+    trusted::label(writer, traces);
     prompts(writer, &ids[0]);
     places.extend(dataset(writer, &ids));
     places.insert("queue", queue(writer, &ids));

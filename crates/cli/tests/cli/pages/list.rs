@@ -34,6 +34,13 @@ pub(super) const PAGES: &[Listed] = &[
         name: "score-compare",
         address: "/project/{project}/scores/compare?a={score}&b={other-score}",
     },
+    Listed { name: "calibration", address: "/project/{project}/calibration" },
+    Listed {
+        name: "calibration-grades",
+        address: "/project/{project}/calibration?dimension=task_completion",
+    },
+    Listed { name: "labels", address: "/project/{project}/labels" },
+    Listed { name: "label", address: "/project/{project}/labels/session/{session}" },
     Listed { name: "queues", address: "/project/{project}/queues" },
     Listed { name: "queue", address: "/project/{project}/queues/{queue}" },
     Listed { name: "datasets", address: "/project/{project}/datasets" },

@@ -1,0 +1,202 @@
+use std::fmt::Write as _;
+
+use ratchet_core::calibration::draft::mark;
+use ratchet_core::calibration::drift::Bearing;
+use ratchet_core::calibration::{Agreement, Apart, Standing, Statistic, TARGET};
+
+use super::Found;
+use crate::print::table;
+
+/// Sessions that are shown.
+const APART: usize = 5;
+
+/// All that was found, for people.
+pub(super) fn of(found: &Found) -> String {
+    let calibration = &found.calibration;
+    let mut text = head(found);
+    if calibration.sessions == 0 {
+        text += "Nobody has marked what the judge has marked; `ratchet label` asks for this week's sample.\n";
+        return text;
+    }
+    for one in std::iter::once(&calibration.overall).chain(&calibration.dimensions) {
+        text += &agreement(one, calibration.threshold);
+    }
+    text += "\nWhere they disagree most:\n";
+    for one in calibration.apart.iter().filter(|one| one.distance > 0.0).take(APART) {
+        text += &apart(one, found);
+    }
+    text += &drafts(found);
+    text += &drift(found);
+    if let Some(applied) = &found.applied {
+        text += &format!(
+            "\nVersion {} stands in {}; {} sessions are scored again. Agreement stays that of the first scores.\n",
+            applied.version,
+            applied.file.display(),
+            applied.rescored
+        );
+    }
+    text
+}
+
+fn head(found: &Found) -> String {
+    let Found { rubric, held, calibration, .. } = found;
+    let judges = held.judges();
+    let judges: Vec<String> = judges
+        .iter()
+        .map(|((judge, version), count)| format!("{judge} with version {version} ({count})"))
+        .collect();
+    let standing = match calibration.target {
+        Standing::Met => "met",
+        Standing::NotMet => "not met",
+        Standing::CannotTell => "cannot be told yet",
+    };
+    format!(
+        "{}: {} sessions labelled by {}; judged first by {}\n\
+         Correlation of overall quality: {}; the target of {TARGET} is {standing}\n",
+        rubric.name,
+        held.labelled(),
+        or_nobody(&held.people().join(", ")),
+        or_nobody(&judges.join(", ")),
+        told(calibration.overall.pearson),
+    )
+}
+
+fn or_nobody(names: &str) -> &str {
+    if names.is_empty() { "nobody" } else { names }
+}
+
+/// A statistic in words: `0.91 (0.79 to 0.96, n = 20)`.
+fn told(statistic: Statistic) -> String {
+    match statistic {
+        Ok(estimate) => match estimate.interval {
+            Some(interval) => format!(
+                "{:.2} ({:.2} to {:.2}, n = {})",
+                estimate.value, interval.lower, interval.upper, estimate.n
+            ),
+            None => format!("{:.2} (no interval, n = {})", estimate.value, estimate.n),
+        },
+        Err(why) => format!("cannot tell: {why}"),
+    }
+}
+
+fn agreement(one: &Agreement, threshold: f64) -> String {
+    let standing = match one.standing {
+        Standing::Met => format!("within {threshold:.2}"),
+        Standing::NotMet => format!("beyond {threshold:.2}"),
+        Standing::CannotTell => format!("cannot tell whether within {threshold:.2}"),
+    };
+    let mut rows = vec![
+        ("Pearson", one.pearson),
+        ("Spearman", one.spearman),
+        ("mean absolute error", one.error),
+        ("bias", one.bias),
+        ("lower limit", one.limits.map(|(lower, _)| lower)),
+        ("upper limit", one.limits.map(|(_, upper)| upper)),
+        ("sensitivity", one.sensitivity),
+        ("specificity", one.specificity),
+    ];
+    if let Some(grades) = &one.grades {
+        rows.extend([
+            ("same grade", grades.agreement),
+            ("kappa", grades.kappa),
+            ("weighted kappa", grades.weighted_kappa),
+            ("AC1", grades.ac1),
+        ]);
+    }
+    rows.push(("people's alpha", one.people));
+    let mut text = format!("\n{}: {standing}\n", one.dimension);
+    for (name, statistic) in rows {
+        text += &format!("  {name:<20} {}\n", told(statistic));
+    }
+    if let Some(grades) = &one.grades {
+        text += "  people down, judge across:\n";
+        for (label, counts) in grades.labels.iter().zip(grades.confusion.rows()) {
+            let counts: Vec<String> = counts.iter().map(|count| format!("{count:>4}")).collect();
+            text += &format!("    {label:<16}{}\n", counts.join(""));
+        }
+    }
+    text
+}
+
+fn apart(apart: &Apart, found: &Found) -> String {
+    let row = |(name, pair): &(String, ratchet_core::stats::agreement::Rated)| {
+        let shown = |value: f64| {
+            let dimension = found.rubric.dimension(name);
+            dimension.map_or_else(|| format!("{value:.2}"), |dimension| mark(dimension, value))
+        };
+        [format!("    {name}"), shown(pair.judge), shown(pair.human)]
+    };
+    let far = apart.marks.iter().filter(|(_, pair)| (pair.judge - pair.human).abs() > 0.0);
+    let rows: Vec<_> = far.take(3).map(row).collect();
+    let mut text = format!("  {}: {:.2} apart on average\n", apart.session, apart.distance);
+    text += &table(["    DIMENSION", "JUDGE", "PEOPLE"], &rows);
+    if let Some(why) = found.held.why(&apart.session) {
+        let why: String = why.split_whitespace().collect::<Vec<_>>().join(" ");
+        text += &format!("    people say: {}\n", why.chars().take(300).collect::<String>());
+    }
+    text
+}
+
+fn drafts(found: &Found) -> String {
+    let mut text = String::new();
+    for draft in &found.drafts {
+        text += &format!("\nA draft of what the judge should be told about {}:\n", draft.dimension);
+        for line in draft.after.lines() {
+            text += &format!("  {line}\n");
+        }
+    }
+    if !found.trial.is_empty() {
+        text += "\nOn the labelled sessions alone, how far apart with the draft:\n";
+        let row = |shift: &ratchet_core::calibration::change::Shift| {
+            let nearer = match shift.nearer {
+                Standing::Met => "nearer",
+                Standing::NotMet => "not nearer",
+                Standing::CannotTell => "cannot tell",
+            };
+            [
+                format!("  {}", shift.dimension),
+                told(shift.before),
+                told(shift.after),
+                told(shift.difference),
+                nearer.to_owned(),
+            ]
+        };
+        let rows: Vec<_> = found.trial.iter().map(row).collect();
+        text += &table(["  DIMENSION", "BEFORE", "AFTER", "DIFFERENCE", ""], &rows);
+    }
+    if !found.drafts.is_empty() && found.applied.is_none() {
+        text += "Nothing is changed yet: --apply makes it the rubric's next version.\n";
+    }
+    text
+}
+
+fn drift(found: &Found) -> String {
+    let mut text = String::new();
+    for panel in &found.drift {
+        let alarms: Vec<_> = panel.alarms().collect();
+        let who = &panel.who;
+        if alarms.is_empty() {
+            let known = if panel.first == panel.newest { "seen once" } else { "steady" };
+            let _ = writeln!(
+                text,
+                "\nPanel of {} with {}: {known} since {}",
+                who.judge, who.rubric, panel.first
+            );
+            continue;
+        }
+        let _ = writeln!(
+            text,
+            "\nALERT: {} with {} has drifted since {}:",
+            who.judge, who.rubric, panel.first
+        );
+        for alarm in alarms {
+            let way = match alarm.bearing {
+                Bearing::Kinder => "kinder",
+                Bearing::Stricter => "stricter",
+                Bearing::Steady | Bearing::CannotTell => continue,
+            };
+            let _ = writeln!(text, "  {} is {way} by {}", alarm.dimension, told(alarm.change));
+        }
+    }
+    text
+}

@@ -1,0 +1,133 @@
+use ratchet_core::calibration::change::Shift;
+use ratchet_core::calibration::drift::Drift;
+use ratchet_core::calibration::panel::PanelDrift;
+use ratchet_core::calibration::{Agreement, Apart, Statistic, TARGET};
+use serde_json::{Map, Value, json};
+
+use super::{CalibrateArgs, Found};
+
+/// Sessions that are named.
+const APART: usize = 20;
+
+/// All that was found, for programs.
+pub(super) fn of(found: &Found, args: &CalibrateArgs) -> Value {
+    let Found { rubric, held, calibration, .. } = found;
+    let judges = held.judges();
+    let judges = judges.iter().map(|((judge, version), sessions)| {
+        json!({ "judge": judge, "rubric_version": version, "sessions": sessions })
+    });
+    let drafts = found.drafts.iter().map(|draft| {
+        json!({ "dimension": draft.dimension, "before": draft.before, "after": draft.after })
+    });
+    let dimensions = calibration.dimensions.iter();
+    let dimensions: Map<String, Value> =
+        dimensions.map(|one| (one.dimension.clone(), agreement(one, args.threshold))).collect();
+    json!({
+        "rubric": rubric.name,
+        "rubric_version": rubric.version,
+        "fingerprint": rubric.fingerprint(),
+        "dataset": args.dataset,
+        "labelled": held.labelled(),
+        "people": held.people(),
+        "judges": judges.collect::<Vec<_>>(),
+        "sessions": calibration.sessions,
+        "threshold": calibration.threshold,
+        "target": { "correlation": TARGET, "standing": calibration.target.as_str() },
+        "overall": agreement(&calibration.overall, args.threshold),
+        "dimensions": dimensions,
+        "apart": calibration.apart.iter().take(APART).map(|one| apart(one, found)).collect::<Vec<_>>(),
+        "drafts": drafts.collect::<Vec<_>>(),
+        "trial": found.trial.iter().map(shift).collect::<Vec<_>>(),
+        "drift": found.drift.iter().map(panel).collect::<Vec<_>>(),
+        "applied": found.applied.as_ref().map(|applied| json!({
+            "file": applied.file.display().to_string(),
+            "rubric_version": applied.version,
+            "rescored": applied.rescored,
+        })),
+    })
+}
+
+/// A number with its interval and n, or why there is none.
+pub(super) fn statistic(statistic: Statistic) -> Value {
+    match statistic {
+        Ok(estimate) => json!({
+            "value": estimate.value,
+            "interval": estimate.interval.map(|interval| [interval.lower, interval.upper]),
+            "n": estimate.n,
+        }),
+        Err(why) => json!({ "value": null, "undefined": why.as_str(), "reason": why.to_string() }),
+    }
+}
+
+fn agreement(one: &Agreement, threshold: f64) -> Value {
+    let mut view = json!({
+        "n": one.pairs.len(),
+        "pearson": statistic(one.pearson),
+        "spearman": statistic(one.spearman),
+        "mae": statistic(one.error),
+        "bias": statistic(one.bias),
+        "limits": {
+            "lower": statistic(one.limits.map(|(lower, _)| lower)),
+            "upper": statistic(one.limits.map(|(_, upper)| upper)),
+        },
+        "sensitivity": statistic(one.sensitivity),
+        "specificity": statistic(one.specificity),
+        "krippendorff_alpha": statistic(one.people),
+        "standing": one.standing.as_str(),
+        "exceeds_threshold": one.exceeds(threshold),
+    });
+    if let (Some(grades), Some(object)) = (&one.grades, view.as_object_mut()) {
+        object.insert("agreement".to_owned(), statistic(grades.agreement));
+        object.insert("kappa".to_owned(), statistic(grades.kappa));
+        object.insert("weighted_kappa".to_owned(), statistic(grades.weighted_kappa));
+        object.insert("ac1".to_owned(), statistic(grades.ac1));
+        let confusion = json!({
+            "labels": grades.labels,
+            "rows_people_columns_judge": grades.confusion.rows(),
+        });
+        object.insert("confusion".to_owned(), confusion);
+    }
+    view
+}
+
+fn apart(apart: &Apart, found: &Found) -> Value {
+    let marks = apart
+        .marks
+        .iter()
+        .map(|(name, pair)| (name.clone(), json!({ "judge": pair.judge, "human": pair.human })));
+    json!({
+        "session_id": apart.session.to_string(),
+        "distance": apart.distance,
+        "marks": marks.collect::<Map<_, _>>(),
+        "why": found.held.why(&apart.session),
+    })
+}
+
+fn shift(shift: &Shift) -> Value {
+    json!({
+        "dimension": shift.dimension,
+        "before": statistic(shift.before),
+        "after": statistic(shift.after),
+        "difference": statistic(shift.difference),
+        "nearer": shift.nearer.as_str(),
+    })
+}
+
+fn panel(panel: &PanelDrift) -> Value {
+    let drift = |drift: &Drift| {
+        json!({
+            "dimension": drift.dimension,
+            "change": statistic(drift.change),
+            "bearing": drift.bearing.as_str(),
+            "alert": drift.bearing.is_alarming(),
+        })
+    };
+    json!({
+        "judge": panel.who.judge,
+        "rubric": panel.who.rubric,
+        "fingerprint": panel.who.fingerprint,
+        "first_week": panel.first,
+        "newest_week": panel.newest,
+        "dimensions": panel.drifts.iter().map(drift).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,167 @@
+/// Asking somebody at a terminal, or a pipe.
+mod ask;
+/// Labels as a table.
+mod files;
+/// A session in a few words.
+mod brief;
+
+use std::io::{self, BufReader};
+
+use clap::{Args, Subcommand};
+use ratchet_core::calibration::sample::SIZE;
+use ratchet_core::id::SessionId;
+use ratchet_core::label::table::within;
+use ratchet_core::label::{DATASET, Draw, Label, MAX_BY};
+use ratchet_core::rubric::{self, Rubric};
+use ratchet_server::clock::Clock;
+use ratchet_stages::trust::asking::{self, Asking};
+use ratchet_stages::trust::{labels, spoken};
+
+use self::ask::{Answer, ask};
+use super::score::find_rubric;
+use crate::exit::Outcome;
+use crate::print::print;
+use crate::runtime;
+use crate::workplace::{Workplace, WorkplaceArgs};
+
+/// `ratchet label …`
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct LabelCommand {
+    #[command(subcommand)]
+    action: Option<Action>,
+    #[command(flatten)]
+    args: LabelArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Keep the labels of a table, whose first line names session_id and dimensions
+    Import(files::ImportArgs),
+    /// Write all labels into a table
+    Export(files::ExportArgs),
+}
+
+/// Where labels are, and what they are about.
+#[derive(Args, Debug)]
+struct WhereArgs {
+    #[command(flatten)]
+    place: WorkplaceArgs,
+    /// What is looked at; see `ratchet rubrics list`
+    #[arg(long, value_name = "NAME|FILE", default_value = rubric::DEFAULT)]
+    rubric: String,
+    /// The dataset that labels are kept in
+    #[arg(long, value_name = "NAME", default_value = DATASET)]
+    dataset: String,
+}
+
+#[derive(Args, Debug)]
+struct LabelArgs {
+    /// Label this session; may be said again [default: this week's sample, one by one]
+    #[arg(long = "session", value_name = "ID", value_parser = session_id)]
+    sessions: Vec<SessionId>,
+    /// Draw the sample from sessions scored in so many days
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
+    days: u16,
+    /// How many sessions the sample of a week has
+    #[arg(long, value_name = "N", default_value_t = SIZE)]
+    size: usize,
+    #[command(flatten)]
+    who: WhoArgs,
+    #[command(flatten)]
+    at: WhereArgs,
+}
+
+/// Who labels.
+#[derive(Args, Debug)]
+struct WhoArgs {
+    /// Who labels
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "USER",
+        hide_env_values = true,
+        default_value = "human"
+    )]
+    by: String,
+}
+
+fn session_id(text: &str) -> Result<SessionId, String> {
+    SessionId::parse(text).map_err(|why| why.to_string())
+}
+
+/// Runs `ratchet label`.
+pub(crate) fn run(command: &LabelCommand) -> anyhow::Result<Outcome> {
+    runtime::block_on(async {
+        match &command.action {
+            None => label(&command.args).await,
+            Some(Action::Import(args)) => files::import(args).await,
+            Some(Action::Export(args)) => files::export(args).await,
+        }
+    })
+}
+
+async fn label(args: &LabelArgs) -> anyhow::Result<Outcome> {
+    within("--by", &args.who.by, MAX_BY).map_err(anyhow::Error::msg)?;
+    let kept = Workplace::with(&args.at.place, "ratchet label", async |place| {
+        let rubric = find_rubric(place, &args.at.rubric)?;
+        let waiting = waiting(place, args, &rubric).await?;
+        label_each(place, args, &rubric, waiting).await
+    });
+    let kept = kept.await?;
+    let labels = if kept == 1 { "label is" } else { "labels are" };
+    print(&format!("{kept} {labels} kept in the dataset {}\n", args.at.dataset))?;
+    Ok(Outcome::Done)
+}
+
+/// The sessions that are to be labelled, and how they were drawn.
+async fn waiting(
+    place: &Workplace,
+    args: &LabelArgs,
+    rubric: &Rubric,
+) -> anyhow::Result<Vec<(SessionId, Option<Draw>)>> {
+    if !args.sessions.is_empty() {
+        return Ok(args.sessions.iter().map(|session| (session.clone(), None)).collect());
+    }
+    let dataset = &args.at.dataset;
+    let asking = Asking { dataset, rubric, days: args.days, size: args.size };
+    let asked = asking::this_week(&place.source, &place.sink, asking, Clock::System.now()).await?;
+    if asked.is_empty() {
+        print(
+            "No session is scored in this time; `ratchet score` first, or name one with --session\n",
+        )?;
+    }
+    let given = labels::read(&place.sink, dataset).await?;
+    let is_mine = |session: &SessionId| {
+        given.iter().any(|label| label.by == args.who.by && label.session == *session)
+    };
+    let open = asked.into_iter().filter(|(session, _)| !is_mine(session));
+    Ok(open.map(|(session, draw)| (session, Some(draw))).collect())
+}
+
+async fn label_each(
+    place: &Workplace,
+    args: &LabelArgs,
+    rubric: &Rubric,
+    waiting: Vec<(SessionId, Option<Draw>)>,
+) -> anyhow::Result<u64> {
+    let mut typed = BufReader::new(io::stdin());
+    let (mut kept, of) = (0, waiting.len());
+    for (at, (session, drawn)) in waiting.into_iter().enumerate() {
+        let brief = brief::of(&place.source, &session).await?;
+        print(&format!("\nSession {session} ({} of {of})\n{brief}\n", at + 1))?;
+        let (marks, why) = match ask(rubric, &mut typed, &mut io::stdout())? {
+            Answer::Label { marks, why } => (marks, why),
+            Answer::Skip => continue,
+            Answer::End => break,
+        };
+        let now = Clock::System.now();
+        let (by, rubric_name) = (args.who.by.clone(), rubric.name.clone());
+        let label = Label { session, by, at: now, why, rubric: rubric_name, marks, drawn };
+        labels::keep(&place.sink, &args.at.dataset, std::slice::from_ref(&label), now).await?;
+        kept += 1;
+        let judged = spoken::first(&place.source, &label.session, rubric, None).await?;
+        print(&ask::revealed(&label, judged.as_ref(), rubric))?;
+    }
+    Ok(kept)
+}

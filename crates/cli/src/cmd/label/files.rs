@@ -1,0 +1,116 @@
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail, ensure};
+use clap::Args;
+use csv::ReaderBuilder;
+use ratchet_core::label::Label;
+use ratchet_core::label::table::{LabelColumns, Unless, written};
+use ratchet_core::rubric::Rubric;
+use ratchet_server::clock::Clock;
+use ratchet_stages::trust::labels;
+
+use super::super::score::find_rubric;
+use super::{WhereArgs, WhoArgs};
+use crate::exit::Outcome;
+use crate::print::print;
+use crate::workplace::Workplace;
+
+/// The most bytes of a table.
+const MOST_BYTES: u64 = 20_000_000;
+/// How many bad rows are named.
+const NAMED: usize = 20;
+/// The name for standard input and output.
+const STREAM: &str = "-";
+
+#[derive(Args, Debug)]
+pub(super) struct ImportArgs {
+    /// The table; - reads standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    who: WhoArgs,
+    #[command(flatten)]
+    at: WhereArgs,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ExportArgs {
+    /// The table; - writes to standard output
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    at: WhereArgs,
+}
+
+/// Keeps every label of a table, or none if one is wrong.
+pub(super) async fn import(args: &ImportArgs) -> anyhow::Result<Outcome> {
+    let count = Workplace::with(&args.at.place, "ratchet label import", async |place| {
+        let rubric = find_rubric(place, &args.at.rubric)?;
+        let unless = Unless { by: args.who.by.clone(), at: Clock::System.now() };
+        let mut read = rows(&args.file, &rubric, &unless)?;
+        let asked = labels::asked(&place.sink, &args.at.dataset).await?;
+        for label in &mut read {
+            let drawn = asked.iter().find(|(session, _)| *session == label.session);
+            label.drawn = drawn.map(|(_, draw)| draw.clone());
+        }
+        labels::keep(&place.sink, &args.at.dataset, &read, Clock::System.now()).await?;
+        Ok(read.len())
+    });
+    print(&format!("{} labels are kept in the dataset {}\n", count.await?, args.at.dataset))?;
+    Ok(Outcome::Done)
+}
+
+fn rows(file: &Path, rubric: &Rubric, unless: &Unless) -> anyhow::Result<Vec<Label>> {
+    let shown = file.display();
+    let reader: Box<dyn Read> = if file.as_os_str() == STREAM {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(File::open(file).with_context(|| format!("cannot read {shown}"))?)
+    };
+    let mut text = Vec::new();
+    reader.take(MOST_BYTES + 1).read_to_end(&mut text)?;
+    ensure!(text.len() as u64 <= MOST_BYTES, "{shown} has more than 20 MB");
+    let mut reader = ReaderBuilder::new().flexible(true).from_reader(text.as_slice());
+    let names = reader.headers().with_context(|| format!("cannot read the columns of {shown}"))?;
+    let first = |name: &str| name.trim_start_matches('\u{feff}').trim().to_owned();
+    let names: Vec<String> = names.iter().map(first).collect();
+    let columns = LabelColumns::new(&names, rubric).map_err(anyhow::Error::msg)?;
+    let (mut read, mut faults) = (Vec::new(), Vec::new());
+    for record in reader.records() {
+        let record = record.with_context(|| format!("cannot read {shown}"))?;
+        let line = record.position().map_or(0, csv::Position::line);
+        match columns.label(record.iter(), unless) {
+            Ok(label) => read.push(label),
+            Err(why) => faults.push(format!("line {line}: {why}")),
+        }
+    }
+    if !faults.is_empty() {
+        let count = faults.len();
+        faults.truncate(NAMED);
+        bail!(
+            "{count} rows of {shown} are no labels, and none was kept\n  {}",
+            faults.join("\n  ")
+        );
+    }
+    Ok(read)
+}
+
+/// Writes all labels.
+pub(super) async fn export(args: &ExportArgs) -> anyhow::Result<Outcome> {
+    let table = Workplace::with(&args.at.place, "ratchet label export", async |place| {
+        let rubric = find_rubric(place, &args.at.rubric)?;
+        let given = labels::read(&place.sink, &args.at.dataset).await?;
+        Ok((given.len(), written(&given, &rubric)))
+    });
+    let (count, table) = table.await?;
+    if args.file.as_os_str() == STREAM {
+        print(&table)?;
+        return Ok(Outcome::Done);
+    }
+    std::fs::write(&args.file, table)
+        .with_context(|| format!("cannot write {}", args.file.display()))?;
+    print(&format!("{count} labels are written to {}\n", args.file.display()))?;
+    Ok(Outcome::Done)
+}
