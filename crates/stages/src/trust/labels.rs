@@ -13,14 +13,18 @@ const LABELS: &str = "What people say of sessions: the ground truth that the jud
 /// What the dataset of draws is for.
 const DRAWS: &str = "Sessions that people are asked to label, drawn by rule week by week";
 
-/// Reads what people said of sessions, the newest first. Items of other kinds are passed over.
+/// Reads what people said of sessions, in the order of sessions and names. Items of other kinds are
+/// passed over.
 ///
 /// # Errors
 /// Fails if the dataset cannot be read; one that is not there has no labels.
 pub async fn read(sink: &Sink, dataset: &str) -> SinkResult<Vec<Label>> {
     let items = items::read(sink, dataset).await?;
     let read = |item: &KeptItem| Label::read(&item.input, &item.expected_output, &item.metadata);
-    Ok(items.iter().filter_map(read).collect())
+    let mut labels: Vec<Label> = items.iter().filter_map(read).collect();
+    // Not by time: a server that was sent many at once may give them back in any order.
+    labels.sort_by(|one, other| (&one.session, &one.by).cmp(&(&other.session, &other.by)));
+    Ok(labels)
 }
 
 /// Keeps what people say. A label that the same person gave the same session before is changed.
