@@ -40,6 +40,7 @@ pub(super) fn furnish(writer: &Writer<'_>) -> Places {
     places.extend(dataset(writer, &ids));
     places.insert("queue", queue(writer, &ids));
     places.insert("dashboard", dashboard(writer, ("costs", "what each model costs")));
+    connection(writer, ("local models", "qwen3-32b"));
     comment(writer, &places["trace"]);
     places
 }
@@ -174,6 +175,19 @@ pub(super) fn dashboard(writer: &Writer<'_>, (name, about): (&str, &str)) -> Str
         writer.submit(&widgets, &widgets, &fields);
     }
     path.rsplit('/').next().unwrap().to_owned()
+}
+
+/// A connection to a model that nobody is asked through. Whoever adds it signs nothing.
+pub(super) fn connection(writer: &Writer<'_>, (name, model): (&str, &str)) {
+    let page = format!("/project/{PROJECT}/settings/connections");
+    let fields = [
+        ("provider", name),
+        ("adapter", "openai"),
+        ("secretKey", "sk-nobody-is-asked"),
+        ("baseURL", "http://127.0.0.1:9/v1"),
+        ("customModels", model),
+    ];
+    writer.submit(&page, &page, &fields);
 }
 
 fn comment(writer: &Writer<'_>, trace: &str) {

@@ -2,7 +2,7 @@ use ratchet_testkit::process::{PROJECT, Ratchet};
 use serde_json::{Value, json};
 
 use super::words;
-use crate::pages::furnish::dashboard;
+use crate::pages::furnish::{connection, dashboard};
 use crate::pages::list::Places;
 use crate::pages::writer::Writer;
 
@@ -215,6 +215,7 @@ impl Hand<'_> {
             let name = format!("m{nth} {}", name_of(words));
             let model = json!({ "modelName": name, "matchPattern": "never", "inputPrice": 0.1 });
             self.0.post("/api/public/models", &model);
+            connection(&self.0, (&name, words));
         }
     }
 
