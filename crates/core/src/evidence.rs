@@ -1,8 +1,13 @@
 //! What a judge gets to see of a session.
 
+/// What it was about.
+mod task;
+
 use crate::id::SessionId;
 use crate::observation::Observation;
 use crate::trace::Trace;
+
+pub use task::{TaskContext, Words};
 
 /// A session as it is judged: its traces in order of time, numbered from 1.
 #[derive(Clone, Debug, PartialEq)]

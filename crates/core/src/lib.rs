@@ -47,6 +47,8 @@ pub mod evidence;
 pub mod moves;
 /// What a judge says.
 pub mod verdict;
+/// How a session is put before a judge.
+pub mod judging;
 /// A judge that needs no model.
 pub mod offline;
 /// What a week of scored sessions says.

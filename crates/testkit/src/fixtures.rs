@@ -19,6 +19,15 @@ pub fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
 }
 
+/// Texts that try to talk a judge out of its task, with what each is.
+pub fn injections() -> Vec<(String, String)> {
+    let file = fs::read_to_string(folder("injections").join("attempts.toml")).unwrap();
+    let file: toml::Table = toml::from_str(&file).unwrap();
+    let attempts = file["attempt"].as_array().unwrap();
+    let text = |attempt: &toml::Value, key: &str| attempt[key].as_str().unwrap().to_owned();
+    attempts.iter().map(|attempt| (text(attempt, "name"), text(attempt, "text"))).collect()
+}
+
 fn inputs(file: &Path) -> Vec<Vec<u8>> {
     let text = fs::read_to_string(file).unwrap();
     match file.extension().and_then(|extension| extension.to_str()) {
@@ -45,6 +54,13 @@ fn unhex(text: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn injections_are_many_and_differ() {
+        let attempts = injections();
+        let texts: std::collections::BTreeSet<_> = attempts.iter().map(|(_, text)| text).collect();
+        assert!(attempts.len() >= 40 && texts.len() == attempts.len());
+    }
 
     #[test]
     fn hexadecimal_files_may_hold_remarks() {

@@ -1,0 +1,91 @@
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+use super::digits;
+use crate::id::SessionId;
+
+/// How many hexadecimal digits the name of a marker ends in.
+const DIGITS: usize = 24;
+
+/// A secret of whoever asks judges, from which the markers around evidence follow.
+///
+/// It must not be known to those whose work is judged, or they could close the markers themselves.
+/// The same seed gives the same session the same markers, so that asking again costs no new prefix.
+#[derive(Clone)]
+pub struct Seed([u8; 32]);
+
+impl Seed {
+    /// Takes bytes that nobody can guess.
+    pub const fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl fmt::Debug for Seed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// What stands before and after evidence. Invariant: the evidence of its session does not have it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Marker(String);
+
+impl Marker {
+    /// A marker that none of some texts has.
+    pub(super) fn apart_from(session: &SessionId, seed: &Seed, texts: &[&str]) -> Self {
+        let marker = |attempt: u64| {
+            let mut hash = Sha256::new();
+            hash.update(seed.0);
+            hash.update(attempt.to_be_bytes());
+            hash.update(session.to_string());
+            digits(hash, DIGITS)
+        };
+        let is_apart = |marker: &String| texts.iter().all(|text| !text.contains(marker.as_str()));
+        // A text holds only so many of them, so the search comes to an end.
+        Self((0..).map(marker).find(is_apart).unwrap_or_default())
+    }
+
+    /// What only it has.
+    pub(super) fn key(&self) -> &str {
+        &self.0
+    }
+
+    /// What stands before.
+    pub(super) fn opening(&self) -> String {
+        format!("<evidence-{}>", self.0)
+    }
+
+    /// What stands after.
+    pub(super) fn closing(&self) -> String {
+        format!("</evidence-{}>", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_marker_that_stands_in_the_text_is_not_taken() {
+        let (session, seed) = (SessionId::parse("s-1").unwrap(), Seed::new([7; 32]));
+        let first = Marker::apart_from(&session, &seed, &["quiet"]);
+        assert_eq!(first, Marker::apart_from(&session, &seed, &["other"]));
+        let second = Marker::apart_from(&session, &seed, &["quiet", &first.closing()]);
+        assert_ne!(first, second);
+        let both = first.closing() + &second.opening();
+        let third = Marker::apart_from(&session, &seed, &[&both]);
+        assert!(third != first && third != second);
+    }
+
+    #[test]
+    fn sessions_and_seeds_have_markers_of_their_own() {
+        let marker = |session: &str, seed: u8| {
+            let session = SessionId::parse(session).unwrap();
+            Marker::apart_from(&session, &Seed::new([seed; 32]), &[])
+        };
+        assert_ne!(marker("a", 1), marker("b", 1));
+        assert_ne!(marker("a", 1), marker("a", 2));
+    }
+}
