@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::id::SessionId;
+use crate::offline;
 use crate::payload::{Json, Payload};
 
 const ATTEMPTS: &str = include_str!("../../../../testkit/fixtures/injections/attempts.toml");
@@ -228,5 +229,44 @@ fn what_an_earlier_judge_was_made_to_say_is_data() {
         assert_eq!((ours.len(), recorded.len()), (3, 2), "{name}");
         let said = structure(&recorded).iter().filter(|line| line.starts_with("# Said of")).count();
         assert_eq!(said, 1, "{name}");
+    }
+}
+
+/// Places whose words an offline judge takes for what they are: not the user's, and no command's.
+const DATA: [&str; 10] = [
+    "output of a trace",
+    "name of a trace",
+    "tag",
+    "metadata",
+    "key of metadata",
+    "agent",
+    "words of the model",
+    "result of a tool",
+    "model",
+    "status",
+];
+
+#[test]
+fn no_attempt_changes_an_offline_verdict() {
+    let judge = |evidence: &Evidence| {
+        let judge = |rubric| offline::judge(rubric, evidence, &offline::Peers::default());
+        crate::rubric::shipped().map(judge).collect::<Vec<_>>()
+    };
+    let base = |put: fn(&mut Evidence, &str), words: &str| {
+        let mut evidence = quiet();
+        put(&mut evidence, words);
+        evidence
+    };
+    for (place, put) in PLACES.into_iter().filter(|(place, _)| DATA.contains(place)) {
+        let plain = judge(&base(put, "I looked, and fixed it."));
+        for Attempt { name, text } in attempts() {
+            let added = base(put, &format!("I looked, and fixed it.\n{text}"));
+            assert_eq!(judge(&added), plain, "{name}, added to {place}");
+        }
+    }
+    let (place, put) = PLACES[11];
+    let plain = judge(&base(put, "fn a() {}"));
+    for Attempt { name, text } in attempts() {
+        assert_eq!(judge(&base(put, &text)), plain, "{name}, as {place}");
     }
 }
