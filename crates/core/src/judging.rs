@@ -32,7 +32,7 @@ use telling::Teller;
 
 pub use estimate::{Estimate, Offer, OfferError, Quote};
 pub use facts::SessionFacts;
-pub use instructions::{Instructions, SHIPPED};
+pub use instructions::{FILE, Instructions, SHIPPED};
 use marker::Marker;
 pub use marker::Seed;
 

@@ -7,6 +7,9 @@ use crate::rubric::{Aggregation, Dimension, Rubric, Scale};
 /// What every judge is told first, unless the user has words of their own.
 pub const SHIPPED: &str = include_str!("../../../../prompts/judge-system.md");
 
+/// What a file of the user's own words is called, in the data folder's `prompts`.
+pub const FILE: &str = "judge-system.md";
+
 /// What a judge is told: how to go about it, by what criteria, and the form of the answer.
 ///
 /// It depends on the rubric alone and never on what is judged, so that it is the same for all

@@ -136,6 +136,22 @@ fn results_that_only_a_conversation_tells_are_written() {
 }
 
 #[test]
+fn blocks_of_text_are_read_as_text() {
+    let blocks = json!([{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]);
+    let evidence = session(vec![trace(vec![tool("Read", json!({"b": 1,  "a": [2]}), blocks)])]);
+    let chunk = prompt(&evidence).chunk;
+    assert!(chunk.contains("output:\n  one\n  two\n"), "{chunk}");
+}
+
+#[test]
+fn what_a_tool_gives_back_is_no_conversation() {
+    let talk = json!([user("Thank you!"), agent("Glad to help.")]).to_string();
+    let evidence = session(vec![trace(vec![tool("Read", json!({"path": "a"}), json!(talk))])]);
+    let chunk = prompt(&evidence).chunk;
+    assert!(!chunk.contains("\nuser:") && chunk.contains("output:\n  [{"), "{chunk}");
+}
+
+#[test]
 fn long_texts_are_cut_in_their_middle() {
     let long = "x".repeat(100_000);
     let evidence = session(vec![trace(vec![tool("Read", json!({"path": "a"}), json!(long))])]);

@@ -63,13 +63,13 @@ impl Teller {
             Side::Heard | Side::Spoken | Side::Closing => {
                 match chat::read(payload.to_json().as_str()) {
                     Reading::Text(text) => self.words(&text, side),
-                    Reading::Data(text) => self.text(side.label(), &one_form(&text)),
+                    Reading::Data(text) => self.text(side.label(), &plain(&text)),
                     Reading::Messages(messages) => self.messages(&messages, side),
                 }
             }
-            Side::Asked => self.text(side.label(), &one_form(raw)),
+            Side::Asked => self.text(side.label(), &plain(raw)),
             Side::Given => {
-                let text = given(raw);
+                let text = plain(raw);
                 self.told.insert(key(&("result", text.trim())));
                 self.text(side.label(), &text);
             }
@@ -180,22 +180,16 @@ impl Teller {
     }
 }
 
-/// JSON in the one form that calls in messages have as well; a text as it is.
-fn one_form(text: &str) -> String {
-    match serde_json::from_str::<Value>(text) {
-        Ok(Value::String(inner)) => inner,
-        Ok(value) => value.to_string(),
-        Err(_) => text.to_owned(),
-    }
-}
-
-/// The words of what a tool gave back.
-fn given(raw: &str) -> String {
+/// A payload that is no conversation: blocks of text as text, other JSON in the one form that calls
+/// in messages have as well.
+fn plain(raw: &str) -> String {
     match serde_json::from_str::<Value>(raw) {
         Ok(Value::Array(blocks)) if blocks.iter().all(|block| text_of(block).is_some()) => {
             blocks.iter().filter_map(text_of).collect::<Vec<_>>().join("\n")
         }
         Ok(Value::String(text)) => text,
+        Ok(value @ (Value::Array(_) | Value::Object(_))) => value.to_string(),
+        // A number may be a text by chance: it stays as it came.
         Ok(_) | Err(_) => raw.to_owned(),
     }
 }
