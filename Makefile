@@ -3,12 +3,12 @@
 CARGO ?= cargo
 # One crate for `make test CRATE=store`; everything when empty.
 CRATE ?=
-# Where `make dev` keeps its data; a throw-away folder when empty.
+# Where `make dev` keeps its data; a throw-away folder when empty. What `make eval-judge` reads.
 DATA ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo dev test unit doctest sdk bench screenshots lint fmt fmt-check tidy doc deps snap setup timings
+.PHONY: help demo dev test unit doctest sdk bench eval-judge screenshots lint fmt fmt-check tidy doc deps snap setup timings
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ bench: ## measure speed and size (long; not part of `make test`)
 	scripts/setup chromium
 	$(CARGO) build --release --locked -p ratchet-cli
 	$(CARGO) run --release --locked --bin ratchet-bench -- $(BENCH_ARGS)
+
+eval-judge: ## measure the offline judge: make eval-judge DATA=FILE of labelled trajectories
+	$(CARGO) run --release --locked -p ratchet-core --example eval-judge -- $(EVAL_ARGS) $(DATA)
 
 lint: ## run clippy; a warning is an error
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings

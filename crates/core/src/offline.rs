@@ -9,6 +9,8 @@
 pub mod peers;
 /// The file of signals.
 pub mod signals;
+/// The form in which they are written.
+mod file;
 /// What was seen of each signal.
 mod sighting;
 /// From what was seen to marks.
@@ -20,6 +22,7 @@ use crate::rubric::Rubric;
 use crate::verdict::Verdict;
 
 pub use peers::{Peers, Size};
+use sighting::Among;
 pub use signals::{Signal, SignalSet};
 
 /// Judges a session by the signals that come with Ratchet.
@@ -49,7 +52,11 @@ pub fn judge_with(
     peers: &Peers,
 ) -> Verdict {
     let moves = moves::of(evidence);
-    let seen = sighting::look(signals, &moves, peers.rank(&Size::of(evidence)));
+    let among = Among {
+        rank: peers.rank(&Size::with(evidence, &moves)),
+        need_no_tools: peers.do_without_tools() == Some(true),
+    };
+    let seen = sighting::look(signals, &moves, among);
     let dimensions =
         rubric.dimensions.iter().map(|dimension| marks::judge(signals, dimension, &seen));
     Verdict { dimensions: dimensions.collect() }

@@ -91,6 +91,11 @@ impl StepOf {
         self
     }
 
+    /// The same as a step of another kind.
+    pub(crate) fn of_kind(self, kind: ObservationKind) -> Self {
+        Self { kind, ..self }
+    }
+
     /// The same, having used tokens.
     pub(crate) fn tokens(self, tokens: u64) -> Self {
         Self { tokens, ..self }

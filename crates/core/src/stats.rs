@@ -12,6 +12,8 @@ pub mod difference;
 pub mod distribution;
 /// Between what a share or a mean lies.
 pub mod interval;
+/// How well marks tell good from bad.
+pub mod ranking;
 /// Whether values rise or fall over time.
 pub mod trend;
 /// Why a statistic has no value.

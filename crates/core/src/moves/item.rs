@@ -96,7 +96,11 @@ pub(super) fn key_of(thing: &impl Hash) -> u64 {
 
 /// What a payload tells; words that nobody claims are `speaker`'s.
 pub(super) fn items(payload: &Payload, speaker: &Role) -> Vec<Item> {
-    match chat::read(payload.to_json().as_str()) {
+    let payload = payload.to_json();
+    if payload.as_str().trim() == "null" {
+        return Vec::new();
+    }
+    match chat::read(payload.as_str()) {
         Reading::Messages(messages) => messages.into_iter().flat_map(of_message).collect(),
         Reading::Text(text) => said(speaker, text).into_iter().collect(),
         Reading::Data(text) => {

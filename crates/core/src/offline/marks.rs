@@ -1,7 +1,8 @@
 use std::collections::BTreeSet;
 
+use super::file::{Marking, Weighing};
 use super::sighting::{Seen, Sighting};
-use super::signals::{Marking, Signal, SignalSet, Weighing};
+use super::signals::{Signal, SignalSet};
 use crate::rubric::{Dimension, Grade, Scale};
 use crate::verdict::{Finding, Judgement};
 
@@ -25,8 +26,8 @@ pub(super) fn judge(set: &SignalSet, dimension: &Dimension, seen: &Seen) -> Judg
         let why = format!("The offline judge has no signals for {}.", dimension.name);
         return not_observable(dimension, why);
     };
-    if !marking.needs.iter().any(|signal| seen.contains_key(signal)) {
-        let needs: Vec<String> = marking.needs.iter().map(|signal| plain(*signal)).collect();
+    if !marking.needs.iter().any(|signal| seen.of(*signal).is_some()) {
+        let needs: Vec<String> = marking.needs.iter().map(|signal| missing(*signal)).collect();
         let why = format!("Nothing was recorded that speaks of it: no {}.", needs.join(", no "));
         return not_observable(dimension, why);
     }
@@ -54,10 +55,10 @@ fn not_observable(dimension: &Dimension, rationale: String) -> Judgement {
 
 /// What bears on a dimension, weightiest first.
 fn causes<'a>(set: &'a SignalSet, dimension: &Dimension, seen: &'a Seen) -> Vec<Cause<'a>> {
-    let cause = |(signal, sighting): (&Signal, &'a Sighting)| {
-        let weighing = set.signals.get(signal)?;
+    let cause = |(signal, sighting): (Signal, &'a Sighting)| {
+        let weighing = set.signals.get(&signal)?;
         let effect = weighing.effects.get(&dimension.name)? * sighting.strength.min(weighing.limit);
-        Some(Cause { signal: *signal, weighing, sighting, effect })
+        Some(Cause { signal, weighing, sighting, effect })
     };
     let mut causes: Vec<Cause<'_>> = seen.iter().filter_map(cause).collect();
     causes.sort_by(|one, other| {
@@ -80,7 +81,7 @@ fn finding(scale: &Scale, marking: &Marking, mark: f64) -> Finding {
 fn rationale(causes: &[Cause<'_>], seen: &Seen) -> String {
     let named: Vec<String> = causes.iter().take(NAMED).map(words).collect();
     if named.is_empty() {
-        let calls = seen.get(&Signal::ToolCall).map_or(0.0, |sighting| sighting.strength);
+        let calls = seen.of(Signal::ToolCall).map_or(0, |sighting| sighting.count);
         return format!("Nothing spoke for or against it in {calls} tool calls.");
     }
     let mut sentence = named.join("; ") + ".";
@@ -91,17 +92,17 @@ fn rationale(causes: &[Cause<'_>], seen: &Seen) -> String {
 }
 
 fn words(cause: &Cause<'_>) -> String {
-    let strength = cause.sighting.strength;
-    let text = if strength > 1.0 { &cause.weighing.many } else { &cause.weighing.one };
-    text.replace("{n}", &format!("{strength:.0}"))
-        .replace("{p}", &format!("{:.0}", strength * 100.0))
+    let Sighting { count, strength, .. } = cause.sighting;
+    let text = if *count > 1 { &cause.weighing.many } else { &cause.weighing.one };
+    let share = format!("{:.0}", strength * 100.0);
+    text.replace("{n}", &count.to_string()).replace("{p}", &share)
 }
 
 /// The traces that show it: those of the causes, or else what there was to look at.
 fn evidence(causes: &[Cause<'_>], seen: &Seen, marking: &Marking) -> Vec<u32> {
     let shown: BTreeSet<u32> =
         causes.iter().flat_map(|cause| &cause.sighting.traces).copied().collect();
-    let looked_at = marking.needs.iter().filter_map(|signal| seen.get(signal));
+    let looked_at = marking.needs.iter().filter_map(|signal| seen.of(*signal));
     let looked_at: BTreeSet<u32> =
         looked_at.flat_map(|sighting| &sighting.traces).copied().collect();
     let traces = if shown.is_empty() { looked_at } else { shown };
@@ -120,14 +121,10 @@ fn confidence(marking: &Marking, causes: &[Cause<'_>]) -> f64 {
     least + (greatest - least) * (1.0 - (-3.0 * weight).exp()) * agreement
 }
 
-/// A signal's name as words.
-fn plain(signal: Signal) -> String {
-    let mut words = String::new();
-    for letter in format!("{signal:?}").chars() {
-        if letter.is_uppercase() && !words.is_empty() {
-            words.push(' ');
-        }
-        words.extend(letter.to_lowercase());
+/// A signal's name as words, for when it was not seen.
+fn missing(signal: Signal) -> String {
+    match signal {
+        Signal::AmongPeers => "peers to compare with".to_owned(),
+        other => other.name().replace('_', " "),
     }
-    words
 }

@@ -34,9 +34,12 @@ pub(super) fn crates() -> Vec<Crate> {
 #[test]
 fn make_names_the_binary_it_runs() {
     LineRule {
-        advice: "the workspace has several binaries: say which with --bin",
+        advice: "the workspace has several binaries: say which with --bin or --example",
         covers: |path| path == "Makefile",
-        is_broken_by: |line| line.contains("$(CARGO) run") && !line.contains("--bin "),
+        is_broken_by: |line| {
+            let names = ["--bin ", "--example "];
+            line.contains("$(CARGO) run") && !names.iter().any(|name| line.contains(name))
+        },
     }
     .check(
         "Makefile",
