@@ -12,8 +12,7 @@ use ratchet_core::calendar::Week;
 use ratchet_core::payload::Json;
 use ratchet_core::report::WeekReport;
 use ratchet_core::rubric::Rubric;
-use ratchet_core::stats::agreement::Rated;
-use ratchet_core::success::{SuccessFacts, SuccessMetric, success};
+use ratchet_core::success::{Measure, SuccessFacts, SuccessMetric, success};
 use ratchet_core::suggestion::{Progress, Suggestion, Templates, suggest};
 use ratchet_core::synthesis::{Trend, WEEKS, synthesize};
 use ratchet_core::time::Timestamp;
@@ -115,17 +114,23 @@ pub async fn report(
 pub fn success_now(
     last: Option<&WeekReport>,
     tracked: &[KeptSuggestion],
-    rated: Vec<Rated>,
     now: Timestamp,
 ) -> Vec<SuccessMetric> {
     let unknown = || Trend::of(&[]);
-    success(&SuccessFacts {
+    let mut metrics = success(&SuccessFacts {
         sessions: last.map_or(0, |report| report.synthesis.sessions),
-        rated,
+        rated: Vec::new(),
         done: done_before(tracked, now),
         made: tracked.len(),
         trend: last.map_or_else(unknown, |report| report.synthesis.overall.trend.clone()),
-    })
+    });
+    // What people say is read together with the scores, and so stands in the report.
+    let said = last.into_iter().flat_map(|report| &report.success);
+    for metric in said.filter(|metric| metric.measure == Measure::HumanCorrelation) {
+        let same = metrics.iter_mut().find(|known| known.measure == metric.measure);
+        same.into_iter().for_each(|known| *known = metric.clone());
+    }
+    metrics
 }
 
 /// How many suggestions became done in the four weeks before a moment, and still are.

@@ -25,6 +25,7 @@ const STYLE: &str = concat!(
     include_str!("assets/dashboards.css"),
     include_str!("assets/datasets.css"),
     include_str!("assets/settings.css"),
+    include_str!("assets/reports.css"),
     include_str!("assets/playground.css"),
     include_str!("assets/trust.css"),
 );

@@ -36,6 +36,8 @@ mod score_compare;
 mod calibration;
 /// Sessions that people mark.
 mod labels;
+/// What weeks of scored sessions say.
+mod reports;
 /// Every component, alive.
 mod gallery;
 /// One trace.
@@ -55,13 +57,14 @@ use crate::web::{Access, Web};
 use crate::{assets, docs, forgery, policy, sign_in};
 
 /// Addresses that people type without a project; they lead to the first one.
-const SHORT: [&str; 13] = [
+const SHORT: [&str; 14] = [
     "traces",
     "observations",
     "sessions",
     "users",
     "scores",
     "calibration",
+    "reports",
     "queues",
     "labels",
     "datasets",
@@ -100,6 +103,7 @@ pub fn pages(web: Web) -> Router {
         .merge(score_compare::routes())
         .merge(calibration::routes())
         .merge(labels::routes())
+        .merge(reports::routes())
         .fallback(not_found)
         .with_state(web.clone())
         .merge(docs::pages())

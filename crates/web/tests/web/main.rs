@@ -49,3 +49,5 @@ mod dashboards;
 mod scores;
 /// Labels, and how far the judge agrees.
 mod trust;
+/// What weeks say, what they suggest, and what runs by itself.
+mod reports;

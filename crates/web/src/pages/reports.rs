@@ -1,0 +1,171 @@
+//! Reports: what weeks of scored sessions say, what could be changed, and whether it pays.
+
+/// One week.
+mod week;
+/// How dimensions stand.
+mod standing;
+/// What could be changed, and how far that is.
+mod suggestions;
+/// Whether watching quality pays.
+mod success;
+/// What runs by itself.
+mod schedules;
+
+use axum::Router;
+use axum::extract::State;
+use axum::routing::get;
+use maud::{Markup, html};
+use ratchet_core::report::{WeekReport, change_words, counted, interval_words};
+use ratchet_core::suggestion::Progress;
+use ratchet_store::catalog::{KeptReport, KeptSuggestion};
+
+use crate::components::chart::{self, OverTime, Series};
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{copy, empty, figure};
+use crate::frame::{Page, Section};
+use crate::place::{Link, Place};
+use crate::refusal::PageResult;
+use crate::web::Web;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/project/{project}/reports", get(list))
+        .merge(week::routes())
+        .merge(suggestions::routes())
+        .merge(success::routes())
+        .merge(schedules::routes())
+}
+
+/// The tabs of the reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tab {
+    Weeks,
+    Suggestions,
+    Success,
+    Schedules,
+}
+
+impl Tab {
+    const ALL: [(Self, &'static str); 4] = [
+        (Self::Weeks, "Weeks"),
+        (Self::Suggestions, "Suggestions"),
+        (Self::Success, "Does it pay"),
+        (Self::Schedules, "Schedules"),
+    ];
+
+    fn link(self, place: &Place) -> Link {
+        match self {
+            Self::Weeks => place.to(&["reports"]),
+            Self::Suggestions => place.to(&["reports", "suggestions"]),
+            Self::Success => place.to(&["reports", "success"]),
+            Self::Schedules => place.to(&["reports", "schedules"]),
+        }
+    }
+}
+
+/// The way from one tab to the others.
+fn tabs(place: &Place, here: Tab) -> Markup {
+    html! {
+        nav.segments aria-label="Quality" {
+            @for (tab, name) in Tab::ALL {
+                a href=(tab.link(place)) aria-current=[(tab == here).then_some("page")] { (name) }
+            }
+        }
+    }
+}
+
+async fn list(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    let catalog = &web.store.catalog;
+    let kept = catalog.reports(place.project_id()).await?;
+    let reports: Vec<(&KeptReport, WeekReport)> =
+        kept.iter().filter_map(|kept| Some((kept, read(kept)?))).collect();
+    let tracked = catalog.suggestions(place.project_id()).await?;
+    let mut page = Page::new(Section::Quality, "Quality");
+    page.summary = match reports.first() {
+        Some((_, last)) => html! { "Week " (last.week) ": " (last.headline()) },
+        None => html! { "What each week of scored sessions says." },
+    };
+    page.action = tabs(&place, Tab::Weeks);
+    page.body = if reports.is_empty() {
+        nothing()
+    } else {
+        html! { (course(&reports)) (open(&tracked, &place)) (weeks(&reports, &place)) }
+    };
+    Ok(page.show(&place))
+}
+
+/// The report that was kept; `None` if an earlier Ratchet wrote it in words we do not know.
+fn read(kept: &KeptReport) -> Option<WeekReport> {
+    serde_json::from_str(kept.document.as_str()).ok()
+}
+
+/// Overall quality, week after week.
+fn course(reports: &[(&KeptReport, WeekReport)]) -> Markup {
+    if reports.len() < 2 {
+        return html! {};
+    }
+    let oldest_first = || reports.iter().rev().map(|(_, report)| report);
+    let values = oldest_first().map(|report| report.synthesis.overall.mean()).collect();
+    let series = Series { name: "overall quality".to_owned(), hue: 1, values };
+    chart::over_time(&OverTime {
+        title: "Overall quality by week".to_owned(),
+        note: format!("mean of the week's sessions, {}", counted(reports.len(), "week")),
+        steps: oldest_first().map(|report| report.week.clone()).collect(),
+        series: vec![series],
+        ..OverTime::default()
+    })
+}
+
+/// What waits for a decision.
+fn open(tracked: &[KeptSuggestion], place: &Place) -> Markup {
+    let open = tracked.iter().filter(|kept| kept.progress == Progress::Open).count();
+    html! {
+        @if open > 0 {
+            p { a href=(Tab::Suggestions.link(place)) { (counted(open, "suggestion")) }
+                @if open == 1 { " waits" } @else { " wait" } " for a decision." }
+        }
+    }
+}
+
+fn weeks(reports: &[(&KeptReport, WeekReport)], place: &Place) -> Markup {
+    let columns = vec![
+        Column::text("Week"),
+        Column::number("Sessions"),
+        Column::number("Overall"),
+        Column::text("With 95 % confidence"),
+        Column::wide("Against the week before"),
+        Column::number("Suggestions"),
+        Column::text("Made"),
+    ];
+    let row = |(kept, report): &(&KeptReport, WeekReport)| {
+        let overall = &report.synthesis.overall;
+        let mean = overall.mean().map(|mean| format!("{mean:.2}"));
+        let interval = overall.marks.map(|marks| interval_words(marks.interval));
+        Row {
+            id: report.week.clone(),
+            link: Some(place.to(&["reports", &report.week])),
+            cells: vec![
+                html! { (report.week) " to " (report.last_day) },
+                html! { (figure::grouped(report.synthesis.sessions as u64)) },
+                html! { (mean.as_deref().unwrap_or("–")) },
+                html! { span.muted { (interval.unwrap_or_default()) } },
+                html! { (change_words(&overall.change)) },
+                html! { (report.suggestions.len()) },
+                figure::ago(kept.updated_at, place.now),
+            ],
+            failed: false,
+        }
+    };
+    let rows = reports.iter().map(row).collect();
+    table::table(&Table { caption: "Weeks".to_owned(), columns, rows, select_for: None })
+}
+
+fn nothing() -> Markup {
+    let how = html! {
+        p { "A report says how each dimension stands, what changed against the week before, which "
+            "sessions stand out, what goes wrong again and again, and what to change. "
+            "The server makes one every Sunday at 02:00; to have one now:" }
+        (copy::snippet("ratchet score --days 7\nratchet week --of today"))
+    };
+    empty::empty("No week has been reported on yet.", &how)
+}

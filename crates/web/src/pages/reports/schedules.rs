@@ -1,0 +1,131 @@
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::response::Redirect;
+use axum::routing::{get, post};
+use maud::{Markup, html};
+use ratchet_core::calendar::Zone;
+use ratchet_store::catalog::{Schedule, ScheduleOutcome, ScheduleRun, Switched};
+
+use super::{Tab, tabs};
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{badge, copy, figure, toast};
+use crate::frame::{Page, Section};
+use crate::place::{Link, Params, Place};
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+/// Runs that a schedule shows.
+const RUNS: u64 = 10;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/project/{project}/reports/schedules", get(show))
+        .route("/project/{project}/reports/schedules/{name}", post(switch))
+}
+
+async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    let catalog = &web.store.catalog;
+    catalog.ensure_weekly(place.project_id(), Zone::of_this_machine(), place.now).await?;
+    let mut parts = Vec::new();
+    let schedules = catalog.schedules(place.project_id()).await?;
+    for schedule in &schedules {
+        let name = schedule.name.clone();
+        let runs = catalog.schedule_runs(place.project_id(), name, RUNS).await?;
+        parts.push(part(schedule, &runs, &place));
+    }
+    let on = schedules.iter().filter(|schedule| schedule.is_on).count();
+    let mut page = Page::new(Section::Quality, "Schedules");
+    page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&place))];
+    page.summary =
+        html! { (on) " of " (schedules.len()) " run by themselves while a server is up." };
+    page.action = tabs(&place, Tab::Schedules);
+    page.body = html! {
+        @match place.params.get("done") {
+            Some("on") => { (toast::toast("The schedule is on.")) },
+            Some("off") => { (toast::toast("The schedule is paused.")) },
+            _ => {},
+        }
+        @for part in parts { (part) }
+        section.report-part {
+            h2 { "Another schedule" }
+            p { "Stop the server or name another folder, then:" }
+            (copy::snippet("ratchet schedule add nightly --cron \"30 1 * * MON-FRI\" --zone Europe/Berlin"))
+        }
+    };
+    Ok(page.show(&place))
+}
+
+fn part(schedule: &Schedule, runs: &[ScheduleRun], place: &Place) -> Markup {
+    let next = schedule.is_on.then(|| schedule.cron.next(place.now, &schedule.zone)).flatten();
+    let action = Link::to_project(&place.project.id, &["reports", "schedules", &schedule.name]);
+    let (to, verb) = if schedule.is_on { ("off", "Pause") } else { ("on", "Resume") };
+    html! {
+        section.report-part {
+            h2 { bdi { (schedule.name) } " "
+                @if schedule.is_on { span.badge.good { "on" } } @else { span.badge.warn { "paused" } } }
+            p {
+                "Scores and reports the week before, at " code { (schedule.cron.to_string()) }
+                " by the clocks of " (schedule.zone.name()) ", judge " (badge::tag(&schedule.what.judge)) ". "
+                @if let Some(next) = next { "Next: " (figure::when(next, place.now)) "." }
+                @if schedule.what.tells_slack { " Tells Slack." }
+                @if schedule.what.tells_webhook { " Tells a webhook." }
+            }
+            @if place.visitor.can_change() {
+                form.inline method="post" action=(action) {
+                    (place.visitor.form_token.field())
+                    button.button type="submit" name="to" value=(to) {
+                        (verb) span.sr { " " (schedule.name) }
+                    }
+                }
+            }
+            @if runs.is_empty() { p.muted { "It has not run yet." } } @else { (history(runs, place)) }
+        }
+    }
+}
+
+fn history(runs: &[ScheduleRun], place: &Place) -> Markup {
+    let columns = vec![
+        Column::text("Due"),
+        Column::text("Outcome"),
+        Column::number("Took"),
+        Column::wide("What it did"),
+        Column::text("Ended"),
+    ];
+    let row = |run: &ScheduleRun| Row {
+        id: run.due_at.to_string(),
+        link: None,
+        cells: vec![
+            figure::when(run.due_at, place.now),
+            match run.outcome {
+                ScheduleOutcome::Done => html! { span.badge.good { "done" } },
+                ScheduleOutcome::Failed => html! { span.badge.bad { "failed" } },
+                ScheduleOutcome::Running => html! { span.badge { "running" } },
+            },
+            html! { @if let Some(end) = run.ended_at { (figure::duration(end.since(run.began_at))) } },
+            html! { bdi title=(run.message) { (run.message) } },
+            html! { @if let Some(end) = run.ended_at { (figure::ago(end, place.now)) } },
+        ],
+        failed: run.outcome == ScheduleOutcome::Failed,
+    };
+    let rows = runs.iter().map(row).collect();
+    table::table(&Table { caption: "Runs".to_owned(), columns, rows, select_for: None })
+}
+
+async fn switch(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, name)): Path<(String, String)>,
+    form: String,
+) -> PageResult<Redirect> {
+    place.visitor.may_change()?;
+    let to = match Params::read(&form).get("to") {
+        Some("on") => Switched::On,
+        Some("off") => Switched::Off,
+        _ => return Err(Refusal::Bad("say whether it is to be on or off".to_owned())),
+    };
+    let catalog = place.visitor.catalog(&web);
+    catalog.switch_schedule(place.project_id(), name, to, place.now).await?;
+    let done = if to == Switched::On { "on" } else { "off" };
+    let back = Tab::Schedules.link(&place).with("done", done);
+    Ok(Redirect::to(&back.to_string()))
+}

@@ -1,0 +1,86 @@
+use axum::Router;
+use axum::extract::State;
+use axum::routing::get;
+use maud::{Markup, html};
+use ratchet_core::report::{met_word, reading_words, target_words};
+use ratchet_core::success::{Measure, SuccessMetric};
+use ratchet_stages::week::success_now;
+
+use super::{Tab, read, tabs};
+use crate::components::table::{self, Column, Row, Table};
+use crate::frame::{Page, Section};
+use crate::place::Place;
+use crate::refusal::PageResult;
+use crate::web::Web;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new().route("/project/{project}/reports/success", get(show))
+}
+
+async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    let catalog = &web.store.catalog;
+    let kept = catalog.reports(place.project_id()).await?;
+    let last = kept.iter().find_map(read);
+    let tracked = catalog.suggestions(place.project_id()).await?;
+    let metrics = success_now(last.as_ref(), &tracked, place.now);
+    let met = metrics.iter().filter(|metric| metric.is_met() == Some(true)).count();
+    let mut page = Page::new(Section::Quality, "Does it pay");
+    page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&place))];
+    page.summary = html! { (met) " of " (metrics.len()) " targets are met." };
+    page.action = tabs(&place, Tab::Success);
+    page.body = html! {
+        (table(&metrics))
+        dl.meanings {
+            @for metric in &metrics {
+                dt { (metric.measure.title()) }
+                dd { (meaning(metric.measure)) }
+            }
+        }
+    };
+    Ok(page.show(&place))
+}
+
+const fn meaning(measure: Measure) -> &'static str {
+    match measure {
+        Measure::SessionsScored => {
+            "Fewer than twenty sessions a week say little: intervals stay wide, and one odd session \
+             moves the mean."
+        }
+        Measure::HumanCorrelation => {
+            "How closely the overall marks of people and of the judge go together, on sessions that \
+             both have marked. Label a sample to know it."
+        }
+        Measure::SuggestionsDone => {
+            "Suggestions that someone marked as done in the last four weeks. Advice that nobody \
+             follows improves nothing."
+        }
+        Measure::QualityTrend => {
+            "The slope of the weekly means by Theil and Sen, for a month. It takes eight weeks to \
+             tell a trend from chance."
+        }
+    }
+}
+
+/// The four numbers with their targets.
+pub(super) fn table(metrics: &[SuccessMetric]) -> Markup {
+    let columns =
+        vec![Column::wide("What"), Column::text("Is"), Column::text("Target"), Column::text("Met")];
+    let row = |metric: &SuccessMetric| Row {
+        id: metric.measure.as_str().to_owned(),
+        link: None,
+        cells: vec![
+            html! { (metric.measure.title()) },
+            html! { (reading_words(metric)) },
+            html! { (target_words(metric)) },
+            match metric.is_met() {
+                Some(true) => html! { span.badge.good { (met_word(metric)) } },
+                Some(false) => html! { span.badge.bad { (met_word(metric)) } },
+                None => html! { span.badge.warn { (met_word(metric)) } },
+            },
+        ],
+        failed: false,
+    };
+    let rows = metrics.iter().map(row).collect();
+    let caption = "Whether watching quality pays".to_owned();
+    table::table(&Table { caption, columns, rows, select_for: None })
+}

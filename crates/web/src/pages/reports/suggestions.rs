@@ -1,0 +1,183 @@
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::response::Redirect;
+use axum::routing::{get, post};
+use maud::{Markup, html};
+use ratchet_core::report::counted;
+use ratchet_core::suggestion::{Progress, Severity, Suggestion};
+use ratchet_store::catalog::KeptSuggestion;
+
+use super::{Tab, tabs, week};
+use crate::components::badge::{self, Decider};
+use crate::components::{copy, empty, figure, toast};
+use crate::frame::{Page, Section};
+use crate::place::{Link, Params, Place};
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/project/{project}/reports/suggestions", get(show))
+        .route("/project/{project}/reports/suggestions/{id}", post(decide))
+}
+
+async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    let tracked = web.store.catalog.suggestions(place.project_id()).await?;
+    let count = |progress: Progress| tracked.iter().filter(|k| k.progress == progress).count();
+    let mut page = Page::new(Section::Quality, "Suggestions");
+    page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&place))];
+    page.summary = html! {
+        (counted(tracked.len(), "suggestion")) ": " (count(Progress::Open)) " open, "
+        (count(Progress::Accepted)) " accepted, " (count(Progress::Done)) " done, "
+        (count(Progress::Dismissed)) " dismissed."
+    };
+    page.action = tabs(&place, Tab::Suggestions);
+    let open_first = [Progress::Open, Progress::Accepted, Progress::Done, Progress::Dismissed];
+    page.body = html! {
+        @if let Some(done) = place.params.get("done").and_then(done_words) { (toast::toast(done)) }
+        @if tracked.is_empty() { (nothing()) }
+        @for progress in open_first {
+            @if count(progress) > 0 {
+                section.report-part {
+                    h2 { (title(progress)) " " span.muted { (count(progress)) } }
+                    @for kept in tracked.iter().filter(|kept| kept.progress == progress) {
+                        (card(&kept.suggestion, Some(kept), &place))
+                    }
+                }
+            }
+        }
+    };
+    Ok(page.show(&place))
+}
+
+const fn title(progress: Progress) -> &'static str {
+    match progress {
+        Progress::Open => "Open",
+        Progress::Accepted => "Accepted",
+        Progress::Done => "Done",
+        Progress::Dismissed => "Dismissed",
+    }
+}
+
+/// What the page that led here has done.
+pub(super) fn done_words(word: &str) -> Option<&'static str> {
+    match Progress::parse(word)? {
+        Progress::Open => Some("The suggestion is open again."),
+        Progress::Accepted => Some("The suggestion is accepted."),
+        Progress::Done => Some("The suggestion is done."),
+        Progress::Dismissed => Some("The suggestion is dismissed."),
+    }
+}
+
+/// What is tracked of a suggestion: the newest row of its advice.
+pub(super) fn newest<'a>(
+    tracked: &'a [KeptSuggestion],
+    suggestion: &Suggestion,
+) -> Option<&'a KeptSuggestion> {
+    tracked.iter().find(|kept| kept.suggestion.key == suggestion.key)
+}
+
+/// One suggestion: what to change, why, and what someone decided.
+pub(super) fn card(
+    suggestion: &Suggestion,
+    kept: Option<&KeptSuggestion>,
+    place: &Place,
+) -> Markup {
+    html! {
+        article.suggestion {
+            h3 { bdi { (suggestion.title) } }
+            p.muted {
+                (severity(suggestion.severity)) " " (badge::tag(&suggestion.dimension)) " "
+                bdi { (ratchet_core::limit::elide(&suggestion.reason, 600)) }
+            }
+            p { "Add to the " strong { (suggestion.edit.as_str()) } ":" }
+            (copy::snippet(&suggestion.text))
+            @if !suggestion.sessions.is_empty() {
+                details {
+                    summary { (counted(suggestion.sessions.len(), "session")) " that show it" }
+                    (week::sessions(&suggestion.sessions, place))
+                }
+            }
+            @if let Some(kept) = kept { (progress(kept, place)) }
+        }
+    }
+}
+
+fn severity(severity: Severity) -> Markup {
+    match severity {
+        Severity::High => html! { span.badge.bad { "high" } },
+        Severity::Medium => html! { span.badge.warn { "medium" } },
+    }
+}
+
+/// How far it has come, who decided, and what can be decided now.
+fn progress(kept: &KeptSuggestion, place: &Place) -> Markup {
+    let back = place.here().without("done");
+    let action = Link::to_project(&place.project.id, &["reports", "suggestions", &kept.id]);
+    html! {
+        div.decide {
+            p {
+                @match kept.steps.last() {
+                    None => { (badge::tag("open")) " since the week of " (kept.first_week) },
+                    Some(step) => {
+                        (badge::decided(Decider::Human, step.progress.as_str()))
+                        " by " bdi { (step.actor) } " " (figure::ago(step.at, place.now))
+                    },
+                }
+            }
+            @if place.visitor.can_change() {
+                form.inline method="post" action=(action) {
+                    (place.visitor.form_token.field())
+                    input type="hidden" name="back" value=(back.path());
+                    @for next in kept.progress.next() {
+                        button.button.primary[*next == Progress::Accepted] type="submit" name="to"
+                            value=(next.as_str()) {
+                            (verb(*next)) span.sr { " " (kept.suggestion.title) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+const fn verb(progress: Progress) -> &'static str {
+    match progress {
+        Progress::Open => "Open again",
+        Progress::Accepted => "Accept",
+        Progress::Done => "Mark as done",
+        Progress::Dismissed => "Dismiss",
+    }
+}
+
+async fn decide(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): Path<(String, String)>,
+    form: String,
+) -> PageResult<Redirect> {
+    place.visitor.may_change()?;
+    let form = Params::read(&form);
+    let to = form.get("to").and_then(Progress::parse);
+    let to = to.ok_or_else(|| Refusal::Bad("say what is decided".to_owned()))?;
+    let catalog = place.visitor.catalog(&web);
+    catalog.decide_suggestion(place.project_id(), id, to, place.now).await?;
+    let reports = Link::to_project(&place.project.id, &["reports"]);
+    // Only back to a page of the reports: an address from outside leads nowhere else.
+    let back = form.get("back").filter(|back| {
+        back.strip_prefix(reports.path())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    });
+    let back = back.map_or_else(|| Tab::Suggestions.link(&place), Link::new);
+    Ok(Redirect::to(&back.with("done", to.as_str()).to_string()))
+}
+
+fn nothing() -> Markup {
+    let how = html! {
+        p { "Where a dimension stands under 0.7, or sessions under 0.7 share an issue, the report of "
+            "the week suggests lines for CLAUDE.md, a skill or a prompt. Accept what you want to try, "
+            "and mark it as done once it is in place: the weeks after show whether it helped." }
+        (copy::snippet("ratchet week"))
+    };
+    empty::empty("Nothing has been suggested yet.", &how)
+}

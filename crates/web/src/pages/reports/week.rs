@@ -1,0 +1,193 @@
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::routing::get;
+use maud::{Markup, html};
+use ratchet_core::calendar::{Week, Zone};
+use ratchet_core::report::{WeekReport, counted};
+use ratchet_core::synthesis::{CommonIssue, Outlier};
+use ratchet_store::catalog::KeptSuggestion;
+
+use super::{read, standing, success, suggestions};
+use crate::components::chart::{self, OverTime, Series};
+use crate::components::stat::{self, Stat, Value};
+use crate::components::{badge, figure, toast};
+use crate::frame::{Page, Section};
+use crate::place::Place;
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+/// Sessions that an issue or a list of outliers shows.
+const SHOWN: usize = 12;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new().route("/project/{project}/reports/{week}", get(show))
+}
+
+async fn show(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, week)): Path<(String, String)>,
+) -> PageResult<Markup> {
+    let catalog = &web.store.catalog;
+    let kept = catalog.report(place.project_id(), week).await?;
+    let kept = kept.ok_or_else(|| Refusal::not_there("report"))?;
+    let report = read(&kept).ok_or_else(|| Refusal::not_there("report"))?;
+    let tracked = catalog.suggestions(place.project_id()).await?;
+    let mut page =
+        Page::new(Section::Quality, format!("Week {} to {}", report.week, report.last_day));
+    page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&place))];
+    page.summary = html! { (report.headline()) };
+    page.action = neighbours(&report, &place);
+    page.body = html! {
+        @if let Some(done) = place.params.get("done").and_then(suggestions::done_words) {
+            (toast::toast(done))
+        }
+        (body(&report, &tracked, &place))
+        p.muted { "Rubric " (report.rubric) ", weeks by the clocks of " (report.zone)
+            ". Made " (figure::when(kept.created_at, place.now)) ", last changed "
+            (figure::when(kept.updated_at, place.now)) "." }
+    };
+    Ok(page.show(&place))
+}
+
+/// The weeks before and after.
+fn neighbours(report: &WeekReport, place: &Place) -> Markup {
+    let zone = Zone::parse(&report.zone).unwrap_or_else(|_| Zone::utc());
+    let week = Week::parse(&report.week, &zone).ok();
+    let link = |week: Week| place.to(&["reports", &week.to_string()]);
+    html! {
+        @if let Some(week) = week {
+            nav.segments aria-label="Weeks" {
+                a href=(link(week.before())) { "Week before" }
+                a href=(link(week.after())) { "Week after" }
+            }
+        }
+    }
+}
+
+fn body(report: &WeekReport, tracked: &[KeptSuggestion], place: &Place) -> Markup {
+    html! {
+        (stat::row(&figures(report)))
+        section.report-part { h2 { "Dimensions" } (standing::table(report)) (course(report)) }
+        section.report-part {
+            h2 { "Sessions that stand out" }
+            (outliers("Better than 0.85", &report.synthesis.excellent, place))
+            (outliers("Worse than 0.5", &report.synthesis.poor, place))
+        }
+        section.report-part {
+            h2 { "Common issues" }
+            @if report.synthesis.issues.is_empty() {
+                p.muted { "No two sessions under 0.7 share an issue." }
+            } @else {
+                ol.issues { @for issue in &report.synthesis.issues { (shared(issue, place)) } }
+            }
+        }
+        section.report-part #suggestions {
+            h2 { "Suggestions" }
+            @if report.suggestions.is_empty() {
+                p.muted { "Every dimension stands at 0.7 or above, and nothing goes wrong twice." }
+            }
+            @for suggestion in &report.suggestions {
+                (suggestions::card(suggestion, suggestions::newest(tracked, suggestion), place))
+            }
+        }
+        section.report-part { h2 { "Does it pay" } (success::table(&report.success)) }
+    }
+}
+
+fn figures(report: &WeekReport) -> Vec<Stat> {
+    let synthesis = &report.synthesis;
+    let provenance = format!("mean of {}", counted(synthesis.sessions, "session"));
+    let counts = [
+        ("Sessions scored", synthesis.sessions),
+        ("Stand out for the better", synthesis.excellent.len()),
+        ("Stand out for the worse", synthesis.poor.len()),
+        ("Suggestions", report.suggestions.len()),
+    ];
+    let overall = standing::stat(&synthesis.overall, "Overall quality", &provenance);
+    let counts = counts.map(|(label, count)| Stat {
+        label: label.to_owned(),
+        value: Value::of(figure::grouped(count as u64), "counted in the week's scores"),
+        ..Stat::default()
+    });
+    std::iter::once(overall).chain(counts).collect()
+}
+
+/// Every dimension over the weeks.
+fn course(report: &WeekReport) -> Markup {
+    let weeks = report.synthesis.overall.history.len();
+    let seen = report.synthesis.overall.history.iter().flatten().count();
+    if seen < 2 {
+        return html! { p.muted { "From the second week on, a drawing shows the weeks." } };
+    }
+    let zone = Zone::parse(&report.zone).unwrap_or_else(|_| Zone::utc());
+    let Ok(last) = Week::parse(&report.week, &zone) else { return html! {} };
+    let mut steps: Vec<String> = std::iter::successors(Some(last), |week| Some(week.before()))
+        .take(weeks)
+        .map(|week| week.to_string())
+        .collect();
+    steps.reverse();
+    let series = report.synthesis.dimensions.iter().take(6).enumerate();
+    let series = series.map(|(hue, standing)| Series {
+        name: standing.name.clone(),
+        hue,
+        values: standing.history.clone(),
+    });
+    chart::over_time(&OverTime {
+        title: "Dimensions by week".to_owned(),
+        note: format!("mean of the week's sessions, {}", counted(seen, "week")),
+        steps,
+        series: series.collect(),
+        ..OverTime::default()
+    })
+}
+
+fn outliers(title: &str, outliers: &[Outlier], place: &Place) -> Markup {
+    html! {
+        h3 { (title) " " span.muted { (outliers.len()) } }
+        @if outliers.is_empty() { p.muted { "None." } } @else {
+            ul.chips {
+                @for outlier in outliers.iter().take(SHOWN) {
+                    li { a href=(place.to(&["sessions", &outlier.session])) {
+                        bdi { (short(&outlier.session)) } " " span.num { (format!("{:.2}", outlier.overall)) }
+                    } }
+                }
+                @if outliers.len() > SHOWN { li.muted { (outliers.len() - SHOWN) " more" } }
+            }
+        }
+    }
+}
+
+fn shared(issue: &CommonIssue, place: &Place) -> Markup {
+    html! {
+        li {
+            p { bdi { (short(&issue.title)) } }
+            p.muted {
+                (badge::tag(&issue.dimension)) " in " (counted(issue.sessions.len(), "session"))
+                ", said " (counted(issue.count, "time")) ". "
+            }
+            details {
+                summary { "An example, and where else" }
+                blockquote { bdi { (ratchet_core::limit::elide(&issue.example.rationale, 1_000)) } }
+                (sessions(&issue.sessions, place))
+            }
+        }
+    }
+}
+
+/// Links to sessions.
+pub(super) fn sessions(sessions: &[String], place: &Place) -> Markup {
+    html! {
+        ul.chips {
+            @for session in sessions.iter().take(SHOWN) {
+                li { a href=(place.to(&["sessions", session])) { bdi { (short(session)) } } }
+            }
+            @if sessions.len() > SHOWN { li.muted { (sessions.len() - SHOWN) " more" } }
+        }
+    }
+}
+
+/// A text that fits a line or two.
+fn short(text: &str) -> String {
+    ratchet_core::limit::elide(text, 300).into_owned()
+}
