@@ -2,6 +2,10 @@
 pub(crate) mod serve;
 /// `ratchet demo`
 pub(crate) mod demo;
+/// `ratchet week`
+pub(crate) mod week;
+/// `ratchet schedule`
+pub(crate) mod schedule;
 /// `ratchet keys`
 pub(crate) mod keys;
 /// `ratchet users`
@@ -70,6 +74,10 @@ pub(crate) enum Command {
     Label(Box<label::LabelCommand>),
     /// Tell how far the judge agrees with people, and draft what it should be told
     Calibrate(Box<calibrate::CalibrateArgs>),
+    /// Report on a week: score its sessions, sum them up, suggest what to change, tell people
+    Week(Box<week::WeekArgs>),
+    /// Say what runs by itself, and see how that went
+    Schedule(Box<schedule::ScheduleCommand>),
     /// Make, list and revoke API keys
     Keys(keys::KeysCommand),
     /// Say who may sign in to the web pages

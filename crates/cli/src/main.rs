@@ -14,6 +14,10 @@ mod target;
 mod workplace;
 /// A made-up week to look at.
 mod demo;
+/// A week, from its sessions to whoever is told.
+mod weekly;
+/// What runs by itself while a server is up.
+mod scheduler;
 /// A server, from its configuration to its end.
 mod serving;
 /// The provider that people sign in with.
@@ -45,6 +49,8 @@ fn main() -> ExitCode {
         Command::Score(args) => cmd::score::run(&args),
         Command::Label(args) => cmd::label::run(&args),
         Command::Calibrate(args) => cmd::calibrate::run(&args),
+        Command::Week(args) => cmd::week::run(&args),
+        Command::Schedule(args) => cmd::schedule::run(&args),
         Command::Keys(args) => cmd::keys::run(&args),
         Command::Users(args) => cmd::users::run(&args),
         Command::Projects(args) => cmd::projects::run(&args),

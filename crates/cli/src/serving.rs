@@ -19,6 +19,7 @@ use tokio::net::TcpListener;
 use crate::config::Config;
 use crate::config::value::{Address, Switch};
 use crate::first_start::{Opening, Presets};
+use crate::scheduler::{self, Station};
 use crate::target::Target;
 use crate::{folder, vouching, welcome};
 
@@ -30,6 +31,7 @@ pub(crate) struct Server {
     listeners: Listeners,
     vouching: Option<Vouching>,
     trusted_proxies: Networks,
+    station: Station,
     /// What there is to talk to, and secrets made just now.
     pub(crate) opening: Opening,
     /// Where it listens.
@@ -61,7 +63,8 @@ impl Server {
         let app = App::new(folder.clone(), settings, Clock::System, prices);
         let bound = Bound::of(&listeners)?;
         let trusted_proxies = config.trusted_proxies.clone();
-        Ok(Self { folder, app, listeners, vouching, trusted_proxies, opening, bound })
+        let station = Station::new(folder.clone(), config.data.clone());
+        Ok(Self { folder, app, listeners, vouching, trusted_proxies, station, opening, bound })
     }
 
     /// Makes one more key for the project, for a client of our own.
@@ -97,7 +100,17 @@ impl Server {
             trusted_proxies: self.trusted_proxies,
         };
         let pages = ratchet_web::pages(pages_of(&self.app, sign_in));
-        ratchet_server::run::run(self.app, self.listeners, pages, stop).await?;
+        let serving = ratchet_server::run::run(self.app, self.listeners, pages, stop.clone());
+        let scheduling = scheduler::run(self.station, stop);
+        tokio::pin!(serving, scheduling);
+        tokio::select! {
+            served = &mut serving => {
+                served?;
+                // What runs by itself was told to stop as well, and writes down how far it came.
+                scheduling.await;
+            }
+            () = &mut scheduling => serving.await?,
+        }
         self.folder.close().await.context("cannot close the data folder")?;
         tracing::info!("stopped");
         Ok(())

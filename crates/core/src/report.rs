@@ -91,6 +91,7 @@ pub fn trend_words(trend: &Trend) -> String {
 /// What a success metric reads, in words.
 pub fn reading_words(metric: &SuccessMetric) -> String {
     match (&metric.reading, metric.measure) {
+        (Reading::Unknown(why), Measure::QualityTrend) => why.clone(),
         (Reading::Unknown(why), _) => format!("cannot tell yet: {why}"),
         (Reading::Is { value, .. }, Measure::SessionsScored | Measure::SuggestionsDone) => {
             format!("{value:.0}")

@@ -10,14 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::SessionId;
 use crate::rubric::MARKS;
+pub use crate::rubric::OVERALL;
 use crate::stats::difference::{Sampled, difference};
 use crate::stats::interval::Interval;
 use crate::stats::trend::{Heading, NEEDED, trend};
 use crate::stats::undefined::Undefined;
 pub use issue::{CommonIssue, Example};
 
-/// The name of the score that sums a session up.
-pub const OVERALL: &str = "overall_quality";
 /// Sessions above stand out for the better.
 pub const EXCELLENT: f64 = 0.85;
 /// Sessions below stand out for the worse.

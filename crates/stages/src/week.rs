@@ -20,6 +20,7 @@ use ratchet_store::StoreError;
 use ratchet_store::catalog::{Catalog, KeptSuggestion, NewReport, SavedReport};
 use ratchet_store::project::ProjectId;
 
+use crate::score::Desk;
 use crate::source::{Source, SourceError};
 use marks::Found;
 
@@ -108,6 +109,15 @@ pub async fn report(
     let new = NewReport { week, document, suggestions };
     let saved = archive.catalog.save_report(archive.project.clone(), new, now).await?;
     Ok(WeekDone { report, saved })
+}
+
+/// The same, for whoever has a desk to score at: the journal's catalog keeps the report.
+///
+/// # Errors
+/// Fails if scores cannot be read or the report cannot be kept.
+pub async fn report_at(desk: &Desk<'_>, request: &WeekRequest) -> Result<WeekDone, WeekError> {
+    let archive = Archive { catalog: &desk.journal.catalog, project: &desk.journal.project };
+    report(desk.source, archive, request, (desk.clock)()).await
 }
 
 /// Reads the success metrics of a project as of now, from its last report and its suggestions.

@@ -13,7 +13,7 @@ use crate::refusal::Refusal;
 use crate::web::Web;
 
 /// The style sheet, its parts in order.
-const STYLE: &str = concat!(
+pub(crate) const STYLE: &str = concat!(
     include_str!("assets/tokens.css"),
     include_str!("assets/base.css"),
     include_str!("assets/frame.css"),

@@ -58,5 +58,5 @@ mod pages;
 /// The API's description.
 mod docs;
 
-pub use pages::pages;
+pub use pages::{pages, report_document};
 pub use web::Web;

@@ -56,6 +56,8 @@ use crate::visitor::Visitor;
 use crate::web::{Access, Web};
 use crate::{assets, docs, forgery, policy, sign_in};
 
+pub use reports::report_document;
+
 /// Addresses that people type without a project; they lead to the first one.
 const SHORT: [&str; 14] = [
     "traces",

@@ -21,6 +21,8 @@ mod import;
 mod score;
 /// People label sessions, and the judge is held against them.
 mod trust;
+/// Weeks and what runs by itself.
+mod week;
 /// Copies of the data, and back.
 mod backup;
 /// What `doctor` sees.

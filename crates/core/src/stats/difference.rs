@@ -56,6 +56,9 @@ impl Sampled {
     }
 }
 
+/// Values that are all the same still differ by the last bit once they are summed and divided.
+const SAME: f64 = 1e-24;
+
 /// Returns by how much a later sample's mean differs from an earlier one's, by Welch: neither need
 /// vary as much as the other.
 ///
@@ -65,7 +68,7 @@ pub fn difference(earlier: &Sampled, later: &Sampled) -> Result<Difference, Unde
     Undefined::check(earlier.n.min(later.n), 2)?;
     let (before, after) = (earlier.error(), later.error());
     let error = before + after;
-    if error <= 0.0 {
+    if error <= SAME {
         return Err(Undefined::ConstantInput);
     }
     let rest = |error: f64, n: usize| error * error / (float(n) - 1.0);

@@ -10,6 +10,8 @@ mod suggestions;
 mod success;
 /// What runs by itself.
 mod schedules;
+/// A page that needs no server.
+mod alone;
 
 use axum::Router;
 use axum::extract::State;
@@ -26,6 +28,7 @@ use crate::frame::{Page, Section};
 use crate::place::{Link, Place};
 use crate::refusal::PageResult;
 use crate::web::Web;
+pub use alone::report_document;
 
 pub(super) fn routes() -> Router<Web> {
     Router::new()

@@ -114,7 +114,7 @@ fn figures(report: &WeekReport) -> Vec<Stat> {
 }
 
 /// Every dimension over the weeks.
-fn course(report: &WeekReport) -> Markup {
+pub(super) fn course(report: &WeekReport) -> Markup {
     let weeks = report.synthesis.overall.history.len();
     let seen = report.synthesis.overall.history.iter().flatten().count();
     if seen < 2 {

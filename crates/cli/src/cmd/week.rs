@@ -1,0 +1,190 @@
+use std::cell::Cell;
+use std::path::PathBuf;
+
+use anyhow::{Context, ensure};
+use clap::{Args, ValueEnum};
+use ratchet_core::calendar::{Week, Zone};
+use ratchet_core::rubric;
+use ratchet_core::secret::Secret;
+use ratchet_remote::hook::Hook;
+use ratchet_server::clock::Clock;
+use ratchet_server::stop::{self, Stop};
+use ratchet_stages::score::Desk;
+use ratchet_store::catalog::ReportEffect;
+use serde_json::{Value, json};
+
+use crate::config::Config;
+use crate::exit::Outcome;
+use crate::print::print;
+use crate::runtime;
+use crate::signals::Signals;
+use crate::weekly::{self, Told, Weekly};
+use crate::workplace::{Workplace, WorkplaceArgs};
+
+/// The variable that holds what messages to a webhook are signed with.
+const WEBHOOK_SECRET: &str = "RATCHET_WEBHOOK_SECRET";
+
+/// `ratchet week`
+#[derive(Args, Debug)]
+pub(crate) struct WeekArgs {
+    /// Report on the week of this day, such as 2026-11-08 or `today`; weeks begin on Sundays
+    /// [default: the last week that has ended]
+    #[arg(long, value_name = "DATE")]
+    of: Option<String>,
+    /// By whose clocks, such as Europe/Berlin [default: this machine's]
+    #[arg(long, value_name = "ZONE")]
+    zone: Option<String>,
+    #[command(flatten)]
+    place: WorkplaceArgs,
+    /// What is looked at; see `ratchet rubrics list`
+    #[arg(long, value_name = "NAME", default_value = rubric::DEFAULT)]
+    rubric: String,
+    /// Who judges sessions of the week that have no scores yet: `offline` costs nothing and needs
+    /// no key, `none` leaves them alone
+    #[arg(long, value_name = "JUDGE", default_value = "offline")]
+    judge: String,
+    /// Add new suggestions to this file
+    #[arg(long, value_name = "FILE")]
+    learnings: Option<PathBuf>,
+    /// How the report reads
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+    #[command(flatten)]
+    tell: TellArgs,
+}
+
+/// Who is told of reports.
+#[derive(Args, Debug)]
+pub(crate) struct TellArgs {
+    /// Tell a channel of Slack, by the address of its webhook
+    #[arg(long, value_name = "URL")]
+    pub(crate) slack: Option<String>,
+    /// Tell any program by a POST that is signed with the secret in `RATCHET_WEBHOOK_SECRET`
+    #[arg(long, value_name = "URL")]
+    pub(crate) webhook: Option<String>,
+}
+
+/// How a report reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For a terminal.
+    Text,
+    /// As Markdown.
+    Markdown,
+    /// As a page that needs no server.
+    Html,
+    /// As JSON, with nothing else on stdout.
+    Json,
+}
+
+impl TellArgs {
+    fn hooks(&self) -> anyhow::Result<Vec<Hook>> {
+        let slack = self.slack.clone().map(|url| Hook::Slack(Secret::new(url)));
+        let webhook = match self.webhook.clone() {
+            Some(url) => Some(Hook::Signed(Secret::new(url), webhook_secret()?)),
+            None => None,
+        };
+        Ok(slack.into_iter().chain(webhook).collect())
+    }
+}
+
+/// What messages to webhooks are signed with.
+pub(crate) fn webhook_secret() -> anyhow::Result<Secret> {
+    let set = std::env::var(WEBHOOK_SECRET).ok().filter(|secret| !secret.is_empty());
+    let secret = set.with_context(|| {
+        format!("messages to a webhook are signed: put a secret of your own into {WEBHOOK_SECRET}")
+    })?;
+    Ok(Secret::new(secret))
+}
+
+/// Runs `ratchet week`.
+pub(crate) fn run(args: &WeekArgs) -> anyhow::Result<Outcome> {
+    runtime::block_on(async {
+        let signals = Signals::listen()?;
+        let (stopper, stop) = stop::signal();
+        let outcome = Cell::new(Outcome::Done);
+        let work = Workplace::with(&args.place, "ratchet week", async |place| {
+            let told = told(args, place, &stop).await?;
+            print(&answer(args.format, &told)?)?;
+            let is_bad = told.failed > 0;
+            outcome.set(if is_bad { Outcome::FoundBad } else { Outcome::Done });
+            Ok(())
+        });
+        signals.supervise(work, &stopper).await?;
+        Ok(outcome.get())
+    })
+}
+
+async fn told(args: &WeekArgs, place: &Workplace, stop: &Stop) -> anyhow::Result<Told> {
+    let config = Config::load(&args.place.config, Vec::new())?;
+    let weekly = Weekly {
+        week: args.week()?,
+        rubric: crate::cmd::score::find_rubric(place, &args.rubric)?,
+        judge: weekly::judge(&args.judge)?,
+        templates: weekly::templates(&config.data)?,
+        learnings: args.learnings.clone(),
+        hooks: args.tell.hooks()?,
+        run: place.run.clone(),
+    };
+    let desk = Desk {
+        source: &place.source,
+        sink: &place.sink,
+        journal: &place.journal,
+        clock: &|| Clock::System.now(),
+        is_stopping: &|| stop.is_requested(),
+        watch: &|_| (),
+    };
+    weekly.run(&desk).await
+}
+
+impl WeekArgs {
+    fn week(&self) -> anyhow::Result<Week> {
+        let zone = zone(self.zone.as_deref())?;
+        let now = Clock::System.now();
+        match self.of.as_deref() {
+            None => Ok(Week::last_ended(now, &zone)),
+            Some("today") => Ok(Week::of(now, &zone)),
+            Some(day) => {
+                let week = Week::parse(day, &zone).with_context(|| format!("--of {day}"))?;
+                ensure!(week.start() <= now, "the week of {day} has not begun");
+                Ok(week)
+            }
+        }
+    }
+}
+
+/// The zone of that name, or this machine's.
+pub(crate) fn zone(name: Option<&str>) -> anyhow::Result<Zone> {
+    name.map_or_else(|| Ok(Zone::of_this_machine()), |name| Ok(Zone::parse(name)?))
+}
+
+fn answer(format: Format, told: &Told) -> anyhow::Result<String> {
+    let report = &told.done.report;
+    Ok(match format {
+        Format::Text => report.to_text(),
+        Format::Markdown => report.to_markdown(),
+        Format::Html => ratchet_web::report_document(report),
+        Format::Json => serde_json::to_string_pretty(&view(told)?)? + "\n",
+    })
+}
+
+fn view(told: &Told) -> anyhow::Result<Value> {
+    let effect = match told.done.saved.effect {
+        ReportEffect::Made => "made",
+        ReportEffect::Changed => "changed",
+        ReportEffect::Same => "same",
+    };
+    let tracked = told.done.saved.suggestions.iter();
+    let tracked = tracked.map(|kept| {
+        let (first, last) = (&kept.first_week, &kept.last_week);
+        let progress = kept.progress.as_str();
+        json!({ "id": kept.id, "progress": progress, "first_week": first, "last_week": last })
+    });
+    Ok(json!({
+        "effect": effect,
+        "scored": told.scored,
+        "failed": told.failed,
+        "report": serde_json::to_value(&told.done.report)?,
+        "tracked": tracked.collect::<Vec<_>>(),
+    }))
+}

@@ -1,0 +1,64 @@
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread::JoinHandle;
+
+/// A message that came.
+#[derive(Debug)]
+pub(super) struct Heard {
+    headers: Vec<(String, String)>,
+    pub(super) body: String,
+}
+
+impl Heard {
+    #[track_caller]
+    pub(super) fn header(&self, name: &str) -> &str {
+        let found = self.headers.iter().find(|(known, _)| known == name);
+        found.map_or_else(|| panic!("no header {name} in {self:?}"), |(_, value)| value)
+    }
+}
+
+/// Someone who hears as many messages as answers were given, then goes.
+pub(super) struct Listener {
+    address: SocketAddr,
+    heard: JoinHandle<Vec<Heard>>,
+}
+
+impl Listener {
+    pub(super) fn answering(statuses: &[u16]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let statuses = statuses.to_vec();
+        let heard = std::thread::spawn(move || {
+            let hear = |status: &u16| hear(&mut listener.accept().unwrap().0, *status);
+            statuses.iter().map(hear).collect()
+        });
+        Self { address, heard }
+    }
+
+    pub(super) fn url(&self) -> String {
+        format!("http://{}/", self.address)
+    }
+
+    pub(super) fn heard(self) -> Vec<Heard> {
+        self.heard.join().unwrap()
+    }
+}
+
+fn hear(stream: &mut TcpStream, status: u16) -> Heard {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut headers = Vec::new();
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    loop {
+        line.clear();
+        reader.read_line(&mut line).unwrap();
+        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+        headers.push((name.to_lowercase(), value.to_owned()));
+    }
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let mut body = vec![0; length.unwrap().1.parse().unwrap()];
+    reader.read_exact(&mut body).unwrap();
+    let answer = format!("HTTP/1.1 {status} So\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    stream.write_all(answer.as_bytes()).unwrap();
+    Heard { headers, body: String::from_utf8(body).unwrap() }
+}
