@@ -13,6 +13,10 @@ mod items;
 
 use std::collections::BTreeMap;
 
+use ratchet_agent::ask::{Ask, Passage};
+use ratchet_agent::budget::Budget;
+use ratchet_agent::error::ModelError;
+use ratchet_agent::model::Model;
 use ratchet_core::calibration::draft::{self, CriterionDraft, Disagreement};
 use ratchet_core::calibration::{self, Agreement, Calibration, Opinions};
 use ratchet_core::id::SessionId;
@@ -33,6 +37,12 @@ pub enum TrustError {
     /// Scores could not be read.
     #[error("cannot read scores: {0}")]
     Scores(#[from] SourceError),
+    /// A model could not be asked.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// A model wrote what is no criterion.
+    #[error("{0}")]
+    NoCriterion(String),
 }
 
 /// Whom to compare.
@@ -136,6 +146,35 @@ impl Held {
             Some(draft::criterion(dimension, agreement, &examples))
         };
         beyond.filter_map(draft).collect()
+    }
+
+    /// The same criteria, written by a model that is shown the disagreements.
+    ///
+    /// # Errors
+    /// Fails if the model cannot be asked, or writes what is no criterion.
+    pub async fn rewritten(
+        &self,
+        model: &Model,
+        budget: &Budget,
+        (rubric, calibration): (&Rubric, &Calibration),
+    ) -> Result<Vec<CriterionDraft>, TrustError> {
+        let mut drafts = Vec::new();
+        for agreement in &calibration.dimensions {
+            let beyond = agreement.exceeds(calibration.threshold);
+            let Some(dimension) = rubric.dimension(&agreement.dimension).filter(|_| beyond) else {
+                continue;
+            };
+            let examples = self.disagreements(agreement, calibration.threshold);
+            let ask = Ask {
+                system: vec![Passage::new(draft::REWRITING)],
+                ..Ask::new(draft::question(dimension, agreement, &examples))
+            };
+            let answer = model.ask(&ask, budget).await?;
+            let draft =
+                draft::rewritten(dimension, &answer.text).map_err(TrustError::NoCriterion)?;
+            drafts.push(draft);
+        }
+        Ok(drafts)
     }
 
     /// The sessions of which both think differently, in their own words.

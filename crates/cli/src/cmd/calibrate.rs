@@ -4,6 +4,8 @@ mod view;
 mod text;
 /// Telling the judge something else.
 mod revise;
+/// Who writes what it is told.
+mod rewrite;
 
 use std::collections::BTreeMap;
 
@@ -48,6 +50,9 @@ pub(crate) struct CalibrateArgs {
     /// Judge the panel again, the same sessions each week, to notice if the judge drifts
     #[arg(long)]
     panel: bool,
+    /// Have this model write the drafts, such as anthropic; by template otherwise
+    #[arg(long, value_name = "MODEL")]
+    draft_with: Option<String>,
     /// Try the drafted criteria on the labelled sessions, also if the judge wants money
     #[arg(long)]
     revise: bool,
@@ -113,7 +118,8 @@ async fn calibrate(place: &Workplace, args: &CalibrateArgs) -> anyhow::Result<Fo
         sit(place, &held, (&rubric, &judge)).await?;
     }
     let drift = panel::drifts(&panels::read(&place.sink).await?);
-    let drafts = held.drafts(&rubric, &calibration);
+    let with = args.draft_with.as_deref();
+    let drafts = rewrite::drafts(with, &held, &rubric, &calibration).await?;
     let mut found =
         Found { rubric, held, calibration, drafts, trial: Vec::new(), drift, applied: None };
     let tries = args.revise || args.apply || !judge.wants_money();

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ratchet_testkit::process::{Finished, Launch};
+use ratchet_testkit::scripted::{Reply, ScriptedModel};
 use serde_json::Value;
 
 use crate::score::sessions::{Story, folder_of, tell};
@@ -179,4 +180,24 @@ fn a_server_says_the_same_as_its_folder() {
         0,
     );
     assert!(told.contains("1 label is kept"), "{told}");
+}
+
+#[test]
+fn a_model_writes_the_drafts_if_one_is_named() {
+    let data = labelled();
+    let model = ScriptedModel::start().unwrap();
+    model.say_always(Reply::text("Look at what the tools gave back."));
+    let drafted = |key: &str| {
+        on(data.path(), &["calibrate", "--threshold", "0", "--draft-with", "anthropic:test"])
+            .env("ANTHROPIC_BASE_URL", model.url())
+            .env("ANTHROPIC_API_KEY", key)
+    };
+    let found = calibrated(drafted("sk-test"));
+    assert_eq!(found["drafts"][0]["after"], "Look at what the tools gave back.");
+    let asked = model.requests();
+    assert_eq!(asked.len(), found["drafts"].as_array().unwrap().len(), "once for each dimension");
+    assert!(asked[0].to_string().contains("it failed, badly"), "{}", asked[0]);
+    let refused = drafted("").run();
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stderr.contains("ANTHROPIC_API_KEY"), "{}", refused.stderr);
 }

@@ -52,7 +52,10 @@ pub fn spearman(pairs: &[Rated]) -> Result<Estimate, Undefined> {
 /// # Errors
 /// No pairs.
 pub fn mean_absolute_error(pairs: &[Rated]) -> Result<Estimate, Undefined> {
-    mean_by_t(&sides(pairs, |pair| (pair.judge - pair.human).abs()))
+    let mut error = mean_by_t(&sides(pairs, |pair| (pair.judge - pair.human).abs()))?;
+    // Nobody is nearer than not apart at all.
+    error.interval = error.interval.map(|it| Interval { lower: it.lower.max(0.0), ..it });
+    Ok(error)
 }
 
 /// Returns how much more than the person the judge gives, and how far single verdicts are off.

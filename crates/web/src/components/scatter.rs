@@ -56,6 +56,13 @@ impl Axis {
         if from < to { Self { from, to } } else { Self { from: from - 0.5, to: to + 0.5 } }
     }
 
+    /// As far down as up, to the next quarter where that is near.
+    fn around_zero(values: impl Iterator<Item = f64>) -> Self {
+        let most = values.map(f64::abs).filter(|value| value.is_finite()).fold(0.0, f64::max);
+        let most = if most <= 1.0 { (most * 4.0).ceil().max(1.0) / 4.0 } else { most };
+        Self { from: -most, to: most }
+    }
+
     fn part(self, value: f64) -> f64 {
         // Halves, for the greatest numbers there are must not add up beyond them.
         let part = (value / 2.0 - self.from / 2.0) / (self.to / 2.0 - self.from / 2.0);
@@ -71,7 +78,9 @@ impl Axis {
 pub fn scatter(chart: &Scatter<'_>) -> Markup {
     let across = Axis::of(chart.points.iter().map(|point| point.0));
     let levels = chart.levels.iter().map(|level| level.at);
-    let up = Axis::of(chart.points.iter().map(|point| point.1).chain(levels));
+    let high = chart.points.iter().map(|point| point.1).chain(levels);
+    // Differences read best around none.
+    let up = if chart.levels.is_empty() { Axis::of(high) } else { Axis::around_zero(high) };
     let x = |part: f64| LEFT + part * (WIDTH - LEFT - RIGHT);
     let y = |part: f64| HEIGHT - BOTTOM - part * (HEIGHT - TOP - BOTTOM);
     let is_same = (across.from - up.from).abs() < 1e-9 && (across.to - up.to).abs() < 1e-9;
@@ -125,6 +134,16 @@ mod tests {
     fn agreement_is_drawn_on_one_scale_only() {
         assert!(drawn(&[(0.1, 0.9), (0.5, 0.5)]).contains("agree"));
         assert!(!drawn(&[(0.1, 90.0), (0.5, 50.0)]).contains("agree"));
+    }
+
+    #[test]
+    fn differences_are_drawn_around_none() {
+        let levels = [Level { at: -0.3, name: "<limit>".to_owned() }];
+        let points = [(0.5, 0.1)];
+        let chart = Scatter { title: "t", x: "x", y: "y", points: &points, levels: &levels };
+        let drawn = scatter(&chart).into_string();
+        assert!(drawn.contains(">-0.5<") && drawn.contains(">0.5<"), "{drawn}");
+        assert!(drawn.contains("&lt;limit&gt;") && !drawn.contains("agree"), "{drawn}");
     }
 
     #[test]

@@ -46,13 +46,13 @@ fn head(found: &Found) -> String {
         .map(|((judge, version), count)| format!("{judge} with version {version} ({count})"))
         .collect();
     let standing = match calibration.target {
-        Standing::Met => "met",
-        Standing::NotMet => "not met",
-        Standing::CannotTell => "cannot be told yet",
+        Standing::Met => "is met",
+        Standing::NotMet => "is not met",
+        Standing::CannotTell => "cannot yet be said to be met or not",
     };
     format!(
         "{}: {} sessions labelled by {}; judged first by {}\n\
-         Correlation of overall quality: {}; the target of {TARGET} is {standing}\n",
+         Correlation of overall quality: {}; the target of {TARGET} {standing}\n",
         rubric.name,
         held.labelled(),
         or_nobody(&held.people().join(", ")),
