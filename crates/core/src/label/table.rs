@@ -7,7 +7,7 @@ use crate::time::Timestamp;
 
 use super::{Label, MAX_BY, MAX_WHY, Mark};
 
-/// LabelColumns beside the dimensions.
+/// Columns beside the dimensions.
 const FIXED: [&str; 4] = ["session_id", "labeled_by", "labeled_at", "why"];
 
 /// Returns labels as a table: a row for each, a column for each dimension of the rubric.
