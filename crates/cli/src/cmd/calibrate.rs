@@ -56,6 +56,17 @@ pub(crate) struct CalibrateArgs {
     /// Try the drafted criteria on the labelled sessions, also if the judge wants money
     #[arg(long)]
     revise: bool,
+    #[command(flatten)]
+    change: ChangeArgs,
+    #[command(flatten)]
+    judge: JudgeArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Whether the rubric is changed.
+#[derive(Args, Debug)]
+struct ChangeArgs {
     /// Make the drafts the rubric's next version, and score again what it had scored; asks first
     #[arg(long)]
     apply: bool,
@@ -65,10 +76,6 @@ pub(crate) struct CalibrateArgs {
     /// With --apply: score again what was scored in so many days
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
     days: u16,
-    #[command(flatten)]
-    judge: JudgeArgs,
-    #[command(flatten)]
-    output: OutputArgs,
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -122,11 +129,11 @@ async fn calibrate(place: &Workplace, args: &CalibrateArgs) -> anyhow::Result<Fo
     let drafts = rewrite::drafts(with, &held, &rubric, &calibration).await?;
     let mut found =
         Found { rubric, held, calibration, drafts, trial: Vec::new(), drift, applied: None };
-    let tries = args.revise || args.apply || !judge.wants_money();
+    let tries = args.revise || args.change.apply || !judge.wants_money();
     if !found.drafts.is_empty() && tries {
         found.trial = revise::tried(place, &found, &judge).await?;
     }
-    if args.apply && !found.drafts.is_empty() {
+    if args.change.apply && !found.drafts.is_empty() {
         found.applied = revise::apply(place, args, &found, &judge).await?;
     }
     Ok(found)

@@ -36,7 +36,7 @@ pub(crate) struct LabelCommand {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Keep the labels of a table, whose first line names session_id and dimensions
+    /// Keep the labels of a table, whose first line names `session_id` and dimensions
     Import(files::ImportArgs),
     /// Write all labels into a table
     Export(files::ExportArgs),

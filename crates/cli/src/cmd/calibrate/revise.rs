@@ -55,7 +55,7 @@ pub(super) async fn apply(
     let folder = data.join("rubrics");
     let file = folder.join(format!("{}.toml", revised.name));
     let affected = affected(place, args, found).await?;
-    if !args.yes {
+    if !args.change.yes {
         ensure!(io::stdin().is_terminal(), "nobody can be asked here; say --apply --yes");
         eprint!("{}", super::text::of(found));
         let question = format!(
@@ -85,7 +85,7 @@ async fn affected(
     args: &CalibrateArgs,
     found: &Found,
 ) -> anyhow::Result<Vec<SessionId>> {
-    let (rubric, days) = (&found.rubric, args.days);
+    let (rubric, days) = (&found.rubric, args.change.days);
     let asking = Asking { dataset: &args.dataset, rubric, days, size: 0 };
     let scored = asking::scored(&place.source, asking, Clock::System.now()).await?;
     let all: BTreeSet<SessionId> =

@@ -1,5 +1,3 @@
-use std::fmt::Write as _;
-
 use ratchet_core::calibration::draft::mark;
 use ratchet_core::calibration::drift::Bearing;
 use ratchet_core::calibration::{Agreement, Apart, Standing, Statistic, TARGET};
@@ -177,16 +175,14 @@ fn drift(found: &Found) -> String {
         let who = &panel.who;
         if alarms.is_empty() {
             let known = if panel.first == panel.newest { "seen once" } else { "steady" };
-            let _ = writeln!(
-                text,
-                "\nPanel of {} with {}: {known} since {}",
+            text += &format!(
+                "\nPanel of {} with {}: {known} since {}\n",
                 who.judge, who.rubric, panel.first
             );
             continue;
         }
-        let _ = writeln!(
-            text,
-            "\nALERT: {} with {} has drifted since {}:",
+        text += &format!(
+            "\nALERT: {} with {} has drifted since {}:\n",
             who.judge, who.rubric, panel.first
         );
         for alarm in alarms {
@@ -195,7 +191,7 @@ fn drift(found: &Found) -> String {
                 Bearing::Stricter => "stricter",
                 Bearing::Steady | Bearing::CannotTell => continue,
             };
-            let _ = writeln!(text, "  {} is {way} by {}", alarm.dimension, told(alarm.change));
+            text += &format!("  {} is {way} by {}\n", alarm.dimension, told(alarm.change));
         }
     }
     text
