@@ -21,9 +21,13 @@ impl ModelAccess {
 
     /// A text without the secrets, should someone have put them there.
     pub(crate) fn scrub(&self, text: &str) -> String {
-        let secrets = self.key.iter().chain(self.headers.values());
-        secrets
-            .filter(|secret| secret.expose().len() >= 4)
-            .fold(text.to_owned(), |text, secret| text.replace(secret.expose(), "***"))
+        scrub(text, self.key.iter().chain(self.headers.values()))
     }
+}
+
+/// A text without secrets; those too short to be any would only make it hard to read.
+pub(crate) fn scrub<'a>(text: &str, secrets: impl Iterator<Item = &'a Secret>) -> String {
+    secrets
+        .filter(|secret| secret.expose().len() >= 8)
+        .fold(text.to_owned(), |text, secret| text.replace(secret.expose(), "***"))
 }

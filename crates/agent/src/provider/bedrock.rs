@@ -31,6 +31,8 @@ use crate::provider::{Inquiry, Listener};
 #[derive(Clone, Debug)]
 pub struct Bedrock {
     client: Client,
+    /// The one kind of key that is sent, so that it can come back.
+    key: Option<Secret>,
 }
 
 /// Where Bedrock is, and who asks.
@@ -87,6 +89,10 @@ impl Bedrock {
     pub async fn open(access: BedrockAccess) -> Result<Self, ModelError> {
         let BedrockAccess { region, endpoint, credentials } = access;
         let region = region.map(Region::new);
+        let key = match &credentials {
+            BedrockCredentials::ApiKey(key) => Some(key.clone()),
+            BedrockCredentials::Ambient | BedrockCredentials::Keys { .. } => None,
+        };
         let latest = BehaviorVersion::latest();
         let config = match credentials {
             BedrockCredentials::Ambient => {
@@ -120,7 +126,7 @@ impl Bedrock {
             let why = "Bedrock needs a region: set AWS_REGION, or name one in the connection";
             return Err(ModelError::NotSetUp(why.to_owned()));
         }
-        Ok(Self { client: Client::from_conf(config) })
+        Ok(Self { client: Client::from_conf(config), key })
     }
 
     pub(crate) async fn ask(
@@ -131,7 +137,7 @@ impl Bedrock {
         let question = question::Question::of(inquiry)?;
         let Some(listener) = listener else {
             let sent = question.put(self.client.converse()).send().await;
-            let answer = sent.map_err(|error| failure::of_request(&error))?;
+            let answer = sent.map_err(|error| failure::of_request(&error, self.key.as_ref()))?;
             let request = answer.request_id().map(str::to_owned);
             let usage = answer.usage.as_ref().map(usage);
             let Some(ConverseOutput::Message(message)) = answer.output else {
@@ -140,7 +146,7 @@ impl Bedrock {
             return Ok(said(message.content, &answer.stop_reason, usage, request));
         };
         let sent = question.put_streamed(self.client.converse_stream()).send().await;
-        let answer = sent.map_err(|error| failure::of_request(&error))?;
+        let answer = sent.map_err(|error| failure::of_request(&error, self.key.as_ref()))?;
         let request = answer.request_id().map(str::to_owned);
         let whole = stream::whole(answer.stream, listener).await?;
         Ok(said(whole.content, &whole.stop, whole.usage.as_ref().map(usage), request))

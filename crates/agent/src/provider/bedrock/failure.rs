@@ -3,12 +3,14 @@ use std::time::Duration;
 
 use aws_sdk_bedrockruntime::config::http::HttpResponse;
 use aws_sdk_bedrockruntime::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use ratchet_core::secret::Secret;
 
+use crate::access::scrub;
 use crate::error::ModelError;
 use crate::http;
 
 /// What it means that a request failed.
-pub(super) fn of_request<E>(error: &SdkError<E, HttpResponse>) -> ModelError
+pub(super) fn of_request<E>(error: &SdkError<E, HttpResponse>, key: Option<&Secret>) -> ModelError
 where
     E: Error + ProvideErrorMetadata + Send + Sync + 'static,
 {
@@ -17,7 +19,11 @@ where
     let after = answer.headers().get("retry-after").and_then(|after| after.parse().ok());
     match error.as_service_error() {
         Some(_) if answer.status().is_success() => ModelError::Garbled(http::innermost(error)),
-        Some(failure) => of_service(status, after.map(Duration::from_secs), failure),
+        Some(failure) => {
+            let (code, words) = (failure.code().unwrap_or_default(), failure.message());
+            let why = scrub(&format!("{code}: {}", words.unwrap_or_default()), key.into_iter());
+            of_service(status, after.map(Duration::from_secs), code, why)
+        }
         // The head came, the rest did not.
         None => ModelError::CutStream(http::innermost(error)),
     }
@@ -40,13 +46,7 @@ where
     }
 }
 
-fn of_service(
-    status: u16,
-    retry_after: Option<Duration>,
-    failure: &impl ProvideErrorMetadata,
-) -> ModelError {
-    let code = failure.code().unwrap_or_default();
-    let why = format!("{code}: {}", failure.message().unwrap_or_default());
+fn of_service(status: u16, retry_after: Option<Duration>, code: &str, why: String) -> ModelError {
     match code {
         "ModelTimeoutException" | "ModelErrorException" | "ModelNotReadyException" => {
             ModelError::Overloaded { status, why }
