@@ -24,6 +24,10 @@ pub(crate) mod projects;
 pub(crate) mod redaction;
 /// `ratchet audit`
 pub(crate) mod audit;
+/// `ratchet rubrics`
+pub(crate) mod rubrics;
+/// `ratchet mcp`
+pub(crate) mod mcp;
 /// `ratchet backup`
 pub(crate) mod backup;
 /// `ratchet restore`
@@ -88,6 +92,10 @@ pub(crate) enum Command {
     Redaction(redaction::RedactionCommand),
     /// List who changed what
     Audit(audit::AuditArgs),
+    /// List, show, check and compare what sessions are judged by
+    Rubrics(rubrics::RubricsCommand),
+    /// Let other agents ask about sessions, scores and reports, over the Model Context Protocol
+    Mcp(mcp::McpArgs),
     /// Copy all data into a new folder, also while a server is running
     Backup(backup::BackupArgs),
     /// Put a backup into a new data folder

@@ -36,16 +36,7 @@ pub(crate) fn must_exist(data: &Path) -> anyhow::Result<()> {
 /// What models cost: the built-in table, and above it the files in `<data>/prices` by name.
 pub(crate) fn prices(data: &Path) -> anyhow::Result<Arc<PriceTable>> {
     let mut table = PriceTable::builtin();
-    let folder = data.join("prices");
-    if !folder.is_dir() {
-        return Ok(Arc::new(table));
-    }
-    let entries = std::fs::read_dir(&folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let entries = entries.with_context(|| format!("cannot read {}", folder.display()))?;
-    let mut files: Vec<PathBuf> = entries.iter().map(std::fs::DirEntry::path).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    files.sort();
-    for file in files {
+    for file in overrides(data, "prices")? {
         let text = std::fs::read_to_string(&file)
             .with_context(|| format!("cannot read {}", file.display()))?;
         let overrides = PriceTable::parse(&text)
@@ -53,4 +44,19 @@ pub(crate) fn prices(data: &Path) -> anyhow::Result<Arc<PriceTable>> {
         table = table.with_overrides(overrides);
     }
     Ok(Arc::new(table))
+}
+
+/// The user's own files of a kind, such as `prices`: those in `<data>/<kind>` that end in .toml, by
+/// name.
+pub(crate) fn overrides(data: &Path, kind: &str) -> anyhow::Result<Vec<PathBuf>> {
+    let folder = data.join(kind);
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let entries = std::fs::read_dir(&folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let entries = entries.with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut files: Vec<PathBuf> = entries.iter().map(std::fs::DirEntry::path).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    Ok(files)
 }

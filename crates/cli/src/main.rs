@@ -8,6 +8,8 @@ mod config;
 mod first_start;
 /// Opening the data folder.
 mod folder;
+/// Rubrics by name.
+mod rubrics;
 /// Where a command's data is.
 mod target;
 /// Where scoring reads, writes and keeps its journal.
@@ -56,6 +58,8 @@ fn main() -> ExitCode {
         Command::Projects(args) => cmd::projects::run(&args),
         Command::Redaction(args) => cmd::redaction::run(&args),
         Command::Audit(args) => cmd::audit::run(&args),
+        Command::Rubrics(args) => cmd::rubrics::run(&args),
+        Command::Mcp(args) => cmd::mcp::run(&args),
         Command::Backup(args) => cmd::backup::run(&args),
         Command::Restore(args) => cmd::restore::run(&args),
         Command::Compact(args) => cmd::compact::run(&args),

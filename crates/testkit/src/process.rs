@@ -101,7 +101,9 @@ impl Launch {
     /// With a file in the current folder.
     #[must_use]
     pub fn file(self, name: &str, content: &str) -> Self {
-        std::fs::write(self.home.path().join(name), content).unwrap();
+        let path = self.home.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
         self
     }
 

@@ -23,6 +23,10 @@ mod score;
 mod trust;
 /// Weeks and what runs by itself.
 mod week;
+/// What sessions are judged by.
+mod rubrics;
+/// Questions of other agents.
+mod mcp;
 /// Copies of the data, and back.
 mod backup;
 /// What `doctor` sees.

@@ -1,0 +1,229 @@
+use anyhow::{Context, bail};
+use ratchet_core::evidence::{Evidence, NumberedTrace};
+use ratchet_core::id::SessionId;
+use ratchet_core::limit::elide;
+use ratchet_core::observation::Observation;
+use ratchet_core::payload::Payload;
+use ratchet_core::score::Score;
+use ratchet_core::session::Session;
+use ratchet_core::trace::{Content, Trace};
+use ratchet_remote::langfuse::client::{
+    Between, ObservationsAsked, Position, ScoresAsked, Slice, TracesAsked,
+};
+use ratchet_remote::langfuse::wire::score::ScoreView;
+use ratchet_server::clock::Clock;
+use serde_json::{Value, json};
+
+use super::Desk;
+use super::tools::{OfScores, Question, ReportAsked, SessionAsked, SessionsAsked};
+
+const DAY: i64 = 24 * 60 * 60 * 1_000_000_000;
+/// Slices that one answer reads at most; beyond that it says that there is more.
+const MAX_SLICES: usize = 200;
+
+impl Desk {
+    /// Answers a question.
+    pub(super) async fn answer(&self, question: &Question) -> anyhow::Result<Value> {
+        match question {
+            Question::Sessions(asked) => self.sessions(asked).await,
+            Question::Session(asked) => self.session(asked).await,
+            Question::Scores(asked) => self.scores(asked).await,
+            Question::Report(asked) => self.report(asked).await,
+        }
+    }
+
+    async fn sessions(&self, asked: &SessionsAsked) -> anyhow::Result<Value> {
+        let between = since(asked.days);
+        let mut found = Found::at_most(count(asked.limit));
+        while let Some(at) = found.next() {
+            found.add(self.source.sessions(&between, &at).await?);
+        }
+        let sessions: Vec<_> = found.rows.iter().map(session_view).collect();
+        Ok(json!({"sessions": sessions, "has_more": found.has_more}))
+    }
+
+    async fn session(&self, asked: &SessionAsked) -> anyhow::Result<Value> {
+        let id = SessionId::parse(&asked.session_id)
+            .with_context(|| format!("{} is not the id of a session", asked.session_id))?;
+        let missing = || format!("there is no session {id}");
+        let session = self.source.session(&id).await?.with_context(missing)?;
+        let of_session = TracesAsked { between: Between::default(), session: Some(id.clone()) };
+        let mut found = Found::at_most(usize::MAX);
+        while let Some(at) = found.next() {
+            found.add(self.source.traces(&of_session, &at).await?);
+        }
+        if found.has_more {
+            bail!("the session has more than {} traces", found.rows.len());
+        }
+        let most = count(asked.max_bytes);
+        let pairs = found.rows.into_iter().map(|trace| (trace, Vec::new())).collect();
+        let Evidence { traces, .. } = Evidence::new(id.clone(), pairs);
+        if let Some(number) = asked.trace {
+            let wanted = traces.iter().find(|trace| trace.number == number);
+            let wanted =
+                wanted.with_context(|| format!("the session has traces 1 to {}", traces.len()))?;
+            return self.trace(wanted, most).await;
+        }
+        let scores = self.scores_of(&id).await?;
+        let from = traces.iter().filter(|trace| trace.number >= asked.from_trace);
+        let shown: Vec<_> =
+            from.take(count(asked.limit)).map(|numbered| trace_view(numbered, most)).collect();
+        Ok(json!({
+            "session": session_view(&session),
+            "scores": scores,
+            "trace_count": traces.len(),
+            "traces": shown,
+        }))
+    }
+
+    async fn trace(&self, numbered: &NumberedTrace, most: usize) -> anyhow::Result<Value> {
+        let trace = Some(numbered.trace.id.clone());
+        let of_trace = ObservationsAsked { between: Between::default(), trace };
+        let mut found = Found::at_most(usize::MAX);
+        while let Some(at) = found.next() {
+            found.add(self.source.observations(&of_trace, &at).await?);
+        }
+        found.rows.sort_by(|one, other| (one.start, &one.id).cmp(&(other.start, &other.id)));
+        let steps: Vec<_> = found.rows.iter().map(|step| step_view(step, most)).collect();
+        let trace = trace_view(numbered, most);
+        Ok(json!({"trace": trace, "steps": steps, "has_more": found.has_more}))
+    }
+
+    async fn scores_of(&self, session: &SessionId) -> anyhow::Result<Vec<ScoreView>> {
+        let asked = ScoresAsked { session: Some(session.clone()), ..ScoresAsked::default() };
+        let mut found = Found::at_most(usize::MAX);
+        while let Some(at) = found.next() {
+            found.add(self.source.scores(&asked, &at).await?);
+        }
+        Ok(found.rows.iter().map(ScoreView::new).collect())
+    }
+
+    async fn scores(&self, asked: &OfScores) -> anyhow::Result<Value> {
+        let session = asked.session_id.as_deref().map(SessionId::parse).transpose()?;
+        let between = if session.is_some() { Between::default() } else { since(asked.days) };
+        let question = ScoresAsked { between, session, trace: None };
+        let mut found = Found::at_most(count(asked.limit));
+        while let Some(at) = found.next() {
+            let mut slice = self.source.scores(&question, &at).await?;
+            let is_wanted =
+                |score: &Score| asked.name.as_ref().is_none_or(|name| *name == score.name);
+            slice.rows.retain(is_wanted);
+            found.add(slice);
+        }
+        let scores: Vec<_> = found.rows.iter().map(ScoreView::new).collect();
+        Ok(json!({"scores": scores, "has_more": found.has_more}))
+    }
+
+    async fn report(&self, asked: &ReportAsked) -> anyhow::Result<Value> {
+        let Some((catalog, project)) = &self.reports else {
+            bail!("reports are kept in the data folder; start `ratchet mcp` with --data");
+        };
+        let reports = catalog.reports(project.clone()).await?;
+        let weeks: Vec<_> = reports.iter().map(|report| report.week.clone()).collect();
+        let wanted = match &asked.week {
+            Some(week) => reports.iter().find(|report| report.week == *week),
+            None => reports.first(),
+        };
+        let report = wanted.with_context(|| match weeks.as_slice() {
+            [] => "there is no report yet; `ratchet week` writes one".to_owned(),
+            weeks => format!("there is no report of that week; there are: {}", weeks.join(", ")),
+        })?;
+        let document: Value = serde_json::from_str(report.document.as_str())?;
+        Ok(json!({"week": report.week, "report": document, "weeks": weeks}))
+    }
+}
+
+/// What slice after slice has brought, up to a bound.
+struct Found<T> {
+    rows: Vec<T>,
+    most: usize,
+    slices: usize,
+    at: Option<Position>,
+    /// Whether there is more than it holds.
+    has_more: bool,
+}
+
+impl<T> Found<T> {
+    fn at_most(most: usize) -> Self {
+        Self { rows: Vec::new(), most, slices: 0, at: Some(Position::Start), has_more: false }
+    }
+
+    /// Where to go on; `None` once there is enough or nothing more.
+    fn next(&mut self) -> Option<Position> {
+        self.at.take()
+    }
+
+    fn add(&mut self, slice: Slice<T>) {
+        self.slices += 1;
+        self.rows.extend(slice.rows);
+        let is_enough = self.rows.len() > self.most || self.slices >= MAX_SLICES;
+        self.has_more = self.rows.len() > self.most || (is_enough && slice.next.is_some());
+        self.rows.truncate(self.most);
+        self.at = slice.next.filter(|_| !is_enough);
+    }
+}
+
+fn since(days: u64) -> Between {
+    let days = i64::try_from(days).unwrap_or(i64::MAX);
+    let from = Clock::System.now().plus_nanos(DAY.saturating_mul(days).saturating_neg());
+    Between { from: Some(from), to: None }
+}
+
+fn count(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn session_view(session: &Session) -> Value {
+    json!({
+        "session_id": session.id.to_string(),
+        "created_at": session.created_at.to_string(),
+        "last_at": session.last_at.to_string(),
+        "environment": session.environment.to_string(),
+        "traces": session.traces,
+        "errors": session.errors,
+        "total_tokens": session.total_tokens,
+        "cost_dollars": session.cost.map(|cost| cost.dollars()),
+    })
+}
+
+fn trace_view(numbered: &NumberedTrace, most: usize) -> Value {
+    let trace: &Trace = &numbered.trace;
+    let [input, output] = texts(trace.content.as_ref(), most);
+    json!({
+        "number": numbered.number,
+        "trace_id": trace.id.to_string(),
+        "timestamp": trace.timestamp.to_string(),
+        "name": trace.name,
+        "agent": trace.agent,
+        "user": trace.user,
+        "tags": trace.tags,
+        "total_tokens": trace.summary.total_tokens,
+        "input": input,
+        "output": output,
+    })
+}
+
+fn step_view(step: &Observation, most: usize) -> Value {
+    let [input, output] = texts(step.content.as_ref(), most);
+    json!({
+        "observation_id": step.id.to_string(),
+        "parent_id": step.parent.as_ref().map(ToString::to_string),
+        "kind": step.kind.as_str(),
+        "name": step.name,
+        "start": step.start.to_string(),
+        "latency_ms": step.latency().map(|nanos| nanos / 1_000_000),
+        "level": step.level.as_str(),
+        "status_message": step.status_message,
+        "model": step.model,
+        "input": input,
+        "output": output,
+    })
+}
+
+/// Input and output as texts, cut in the middle where they are long.
+fn texts(content: Option<&Content>, most: usize) -> [Option<String>; 2] {
+    let text = |payload: &Option<Payload>| {
+        payload.as_ref().map(|payload| elide(payload.as_str(), most).into_owned())
+    };
+    content.map_or([None, None], |content| [text(&content.input), text(&content.output)])
+}
