@@ -27,6 +27,8 @@ mod week;
 mod rubrics;
 /// Questions of other agents.
 mod mcp;
+/// What comes with Claude Code's plugin.
+mod plugin;
 /// Copies of the data, and back.
 mod backup;
 /// What `doctor` sees.

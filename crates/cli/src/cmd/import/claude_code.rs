@@ -1,5 +1,7 @@
 /// Transcripts as they grow.
 mod tail;
+/// What a hook of Claude Code tells.
+mod hook;
 /// What came of it.
 mod report;
 
@@ -30,13 +32,20 @@ pub(super) struct ClaudeCodeArgs {
     /// Stay and record what is written from now on, until stopped
     #[arg(long)]
     follow: bool,
+    /// Record the session that a hook of Claude Code is told of on stdin
+    #[arg(long, conflicts_with_all = ["paths", "follow"])]
+    hook: bool,
     #[command(flatten)]
     into: IntoArgs,
 }
 
 /// Runs `ratchet import claude-code`.
 pub(super) async fn run(args: &ClaudeCodeArgs) -> anyhow::Result<Outcome> {
-    let paths = if args.paths.is_empty() { vec![projects()?] } else { args.paths.clone() };
+    let paths = match args.paths.as_slice() {
+        [] if args.hook => hook::transcripts(std::io::stdin())?,
+        [] => vec![projects()?],
+        paths => paths.to_vec(),
+    };
     for path in &paths {
         ensure!(path.exists() || args.follow, "there is no {}", path.display());
     }

@@ -1,0 +1,26 @@
+use std::io::Read;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use serde::Deserialize;
+
+/// Hooks tell of a session in a few hundred bytes; some carry what an agent said last.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// What a hook is told on stdin, as far as it matters here.
+#[derive(Deserialize)]
+struct HookInput {
+    transcript_path: PathBuf,
+}
+
+/// The transcript that a hook of Claude Code is told of, and those of its sub-agents beside it.
+pub(super) fn transcripts(input: impl Read) -> anyhow::Result<Vec<PathBuf>> {
+    let mut text = String::new();
+    let read = input.take(MAX_BYTES).read_to_string(&mut text);
+    read.context("cannot read what the hook is told on stdin")?;
+    let HookInput { transcript_path } = serde_json::from_str(&text)
+        .context("stdin is not what Claude Code tells a hook: an object with transcript_path")?;
+    let beside = transcript_path.with_extension("");
+    let has_more = beside.is_dir() && beside != transcript_path;
+    Ok(std::iter::once(transcript_path).chain(has_more.then_some(beside)).collect())
+}
