@@ -30,7 +30,9 @@ use crate::verdict::{Finding, Judgement, Verdict};
 use sheet::Sheet;
 use telling::Teller;
 
-pub use estimate::{Estimate, Offer, OfferError, Quote};
+pub use self::JudgeCase as Case;
+pub use estimate::JudgingEstimate as Estimate;
+pub use estimate::{JudgingEstimate, Offer, OfferError, Quote};
 pub use facts::SessionFacts;
 pub use instructions::{FILE, Instructions, SHIPPED};
 use marker::Marker;
@@ -47,7 +49,7 @@ const ID_BYTES: usize = 200;
 
 /// A session ready to be judged: written down, counted and planned.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub struct JudgeCase {
     marker: Marker,
     /// What all chunks share.
     shared: String,
@@ -87,7 +89,7 @@ pub struct JudgePrompt {
     pub chunk: String,
 }
 
-impl Case {
+impl JudgeCase {
     /// Writes a session down and plans its chunks.
     pub fn new(evidence: &Evidence, seed: &Seed, limits: &ChunkLimits) -> Self {
         let mut teller = Teller::default();

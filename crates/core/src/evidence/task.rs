@@ -4,7 +4,7 @@ use super::Evidence;
 use crate::moves::{self, Act, Call, Move};
 
 /// What agents call the tool that keeps their todo list, in small letters and without dashes.
-const TODO_TOOLS: [&str; 5] = ["todowrite", "updateplan", "writetodos", "settodos", "taskcreate"];
+const LIST_TOOLS: [&str; 5] = ["todowrite", "updateplan", "writetodos", "settodos", "taskcreate"];
 /// Where such tools take the list.
 const LISTS: [&str; 5] = ["todos", "plan", "tasks", "items", "steps"];
 /// Where an item of the list says what is to be done.
@@ -141,7 +141,7 @@ fn redirects(text: &str) -> bool {
 fn todos(call: &Call) -> Option<String> {
     let name: String = call.tool.chars().filter(char::is_ascii_alphanumeric).collect();
     let name = name.to_ascii_lowercase();
-    if !TODO_TOOLS.iter().any(|tool| name.ends_with(tool)) {
+    if !LIST_TOOLS.iter().any(|tool| name.ends_with(tool)) {
         return None;
     }
     let list = LISTS.iter().find_map(|key| call.input.get(*key));

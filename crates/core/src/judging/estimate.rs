@@ -4,7 +4,7 @@ use std::ops::Add;
 
 use serde::Deserialize;
 
-use super::{Case, Instructions};
+use super::{Instructions, JudgeCase};
 use crate::money::Money;
 use crate::price::{ModelCall, PriceTable};
 use crate::rubric::Rubric;
@@ -19,7 +19,7 @@ const DIMENSION_TOKENS: u64 = 130;
 
 /// What judging some sessions takes. All counts are approximate, without headroom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Estimate {
+pub struct JudgingEstimate {
     /// How many sessions.
     pub sessions: u64,
     /// In how many chunks.
@@ -36,9 +36,9 @@ pub struct Estimate {
     pub shared_again: u64,
 }
 
-impl Estimate {
+impl JudgingEstimate {
     /// What judging one session takes.
-    pub fn of(case: &Case, instructions: &Instructions, rubric: &Rubric) -> Self {
+    pub fn of(case: &JudgeCase, instructions: &Instructions, rubric: &Rubric) -> Self {
         let chunks = count(case.chunks().len());
         let count_of = |text: &str| Tokens::approximate(text).count;
         let told = count_of(instructions.as_str());
@@ -104,7 +104,7 @@ impl Estimate {
     }
 }
 
-impl Add for Estimate {
+impl Add for JudgingEstimate {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -214,8 +214,8 @@ fn count(length: usize) -> u64 {
 mod tests {
     use super::*;
 
-    fn estimate(chunks: u64) -> Estimate {
-        Estimate {
+    fn estimate(chunks: u64) -> JudgingEstimate {
+        JudgingEstimate {
             sessions: 1,
             chunks,
             input: 60_000 * chunks,
@@ -226,7 +226,7 @@ mod tests {
         }
     }
 
-    fn quote(estimate: &Estimate, judge: &str) -> Option<Quote> {
+    fn quote(estimate: &JudgingEstimate, judge: &str) -> Option<Quote> {
         let offer = Offer::find(&Offer::shipped(), judge).unwrap();
         estimate.price(&offer, &PriceTable::builtin(), Timestamp::default())
     }

@@ -40,8 +40,8 @@ fn instructions() -> Instructions {
     Instructions::new("Judge this.\n", &rubric(), &json!({"type": "object"}))
 }
 
-fn case(evidence: &Evidence, limits: &ChunkLimits) -> Case {
-    Case::new(evidence, &Seed::new([1; 32]), limits)
+fn case(evidence: &Evidence, limits: &ChunkLimits) -> JudgeCase {
+    JudgeCase::new(evidence, &Seed::new([1; 32]), limits)
 }
 
 /// The only prompt of a session that is one chunk.
@@ -237,7 +237,7 @@ fn an_estimate_counts_what_would_be_sent() {
     let asked =
         |n: usize| turn(json!(format!("{n}: {}", "word ".repeat(150))), vec![], json!("ok"));
     let case = case(&session((0..12).map(asked).collect()), &limits);
-    let estimate = Estimate::of(&case, &instructions(), &rubric());
+    let estimate = JudgingEstimate::of(&case, &instructions(), &rubric());
     let prompts = case.chunks().iter().map(|chunk| case.prompt(chunk, &instructions(), &[]));
     let sent = prompts.map(|prompt| {
         Tokens::approximate(&prompt.system).count + Tokens::approximate(&prompt.message()).count
