@@ -113,6 +113,7 @@ impl Weekly {
             again: Again::IfGrown,
             keeping: Keeping::Write,
             at_once: AT_ONCE,
+            batch: None,
         };
         let report = score::run(desk, &request).await?;
         Ok((report.sessions.len(), report.failed.len()))

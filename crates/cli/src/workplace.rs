@@ -4,6 +4,9 @@
 /// Runs that are alive.
 mod alive;
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -57,6 +60,9 @@ pub(crate) struct Workplace {
     pub(crate) journal: Journal,
     /// Names what is being done.
     pub(crate) run: String,
+    /// Where the state of work on servers is kept, where there is no data folder.
+    state: Option<PathBuf>,
+    data: PathBuf,
     folder: Option<Folder>,
     /// Tells other processes that this one lives.
     _alive: Option<Alive>,
@@ -88,7 +94,7 @@ impl Workplace {
         let url = args.server.as_deref().or(Some(&args.source)).filter(|source| *source != LOCAL);
         let Some(url) = url else {
             let folder = open_folder(&config, command)?;
-            return Self::local(folder, args.project.as_deref(), run).await;
+            return Self::local(folder, args.project.as_deref(), config.data, run).await;
         };
         if args.project.is_some() {
             bail!("with a server the key says which project");
@@ -102,7 +108,8 @@ impl Workplace {
             let journal = Journal::of_server(folder.catalog.clone(), &at, &key)?;
             journal.bury(&|_| false, Clock::System.now()).await?;
             let folder = Some(folder);
-            return Ok(Self { source, sink, journal, run, folder, _alive: None });
+            let (data, state) = (config.data, None);
+            return Ok(Self { source, sink, journal, run, state, data, folder, _alive: None });
         }
         let state = state_folder()?;
         std::fs::create_dir_all(&state)
@@ -110,10 +117,16 @@ impl Workplace {
         let alive = Alive::begin(&state, &run)?;
         let journal = Journal::of_server(Catalog::apart(&state.join("scoring.db"))?, &at, &key)?;
         journal.bury(&|run| Alive::is(&state, run), Clock::System.now()).await?;
-        Ok(Self { source, sink, journal, run, folder: None, _alive: Some(alive) })
+        let (data, state, folder, _alive) = (config.data, Some(state), None, Some(alive));
+        Ok(Self { source, sink, journal, run, state, data, folder, _alive })
     }
 
-    async fn local(folder: Folder, project: Option<&str>, run: String) -> anyhow::Result<Self> {
+    async fn local(
+        folder: Folder,
+        project: Option<&str>,
+        data: PathBuf,
+        run: String,
+    ) -> anyhow::Result<Self> {
         let found = Target::Folder(folder.clone()).project(project).await?;
         let project = ProjectId::parse(&found.id)?;
         let (telemetry, catalog) = (folder.telemetry.clone(), folder.catalog.clone());
@@ -122,7 +135,28 @@ impl Workplace {
         journal.bury(&|_| false, Clock::System.now()).await?;
         let source = Source::Local(telemetry.clone(), project.clone());
         let sink = Sink::Local(LocalSink { telemetry, catalog, project });
-        Ok(Self { source, sink, journal, run, folder: Some(folder), _alive: None })
+        let (state, folder) = (None, Some(folder));
+        Ok(Self { source, sink, journal, run, state, data, folder, _alive: None })
+    }
+
+    /// The data folder, where there is one.
+    pub(crate) fn folder(&self) -> Option<&Folder> {
+        self.folder.as_ref()
+    }
+
+    /// The path of the data folder, where there is one.
+    pub(crate) fn data(&self) -> Option<&Path> {
+        self.folder.as_ref().map(|_| self.data.as_path())
+    }
+
+    /// A secret that is the same each time, from which marks follow that nobody can guess whose
+    /// work is judged.
+    pub(crate) fn seed(&self) -> anyhow::Result<String> {
+        if let Some(folder) = &self.folder {
+            return Ok(folder.secrets.sign("marks around evidence")?);
+        }
+        let state = self.state.as_ref().context("there is no place to keep a secret")?;
+        seed_in(state)
     }
 }
 
@@ -146,6 +180,25 @@ fn access(url: &str, config: &Config) -> anyhow::Result<Access> {
          or in LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY",
     )?;
     Ok(Access { url: url.to_owned(), public_key, secret_key })
+}
+
+/// The secret in the state folder, made when it is first needed.
+fn seed_in(state: &Path) -> anyhow::Result<String> {
+    let file = state.join("judge.seed");
+    let failed = || format!("cannot keep a secret in {}", file.display());
+    let mut options = OpenOptions::new();
+    match options.write(true).create_new(true).mode(0o600).open(&file) {
+        Ok(mut new) => {
+            let secret = Uuid::new_v4().to_string() + &Uuid::new_v4().to_string();
+            new.write_all(secret.as_bytes()).with_context(failed)?;
+            Ok(secret)
+        }
+        Err(_) => {
+            let secret = std::fs::read_to_string(&file).with_context(failed)?;
+            anyhow::ensure!(secret.len() == 72, "{} is damaged; delete it", file.display());
+            Ok(secret)
+        }
+    }
 }
 
 /// Where programs keep what they must remember: `$XDG_STATE_HOME`, else `~/.local/state`.

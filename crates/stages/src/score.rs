@@ -22,9 +22,18 @@ pub mod sample;
 mod outcome;
 /// One session, from its first look to its scores.
 mod job;
+/// Questions that can wait are cheaper.
+mod batch;
+/// What it would take.
+mod estimate;
+/// Verdicts that someone else hands in.
+pub mod outside;
+
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
+use ratchet_agent::error::ModelError;
 use ratchet_core::id::SessionId;
 use ratchet_core::rubric::Rubric;
 use ratchet_core::time::Timestamp;
@@ -39,6 +48,7 @@ use journal::{Journal, Ledger};
 use judge::Judge;
 use keep::Configs;
 
+pub use estimate::estimate;
 pub use outcome::{Progress, Report, Scored, Skip};
 
 /// How many traces a session must have got since it was scored to be scored again.
@@ -78,6 +88,8 @@ pub struct Request {
     pub keeping: Keeping,
     /// Sessions under way at once.
     pub at_once: usize,
+    /// Whether questions are handed in together, and how often one looks for answers then.
+    pub batch: Option<Duration>,
 }
 
 /// Whether sessions that are scored are scored again.
@@ -94,6 +106,8 @@ pub enum Again {
 pub enum Keeping {
     /// They are.
     Write,
+    /// They are not, but judges are asked and paid.
+    NoScores,
     /// Nothing is, and nobody is asked who wants money.
     Nothing,
 }
@@ -110,6 +124,9 @@ pub enum ScoreError {
     /// The journal cannot be kept.
     #[error("cannot keep the journal: {0}")]
     Journal(#[from] StoreError),
+    /// Nobody can be asked.
+    #[error(transparent)]
+    Judge(ModelError),
     /// A session that was asked for by its id is not there.
     #[error("session {0} is not there")]
     NoSession(SessionId),
@@ -144,9 +161,12 @@ async fn work(
         Keeping::Write if !found.is_empty() => {
             Configs::settle(desk.sink, &request.rubric, (desk.clock)()).await?
         }
-        Keeping::Write | Keeping::Nothing => Configs::default(),
+        Keeping::Write | Keeping::NoScores | Keeping::Nothing => Configs::default(),
     };
     let job = Job { desk, request, ledger, configs: &configs };
+    if let Some(pause) = request.batch {
+        batch::ask(&job, &found, pause).await?;
+    }
     let total = found.len() as u64;
     let mut outcomes = Vec::with_capacity(found.len());
     let mut running = stream::iter(found.into_iter().map(|session| job.session(session)))

@@ -171,7 +171,7 @@ async fn judged(
     sessions: Vec<SessionId>,
 ) -> anyhow::Result<BTreeMap<SessionId, Marks>> {
     let wanted = Wanted::These(sessions);
-    let report = scored(place, rubric, judge, (wanted, Keeping::Nothing)).await?;
+    let report = scored(place, rubric, judge, (wanted, Keeping::NoScores)).await?;
     Ok(report.sessions.into_iter().map(|scored| (scored.session.clone(), marks(&scored))).collect())
 }
 
@@ -189,6 +189,7 @@ async fn scored(
         again: Again::Always,
         keeping,
         at_once: 4,
+        batch: None,
     };
     let desk = Desk {
         source: &place.source,

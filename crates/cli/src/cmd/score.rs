@@ -1,11 +1,16 @@
 /// Who judges.
 mod judge;
+/// What it would cost.
+mod estimate;
+/// Prompts for others, and their verdicts.
+mod outside;
 /// What people and programs are told.
 mod report;
 /// What people are told while it goes on.
 mod progress;
 
 use std::cell::Cell;
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
@@ -13,8 +18,9 @@ use ratchet_core::id::SessionId;
 use ratchet_core::rubric::{self, Rubric};
 use ratchet_remote::langfuse::client::Between;
 use ratchet_server::clock::Clock;
-use ratchet_server::stop::{self, Stop};
+use ratchet_server::stop;
 use ratchet_stages::score::fetch::{Sieve, Wanted};
+use ratchet_stages::score::judge::Judge;
 use ratchet_stages::score::known::Known;
 use ratchet_stages::score::sample::Sample;
 use ratchet_stages::score::{self, Again, Desk, Keeping, Request};
@@ -24,6 +30,7 @@ use crate::print::OutputArgs;
 use crate::runtime;
 use crate::signals::Signals;
 use crate::workplace::{Workplace, WorkplaceArgs};
+use estimate::EstimateView;
 pub(crate) use judge::JudgeArgs;
 use progress::Teller;
 use report::ReportView;
@@ -45,6 +52,19 @@ pub(crate) struct ScoreCommand {
 enum One {
     /// Score one session, however short and recent, and show why; one that is scored is shown
     Session(SessionArgs),
+    /// Print what a judge of your own is to be told of a session
+    Prompt(outside::PromptArgs),
+    /// Take a verdict from standard input: JSON with `session_id`, `chunk`, `prompt_hash` and
+    /// `verdict`
+    Submit(outside::SubmitArgs),
+}
+
+/// By what sessions are judged.
+#[derive(Args, Debug)]
+struct RubricArgs {
+    /// What is looked at: a rubric's name, or its file
+    #[arg(long, value_name = "NAME|FILE", default_value = rubric::DEFAULT)]
+    rubric: String,
 }
 
 /// What is scored, by whom, and how the command answers.
@@ -52,11 +72,13 @@ enum One {
 struct HowArgs {
     #[command(flatten)]
     place: WorkplaceArgs,
-    /// What is looked at; see `ratchet rubrics list`
-    #[arg(long, value_name = "NAME|FILE", default_value = rubric::DEFAULT)]
-    rubric: String,
+    #[command(flatten)]
+    rubric: RubricArgs,
     #[command(flatten)]
     judge: JudgeArgs,
+    /// Say what it would take and cost, and ask nobody
+    #[arg(long)]
+    estimate: bool,
     /// Score again what is scored; the earlier scores are kept and marked
     #[arg(long)]
     rescore: bool,
@@ -121,6 +143,8 @@ pub(crate) fn run(command: &ScoreCommand) -> anyhow::Result<Outcome> {
                 supervised(&args.how, args.wanted(), report::table).await
             }
             Some(One::Session(args)) => one_session(args).await,
+            Some(One::Prompt(args)) => outside::prompt(args).await,
+            Some(One::Submit(args)) => outside::submit(args).await,
         }
     })
 }
@@ -155,7 +179,24 @@ async fn supervised(
     let (stopper, stop) = stop::signal();
     let outcome = Cell::new(Outcome::Done);
     let work = Workplace::with(&how.place, "ratchet score", async |place| {
-        let view = scored(place, how, wanted, &stop).await?;
+        let request = how.request(place, wanted).await?;
+        let teller = Teller::new();
+        let desk = Desk {
+            is_stopping: &|| stop.is_requested(),
+            watch: &|progress| teller.tell(progress),
+            ..desk_of(place)
+        };
+        if how.estimate {
+            let briefing = judge::briefing(place)?;
+            let found = score::estimate(&desk, &request, &briefing).await?;
+            teller.done();
+            let (prices, now) = (judge::prices(place), Clock::System.now());
+            let view = EstimateView::new(&found, &how.judge.name()?, &prices, now);
+            return Ok(how.output.show(&view, EstimateView::text)?);
+        }
+        let view = scored(place, &desk, &request).await;
+        teller.done();
+        let view = view?;
         how.output.show(&view, text)?;
         outcome.set(view.outcome());
         Ok(())
@@ -164,34 +205,41 @@ async fn supervised(
     Ok(outcome.get())
 }
 
-async fn scored(
-    place: &Workplace,
-    how: &HowArgs,
-    wanted: Wanted,
-    stop: &Stop,
-) -> anyhow::Result<ReportView> {
-    let rubric = find_rubric(place, &how.rubric)?;
-    let request = Request {
-        run: place.run.clone(),
-        judge: how.judge.open(place).await?,
-        rubric,
-        wanted,
-        again: if how.rescore { Again::Always } else { Again::IfGrown },
-        keeping: if how.dry_run { Keeping::Nothing } else { Keeping::Write },
-        at_once: how.judge.concurrency,
-    };
-    let teller = Teller::new();
-    let desk = Desk {
+impl HowArgs {
+    async fn request(&self, place: &Workplace, wanted: Wanted) -> anyhow::Result<Request> {
+        Ok(Request {
+            run: place.run.clone(),
+            // What it would cost can be told without a key.
+            judge: if self.estimate { Judge::Offline } else { self.judge.open(place).await? },
+            rubric: find_rubric(place, &self.rubric.rubric)?,
+            wanted,
+            again: if self.rescore { Again::Always } else { Again::IfGrown },
+            keeping: if self.dry_run { Keeping::Nothing } else { Keeping::Write },
+            at_once: self.judge.concurrency,
+            batch: self.judge.batch(),
+        })
+    }
+}
+
+/// What scoring works with, where nobody watches.
+fn desk_of(place: &Workplace) -> Desk<'_> {
+    Desk {
         source: &place.source,
         sink: &place.sink,
         journal: &place.journal,
         clock: &|| Clock::System.now(),
-        is_stopping: &|| stop.is_requested(),
-        watch: &|progress| teller.tell(progress),
-    };
-    let report = score::run(&desk, &request).await?;
-    teller.done();
-    let mut view = ReportView::new(&request, &report);
+        is_stopping: &|| false,
+        watch: &|_| {},
+    }
+}
+
+async fn scored(
+    place: &Workplace,
+    desk: &Desk<'_>,
+    request: &Request,
+) -> anyhow::Result<ReportView> {
+    let report = score::run(desk, request).await?;
+    let mut view = ReportView::new(request, &report);
     if let Wanted::These(sessions) = &request.wanted {
         // Who asks for one session wants to see it, also if it was scored long ago.
         for session in sessions {
@@ -202,9 +250,19 @@ async fn scored(
     Ok(view)
 }
 
-/// The rubric of that name, or in that file.
+/// The rubric in that file, or of that name: the user's own before those that come with Ratchet.
 pub(crate) fn find_rubric(place: &Workplace, name: &str) -> anyhow::Result<Rubric> {
-    let _ = place;
+    let own = place.data().map(|data| data.join("rubrics").join(format!("{name}.toml")));
+    let named = PathBuf::from(name);
+    let is_file = |file: &PathBuf| file.is_file();
+    let is_path = name.ends_with(".toml") || name.contains('/');
+    let file = if is_path { Some(named) } else { own.filter(is_file) };
+    if let Some(file) = file {
+        let shown = file.display();
+        let text =
+            std::fs::read_to_string(&file).with_context(|| format!("cannot read {shown}"))?;
+        return Rubric::parse(&text).with_context(|| format!("{shown} is no rubric"));
+    }
     let found = rubric::shipped().find(|rubric| rubric.name == name).cloned();
     found.with_context(|| format!("there is no rubric {name}; see `ratchet rubrics list`"))
 }

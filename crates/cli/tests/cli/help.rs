@@ -19,6 +19,8 @@ fn each_command_explains_itself() {
         "import csv",
         "score",
         "score session",
+        "score prompt",
+        "score submit",
         "label",
         "label import",
         "label export",

@@ -4,6 +4,8 @@
 pub(crate) mod sessions;
 /// The whole way with the offline judge.
 mod offline;
+/// Models that judge.
+mod models;
 
 use std::path::Path;
 

@@ -1,11 +1,20 @@
 use ratchet_core::evidence::Evidence;
 use ratchet_core::id::SessionId;
+use ratchet_core::time::Timestamp;
 
 use super::journal::Ledger;
+use super::judge::Bench;
 use super::keep::{self, Configs, ScoreSheet};
 use super::known::Known;
 use super::outcome::{Outcome, Scored, Skip};
 use super::{Again, Desk, Keeping, Request, ScoreError, fetch, gather};
+
+/// A session that is to be judged.
+pub(super) struct Ready {
+    pub(super) evidence: Evidence,
+    known: Known,
+    last_at: Timestamp,
+}
 
 /// What all sessions of a run have in common.
 pub(super) struct Job<'a> {
@@ -24,12 +33,12 @@ impl Job<'_> {
         if !self.request.wanted.holds(&session) {
             return Ok((session, Outcome::Skipped(Skip::NotSampled)));
         }
-        if (self.desk.is_stopping)() {
+        if (self.desk.is_stopping)() || self.ledger.is_spent() {
             return Ok((session, Outcome::Skipped(Skip::Stopped)));
         }
         let outcome = match self.request.keeping {
             Keeping::Nothing => self.look(&session).await?,
-            Keeping::Write => {
+            Keeping::Write | Keeping::NoScores => {
                 if !self.ledger.claim(&session, (self.desk.clock)()).await? {
                     return Ok((session, Outcome::Skipped(Skip::Taken)));
                 }
@@ -47,6 +56,38 @@ impl Job<'_> {
     }
 
     async fn look(&self, session: &SessionId) -> Result<Outcome, ScoreError> {
+        let ready = match self.prepare(session).await? {
+            Ok(ready) => ready,
+            Err(outcome) => return Ok(outcome),
+        };
+        if self.request.keeping == Keeping::Nothing && self.request.judge.wants_money() {
+            return Ok(Outcome::Skipped(Skip::WouldBeJudged));
+        }
+        let judged = match self.request.judge.judge(&self.bench(), &ready.evidence).await {
+            Ok(judged) => judged,
+            Err(why) => return why.outcome(),
+        };
+        let overall = judged.whole.verdict.overall(&self.request.rubric);
+        let Ready { evidence, known, last_at } = ready;
+        let scored = Scored {
+            session: session.clone(),
+            traces: evidence.traces.len() as u64,
+            last_at,
+            judged,
+            overall,
+            generation: known.next_generation(),
+        };
+        if self.request.keeping == Keeping::Write {
+            self.write(&scored, &evidence, &known).await?;
+        }
+        Ok(Outcome::Scored(Box::new(scored)))
+    }
+
+    /// Reads what is needed to judge a session, or says why it is not to be judged now.
+    pub(super) async fn prepare(
+        &self,
+        session: &SessionId,
+    ) -> Result<Result<Ready, Outcome>, ScoreError> {
         let Request { rubric, wanted, again, .. } = self.request;
         // Only now that the session is ours: another run may just have scored it.
         let known = Known::read(self.desk.source, session, &rubric.name).await?;
@@ -54,35 +95,33 @@ impl Job<'_> {
             if self.request.keeping == Keeping::Write {
                 keep::mark_superseded(self.desk.sink, &known, (self.desk.clock)()).await?;
             }
-            return Ok(Outcome::Skipped(why));
+            return Ok(Err(Outcome::Skipped(why)));
         }
         let evidence = gather::evidence(self.desk.source, session).await?;
         let Some(last) = evidence.traces.last() else {
-            return Ok(Outcome::Failed("it has no traces any more".to_owned()));
+            return Ok(Err(Outcome::Failed("it has no traces any more".to_owned())));
         };
         let last_at = last.trace.timestamp;
         let traces = evidence.traces.len() as u64;
         // It may have gone on between the first look and now.
-        if let Err(why) = wanted.is_fit(traces, last_at, (self.desk.clock)()) {
-            return Ok(Outcome::Skipped(why));
+        let fit = wanted.is_fit(traces, last_at, (self.desk.clock)());
+        let due = fit.and_then(|()| match again {
+            Again::IfGrown => known.is_grown(traces),
+            Again::Always => Ok(()),
+        });
+        Ok(match due {
+            Ok(()) => Ok(Ready { evidence, known, last_at }),
+            Err(why) => Err(Outcome::Skipped(why)),
+        })
+    }
+
+    pub(super) fn bench(&self) -> Bench<'_> {
+        Bench {
+            rubric: &self.request.rubric,
+            ledger: self.ledger,
+            clock: self.desk.clock,
+            is_stopping: self.desk.is_stopping,
         }
-        if *again == Again::IfGrown
-            && let Err(why) = known.is_grown(traces)
-        {
-            return Ok(Outcome::Skipped(why));
-        }
-        if self.request.keeping == Keeping::Nothing && self.request.judge.wants_money() {
-            return Ok(Outcome::Skipped(Skip::WouldBeJudged));
-        }
-        let judged = self.request.judge.judge(rubric, &evidence);
-        let overall = judged.verdict.overall(rubric);
-        let generation = known.next_generation();
-        let session = session.clone();
-        let scored = Scored { session, traces, last_at, judged, overall, generation };
-        if self.request.keeping == Keeping::Write {
-            self.write(&scored, &evidence, &known).await?;
-        }
-        Ok(Outcome::Scored(Box::new(scored)))
     }
 
     /// Looks at what is cheap to see: how long the session is, and whether it is scored.

@@ -1,9 +1,13 @@
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ratchet_core::id::SessionId;
+use ratchet_core::money::Money;
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreResult;
-use ratchet_store::catalog::{Catalog, RunOutcome, RunTally, ScoringClaim, ScoringRun};
+use ratchet_store::catalog::{
+    Catalog, PaidVerdict, RunOutcome, RunTally, ScoringBatch, ScoringClaim, ScoringRun,
+};
 use ratchet_store::project::{ProjectId, ProjectIdError};
 
 use super::keep::hash;
@@ -61,6 +65,7 @@ pub(super) struct Ledger<'a> {
     keeping: Keeping,
     run: ScoringRun,
     tally: Mutex<RunTally>,
+    is_spent: AtomicBool,
 }
 
 impl<'a> Ledger<'a> {
@@ -69,6 +74,13 @@ impl<'a> Ledger<'a> {
         request: &Request,
         now: Timestamp,
     ) -> StoreResult<Self> {
+        let ledger = Self::idle(desk, request, now);
+        ledger.write(None).await?;
+        Ok(ledger)
+    }
+
+    /// A ledger of no run: nothing is written down about it.
+    pub(super) fn idle(desk: &Desk<'a>, request: &Request, now: Timestamp) -> Self {
         let run = ScoringRun {
             id: request.run.clone(),
             rubric: request.rubric.name.clone(),
@@ -78,10 +90,13 @@ impl<'a> Ledger<'a> {
             outcome: RunOutcome::Running,
             tally: RunTally::default(),
         };
-        let ledger =
-            Self { journal: desk.journal, keeping: request.keeping, run, tally: Mutex::default() };
-        ledger.write(None).await?;
-        Ok(ledger)
+        Self {
+            journal: desk.journal,
+            keeping: request.keeping,
+            run,
+            tally: Mutex::default(),
+            is_spent: AtomicBool::new(false),
+        }
     }
 
     pub(super) async fn close(&self, outcome: RunOutcome, now: Timestamp) -> StoreResult<()> {
@@ -131,6 +146,55 @@ impl<'a> Ledger<'a> {
         self.journal.catalog.settle_session(self.project(), claim).await
     }
 
+    /// What was said to a prompt, if anything was.
+    pub(super) async fn said(&self, prompt: &str) -> StoreResult<Option<PaidVerdict>> {
+        self.journal.catalog.verdict_of(self.project(), prompt.to_owned()).await
+    }
+
+    /// Writes down that a judge is being asked.
+    pub(super) async fn begin_call(&self, prompt: &str, now: Timestamp) -> StoreResult<()> {
+        let call = (prompt.to_owned(), self.run.id.clone());
+        if self.journal.catalog.begin_scoring_call(self.project(), call, now).await? {
+            self.lock().repeated += 1;
+        }
+        Ok(())
+    }
+
+    /// Writes down that a judge will not answer.
+    pub(super) async fn end_call(&self, prompt: &str) -> StoreResult<()> {
+        self.journal.catalog.end_scoring_call(self.project(), prompt.to_owned()).await
+    }
+
+    /// Keeps what a judge said.
+    pub(super) async fn keep(&self, said: Said<'_>, now: Timestamp) -> StoreResult<()> {
+        let paid = PaidVerdict {
+            prompt: said.prompt.to_owned(),
+            session: said.session.to_string(),
+            rubric: self.run.rubric.clone(),
+            judge: self.run.judge.clone(),
+            answer: said.answer.to_owned(),
+            cost: said.cost,
+            created_at: now,
+        };
+        self.journal.catalog.keep_verdict(self.project(), paid).await
+    }
+
+    /// Counts an answered call and what it cost.
+    pub(super) fn pay(&self, cost: Money) {
+        let mut tally = self.lock();
+        tally.calls += 1;
+        tally.cost = tally.cost + cost;
+    }
+
+    /// Says that there is no money left.
+    pub(super) fn run_dry(&self) {
+        self.is_spent.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_spent(&self) -> bool {
+        self.is_spent.load(Ordering::Relaxed)
+    }
+
     pub(super) fn count(&self, outcome: &Outcome) {
         let mut tally = self.lock();
         match outcome {
@@ -144,7 +208,33 @@ impl<'a> Ledger<'a> {
         *self.lock()
     }
 
+    pub(super) async fn save_batch(&self, batch: ScoringBatch) -> StoreResult<()> {
+        self.journal.catalog.save_scoring_batch(self.project(), batch).await
+    }
+
+    pub(super) async fn open_batches(&self) -> StoreResult<Vec<ScoringBatch>> {
+        let judge = self.run.judge.clone();
+        self.journal.catalog.open_scoring_batches(self.project(), judge).await
+    }
+
+    pub(super) async fn close_batch(&self, id: &str) -> StoreResult<()> {
+        self.journal.catalog.close_scoring_batch(self.project(), id.to_owned()).await
+    }
+
     fn lock(&self) -> MutexGuard<'_, RunTally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What a judge said of a chunk.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Said<'a> {
+    /// The hash of all it was told.
+    pub(super) prompt: &'a str,
+    /// Of which session.
+    pub(super) session: &'a SessionId,
+    /// Its words.
+    pub(super) answer: &'a str,
+    /// What they cost.
+    pub(super) cost: Money,
 }

@@ -1,35 +1,146 @@
+/// Chunk after chunk, until there is a verdict on the whole.
+pub(super) mod walk;
+/// What a model is asked, and asked again.
+mod ask;
+
+use std::sync::Arc;
+
+use ratchet_agent::budget::Budget;
+use ratchet_agent::error::ModelError;
+use ratchet_agent::model::Model;
+use ratchet_core::chunk::ChunkLimits;
 use ratchet_core::evidence::Evidence;
+use ratchet_core::judging::{Case, Instructions, Seed};
 use ratchet_core::money::Money;
 use ratchet_core::offline::{self, Peers};
 use ratchet_core::rubric::Rubric;
-use ratchet_core::verdict::Verdict;
+use ratchet_core::time::Timestamp;
+use ratchet_core::verdict::{self, ChunkVerdict, SessionVerdict};
+use ratchet_store::StoreError;
+use sha2::{Digest, Sha256};
+
+use super::ScoreError;
+use super::journal::Ledger;
+use super::outcome::{Outcome, Skip};
+use walk::Walk;
 
 /// Who judges.
 #[derive(Clone, Debug)]
 pub enum Judge {
     /// Nobody but the program itself, by the session's own signals.
     Offline,
+    /// A model that is asked chunk by chunk.
+    Model(ModelJudge),
+    /// Someone who is given prompts and hands verdicts in: nobody is asked, and a session is
+    /// scored once all of its chunks have one.
+    HandedIn(Outsider),
+}
+
+/// A model as a judge.
+#[derive(Clone, Debug)]
+pub struct ModelJudge {
+    /// What scores call it: `anthropic:claude-sonnet-5`.
+    pub name: String,
+    /// The model.
+    pub model: Arc<Model>,
+    /// What may be spent.
+    pub budget: Budget,
+    /// How sessions are put before it.
+    pub briefing: Briefing,
+}
+
+/// Someone outside who judges.
+#[derive(Clone, Debug)]
+pub struct Outsider {
+    /// What scores call them: `claude-code`.
+    pub name: String,
+    /// How sessions are put before them.
+    pub briefing: Briefing,
+}
+
+/// How sessions are put before a judge.
+#[derive(Clone, Debug)]
+pub struct Briefing {
+    /// What every judge is told first.
+    pub words: String,
+    /// What the marks around evidence are made of.
+    pub seed: Seed,
+    /// How large chunks are.
+    pub limits: ChunkLimits,
 }
 
 /// What a judge said of a session, and what that took.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// What it said.
-    pub verdict: Verdict,
-    /// How far the chunks were apart, by dimension, where there were several.
-    pub spreads: Vec<(String, f64)>,
-    /// How many chunks were judged.
-    pub chunks: u64,
+    /// What it said, of the whole and of each chunk.
+    pub whole: SessionVerdict,
     /// The hash of all that the judge was told; `None` if it was told nothing.
     pub prompt_hash: Option<String>,
     /// What it cost.
     pub cost: Money,
 }
 
-impl Judged {
-    /// How far the chunks were apart in a dimension; `None` if there was one only.
-    pub fn spread(&self, dimension: &str) -> Option<f64> {
-        self.spreads.iter().find(|(name, _)| name == dimension).map(|(_, spread)| *spread)
+impl Briefing {
+    /// How sessions are put before a judge. `secret` is what nobody knows who is judged; the same
+    /// one gives the same prompts.
+    pub fn new(words: impl Into<String>, secret: &str) -> Self {
+        let digest = Sha256::digest(secret);
+        let mut seed = [0; 32];
+        seed.iter_mut().zip(digest.iter()).for_each(|(byte, from)| *byte = *from);
+        Self { words: words.into(), seed: Seed::new(seed), limits: ChunkLimits::default() }
+    }
+
+    pub(super) fn case(&self, evidence: &Evidence) -> Case {
+        Case::new(evidence, &self.seed, &self.limits)
+    }
+
+    pub(super) fn instructions(&self, rubric: &Rubric) -> Instructions {
+        Instructions::new(&self.words, rubric, &verdict::schema(rubric))
+    }
+}
+
+/// What a judge has before it besides the session.
+#[derive(Clone, Copy)]
+pub(super) struct Bench<'a> {
+    pub(super) rubric: &'a Rubric,
+    pub(super) ledger: &'a Ledger<'a>,
+    pub(super) clock: &'a (dyn Fn() -> Timestamp + Sync),
+    pub(super) is_stopping: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// Why there is no verdict.
+#[derive(Debug)]
+pub(super) enum Unjudged {
+    /// The run is to end; what was said so far is kept.
+    Stopped,
+    /// Some chunks have no verdict yet.
+    Waiting {
+        /// This one is next.
+        next: usize,
+        /// Of so many.
+        of: usize,
+    },
+    /// Nobody can say.
+    Failed(String),
+    /// The run cannot go on.
+    Broken(ScoreError),
+}
+
+impl Unjudged {
+    /// What becomes of the session.
+    pub(super) fn outcome(self) -> Result<Outcome, ScoreError> {
+        match self {
+            Self::Stopped => Ok(Outcome::Skipped(Skip::Stopped)),
+            Self::Waiting { next, of } => Ok(Outcome::Skipped(Skip::Waiting { next, of })),
+            Self::Failed(why) => Ok(Outcome::Failed(why)),
+            Self::Broken(error) => Err(error),
+        }
+    }
+}
+
+impl From<StoreError> for Unjudged {
+    fn from(error: StoreError) -> Self {
+        Self::Broken(error.into())
     }
 }
 
@@ -38,25 +149,51 @@ impl Judge {
     pub fn name(&self) -> &str {
         match self {
             Self::Offline => "offline",
+            Self::Model(judge) => &judge.name,
+            Self::HandedIn(outsider) => &outsider.name,
         }
     }
 
     /// Whether it costs anything.
     pub fn wants_money(&self) -> bool {
         match self {
-            Self::Offline => false,
+            Self::Offline | Self::HandedIn(_) => false,
+            Self::Model(_) => true,
         }
     }
 
-    pub(super) fn judge(&self, rubric: &Rubric, evidence: &Evidence) -> Judged {
+    pub(super) async fn judge(
+        &self,
+        bench: &Bench<'_>,
+        evidence: &Evidence,
+    ) -> Result<Judged, Unjudged> {
         match self {
-            Self::Offline => Judged {
-                verdict: offline::judge(rubric, evidence, &Peers::default()),
-                spreads: Vec::new(),
-                chunks: 1,
-                prompt_hash: None,
-                cost: Money::ZERO,
-            },
+            Self::Offline => {
+                let verdict = offline::judge(bench.rubric, evidence, &Peers::default());
+                let whole =
+                    verdict::aggregate(bench.rubric, &[ChunkVerdict { verdict, tokens: 1 }]);
+                Ok(Judged { whole, prompt_hash: None, cost: Money::ZERO })
+            }
+            Self::Model(judge) => {
+                let walk = Walk::new(bench, evidence, &judge.name, &judge.briefing);
+                walk.to_the_end(Some(judge)).await
+            }
+            Self::HandedIn(outsider) => {
+                let walk = Walk::new(bench, evidence, &outsider.name, &outsider.briefing);
+                walk.to_the_end(None).await
+            }
         }
     }
+}
+
+/// Whether the same would befall every other session.
+fn is_hopeless(error: &ModelError) -> bool {
+    matches!(
+        error,
+        ModelError::Unauthorised { .. }
+            | ModelError::OutOfCredit { .. }
+            | ModelError::NotThere { .. }
+            | ModelError::NotSetUp(_)
+            | ModelError::Unsupported { .. }
+    )
 }

@@ -149,7 +149,7 @@ impl ScoreSheet<'_> {
             ("judge", json!(self.judge)),
             ("prompt_hash", json!(scored.judged.prompt_hash)),
             ("cost", json!(scored.judged.cost.dollars())),
-            ("chunks", json!(scored.judged.chunks)),
+            ("chunks", json!(scored.chunks())),
             (TRACES, json!(scored.traces)),
             (GENERATION, json!(scored.generation)),
             ("scored_at", json!(self.now.to_string())),
@@ -164,8 +164,10 @@ impl ScoreSheet<'_> {
             ("evidence", json!(judgement.evidence)),
         ];
         about.extend(judgement.finding.value().map(|value| ("value", json!(value))));
-        let spread = scored.judged.spread(&judgement.dimension);
-        about.extend(spread.map(|spread| ("spread", json!(spread))));
+        if let Some(marks) = scored.marks(&judgement.dimension).filter(|_| scored.chunks() > 1) {
+            let (min, max, variance) = (marks.min, marks.max, marks.variance);
+            about.push(("spread", json!({"min": min, "max": max, "variance": variance})));
+        }
         about
     }
 

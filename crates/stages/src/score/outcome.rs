@@ -1,6 +1,6 @@
 use ratchet_core::id::SessionId;
 use ratchet_core::time::Timestamp;
-use ratchet_core::verdict::Verdict;
+use ratchet_core::verdict::{ChunkMarks, Verdict};
 use ratchet_store::catalog::{RunOutcome, RunTally};
 
 use super::judge::Judged;
@@ -36,7 +36,18 @@ pub struct Scored {
 impl Scored {
     /// What was said of it.
     pub fn verdict(&self) -> &Verdict {
-        &self.judged.verdict
+        &self.judged.whole.verdict
+    }
+
+    /// What its chunks said of a dimension.
+    pub fn marks(&self, dimension: &str) -> Option<&ChunkMarks> {
+        let mut pairs = self.verdict().dimensions.iter().zip(&self.judged.whole.marks);
+        pairs.find(|(judgement, _)| judgement.dimension == dimension).map(|(_, marks)| marks)
+    }
+
+    /// In how many chunks it was judged.
+    pub fn chunks(&self) -> usize {
+        self.judged.whole.marks.first().map_or(0, |marks| marks.findings.len())
     }
 }
 
@@ -72,6 +83,14 @@ pub enum Skip {
     /// The run ended before its turn came.
     #[error("the run stopped before its turn; the same command goes on")]
     Stopped,
+    /// Whoever judges has not said all yet.
+    #[error("it waits for a verdict on chunk {next} of {of}")]
+    Waiting {
+        /// This one is next.
+        next: usize,
+        /// Of so many.
+        of: usize,
+    },
     /// Money would have to be spent, and nothing is to be kept.
     #[error("it would be judged")]
     WouldBeJudged,

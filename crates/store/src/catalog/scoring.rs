@@ -119,12 +119,16 @@ const COLUMNS: &str = "id, rubric, judge, started_at, ended_at, outcome, scored,
                        calls, repeated, cost";
 
 impl Catalog {
-    /// Writes down that a run began, or how it stands.
+    /// Writes down that a run began, or how it stands. One that has ended is at no session.
     ///
     /// # Errors
     /// Fails only when the database does.
     pub async fn save_scoring_run(&self, project: ProjectId, run: ScoringRun) -> StoreResult<()> {
-        self.transact(move |tx| write(tx, &project, &run)).await
+        self.transact(move |tx| {
+            write(tx, &project, &run)?;
+            if run.ended_at.is_some() { leave(tx, &project, &run.id) } else { Ok(()) }
+        })
+        .await
     }
 
     /// Returns a page of the runs, newest first.
@@ -179,8 +183,7 @@ impl Catalog {
                     RunOutcome::Running.into(),
                 ],
             )?;
-            let sql = "DELETE FROM scoring_claim WHERE project = $1 AND run = $2";
-            tx.execute(sql, &[(&project).into(), (&id).into()]).map(drop)
+            leave(tx, &project, &id)
         })
         .await
     }
@@ -227,6 +230,12 @@ impl Catalog {
     ) -> StoreResult<()> {
         self.transact(move |tx| release(tx, &project, &claim)).await
     }
+}
+
+/// Frees all sessions that a run was at.
+fn leave(tx: &Tx<'_>, project: &ProjectId, run: &str) -> StoreResult<()> {
+    let sql = "DELETE FROM scoring_claim WHERE project = $1 AND run = $2";
+    tx.execute(sql, &[project.into(), run.into()]).map(drop)
 }
 
 fn release(tx: &Tx<'_>, project: &ProjectId, claim: &ScoringClaim) -> StoreResult<()> {

@@ -1,23 +1,101 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
 use clap::Args;
-use ratchet_stages::score::judge::Judge;
+use ratchet_agent::budget::{Allowance, Budget};
+use ratchet_agent::judge::{DefaultModels, JudgeName};
+use ratchet_agent::model::PriceList;
+use ratchet_core::judging::SHIPPED;
+use ratchet_core::money::Money;
+use ratchet_core::price::PriceTable;
+use ratchet_server::clock::Clock;
+use ratchet_stages::connect::judge::{self, Means};
+use ratchet_stages::score::judge::{Briefing, Judge, ModelJudge};
 
 use crate::workplace::Workplace;
 
-/// Who judges.
+/// Who judges, and what that may take.
 #[derive(Args, Debug)]
 pub(crate) struct JudgeArgs {
-    /// Who judges: `offline` costs nothing and needs no key
+    /// Who judges: `offline` (costs nothing, needs no key), `anthropic[:MODEL]`, `bedrock:MODEL`,
+    /// `openai:MODEL`, `claude[:MODEL]` or `connection:NAME[:MODEL]`
     #[arg(long, value_name = "JUDGE", default_value = "offline")]
     judge: String,
     /// Sessions under way at once
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    pub(super) concurrency: usize,
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = at_once)]
+    pub(crate) concurrency: usize,
+    /// Begin no question that could make the run cost more dollars; the same command goes on
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    max_cost: Option<Money>,
+    /// Hand questions in together: half the price, answers within a day
+    #[arg(long)]
+    batch: bool,
+    /// Look for the answers of a batch every so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, hide = true)]
+    poll: u64,
+}
+
+fn at_once(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|count| (1..=64).contains(count));
+    count.ok_or_else(|| "between 1 and 64".to_owned())
+}
+
+fn dollars(text: &str) -> Result<Money, String> {
+    let dollars = text.parse().ok().filter(|dollars: &f64| *dollars >= 0.0);
+    let money = dollars.and_then(Money::from_dollars);
+    money.ok_or_else(|| "an amount of dollars, such as 2.50".to_owned())
 }
 
 impl JudgeArgs {
-    /// Makes the judge ready.
-    pub(crate) async fn open(&self, _place: &Workplace) -> anyhow::Result<Judge> {
-        anyhow::ensure!(self.judge == "offline", "there is no judge {}", self.judge);
-        Ok(Judge::Offline)
+    /// How often one looks for the answers of batches, if there are to be any.
+    pub(super) fn batch(&self) -> Option<Duration> {
+        self.batch.then(|| Duration::from_secs(self.poll))
     }
+
+    /// What the judge is called, its model included.
+    pub(super) fn name(&self) -> anyhow::Result<String> {
+        Ok(JudgeName::parse(&self.judge, &DefaultModels::builtin())?.to_string())
+    }
+
+    /// Makes the judge ready; nobody is asked yet.
+    pub(crate) async fn open(&self, place: &Workplace) -> anyhow::Result<Judge> {
+        let name = JudgeName::parse(&self.judge, &DefaultModels::builtin())?;
+        let means = Means {
+            variables: &|name| std::env::var(name).ok(),
+            prices: PriceList { table: prices(place), at: Clock::System.now() },
+            connections: place.folder().map(|folder| (folder, &place.journal.project)),
+        };
+        let Some(model) = judge::open(&name, means).await? else {
+            ensure!(!self.batch, "the offline judge answers at once; --batch is for models");
+            return Ok(Judge::Offline);
+        };
+        let allowance = Allowance { money: self.max_cost, ..Allowance::default() };
+        Ok(Judge::Model(ModelJudge {
+            name: name.to_string(),
+            model: Arc::new(model),
+            budget: Budget::new(allowance),
+            briefing: briefing(place)?,
+        }))
+    }
+}
+
+/// What models cost.
+pub(super) fn prices(place: &Workplace) -> Arc<PriceTable> {
+    match place.folder() {
+        Some(folder) => folder.prices(&place.journal.project),
+        None => Arc::new(PriceTable::builtin()),
+    }
+}
+
+/// How sessions are put before a judge: in the user's own words, if they have any.
+pub(super) fn briefing(place: &Workplace) -> anyhow::Result<Briefing> {
+    let own = place.data().map(|data| data.join("prompts/judge-system.md"));
+    let own = own.filter(|file| file.exists());
+    let words = match &own {
+        Some(file) => std::fs::read_to_string(file)
+            .with_context(|| format!("cannot read {}", file.display()))?,
+        None => SHIPPED.to_owned(),
+    };
+    Ok(Briefing::new(words, &place.seed()?))
 }

@@ -1,8 +1,7 @@
 use std::collections::BTreeMap;
 
 use ratchet_core::id::SessionId;
-use ratchet_core::rubric::OVERALL;
-use ratchet_core::verdict::{Finding, Judgement};
+use ratchet_core::rubric::{OVERALL, Rubric};
 use ratchet_stages::score::known::{Known, generation, value};
 use ratchet_stages::score::{Report, Request, Scored};
 use ratchet_store::catalog::RunOutcome;
@@ -80,7 +79,11 @@ impl ReportView {
         let skipped = report.skipped.iter().map(|(id, why)| left_out(id, why.to_string()));
         let failed = report.failed.iter().map(|(id, why)| left_out(id, why.clone()));
         Self {
-            sessions: report.sessions.iter().map(SessionView::new).collect(),
+            sessions: report
+                .sessions
+                .iter()
+                .map(|scored| SessionView::new(scored, &request.rubric))
+                .collect(),
             skipped: skipped.collect(),
             failed: failed.collect(),
             counts: Counts {
@@ -116,15 +119,18 @@ impl ReportView {
 }
 
 impl SessionView {
-    fn new(scored: &Scored) -> Self {
-        let dimensions = scored.verdict().dimensions.iter().map(|judgement| {
-            let spread = scored.judged.spread(&judgement.dimension);
-            (judgement.dimension.clone(), about(judgement, spread))
+    fn new(scored: &Scored, rubric: &Rubric) -> Self {
+        let session_id = scored.session.to_string();
+        let said = scored.judged.whole.to_json(&session_id, rubric);
+        let dimensions = rubric.dimensions.iter().map(|dimension| {
+            let name = dimension.name.clone();
+            let about = said["dimensions"][name.as_str()].clone();
+            (name, about)
         });
         Self {
-            session_id: scored.session.to_string(),
-            overall_quality: scored.overall,
             dimensions: Dimensions(dimensions.collect()),
+            session_id,
+            overall_quality: scored.overall,
             traces: Some(scored.traces),
             generation: scored.generation,
         }
@@ -161,28 +167,6 @@ impl SessionView {
             generation: newest.first().and_then(|score| generation(score)).unwrap_or(1),
         }
     }
-}
-
-fn about(judgement: &Judgement, spread: Option<f64>) -> Value {
-    let Judgement { finding, rationale, evidence, confidence, .. } = judgement;
-    let score = match finding {
-        Finding::Number(number) => json!(number),
-        Finding::Grade(grade) => json!(grade.label),
-        Finding::NotObservable => {
-            return json!({"score": null, "value": null, "reason": rationale});
-        }
-    };
-    let mut about = json!({
-        "score": score,
-        "value": finding.value(),
-        "rationale": rationale,
-        "evidence": evidence,
-        "confidence": confidence,
-    });
-    if let (Some(spread), Some(about)) = (spread, about.as_object_mut()) {
-        about.insert("spread".to_owned(), json!(spread));
-    }
-    about
 }
 
 /// A bar of a few characters for a mark from 0 to 1.

@@ -1,0 +1,75 @@
+use std::path::Path;
+
+use ratchet_testkit::process::Launch;
+use ratchet_testkit::scripted::{Failure, Reply, ScriptedModel};
+use serde_json::{Value, json};
+
+use super::sessions::{Story, folder_of};
+use super::{ids, reason, report, score_all};
+use crate::ok;
+
+/// A judge that says this of every dimension.
+fn verdict(mark: f64) -> Value {
+    let number = json!({"score": mark, "rationale": "because", "evidence": [1], "confidence": 0.9});
+    let grade = |label: &str| json!({"score": label, "rationale": "because", "evidence": [1], "confidence": 0.9});
+    json!({
+        "task_completion": grade("complete"),
+        "execution_quality": number,
+        "tool_mastery": number,
+        "resource_efficiency": number,
+        "security_compliance": grade("compliant"),
+        "user_satisfaction": grade("neutral"),
+    })
+}
+
+fn judged(data: &Path, model: &ScriptedModel, args: &[&str]) -> Launch {
+    score_all(data, &["--judge", "anthropic:claude-sonnet-5"])
+        .args(args)
+        .env("ANTHROPIC_BASE_URL", model.url())
+        .env("ANTHROPIC_API_KEY", "sk-test")
+}
+
+#[test]
+fn a_bad_answer_is_put_right_and_a_refusal_fails_its_session_only() {
+    let data = folder_of(&[Story::new("fixed", 3), Story::new("refused", 4)]);
+    let model = ScriptedModel::start().unwrap();
+    let mut bad = verdict(0.5);
+    bad["tool_mastery"]["evidence"] = json!([99]);
+    model.say(Reply::failing(Failure::Refusal).on("traces 1 to 4"));
+    model.say(Reply::document(bad).on("traces 1 to 3"));
+    model.say(Reply::document(verdict(0.5)).on("cannot be used"));
+    let found = report(judged(data.path(), &model, &["--concurrency", "1"]), 3);
+    assert_eq!(ids(&found, "sessions"), ["fixed"], "{found}");
+    assert!(reason(&found, "failed", "refused").contains("refuses"), "{found}");
+    assert_eq!(found["sessions"][0]["dimensions"]["tool_mastery"]["value"], 0.5);
+    let told = model.requests();
+    assert!(told.iter().any(|body| body.to_string().contains("99")), "the fault is sent back");
+}
+
+#[test]
+fn a_budget_ends_a_run_and_the_next_one_goes_on() {
+    let data = folder_of(&[Story::new("a", 3), Story::new("b", 3)]);
+    let model = ScriptedModel::start().unwrap();
+    model.say_always(Reply::document(verdict(0.7)));
+    let none = report(judged(data.path(), &model, &["--max-cost", "0.000001"]), 0);
+    assert_eq!((&none["outcome"], &none["sessions"]), (&json!("stopped"), &json!([])));
+    assert!(model.requests().is_empty(), "nobody was asked");
+    let all = report(judged(data.path(), &model, &[]), 0);
+    assert_eq!(ids(&all, "sessions"), ["a", "b"]);
+    assert_eq!(model.requests().len(), 2);
+    let again = report(judged(data.path(), &model, &[]), 0);
+    assert_eq!(again["sessions"], json!([]));
+    assert_eq!(model.requests().len(), 2, "what is scored is not asked about again");
+}
+
+#[test]
+fn an_estimate_asks_nobody() {
+    let data = folder_of(&[Story::new("a", 3)]);
+    let model = ScriptedModel::start().unwrap();
+    let found = report(judged(data.path(), &model, &["--estimate"]), 0);
+    assert_eq!((&found["sessions"], &found["chunks"]), (&json!(1), &json!(1)));
+    assert!(found["judges"][0]["plain"].as_f64().unwrap() > 0.0, "{found}");
+    assert!(model.requests().is_empty());
+    let text = ok(judged(data.path(), &model, &["--estimate"]));
+    assert!(text.contains("1 sessions in 1 chunks"), "{text}");
+}

@@ -1,0 +1,199 @@
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use ratchet_agent::batch::{BatchAsk, BatchFound, BatchId, BatchProgress};
+use ratchet_agent::error::ModelError;
+use ratchet_core::id::SessionId;
+use ratchet_core::money::Money;
+use ratchet_core::verdict::Verdict;
+use ratchet_store::catalog::ScoringBatch;
+
+use super::ScoreError;
+use super::job::Job;
+use super::journal::Said;
+use super::judge::walk::{Question, Walk};
+use super::judge::{Judge, ModelJudge, Unjudged};
+
+/// Bytes of questions that are held at once, and handed in together.
+const BATCH_BYTES: usize = 40_000_000;
+
+/// A question of a session that waits for an answer.
+struct Pending {
+    session: SessionId,
+    question: Question,
+    ask: BatchAsk,
+}
+
+/// Has as much as possible answered in batches: wave after wave, each with the next chunk of every
+/// session. What batches do not answer is asked directly afterwards.
+///
+/// A batch that an earlier run handed in is waited for, not handed in again.
+pub(super) async fn ask(
+    job: &Job<'_>,
+    sessions: &[SessionId],
+    pause: Duration,
+) -> Result<(), ScoreError> {
+    let Judge::Model(judge) = &job.request.judge else { return Ok(()) };
+    let wave = Wave { job, judge, pause };
+    let mut asked = BTreeSet::new();
+    while !(job.desk.is_stopping)() && !job.ledger.is_spent() {
+        let pending = wave.pending(sessions, &asked).await?;
+        if pending.is_empty() {
+            break;
+        }
+        let open = job.ledger.open_batches().await?;
+        let is_open = match open.first() {
+            Some(batch) => wave.collect(batch, &pending).await?,
+            None => wave.hand_in(&pending).await?,
+        };
+        if let Some(answered) = is_open {
+            asked.extend(answered);
+        }
+    }
+    Ok(())
+}
+
+struct Wave<'a> {
+    job: &'a Job<'a>,
+    judge: &'a ModelJudge,
+    pause: Duration,
+}
+
+impl Wave<'_> {
+    /// The next question of each session, as many as are held at once.
+    async fn pending(
+        &self,
+        sessions: &[SessionId],
+        asked: &BTreeSet<String>,
+    ) -> Result<Vec<Pending>, ScoreError> {
+        let bench = self.job.bench();
+        let mut pending = Vec::new();
+        let mut bytes = 0;
+        for session in sessions {
+            if bytes > BATCH_BYTES || (self.job.desk.is_stopping)() {
+                break;
+            }
+            let is_ours = self.job.request.wanted.holds(session)
+                && self.job.ledger.claim(session, (self.job.desk.clock)()).await?;
+            if !is_ours {
+                continue;
+            }
+            let Ok(ready) = self.job.prepare(session).await? else { continue };
+            let (name, briefing) = (&self.judge.name, &self.judge.briefing);
+            let walk = Walk::new(&bench, &ready.evidence, name, briefing);
+            let question = match walk.next(&mut Vec::new()).await {
+                Ok(Some(question)) if !asked.contains(&question.key) => question,
+                Err(Unjudged::Broken(error)) => return Err(error),
+                Ok(_) | Err(_) => continue,
+            };
+            let ask = ModelJudge::first(bench.rubric, &question);
+            bytes += question.prompt.chunk.len() + question.prompt.shared.len();
+            let ask = BatchAsk { name: question.key.clone(), ask };
+            pending.push(Pending { session: session.clone(), question, ask });
+        }
+        Ok(pending)
+    }
+
+    /// Hands questions in. It is written down before, so that a batch can be found again by the
+    /// names of its questions even if nobody lives to hear its own.
+    async fn hand_in(&self, pending: &[Pending]) -> Result<Option<Vec<String>>, ScoreError> {
+        let prompts: Vec<String> = pending.iter().map(|one| one.question.key.clone()).collect();
+        let mut batch = ScoringBatch {
+            id: super::keep::hash(&prompts.iter().map(String::as_str).collect::<Vec<_>>()),
+            judge: self.judge.name.clone(),
+            remote: None,
+            submitted_at: (self.job.desk.clock)(),
+            prompts,
+        };
+        self.job.ledger.save_batch(batch.clone()).await?;
+        let asks: Vec<BatchAsk> = pending.iter().map(|one| one.ask.clone()).collect();
+        match self.judge.model.submit_batch(&asks, &self.judge.budget).await {
+            Ok(BatchId(remote)) => {
+                batch.remote = Some(remote);
+                self.job.ledger.save_batch(batch).await?;
+                Ok(None)
+            }
+            Err(error) => {
+                self.job.ledger.close_batch(&batch.id).await?;
+                if let ModelError::OverBudget(_) = error {
+                    self.job.ledger.run_dry();
+                    return Ok(None);
+                }
+                Err(ScoreError::Judge(error))
+            }
+        }
+    }
+
+    /// Waits for a batch and keeps what it answers. Names what it was asked, or nothing if the
+    /// run is to end before.
+    async fn collect(
+        &self,
+        batch: &ScoringBatch,
+        pending: &[Pending],
+    ) -> Result<Option<Vec<String>>, ScoreError> {
+        let model = &self.judge.model;
+        let Some(id) = self.find(batch).await? else { return Ok(None) };
+        while let BatchProgress::Working { .. } =
+            model.batch_progress(&id).await.map_err(ScoreError::Judge)?
+        {
+            if !self.wait(pending).await? {
+                return Ok(None);
+            }
+        }
+        let asks: Vec<BatchAsk> = pending.iter().map(|one| one.ask.clone()).collect();
+        let answers = model.batch_answers(&id, &asks, &self.judge.budget).await;
+        for (name, answer) in answers.map_err(ScoreError::Judge)? {
+            let Some(one) = pending.iter().find(|one| one.question.key == name) else { continue };
+            // Whatever went wrong, it is asked again directly.
+            let Ok(answer) = answer else { continue };
+            let cost = answer.cost.unwrap_or(Money::ZERO);
+            self.job.ledger.pay(cost);
+            let read = Verdict::read(&answer.text, &self.job.request.rubric, &one.question.traces);
+            if read.is_ok() {
+                let (prompt, session) = (name.as_str(), &one.session);
+                let said = Said { prompt, session, answer: &answer.text, cost };
+                self.job.ledger.keep(said, (self.job.desk.clock)()).await?;
+            }
+        }
+        self.job.ledger.close_batch(&batch.id).await?;
+        Ok(Some(batch.prompts.clone()))
+    }
+
+    /// The provider's name for a batch; `None` if it was never handed in, or the run is to end.
+    async fn find(&self, batch: &ScoringBatch) -> Result<Option<BatchId>, ScoreError> {
+        if let Some(remote) = &batch.remote {
+            return Ok(Some(BatchId(remote.clone())));
+        }
+        let Some(name) = batch.prompts.first() else {
+            self.job.ledger.close_batch(&batch.id).await?;
+            return Ok(None);
+        };
+        loop {
+            let found = self.judge.model.find_batch(name).await.map_err(ScoreError::Judge)?;
+            match found {
+                BatchFound::Done(id) => return Ok(Some(id)),
+                BatchFound::Nowhere => {
+                    self.job.ledger.close_batch(&batch.id).await?;
+                    return Ok(None);
+                }
+                BatchFound::Perhaps(_) => {
+                    if !self.wait(&[]).await? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits a while and says that we are still at it; false if the run is to end.
+    async fn wait(&self, pending: &[Pending]) -> Result<bool, ScoreError> {
+        if (self.job.desk.is_stopping)() {
+            return Ok(false);
+        }
+        tokio::time::sleep(self.pause).await;
+        for one in pending {
+            self.job.ledger.claim(&one.session, (self.job.desk.clock)()).await?;
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,37 @@
+use ratchet_core::judging::Estimate;
+
+use super::job::Job;
+use super::journal::Ledger;
+use super::judge::Briefing;
+use super::keep::Configs;
+use super::{Desk, Progress, Request, ScoreError, fetch};
+
+/// Says what judging would take, by whomever: sessions are read and planned, and nobody is asked.
+///
+/// # Errors
+/// Fails if sessions cannot be read.
+pub async fn estimate(
+    desk: &Desk<'_>,
+    request: &Request,
+    briefing: &Briefing,
+) -> Result<Estimate, ScoreError> {
+    let ledger = Ledger::idle(desk, request, (desk.clock)());
+    let configs = Configs::default();
+    let job = Job { desk, request, ledger: &ledger, configs: &configs };
+    let instructions = briefing.instructions(&request.rubric);
+    let mut found = fetch::find(desk.source, &request.wanted).await?;
+    found.retain(|session| request.wanted.holds(session));
+    let of = found.len() as u64;
+    let mut sum = Estimate::default();
+    for (session, done) in found.iter().zip(1..) {
+        if (desk.is_stopping)() {
+            break;
+        }
+        if let Ok(ready) = job.prepare(session).await? {
+            let case = briefing.case(&ready.evidence);
+            sum = sum + Estimate::of(&case, &instructions, &request.rubric);
+        }
+        (desk.watch)(&Progress { done, of, tally: ledger.tally() });
+    }
+    Ok(sum)
+}
