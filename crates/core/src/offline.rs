@@ -1,7 +1,7 @@
 //! A judge that needs no model: it counts signals in what happened.
 //!
 //! Deterministic and honest about its reach. Signals, what they count and the words they look for
-//! are a file ([`SignalSet::shipped`]); `docs/offline-judge.md` tells them one by one. Words only
+//! are a file (`SignalSet::shipped`); `docs/offline-judge.md` tells them one by one. Words only
 //! count in the mouth that may say them: a correction only from the user, a test result only from
 //! a command that the agent ran. What a page, a file or a fake verdict says changes nothing.
 
