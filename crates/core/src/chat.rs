@@ -63,16 +63,16 @@ pub enum Part {
     /// A picture or another file.
     Picture(Picture),
     /// A call of a tool.
-    Call(ToolCall),
+    Call(RecordedCall),
     /// What a tool gave back, when its call is not there.
-    Result(ToolResult),
+    Result(RecordedResult),
     /// Anything else, as JSON.
     Data(Value),
 }
 
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ToolCall {
+pub struct RecordedCall {
     /// What its result refers to.
     pub id: Option<String>,
     /// Which tool.
@@ -80,12 +80,12 @@ pub struct ToolCall {
     /// What it was asked, as JSON or as text.
     pub arguments: Value,
     /// What it gave back.
-    pub result: Option<ToolResult>,
+    pub result: Option<RecordedResult>,
 }
 
 /// What a tool gave back.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ToolResult {
+pub struct RecordedResult {
     /// Which call it answers.
     pub id: Option<String>,
     /// Which tool.

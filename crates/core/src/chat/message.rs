@@ -1,7 +1,7 @@
 use serde_json::{Map, Value};
 
 use super::part::{arguments, part, parts, result_parts, text_at};
-use super::{ChatMessage, Part, Role, ToolCall, ToolResult};
+use super::{ChatMessage, Part, RecordedCall, RecordedResult, Role};
 
 /// Where requests and responses keep their messages.
 const LISTS: [&str; 8] =
@@ -119,7 +119,7 @@ fn has_result(parts: &[Part]) -> bool {
 fn answer(body: &Map<String, Value>, id: Option<String>, parts: Vec<Part>) -> Part {
     let is_error = text_at(body, &["status"]).as_deref() == Some("error")
         || body.get("is_error").and_then(Value::as_bool) == Some(true);
-    Part::Result(ToolResult { id, name: text_at(body, &["name"]), is_error, parts })
+    Part::Result(RecordedResult { id, name: text_at(body, &["name"]), is_error, parts })
 }
 
 /// Who speaks, and the object that holds what they say.
@@ -159,7 +159,7 @@ fn response_item(object: &Map<String, Value>) -> Option<ChatMessage> {
     let id = || text_at(object, &["call_id", "id"]);
     let (role, part) = match object.get("type")?.as_str()? {
         "function_call" | "custom_tool_call" => {
-            let call = ToolCall {
+            let call = RecordedCall {
                 id: id(),
                 name: text_at(object, &["name"])?,
                 arguments: arguments(object.get("arguments").or_else(|| object.get("input"))),
@@ -169,7 +169,7 @@ fn response_item(object: &Map<String, Value>) -> Option<ChatMessage> {
         }
         "function_call_output" | "custom_tool_call_output" => {
             let parts = result_parts(object.get("output")?);
-            let result = ToolResult { id: id(), name: None, is_error: false, parts };
+            let result = RecordedResult { id: id(), name: None, is_error: false, parts };
             (Role::Tool, Part::Result(result))
         }
         "reasoning" => {
@@ -206,11 +206,11 @@ fn call(value: &Value) -> Part {
     let Some(name) = text_at(inner, &["name", "toolName"]) else { return part(value) };
     let sent = ["arguments", "args", "input"].iter().find_map(|key| inner.get(*key));
     let id = text_at(outer, &["id", "toolCallId", "call_id"]);
-    let result = outer.get("result").map(|result| ToolResult {
+    let result = outer.get("result").map(|result| RecordedResult {
         id: id.clone(),
         name: Some(name.clone()),
         is_error: false,
         parts: result_parts(result),
     });
-    Part::Call(ToolCall { id, name, arguments: arguments(sent), result })
+    Part::Call(RecordedCall { id, name, arguments: arguments(sent), result })
 }

@@ -1,6 +1,6 @@
 use std::collections::{HashMap, VecDeque};
 
-use super::{ChatMessage, Part, ToolCall, ToolResult};
+use super::{ChatMessage, Part, RecordedCall, RecordedResult};
 
 /// What brings a result to its call: the id, or the name where there is none.
 #[derive(PartialEq, Eq, Hash)]
@@ -16,7 +16,7 @@ type Place = (usize, usize);
 /// goes away.
 pub(super) fn pair(mut messages: Vec<ChatMessage>) -> Vec<ChatMessage> {
     let mut open = calls(&messages);
-    let mut answers: HashMap<Place, ToolResult> = HashMap::new();
+    let mut answers: HashMap<Place, RecordedResult> = HashMap::new();
     let mut is_used_up = vec![false; messages.len()];
     for (message, is_used_up) in messages.iter_mut().zip(&mut is_used_up) {
         let mut kept = Vec::with_capacity(message.parts.len());
@@ -52,7 +52,7 @@ fn calls(messages: &[ChatMessage]) -> HashMap<Key, VecDeque<Place>> {
     let mut open: HashMap<Key, VecDeque<Place>> = HashMap::new();
     for (message, ChatMessage { parts, .. }) in messages.iter().enumerate() {
         for (place, part) in parts.iter().enumerate() {
-            if let Part::Call(ToolCall { id, name, result: None, .. }) = part {
+            if let Part::Call(RecordedCall { id, name, result: None, .. }) = part {
                 let key = id.clone().map_or_else(|| Key::Name(name.clone()), Key::Id);
                 open.entry(key).or_default().push_back((message, place));
             }
@@ -61,7 +61,7 @@ fn calls(messages: &[ChatMessage]) -> HashMap<Key, VecDeque<Place>> {
     open
 }
 
-fn place(open: &mut HashMap<Key, VecDeque<Place>>, result: &ToolResult) -> Option<Place> {
+fn place(open: &mut HashMap<Key, VecDeque<Place>>, result: &RecordedResult) -> Option<Place> {
     let key = match (&result.id, &result.name) {
         (Some(id), _) => Key::Id(id.clone()),
         (None, Some(name)) => Key::Name(name.clone()),

@@ -1,7 +1,7 @@
 use serde_json::{Map, Value};
 
 use super::picture;
-use super::{Part, ToolCall, ToolResult};
+use super::{Part, RecordedCall, RecordedResult};
 
 /// The text under the first of some keys that has one.
 pub(super) fn text_at(object: &Map<String, Value>, keys: &[&str]) -> Option<String> {
@@ -120,7 +120,7 @@ fn untyped(object: &Map<String, Value>) -> Option<Part> {
 
 fn call(object: &Map<String, Value>) -> Option<Part> {
     let sent = ["input", "args", "arguments"].iter().find_map(|key| object.get(*key));
-    Some(Part::Call(ToolCall {
+    Some(Part::Call(RecordedCall {
         id: text_at(object, &["id", "toolCallId", "toolUseId", "tool_call_id"]),
         name: text_at(object, &["name", "toolName"])?,
         arguments: arguments(sent),
@@ -132,7 +132,7 @@ fn result(object: &Map<String, Value>) -> Part {
     let keys = ["content", "result", "output", "response"];
     let content = keys.iter().find_map(|key| object.get(*key));
     let says_error = |key: &str| object.get(key).and_then(Value::as_bool) == Some(true);
-    Part::Result(ToolResult {
+    Part::Result(RecordedResult {
         id: text_at(object, &["tool_use_id", "toolCallId", "toolUseId", "id", "tool_call_id"]),
         name: text_at(object, &["name", "toolName"]),
         is_error: says_error("is_error")
@@ -148,11 +148,11 @@ fn invoked(object: &Map<String, Value>, name: String) -> Option<Part> {
     let sent = object.get("input").or_else(|| object.get("args"));
     let error = object.get("errorText").filter(|text| text.is_string());
     let given = error.or_else(|| object.get("output")).or_else(|| object.get("result"));
-    let result = given.map(|given| ToolResult {
+    let result = given.map(|given| RecordedResult {
         id: Some(id.clone()),
         name: Some(name.clone()),
         is_error: error.is_some(),
         parts: result_parts(given),
     });
-    Some(Part::Call(ToolCall { id: Some(id), name, arguments: arguments(sent), result }))
+    Some(Part::Call(RecordedCall { id: Some(id), name, arguments: arguments(sent), result }))
 }

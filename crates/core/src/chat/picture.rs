@@ -2,7 +2,7 @@ use crate::media::{MediaType, Shown};
 use serde_json::{Map, Value};
 
 use super::part::text_at;
-use super::{ChatMessage, Part, Reading, ToolResult};
+use super::{ChatMessage, Part, Reading, RecordedResult};
 
 /// How SDKs write that a piece of media was sent apart.
 const MARK: (&str, &str) = ("@@@langfuseMedia:", "@@@");
@@ -141,7 +141,7 @@ fn gather<'a>(parts: &'a [Part], found: &mut Vec<&'a Picture>) {
         match part {
             Part::Picture(picture) => found.push(picture),
             Part::Call(call) => {
-                if let Some(ToolResult { parts, .. }) = &call.result {
+                if let Some(RecordedResult { parts, .. }) = &call.result {
                     gather(parts, found);
                 }
             }

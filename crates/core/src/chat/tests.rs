@@ -40,7 +40,7 @@ fn words(part: &Part) -> String {
     }
 }
 
-fn came_back(result: &ToolResult) -> String {
+fn came_back(result: &RecordedResult) -> String {
     let parts: Vec<String> = result.parts.iter().map(words).collect();
     format!("{}{}", if result.is_error { "failed: " } else { "" }, parts.join(" + "))
 }

@@ -2,7 +2,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
 
-use crate::chat::{self, ChatMessage, Part, Reading, Role, ToolResult};
+use crate::chat::{self, ChatMessage, Part, Reading, RecordedResult, Role};
 use crate::payload::Payload;
 
 /// What begins a text in a user's place that no person wrote: notes that harnesses leave.
@@ -176,7 +176,7 @@ fn person(text: &str) -> Option<String> {
     (!is_note).then(|| words.to_owned())
 }
 
-fn given(result: ToolResult) -> Given {
+fn given(result: RecordedResult) -> Given {
     let texts = result.parts.into_iter().filter_map(|part| match part {
         Part::Text(text) => Some(text),
         Part::Data(value) => Some(value.to_string()),

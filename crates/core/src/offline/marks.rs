@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::file::{Marking, Weighing};
-use super::sighting::{Seen, Sighting};
+use super::sighting::{Sighting, Sightings};
 use super::signals::{Signal, SignalSet};
 use crate::rubric::{Dimension, Grade, Scale};
 use crate::verdict::{Finding, Judgement};
@@ -21,7 +21,7 @@ struct Cause<'a> {
 }
 
 /// Marks one dimension.
-pub(super) fn judge(set: &SignalSet, dimension: &Dimension, seen: &Seen) -> Judgement {
+pub(super) fn judge(set: &SignalSet, dimension: &Dimension, seen: &Sightings) -> Judgement {
     let Some(marking) = set.dimensions.get(&dimension.name) else {
         let why = format!("The offline judge has no signals for {}.", dimension.name);
         return not_observable(dimension, why);
@@ -54,7 +54,7 @@ fn not_observable(dimension: &Dimension, rationale: String) -> Judgement {
 }
 
 /// What bears on a dimension, weightiest first.
-fn causes<'a>(set: &'a SignalSet, dimension: &Dimension, seen: &'a Seen) -> Vec<Cause<'a>> {
+fn causes<'a>(set: &'a SignalSet, dimension: &Dimension, seen: &'a Sightings) -> Vec<Cause<'a>> {
     let cause = |(signal, sighting): (Signal, &'a Sighting)| {
         let weighing = set.signals.get(&signal)?;
         let effect = weighing.effects.get(&dimension.name)? * sighting.strength.min(weighing.limit);
@@ -78,7 +78,7 @@ fn finding(scale: &Scale, marking: &Marking, mark: f64) -> Finding {
     grade.map_or(Finding::NotObservable, |grade| Finding::Grade(grade.clone()))
 }
 
-fn rationale(causes: &[Cause<'_>], seen: &Seen) -> String {
+fn rationale(causes: &[Cause<'_>], seen: &Sightings) -> String {
     let named: Vec<String> = causes.iter().take(NAMED).map(words).collect();
     if named.is_empty() {
         let calls = seen.of(Signal::ToolCall).map_or(0, |sighting| sighting.count);
@@ -99,7 +99,7 @@ fn words(cause: &Cause<'_>) -> String {
 }
 
 /// The traces that show it: those of the causes, or else what there was to look at.
-fn evidence(causes: &[Cause<'_>], seen: &Seen, marking: &Marking) -> Vec<u32> {
+fn evidence(causes: &[Cause<'_>], seen: &Sightings, marking: &Marking) -> Vec<u32> {
     let shown: BTreeSet<u32> =
         causes.iter().flat_map(|cause| &cause.sighting.traces).copied().collect();
     let looked_at = marking.needs.iter().filter_map(|signal| seen.of(*signal));

@@ -20,7 +20,7 @@ mod tokens;
 
 /// What was seen of each signal.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Seen(BTreeMap<Signal, Sighting>);
+pub(super) struct Sightings(BTreeMap<Signal, Sighting>);
 
 /// What was seen of a signal.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,7 +33,7 @@ pub(super) struct Sighting {
     pub(super) traces: BTreeSet<u32>,
 }
 
-impl Seen {
+impl Sightings {
     /// What was seen of a signal, if anything.
     pub(super) fn of(&self, signal: Signal) -> Option<&Sighting> {
         self.0.get(&signal)
@@ -104,9 +104,9 @@ impl<'a> Scene<'a> {
 }
 
 /// Looks for every signal.
-pub(super) fn look(set: &SignalSet, moves: &[Move], among: Among) -> Seen {
+pub(super) fn look(set: &SignalSet, moves: &[Move], among: Among) -> Sightings {
     let scene = Scene { set, moves };
-    let mut seen = Seen::default();
+    let mut seen = Sightings::default();
     talk::look(scene, &mut seen);
     calls::look(scene, &mut seen);
     changes::look(scene, &mut seen);

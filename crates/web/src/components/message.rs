@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::icon::{Icon, icon};
 use super::markdown::{self, markdown};
 use super::{figure, json};
-use ratchet_core::chat::{ChatMessage, Medium, Part, Picture, Role, ToolCall, ToolResult};
+use ratchet_core::chat::{ChatMessage, Medium, Part, Picture, RecordedCall, RecordedResult, Role};
 
 /// Bytes of one text that are drawn.
 const MAX_TEXT: usize = 24_000;
@@ -147,7 +147,7 @@ impl<'a> Pen<'a> {
         self.cut(&format!("{} of JSON.", figure::bytes(text.len())))
     }
 
-    fn call(&mut self, call: &ToolCall) -> Markup {
+    fn call(&mut self, call: &RecordedCall) -> Markup {
         html! {
             section.call {
                 header.call-head {
@@ -163,7 +163,7 @@ impl<'a> Pen<'a> {
         }
     }
 
-    fn result(&mut self, result: &ToolResult) -> Markup {
+    fn result(&mut self, result: &RecordedResult) -> Markup {
         html! {
             div.result.failed[result.is_error] {
                 p.result-head {

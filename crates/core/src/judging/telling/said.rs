@@ -3,7 +3,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde_json::Value;
 
 use super::{NAME_BYTES, Teller};
-use crate::chat::{self, ChatMessage, Part, Picture, Reading, Role, ToolResult};
+use crate::chat::{self, ChatMessage, Part, Picture, Reading, RecordedResult, Role};
 use crate::payload::Payload;
 
 /// How much of one text is shown: what is longer is mostly a file or a log.
@@ -157,7 +157,7 @@ impl Teller {
         }
     }
 
-    fn result(&mut self, result: &ToolResult) {
+    fn result(&mut self, result: &RecordedResult) {
         let text = came_back(result);
         self.told.insert(key(&("result", text.trim())));
         self.text(if result.is_error { "failed result" } else { "result" }, &text);
@@ -199,7 +199,7 @@ fn text_of(block: &Value) -> Option<&str> {
 }
 
 /// What a tool gave back, in words.
-fn came_back(result: &ToolResult) -> String {
+fn came_back(result: &RecordedResult) -> String {
     let words = result.parts.iter().map(|part| match part {
         Part::Text(text) | Part::Thinking(text) => text.clone(),
         Part::Data(value) => value.to_string(),

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use super::work::command;
-use super::{Scene, Seen};
+use super::{Scene, Sightings};
 use crate::moves::Call;
 use crate::offline::signals::Signal;
 
@@ -9,7 +9,7 @@ use crate::offline::signals::Signal;
 const LOOP: usize = 3;
 
 /// Looks at calls, their failures and their repetitions.
-pub(super) fn look(scene: Scene<'_>, seen: &mut Seen) {
+pub(super) fn look(scene: Scene<'_>, seen: &mut Sightings) {
     for (trace, call) in scene.calls() {
         seen.note(Signal::ToolCall, trace);
         if call.failed {
@@ -21,7 +21,7 @@ pub(super) fn look(scene: Scene<'_>, seen: &mut Seen) {
 }
 
 /// Which failures were made good by a later call of the same tool; in a shell, of the same program.
-fn failures(scene: Scene<'_>, seen: &mut Seen) {
+fn failures(scene: Scene<'_>, seen: &mut Sightings) {
     let mut open: HashMap<[&str; 2], Vec<u32>> = HashMap::new();
     for (trace, call) in scene.calls() {
         let command = command(scene.set, call).unwrap_or_default();
@@ -40,7 +40,7 @@ fn failures(scene: Scene<'_>, seen: &mut Seen) {
 }
 
 /// Which calls repeat an earlier one.
-fn repetitions(scene: Scene<'_>, seen: &mut Seen) {
+fn repetitions(scene: Scene<'_>, seen: &mut Sightings) {
     let mut known: HashMap<(&str, String), (&Call, usize)> = HashMap::new();
     let mut last: Option<&Call> = None;
     for (trace, call) in scene.calls() {

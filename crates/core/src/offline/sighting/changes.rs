@@ -3,7 +3,7 @@ use std::collections::{BTreeSet, HashSet};
 use serde_json::Value;
 
 use super::tokens::tokens;
-use super::{Scene, Seen, Sighting, logarithm};
+use super::{Scene, Sighting, Sightings, logarithm};
 use crate::moves::{Act, Call};
 use crate::offline::signals::{Signal, SignalSet, Words};
 
@@ -28,7 +28,7 @@ fn is_change(set: &SignalSet, call: &Call) -> bool {
 }
 
 /// Looks at what was changed in other people's records, and at whether it should have been.
-pub(super) fn look(scene: Scene<'_>, seen: &mut Seen) {
+pub(super) fn look(scene: Scene<'_>, seen: &mut Sightings) {
     let is_asking = scene.agents().any(|(_, text)| scene.set.has(Words::AgentAsks, text));
     let mut mentioned: HashSet<u64> = HashSet::new();
     let (mut values, mut traces) = (0, BTreeSet::new());
@@ -65,7 +65,7 @@ pub(super) fn look(scene: Scene<'_>, seen: &mut Seen) {
 }
 
 /// What it means that nothing was changed: a refusal with reasons, or nothing done.
-fn nothing(scene: Scene<'_>, seen: &mut Seen) {
+fn nothing(scene: Scene<'_>, seen: &mut Sightings) {
     let works_on_files = scene.calls().any(|(_, call)| {
         scene.set.has(Words::ToolFiles, &call.tool) || scene.set.has(Words::ToolShell, &call.tool)
     });

@@ -1,9 +1,9 @@
-use super::{Scene, Seen};
+use super::{Scene, Sightings};
 use crate::moves::Act;
 use crate::offline::signals::{Signal, Words};
 
 /// Looks at how the session ended.
-pub(super) fn look(scene: Scene<'_>, seen: &mut Seen) {
+pub(super) fn look(scene: Scene<'_>, seen: &mut Sightings) {
     let last_words = scene.agents().next_back();
     let mut handed_over =
         scene.calls().find(|(_, call)| scene.set.has(Words::ToolHandover, &call.tool));

@@ -3,7 +3,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::work::command;
-use super::{Scene, Seen};
+use super::{Scene, Sightings};
 use crate::offline::signals::Signal;
 use crate::redact::preset;
 
@@ -17,7 +17,7 @@ static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 
 /// Looks at dangerous commands and at secrets that the agent itself writes out. What tools give
 /// back is not the agent's doing.
-pub(super) fn look(scene: Scene<'_>, seen: &mut Seen) {
+pub(super) fn look(scene: Scene<'_>, seen: &mut Sightings) {
     for (trace, text) in scene.agents() {
         if has_secret(text) {
             seen.note(Signal::Secret, trace);

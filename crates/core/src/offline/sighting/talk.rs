@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 
 use super::tokens::tokens;
-use super::{Scene, Seen};
+use super::{Scene, Sightings};
 use crate::offline::signals::{Signal, Words};
 
 /// How many earlier messages of a user a new one is compared with.
@@ -12,7 +12,7 @@ const FEWEST_WORDS: usize = 5;
 const ALIKE: (usize, usize) = (3, 5);
 
 /// Looks at what users and the agent say.
-pub(super) fn look(scene: Scene<'_>, seen: &mut Seen) {
+pub(super) fn look(scene: Scene<'_>, seen: &mut Sightings) {
     for (trace, _) in scene.agents() {
         seen.note(Signal::AgentSaid, trace);
     }

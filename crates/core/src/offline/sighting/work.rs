@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Scene, Seen};
+use super::{Scene, Sightings};
 use crate::moves::Call;
 use crate::offline::signals::{Signal, SignalSet, Words};
 
@@ -25,7 +25,7 @@ fn text<'a>(input: &'a Value, keys: &[&str]) -> Option<&'a str> {
 }
 
 /// Looks at tests and at edits that were taken back.
-pub(super) fn look(scene: Scene<'_>, seen: &mut Seen) {
+pub(super) fn look(scene: Scene<'_>, seen: &mut Sightings) {
     let mut verdict = None;
     let mut edits: HashSet<[&str; 3]> = HashSet::new();
     for (trace, call) in scene.calls() {

@@ -14,7 +14,7 @@ use crate::components::diff;
 use crate::place::Place;
 use crate::refusal::PageResult;
 use crate::web::Web;
-use ratchet_core::chat::{self, ChatMessage, Part, Reading, Role, ToolResult};
+use ratchet_core::chat::{self, ChatMessage, Part, Reading, RecordedResult, Role};
 
 /// Bytes of each side that are compared.
 const MAX_BYTES: usize = 60_000;
@@ -118,7 +118,7 @@ fn write_part(text: &mut String, part: &Part) {
     };
 }
 
-fn write_result(text: &mut String, result: &ToolResult) -> std::fmt::Result {
+fn write_result(text: &mut String, result: &RecordedResult) -> std::fmt::Result {
     text.write_str(if result.is_error { "\n-> failed:" } else { "\n->" })?;
     for part in &result.parts {
         write_part(text, part);
