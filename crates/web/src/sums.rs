@@ -19,7 +19,7 @@ const HOUR: i64 = 3_600 * 1_000_000_000;
 ///
 /// The environment is grouped by and picked out rather than filtered by: hourly sums answer the
 /// one, and only a scan the other. They do not keep agents apart, so that those of one agent are
-/// read record by record, as far back as a page reads: [`agent_reach`] tells how far.
+/// read record by record, as far back as a page reads; `agent_reach` tells how far.
 ///
 /// # Errors
 /// Fails only when the database does.
