@@ -2,6 +2,7 @@ use anyhow::{Context, bail};
 use ratchet_core::evidence::{Evidence, NumberedTrace};
 use ratchet_core::id::SessionId;
 use ratchet_core::limit::elide;
+use ratchet_core::money::Money;
 use ratchet_core::observation::Observation;
 use ratchet_core::payload::Payload;
 use ratchet_core::score::Score;
@@ -182,7 +183,7 @@ fn session_view(session: &Session) -> Value {
         "traces": session.traces,
         "errors": session.errors,
         "total_tokens": session.total_tokens,
-        "cost_dollars": session.cost.map(|cost| cost.dollars()),
+        "cost_dollars": session.cost.map(Money::dollars),
     })
 }
 
