@@ -10,7 +10,7 @@ use ratchet_remote::hook::Hook;
 use ratchet_server::clock::Clock;
 use ratchet_server::stop::Stop;
 use ratchet_stages::schedule::{DueRun, Runner};
-use ratchet_stages::score::Desk;
+use ratchet_stages::score::ScoringDesk;
 use ratchet_stages::score::journal::Journal;
 use ratchet_stages::sink::{LocalSink, Sink};
 use ratchet_stages::source::Source;
@@ -124,7 +124,7 @@ async fn work(station: &Station, run: &DueRun, stop: &Stop) -> anyhow::Result<St
         hooks: told.slack.map(Hook::Slack).into_iter().chain(webhook).collect(),
         run: Uuid::new_v4().to_string(),
     };
-    let desk = Desk {
+    let desk = ScoringDesk {
         source: &source,
         sink: &sink,
         journal: &journal,

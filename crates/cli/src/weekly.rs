@@ -13,7 +13,7 @@ use ratchet_remote::langfuse::client::Between;
 use ratchet_remote::langfuse::client::pace::SystemPace;
 use ratchet_stages::score::fetch::{Sieve, Wanted};
 use ratchet_stages::score::judge::Judge;
-use ratchet_stages::score::{self, Again, Desk, Keeping};
+use ratchet_stages::score::{self, Again, Keeping, ScoringDesk};
 use ratchet_stages::week::{self, WeekDone, WeekRequest};
 use ratchet_store::catalog::ReportEffect;
 
@@ -75,7 +75,7 @@ impl Told {
 
 impl Weekly {
     /// Does it: fetch, score, synthesize, suggest, report, tell.
-    pub(crate) async fn run(&self, desk: &Desk<'_>) -> anyhow::Result<Told> {
+    pub(crate) async fn run(&self, desk: &ScoringDesk<'_>) -> anyhow::Result<Told> {
         let request = WeekRequest {
             week: self.week.clone(),
             rubric: self.rubric.clone(),
@@ -95,7 +95,7 @@ impl Weekly {
         Ok(Told { done, scored, failed })
     }
 
-    async fn score(&self, desk: &Desk<'_>, judge: Judge) -> anyhow::Result<(usize, usize)> {
+    async fn score(&self, desk: &ScoringDesk<'_>, judge: Judge) -> anyhow::Result<(usize, usize)> {
         let between = Between { from: Some(self.week.start()), to: Some(self.week.end()) };
         let request = score::Request {
             run: self.run.clone(),

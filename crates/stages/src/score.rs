@@ -49,14 +49,14 @@ use judge::Judge;
 use keep::Configs;
 
 pub use estimate::estimate;
-pub use outcome::{Progress, Report, Scored, Skip};
+pub use outcome::{Report, Scored, ScoringProgress, Skip};
 
 /// How many traces a session must have got since it was scored to be scored again.
 pub const NEW_TRACES: u64 = 3;
 
 /// What scoring works with.
 #[derive(Clone, Copy)]
-pub struct Desk<'a> {
+pub struct ScoringDesk<'a> {
     /// Where sessions and their scores are read.
     pub source: &'a Source,
     /// Where scores are written.
@@ -68,7 +68,7 @@ pub struct Desk<'a> {
     /// Whether to begin nothing more.
     pub is_stopping: &'a (dyn Fn() -> bool + Sync),
     /// Is told whenever something is done.
-    pub watch: &'a (dyn Fn(&Progress) + Sync),
+    pub watch: &'a (dyn Fn(&ScoringProgress) + Sync),
 }
 
 /// What is to be scored, and how.
@@ -139,7 +139,7 @@ pub enum ScoreError {
 /// # Errors
 /// Fails if sessions cannot be found, scores cannot be written or the journal cannot be kept. A
 /// session that cannot be judged does not end the run; the report names it.
-pub async fn run(desk: &Desk<'_>, request: &Request) -> Result<Report, ScoreError> {
+pub async fn run(desk: &ScoringDesk<'_>, request: &Request) -> Result<Report, ScoreError> {
     let started_at = (desk.clock)();
     let ledger = Ledger::open(desk, request, started_at).await?;
     let worked = work(desk, request, &ledger).await;
@@ -152,7 +152,7 @@ pub async fn run(desk: &Desk<'_>, request: &Request) -> Result<Report, ScoreErro
 }
 
 async fn work(
-    desk: &Desk<'_>,
+    desk: &ScoringDesk<'_>,
     request: &Request,
     ledger: &Ledger<'_>,
 ) -> Result<Report, ScoreError> {
@@ -176,7 +176,7 @@ async fn work(
         ledger.count(&outcome);
         outcomes.push((session, outcome));
         let done = outcomes.len() as u64;
-        (desk.watch)(&Progress { done, of: total, tally: ledger.tally() });
+        (desk.watch)(&ScoringProgress { done, of: total, tally: ledger.tally() });
     }
     drop(running);
     Ok(Report::new(outcomes, ledger.tally()))

@@ -20,7 +20,7 @@ use ratchet_store::StoreError;
 use ratchet_store::catalog::{Catalog, KeptSuggestion, NewReport, SavedReport};
 use ratchet_store::project::ProjectId;
 
-use crate::score::Desk;
+use crate::score::ScoringDesk;
 use crate::source::{Source, SourceError};
 use marks::Found;
 
@@ -115,7 +115,10 @@ pub async fn report(
 ///
 /// # Errors
 /// Fails if scores cannot be read or the report cannot be kept.
-pub async fn report_at(desk: &Desk<'_>, request: &WeekRequest) -> Result<WeekDone, WeekError> {
+pub async fn report_at(
+    desk: &ScoringDesk<'_>,
+    request: &WeekRequest,
+) -> Result<WeekDone, WeekError> {
     let archive = Archive { catalog: &desk.journal.catalog, project: &desk.journal.project };
     report(desk.source, archive, request, (desk.clock)()).await
 }

@@ -20,7 +20,7 @@ use ratchet_core::rubric::{self, Rubric};
 use ratchet_server::clock::Clock;
 use ratchet_stages::score::fetch::Wanted;
 use ratchet_stages::score::judge::Judge;
-use ratchet_stages::score::{self, Again, Desk, Keeping, Request, Scored};
+use ratchet_stages::score::{self, Again, Keeping, Request, Scored, ScoringDesk};
 use ratchet_stages::trust::{Held, Whom, asking, panel as panels};
 use uuid::Uuid;
 
@@ -191,7 +191,7 @@ async fn scored(
         at_once: 4,
         batch: None,
     };
-    let desk = Desk {
+    let desk = ScoringDesk {
         source: &place.source,
         sink: &place.sink,
         journal: &place.journal,

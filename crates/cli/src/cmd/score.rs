@@ -22,8 +22,8 @@ use ratchet_server::stop;
 use ratchet_stages::score::fetch::{Sieve, Wanted};
 use ratchet_stages::score::judge::Judge;
 use ratchet_stages::score::known::Known;
-use ratchet_stages::score::sample::Sample;
-use ratchet_stages::score::{self, Again, Desk, Keeping, Request};
+use ratchet_stages::score::sample::SampleRate;
+use ratchet_stages::score::{self, Again, Keeping, Request, ScoringDesk};
 
 use crate::exit::Outcome;
 use crate::print::OutputArgs;
@@ -32,8 +32,8 @@ use crate::signals::Signals;
 use crate::workplace::{Workplace, WorkplaceArgs};
 use estimate::EstimateView;
 pub(crate) use judge::JudgeArgs;
-use progress::Teller;
-use report::ReportView;
+use progress::ScoringTeller;
+use report::ScoringView;
 
 const MINUTE: i64 = 60_000_000_000;
 const DAY: i64 = 24 * 60 * MINUTE;
@@ -111,7 +111,7 @@ struct ScoreArgs {
     tag: Option<String>,
     /// Only this share of all sessions, such as 0.2; the same ones each time
     #[arg(long, value_name = "RATE", value_parser = sample)]
-    sample: Option<Sample>,
+    sample: Option<SampleRate>,
     #[command(flatten)]
     how: HowArgs,
 }
@@ -125,8 +125,8 @@ struct SessionArgs {
     how: HowArgs,
 }
 
-fn sample(text: &str) -> Result<Sample, String> {
-    let rate = text.parse().ok().and_then(Sample::new);
+fn sample(text: &str) -> Result<SampleRate, String> {
+    let rate = text.parse().ok().and_then(SampleRate::new);
     rate.ok_or_else(|| "a share is more than 0 and at most 1".to_owned())
 }
 
@@ -173,15 +173,15 @@ async fn one_session(args: &SessionArgs) -> anyhow::Result<Outcome> {
 async fn supervised(
     how: &HowArgs,
     wanted: Wanted,
-    text: fn(&ReportView) -> String,
+    text: fn(&ScoringView) -> String,
 ) -> anyhow::Result<Outcome> {
     let signals = Signals::listen()?;
     let (stopper, stop) = stop::signal();
     let outcome = Cell::new(Outcome::Done);
     let work = Workplace::with(&how.place, "ratchet score", async |place| {
         let request = how.request(place, wanted).await?;
-        let teller = Teller::new();
-        let desk = Desk {
+        let teller = ScoringTeller::new();
+        let desk = ScoringDesk {
             is_stopping: &|| stop.is_requested(),
             watch: &|progress| teller.tell(progress),
             ..desk_of(place)
@@ -222,8 +222,8 @@ impl HowArgs {
 }
 
 /// What scoring works with, where nobody watches.
-fn desk_of(place: &Workplace) -> Desk<'_> {
-    Desk {
+fn desk_of(place: &Workplace) -> ScoringDesk<'_> {
+    ScoringDesk {
         source: &place.source,
         sink: &place.sink,
         journal: &place.journal,
@@ -235,11 +235,11 @@ fn desk_of(place: &Workplace) -> Desk<'_> {
 
 async fn scored(
     place: &Workplace,
-    desk: &Desk<'_>,
+    desk: &ScoringDesk<'_>,
     request: &Request,
-) -> anyhow::Result<ReportView> {
+) -> anyhow::Result<ScoringView> {
     let report = score::run(desk, request).await?;
-    let mut view = ReportView::new(request, &report);
+    let mut view = ScoringView::new(request, &report);
     if let Wanted::These(sessions) = &request.wanted {
         // Who asks for one session wants to see it, also if it was scored long ago.
         for session in sessions {

@@ -9,7 +9,7 @@ use ratchet_core::secret::Secret;
 use ratchet_remote::hook::Hook;
 use ratchet_server::clock::Clock;
 use ratchet_server::stop::{self, Stop};
-use ratchet_stages::score::Desk;
+use ratchet_stages::score::ScoringDesk;
 use ratchet_store::catalog::ReportEffect;
 use serde_json::{Value, json};
 
@@ -126,7 +126,7 @@ async fn told(args: &WeekArgs, place: &Workplace, stop: &Stop) -> anyhow::Result
         hooks: args.tell.hooks()?,
         run: place.run.clone(),
     };
-    let desk = Desk {
+    let desk = ScoringDesk {
         source: &place.source,
         sink: &place.sink,
         journal: &place.journal,

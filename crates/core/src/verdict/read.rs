@@ -38,7 +38,7 @@ impl Verdict {
     /// # Errors
     /// Everything that is wrong with it, in the rubric's order.
     ///
-    /// [`schema`]: super::schema
+    /// [`schema`]: super::schema()
     pub fn read(
         answer: &str,
         rubric: &Rubric,

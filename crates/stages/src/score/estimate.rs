@@ -4,14 +4,14 @@ use super::job::Job;
 use super::journal::Ledger;
 use super::judge::Briefing;
 use super::keep::Configs;
-use super::{Desk, Progress, Request, ScoreError, fetch};
+use super::{Request, ScoreError, ScoringDesk, ScoringProgress, fetch};
 
 /// Says what judging would take, by whomever: sessions are read and planned, and nobody is asked.
 ///
 /// # Errors
 /// Fails if sessions cannot be read.
 pub async fn estimate(
-    desk: &Desk<'_>,
+    desk: &ScoringDesk<'_>,
     request: &Request,
     briefing: &Briefing,
 ) -> Result<Estimate, ScoreError> {
@@ -31,7 +31,7 @@ pub async fn estimate(
             let case = briefing.case(&ready.evidence);
             sum = sum + Estimate::of(&case, &instructions, &request.rubric);
         }
-        (desk.watch)(&Progress { done, of, tally: ledger.tally() });
+        (desk.watch)(&ScoringProgress { done, of, tally: ledger.tally() });
     }
     Ok(sum)
 }

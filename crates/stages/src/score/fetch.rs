@@ -5,7 +5,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::{Between, PlacesAsked, Position};
 
 use super::Skip;
-use super::sample::Sample;
+use super::sample::SampleRate;
 use crate::source::{Source, SourceResult};
 
 /// Which sessions are to be scored.
@@ -33,12 +33,12 @@ pub struct Sieve {
     /// With this tag.
     pub tag: Option<String>,
     /// In this sample.
-    pub sample: Option<Sample>,
+    pub sample: Option<SampleRate>,
 }
 
 /// How long a session is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct SessionLength {
     /// How many traces it has.
     pub traces: u64,
     /// When its last one began.
@@ -67,7 +67,7 @@ impl Wanted {
     /// How likely a session was to be looked at, where that was left to chance.
     pub fn sampled(&self) -> Option<f64> {
         match self {
-            Self::Active(sieve) => sieve.sample.map(Sample::rate),
+            Self::Active(sieve) => sieve.sample.map(SampleRate::rate),
             Self::These(_) => None,
         }
     }
@@ -113,10 +113,15 @@ pub(super) async fn find(source: &Source, wanted: &Wanted) -> SourceResult<Vec<S
 }
 
 /// Says how long a session is; `None` if it is not there.
-pub(super) async fn span(source: &Source, session: &SessionId) -> SourceResult<Option<Span>> {
+pub(super) async fn span(
+    source: &Source,
+    session: &SessionId,
+) -> SourceResult<Option<SessionLength>> {
     if let Source::Local(_, _) = source {
         let found = source.session(session).await?;
-        return Ok(found.map(|found| Span { traces: found.traces, last_at: found.last_at }));
+        return Ok(
+            found.map(|found| SessionLength { traces: found.traces, last_at: found.last_at })
+        );
     }
     // A server's own list would read every trace whole.
     let asked = PlacesAsked { session: Some(session.clone()), ..PlacesAsked::default() };
@@ -132,7 +137,7 @@ pub(super) async fn span(source: &Source, session: &SessionId) -> SourceResult<O
         next = slice.next;
     }
     let last_at = traces.values().max().copied();
-    Ok(last_at.map(|last_at| Span { traces: traces.len() as u64, last_at }))
+    Ok(last_at.map(|last_at| SessionLength { traces: traces.len() as u64, last_at }))
 }
 
 #[cfg(test)]
@@ -146,7 +151,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(traces: u64, last_at: i64, expected: Result<(), Skip>) {
+    fn check(traces: u64, last_at: i64, expected: &Result<(), Skip>) {
         let wanted = Wanted::Active(Sieve {
             between: Between { from: Some(minute(0)), to: Some(minute(960)) },
             min_traces: 3,
@@ -156,7 +161,7 @@ mod tests {
             tag: None,
             sample: None,
         });
-        assert_eq!(wanted.is_fit(traces, minute(last_at), minute(1_000)), expected);
+        assert_eq!(wanted.is_fit(traces, minute(last_at), minute(1_000)), *expected);
         assert_eq!(
             Wanted::These(Vec::new()).is_fit(traces, minute(last_at), minute(1_000)),
             Ok(())
@@ -165,10 +170,10 @@ mod tests {
 
     #[test]
     fn a_session_is_ready_once_it_is_long_enough_and_quiet() {
-        check(3, 959, Ok(()));
-        check(2, 959, Err(Skip::TooShort { has: 2, wanted: 3 }));
-        check(3, 960, Err(Skip::Later(minute(960))));
-        check(3, 971, Err(Skip::GoingOn(minute(971))));
-        check(2, 1_001, Err(Skip::GoingOn(minute(1_001))));
+        check(3, 959, &Ok(()));
+        check(2, 959, &Err(Skip::TooShort { has: 2, wanted: 3 }));
+        check(3, 960, &Err(Skip::Later(minute(960))));
+        check(3, 971, &Err(Skip::GoingOn(minute(971))));
+        check(2, 1_001, &Err(Skip::GoingOn(minute(1_001))));
     }
 }

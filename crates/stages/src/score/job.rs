@@ -7,7 +7,7 @@ use super::judge::Bench;
 use super::keep::{self, Configs, ScoreSheet};
 use super::known::Known;
 use super::outcome::{Outcome, Scored, Skip};
-use super::{Again, Desk, Keeping, Request, ScoreError, fetch, gather};
+use super::{Again, Keeping, Request, ScoreError, ScoringDesk, fetch, gather};
 
 /// A session that is to be judged.
 pub(super) struct Ready {
@@ -18,7 +18,7 @@ pub(super) struct Ready {
 
 /// What all sessions of a run have in common.
 pub(super) struct Job<'a> {
-    pub(super) desk: &'a Desk<'a>,
+    pub(super) desk: &'a ScoringDesk<'a>,
     pub(super) request: &'a Request,
     pub(super) ledger: &'a Ledger<'a>,
     pub(super) configs: &'a Configs,

@@ -12,7 +12,7 @@ use ratchet_store::project::{ProjectId, ProjectIdError};
 
 use super::keep::hash;
 use super::outcome::Outcome;
-use super::{Desk, Keeping, Request};
+use super::{Keeping, Request, ScoringDesk};
 
 /// How long a session is a run's own unless it says that it is still at it. Longer than any call.
 const CLAIM_NANOS: i64 = 15 * 60 * 1_000_000_000;
@@ -70,7 +70,7 @@ pub(super) struct Ledger<'a> {
 
 impl<'a> Ledger<'a> {
     pub(super) async fn open(
-        desk: &Desk<'a>,
+        desk: &ScoringDesk<'a>,
         request: &Request,
         now: Timestamp,
     ) -> StoreResult<Self> {
@@ -80,7 +80,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// A ledger of no run: nothing is written down about it.
-    pub(super) fn idle(desk: &Desk<'a>, request: &Request, now: Timestamp) -> Self {
+    pub(super) fn idle(desk: &ScoringDesk<'a>, request: &Request, now: Timestamp) -> Self {
         let run = ScoringRun {
             id: request.run.clone(),
             rubric: request.rubric.name.clone(),

@@ -7,7 +7,7 @@ use super::judge::Judged;
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct ScoringProgress {
     /// Sessions that were looked at.
     pub done: u64,
     /// Of so many.

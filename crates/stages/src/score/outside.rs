@@ -13,7 +13,7 @@ use super::judge::walk::Walk;
 use super::judge::{Judge, Unjudged};
 use super::keep::Configs;
 use super::outcome::Outcome;
-use super::{Desk, Request, ScoreError};
+use super::{Request, ScoreError, ScoringDesk};
 
 /// What someone is to judge next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ pub struct HandedIn {
 /// # Errors
 /// Says why there is nothing.
 pub async fn task(
-    desk: &Desk<'_>,
+    desk: &ScoringDesk<'_>,
     request: &Request,
     session: &SessionId,
     chunk: Option<usize>,
@@ -96,7 +96,7 @@ pub async fn task(
 /// # Errors
 /// Names everything that is wrong with it.
 pub async fn hand_in(
-    desk: &Desk<'_>,
+    desk: &ScoringDesk<'_>,
     request: &Request,
     session: &SessionId,
     handed: &HandedIn,
@@ -121,7 +121,7 @@ pub async fn hand_in(
 
 /// The task, and what its verdict is kept under.
 async fn next(
-    desk: &Desk<'_>,
+    desk: &ScoringDesk<'_>,
     request: &Request,
     session: &SessionId,
     chunk: Option<usize>,

@@ -7,16 +7,16 @@ use sha2::{Digest, Sha256};
 /// smaller sample are in every larger one.
 ///
 /// ```
-/// use ratchet_stages::score::sample::Sample;
+/// use ratchet_stages::score::sample::SampleRate;
 ///
-/// assert!(Sample::new(0.0).is_none() && Sample::new(f64::NAN).is_none());
-/// let all = Sample::new(1.0).unwrap();
+/// assert!(SampleRate::new(0.0).is_none() && SampleRate::new(f64::NAN).is_none());
+/// let all = SampleRate::new(1.0).unwrap();
 /// assert!(all.holds(&ratchet_core::id::SessionId::parse("any").unwrap()));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample(f64);
+pub struct SampleRate(f64);
 
-impl Sample {
+impl SampleRate {
     /// A sample of that rate.
     pub fn new(rate: f64) -> Option<Self> {
         (rate > 0.0 && rate <= 1.0).then_some(Self(rate))
@@ -45,9 +45,9 @@ mod tests {
     fn a_sample_is_about_as_large_as_its_rate_and_grows_by_adding() {
         let ids = (0..2_000).map(|n| SessionId::parse(&format!("session-{n}")).unwrap());
         let ids: Vec<SessionId> = ids.collect();
-        let small = Sample::new(0.1).unwrap();
-        let large = Sample::new(0.5).unwrap();
-        let count = |sample: Sample| ids.iter().filter(|id| sample.holds(id)).count();
+        let small = SampleRate::new(0.1).unwrap();
+        let large = SampleRate::new(0.5).unwrap();
+        let count = |sample: SampleRate| ids.iter().filter(|id| sample.holds(id)).count();
         assert!((150..250).contains(&count(small)), "{}", count(small));
         assert!((900..1_100).contains(&count(large)), "{}", count(large));
         assert!(ids.iter().filter(|id| small.holds(id)).all(|id| large.holds(id)));

@@ -10,7 +10,7 @@ use ratchet_stages::score::{Again, Keeping, Request, fetch::Wanted};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::report::{self, ReportView};
+use super::report::{self, ScoringView};
 use super::{RubricArgs, desk_of, find_rubric, judge, session_id};
 use crate::exit::Outcome;
 use crate::print::OutputArgs;
@@ -145,7 +145,7 @@ pub(super) async fn submit(args: &SubmitArgs) -> anyhow::Result<Outcome> {
         };
         outside::hand_in(&desk, &request, &session, &verdict).await?;
         let report = ratchet_stages::score::run(&desk, &request).await?;
-        let view = ReportView::new(&request, &report);
+        let view = ScoringView::new(&request, &report);
         outside.output.show(&view, report::detail)?;
         Ok(view.outcome())
     })

@@ -1,22 +1,22 @@
 use std::io::{IsTerminal as _, Write as _, stderr};
 
-use ratchet_stages::score::Progress;
+use ratchet_stages::score::ScoringProgress;
 
 /// Tells on stderr how far scoring has come, if a person is watching.
 #[derive(Debug)]
-pub(super) struct Teller {
+pub(super) struct ScoringTeller {
     is_watched: bool,
 }
 
 /// How wide the bar is.
 const WIDTH: u64 = 24;
 
-impl Teller {
+impl ScoringTeller {
     pub(super) fn new() -> Self {
         Self { is_watched: stderr().is_terminal() }
     }
 
-    pub(super) fn tell(&self, progress: &Progress) {
+    pub(super) fn tell(&self, progress: &ScoringProgress) {
         if self.is_watched {
             eprint!("\r{}\u{1b}[K", line(progress));
             // Nothing depends on the line being seen at once.
@@ -31,8 +31,8 @@ impl Teller {
     }
 }
 
-fn line(progress: &Progress) -> String {
-    let Progress { done, of, tally } = progress;
+fn line(progress: &ScoringProgress) -> String {
+    let ScoringProgress { done, of, tally } = progress;
     let filled = (done * WIDTH).checked_div(*of).unwrap_or(WIDTH).min(WIDTH);
     let bar: String = (0..WIDTH).map(|place| if place < filled { '█' } else { '░' }).collect();
     let mut line = format!("{bar} {done} of {of} sessions, {} scored", tally.scored);

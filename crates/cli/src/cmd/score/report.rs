@@ -12,7 +12,7 @@ use crate::exit::Outcome;
 
 /// What came of scoring.
 #[derive(Debug, Serialize)]
-pub(super) struct ReportView {
+pub(super) struct ScoringView {
     pub(super) sessions: Vec<SessionView>,
     pub(super) skipped: Vec<LeftOut>,
     pub(super) failed: Vec<LeftOut>,
@@ -70,7 +70,7 @@ pub(super) struct LeftOut {
     reason: String,
 }
 
-impl ReportView {
+impl ScoringView {
     pub(super) fn new(request: &Request, report: &Report) -> Self {
         let left_out = |session: &SessionId, reason: String| LeftOut {
             session_id: session.to_string(),
@@ -183,7 +183,7 @@ fn bar(value: f64, width: u32) -> String {
 }
 
 /// One line a session, with a bar for each dimension.
-pub(super) fn table(view: &ReportView) -> String {
+pub(super) fn table(view: &ScoringView) -> String {
     let mut text = String::new();
     if !view.sessions.is_empty() {
         text += &rows(view);
@@ -192,7 +192,7 @@ pub(super) fn table(view: &ReportView) -> String {
     text + &summary(view)
 }
 
-fn rows(view: &ReportView) -> String {
+fn rows(view: &ScoringView) -> String {
     let ids = view.sessions.iter().map(|session| shown(&session.session_id).chars().count());
     let id_width = ids.max().unwrap_or(0).max("SESSION".len());
     let widths: Vec<usize> = view.dimensions.iter().map(|name| name.len().max(10)).collect();
@@ -234,7 +234,7 @@ fn shown(id: &str) -> String {
 }
 
 /// All that is said of each session, with reasons.
-pub(super) fn detail(view: &ReportView) -> String {
+pub(super) fn detail(view: &ScoringView) -> String {
     let mut text = String::new();
     for session in &view.sessions {
         text += &format!("{}  {}\n", session.session_id, mark(session.overall_quality, 10));
@@ -259,7 +259,7 @@ pub(super) fn detail(view: &ReportView) -> String {
     text + &summary(view)
 }
 
-fn summary(view: &ReportView) -> String {
+fn summary(view: &ScoringView) -> String {
     let Counts { scored, skipped, failed, calls, repeated } = view.counts;
     let mut text = format!("scored {scored}, skipped {skipped}, failed {failed}");
     if calls > 0 {
@@ -287,7 +287,7 @@ fn gist(reason: &str) -> &str {
     reason.split([':', ',']).next().unwrap_or(reason)
 }
 
-fn next_step(view: &ReportView) -> &'static str {
+fn next_step(view: &ScoringView) -> &'static str {
     let is_stopped = view.outcome == RunOutcome::Stopped.as_str();
     if is_stopped {
         return "next: the same command goes on where this one stopped\n";
