@@ -30,8 +30,6 @@ use crate::verdict::{Finding, Judgement, Verdict};
 use sheet::Sheet;
 use telling::Teller;
 
-pub use self::JudgeCase as Case;
-pub use estimate::JudgingEstimate as Estimate;
 pub use estimate::{JudgingEstimate, Offer, OfferError, Quote};
 pub use facts::SessionFacts;
 pub use instructions::{FILE, Instructions, SHIPPED};

@@ -1,4 +1,4 @@
-use ratchet_core::judging::Estimate;
+use ratchet_core::judging::JudgingEstimate;
 
 use super::job::Job;
 use super::journal::Ledger;
@@ -14,7 +14,7 @@ pub async fn estimate(
     desk: &ScoringDesk<'_>,
     request: &Request,
     briefing: &Briefing,
-) -> Result<Estimate, ScoreError> {
+) -> Result<JudgingEstimate, ScoreError> {
     let ledger = Ledger::idle(desk, request, (desk.clock)());
     let configs = Configs::default();
     let job = Job { desk, request, ledger: &ledger, configs: &configs };
@@ -22,14 +22,14 @@ pub async fn estimate(
     let mut found = fetch::find(desk.source, &request.wanted).await?;
     found.retain(|session| request.wanted.holds(session));
     let of = found.len() as u64;
-    let mut sum = Estimate::default();
+    let mut sum = JudgingEstimate::default();
     for (session, done) in found.iter().zip(1..) {
         if (desk.is_stopping)() {
             break;
         }
         if let Ok(ready) = job.prepare(session).await? {
             let case = briefing.case(&ready.evidence);
-            sum = sum + Estimate::of(&case, &instructions, &request.rubric);
+            sum = sum + JudgingEstimate::of(&case, &instructions, &request.rubric);
         }
         (desk.watch)(&ScoringProgress { done, of, tally: ledger.tally() });
     }

@@ -10,7 +10,7 @@ use ratchet_agent::error::ModelError;
 use ratchet_agent::model::Model;
 use ratchet_core::chunk::ChunkLimits;
 use ratchet_core::evidence::Evidence;
-use ratchet_core::judging::{Case, Instructions, Seed};
+use ratchet_core::judging::{Instructions, JudgeCase, Seed};
 use ratchet_core::money::Money;
 use ratchet_core::offline::{self, Peers};
 use ratchet_core::rubric::Rubric;
@@ -90,8 +90,8 @@ impl Briefing {
         Self { words: words.into(), seed: Seed::new(seed), limits: ChunkLimits::default() }
     }
 
-    pub(super) fn case(&self, evidence: &Evidence) -> Case {
-        Case::new(evidence, &self.seed, &self.limits)
+    pub(super) fn case(&self, evidence: &Evidence) -> JudgeCase {
+        JudgeCase::new(evidence, &self.seed, &self.limits)
     }
 
     pub(super) fn instructions(&self, rubric: &Rubric) -> Instructions {

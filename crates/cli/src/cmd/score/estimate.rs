@@ -1,4 +1,4 @@
-use ratchet_core::judging::{Estimate, Offer};
+use ratchet_core::judging::{JudgingEstimate, Offer};
 use ratchet_core::money::Money;
 use ratchet_core::price::PriceTable;
 use ratchet_core::time::Timestamp;
@@ -32,7 +32,7 @@ struct QuoteView {
 impl EstimateView {
     /// Prices an estimate with the judge that was asked for and with those that are known.
     pub(super) fn new(
-        estimate: &Estimate,
+        estimate: &JudgingEstimate,
         judge: &str,
         prices: &PriceTable,
         at: Timestamp,

@@ -3,7 +3,7 @@ use std::ops::RangeInclusive;
 use ratchet_core::chunk::Chunk;
 use ratchet_core::evidence::Evidence;
 use ratchet_core::id::SessionId;
-use ratchet_core::judging::{Case, Earlier, Instructions, JudgePrompt};
+use ratchet_core::judging::{Earlier, Instructions, JudgeCase, JudgePrompt};
 use ratchet_core::money::Money;
 use ratchet_core::verdict::{self, ChunkVerdict, Verdict};
 
@@ -15,7 +15,7 @@ pub(in super::super) struct Walk<'a> {
     pub(super) bench: &'a Bench<'a>,
     pub(super) session: SessionId,
     judge: &'a str,
-    case: Case,
+    case: JudgeCase,
     instructions: Instructions,
 }
 
