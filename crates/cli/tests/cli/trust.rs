@@ -25,7 +25,7 @@ const TABLE: &str = "session_id,labeled_by,why,task_completion,tool_mastery\n\
     c,ada,fine,complete,0.8\n\
     d,ada,=it failed,failed,0.2\n\
     e,ada,fine,exceeded,1\n\
-    f,ada,failed,failed,0\n\
+    f,ada,the user gave up,failed,0\n\
     a,bob,fine,complete,0.8\n\
     b,bob,no,failed,0.2\n";
 
@@ -196,7 +196,8 @@ fn a_model_writes_the_drafts_if_one_is_named() {
     assert_eq!(found["drafts"][0]["after"], "Look at what the tools gave back.");
     let asked = model.requests();
     assert_eq!(asked.len(), found["drafts"].as_array().unwrap().len(), "once for each dimension");
-    assert!(asked[0].to_string().contains("it failed, badly"), "{}", asked[0]);
+    let reason = "the user gave up";
+    assert!(asked[0].to_string().contains(reason), "{}", asked[0]);
     let refused = drafted("").run();
     assert_eq!(refused.code, Some(1));
     assert!(refused.stderr.contains("ANTHROPIC_API_KEY"), "{}", refused.stderr);
