@@ -59,6 +59,17 @@ fn a_trace_is_read_with_the_mouse_alone() {
 }
 
 #[test]
+fn a_trace_fills_the_window_and_its_panes_scroll_by_themselves() {
+    check(|page| {
+        let beyond = "document.documentElement.scrollHeight - innerHeight";
+        assert_eq!(page.js(beyond), 0);
+        let pane = "document.querySelector('.facts-pane')";
+        let hidden = page.js(&format!("{pane}.scrollHeight - {pane}.clientHeight"));
+        assert!(hidden.as_i64() > Some(0), "nothing to scroll, so nothing is tried");
+    });
+}
+
+#[test]
 fn a_trace_is_commented_and_judged() {
     with_both("/project/{project}/traces/{trace}", |hand, page, _| {
         let words = format!("seen by {}", hand.word());
