@@ -36,6 +36,15 @@ impl Rubrics {
             }
             own.push(shelved);
         }
+        Ok(Self::above_shipped(own))
+    }
+
+    /// Those that come with Ratchet alone, where there is no data folder.
+    pub(crate) fn shipped() -> Self {
+        Self::above_shipped(Vec::new())
+    }
+
+    fn above_shipped(own: Vec<Shelved>) -> Self {
         let is_overridden =
             |rubric: &Rubric| own.iter().any(|shelved| shelved.rubric.name == rubric.name);
         let shipped = rubric::shipped().filter(|rubric| !is_overridden(rubric)).map(|rubric| {
@@ -44,7 +53,7 @@ impl Rubrics {
         });
         let mut entries: Vec<_> = shipped.collect();
         entries.extend(own);
-        Ok(Self { entries })
+        Self { entries }
     }
 
     /// All of them: those that come with Ratchet, then the user's.

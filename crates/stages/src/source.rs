@@ -229,6 +229,22 @@ impl Source {
             Self::Remote(client) => Ok(client.scores(asked, at).await?),
         }
     }
+
+    /// Returns all scores of a session.
+    ///
+    /// # Errors
+    /// Fails if the source cannot be read.
+    pub async fn scores_of_session(&self, session: &SessionId) -> SourceResult<Vec<Score>> {
+        let asked = ScoresAsked { session: Some(session.clone()), ..ScoresAsked::default() };
+        let mut scores = Vec::new();
+        let mut next = Some(Position::Start);
+        while let Some(at) = next {
+            let slice = self.scores(&asked, &at).await?;
+            scores.extend(slice.rows);
+            next = slice.next;
+        }
+        Ok(scores)
+    }
 }
 
 fn range(between: &Between) -> TimeRange {

@@ -10,9 +10,7 @@ mod report;
 mod progress;
 
 use std::cell::Cell;
-use std::path::PathBuf;
 
-use anyhow::Context;
 use clap::{Args, Subcommand};
 use ratchet_core::id::SessionId;
 use ratchet_core::rubric::{self, Rubric};
@@ -27,6 +25,7 @@ use ratchet_stages::score::{self, Again, Keeping, Request, ScoringDesk};
 
 use crate::exit::Outcome;
 use crate::print::OutputArgs;
+use crate::rubrics::Rubrics;
 use crate::runtime;
 use crate::signals::Signals;
 use crate::workplace::{Workplace, WorkplaceArgs};
@@ -252,17 +251,9 @@ async fn scored(
 
 /// The rubric in that file, or of that name: the user's own before those that come with Ratchet.
 pub(crate) fn find_rubric(place: &Workplace, name: &str) -> anyhow::Result<Rubric> {
-    let own = place.data().map(|data| data.join("rubrics").join(format!("{name}.toml")));
-    let named = PathBuf::from(name);
-    let is_file = |file: &PathBuf| file.is_file();
-    let is_path = name.ends_with(".toml") || name.contains('/');
-    let file = if is_path { Some(named) } else { own.filter(is_file) };
-    if let Some(file) = file {
-        let shown = file.display();
-        let text =
-            std::fs::read_to_string(&file).with_context(|| format!("cannot read {shown}"))?;
-        return Rubric::parse(&text).with_context(|| format!("{shown} is no rubric"));
-    }
-    let found = rubric::shipped().find(|rubric| rubric.name == name).cloned();
-    found.with_context(|| format!("there is no rubric {name}; see `ratchet rubrics list`"))
+    let rubrics = match place.data() {
+        Some(data) => Rubrics::open(data)?,
+        None => Rubrics::shipped(),
+    };
+    Ok(rubrics.find(name)?.rubric)
 }

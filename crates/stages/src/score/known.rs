@@ -1,7 +1,6 @@
 use ratchet_core::id::SessionId;
 use ratchet_core::payload::Json;
 use ratchet_core::score::{Score, ScoreSource};
-use ratchet_remote::langfuse::client::{Position, ScoresAsked};
 
 use super::{NEW_TRACES, Skip};
 use crate::source::{Source, SourceResult};
@@ -28,14 +27,7 @@ impl Known {
     /// # Errors
     /// Fails if the source cannot be read.
     pub async fn read(source: &Source, session: &SessionId, rubric: &str) -> SourceResult<Self> {
-        let asked = ScoresAsked { session: Some(session.clone()), ..ScoresAsked::default() };
-        let mut scores = Vec::new();
-        let mut next = Some(Position::Start);
-        while let Some(at) = next {
-            let slice = source.scores(&asked, &at).await?;
-            scores.extend(slice.rows);
-            next = slice.next;
-        }
+        let mut scores = source.scores_of_session(session).await?;
         scores.retain(|score| {
             score.source == ScoreSource::Eval
                 && text(score, RUBRIC).as_deref() == Some(rubric)

@@ -4,7 +4,6 @@ use ratchet_core::calibration::{Marks, OVERALL, mark_of};
 use ratchet_core::id::SessionId;
 use ratchet_core::rubric::{Rubric, Scale};
 use ratchet_core::score::{Score, ScoreSource, ScoreTarget};
-use ratchet_remote::langfuse::client::{Position, ScoresAsked};
 
 use crate::source::{Source, SourceResult};
 
@@ -49,14 +48,7 @@ pub async fn verdicts(
     session: &SessionId,
     rubric: &Rubric,
 ) -> SourceResult<Vec<Spoken>> {
-    let asked = ScoresAsked { session: Some(session.clone()), ..ScoresAsked::default() };
-    let mut scores = Vec::new();
-    let mut next = Some(Position::Start);
-    while let Some(at) = next {
-        let slice = source.scores(&asked, &at).await?;
-        scores.extend(slice.rows);
-        next = slice.next;
-    }
+    let scores = source.scores_of_session(session).await?;
     Ok(grouped(&scores, session, rubric))
 }
 
