@@ -1,5 +1,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -32,7 +33,9 @@ pub struct Page {
     wire: Arc<Wire>,
     watch: Arc<Watch>,
     context: String,
+    target: Value,
     session: String,
+    has_downloaded: AtomicBool,
 }
 
 impl Page {
@@ -50,7 +53,9 @@ impl Page {
         let session = text(&attached["sessionId"]);
         let watch = Arc::<Watch>::default();
         wire.watch(&session, &watch);
-        let page = Self { wire: Arc::clone(wire), watch, context, session };
+        let wire = Arc::clone(wire);
+        let has_downloaded = AtomicBool::new(false);
+        let page = Self { wire, watch, context, target, session, has_downloaded };
         for domain in DOMAINS {
             page.call(domain, &json!({}));
         }
@@ -214,6 +219,7 @@ impl Page {
         });
         let set = self.wire.call(None, "Browser.setDownloadBehavior", &how);
         set.unwrap_or_else(|error| panic!("no file can be kept: {error}"));
+        self.has_downloaded.store(true, Ordering::Relaxed);
         self.watch.forget_file();
         act(self);
         self.watch.wait("a file", |seen| seen.has_file);
@@ -273,8 +279,14 @@ impl Page {
 impl Drop for Page {
     fn drop(&mut self) {
         self.wire.forget(&self.session);
-        let context = json!({ "browserContextId": self.context });
+        // Chromium crashes if what belongs to the downloads of one tab is taken away while another
+        // tab has one under way; so it stays until the browser ends.
+        let (method, what) = if self.has_downloaded.load(Ordering::Relaxed) {
+            ("Target.closeTarget", json!({ "targetId": self.target }))
+        } else {
+            ("Target.disposeBrowserContext", json!({ "browserContextId": self.context }))
+        };
         // The browser may be gone already, and its pages with it.
-        drop(self.wire.call(None, "Target.disposeBrowserContext", &context));
+        drop(self.wire.call(None, method, &what));
     }
 }
