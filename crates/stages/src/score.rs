@@ -106,8 +106,11 @@ pub enum Again {
 pub enum Keeping {
     /// They are.
     Write,
-    /// They are not, but judges are asked and paid.
+    /// They are not, but judges are asked and paid. What they say stays in the journal: who asks the
+    /// same afterwards need not pay again.
     NoScores,
+    /// The same, and nobody counts as heard before the run: it is to be known what judges say now.
+    Anew,
     /// Nothing is, and nobody is asked who wants money.
     Nothing,
 }
@@ -161,7 +164,7 @@ async fn work(
         Keeping::Write if !found.is_empty() => {
             Configs::settle(desk.sink, &request.rubric, (desk.clock)()).await?
         }
-        Keeping::Write | Keeping::NoScores | Keeping::Nothing => Configs::default(),
+        Keeping::Write | Keeping::NoScores | Keeping::Anew | Keeping::Nothing => Configs::default(),
     };
     let job = Job { desk, request, ledger, configs: &configs };
     if let Some(pause) = request.batch {

@@ -8,6 +8,8 @@ pub mod asking;
 pub mod spoken;
 /// What judges say of the same sessions week by week.
 pub mod panel;
+/// What drafts would change.
+pub mod trial;
 /// What a dataset holds.
 mod items;
 
@@ -24,6 +26,7 @@ use ratchet_core::label::Label;
 use ratchet_core::rubric::Rubric;
 use ratchet_core::stats::agreement::Rated;
 
+use crate::score::ScoreError;
 use crate::sink::{Sink, SinkError};
 use crate::source::{Source, SourceError};
 use spoken::Spoken;
@@ -40,6 +43,9 @@ pub enum TrustError {
     /// A model could not be asked.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// Sessions could not be judged.
+    #[error(transparent)]
+    Judging(#[from] ScoreError),
     /// A model wrote what is no criterion.
     #[error("{0}")]
     NoCriterion(String),

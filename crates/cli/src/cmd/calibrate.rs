@@ -7,27 +7,27 @@ mod revise;
 /// Who writes what it is told.
 mod rewrite;
 
-use std::collections::BTreeMap;
+use std::cell::Cell;
 
 use clap::Args;
-use ratchet_core::calibration::change::Shift;
 use ratchet_core::calibration::draft::CriterionDraft;
-use ratchet_core::calibration::panel::{self, PanelDrift, PanelVerdict, Sitting};
-use ratchet_core::calibration::{Calibration, Marks, OVERALL, Standing, THRESHOLD};
-use ratchet_core::id::SessionId;
+use ratchet_core::calibration::panel::{self, PanelDrift};
+use ratchet_core::calibration::{Calibration, Standing, THRESHOLD};
 use ratchet_core::label::DATASET;
 use ratchet_core::rubric::{self, Rubric};
-use ratchet_server::clock::Clock;
+use ratchet_server::stop;
 use ratchet_stages::score::fetch::Wanted;
 use ratchet_stages::score::judge::Judge;
-use ratchet_stages::score::{self, Again, Keeping, Request, Scored, ScoringDesk};
-use ratchet_stages::trust::{Held, Whom, asking, panel as panels};
+use ratchet_stages::score::{self, Again, Keeping, Request, ScoringDesk};
+use ratchet_stages::trust::trial::DraftTrial;
+use ratchet_stages::trust::{Held, Whom, panel as panels, trial};
 use uuid::Uuid;
 
-use super::score::{JudgeArgs, find_rubric};
+use super::score::{JudgeArgs, ScoringTeller, desk_of, find_rubric};
 use crate::exit::Outcome;
 use crate::print::OutputArgs;
 use crate::runtime;
+use crate::signals::Signals;
 use crate::workplace::{Workplace, WorkplaceArgs};
 
 /// `ratchet calibrate`
@@ -89,8 +89,10 @@ struct Found {
     held: Held,
     calibration: Calibration,
     drafts: Vec<CriterionDraft>,
-    /// What the drafts would change, as far as they were tried.
-    trial: Vec<Shift>,
+    /// What the drafts would change, if they were tried.
+    trial: Option<DraftTrial>,
+    /// What came of judging the panel, if it was to be.
+    sat: Option<score::Report>,
     drift: Vec<PanelDrift>,
     applied: Option<revise::Applied>,
 }
@@ -106,104 +108,74 @@ impl Found {
 /// Runs `ratchet calibrate`.
 pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<Outcome> {
     runtime::block_on(async {
-        let found = Workplace::with(&args.place, "ratchet calibrate", async |place| {
-            calibrate(place, args).await
+        let signals = Signals::listen()?;
+        let (stopper, stop) = stop::signal();
+        let outcome = Cell::new(Outcome::Done);
+        let work = Workplace::with(&args.place, "ratchet calibrate", async |place| {
+            let teller = ScoringTeller::new();
+            let desk = ScoringDesk {
+                is_stopping: &|| stop.is_requested(),
+                watch: &|progress| teller.tell(progress),
+                ..desk_of(place)
+            };
+            let found = calibrate(place, &desk, args).await;
+            teller.done();
+            let found = found?;
+            args.output.show(&view::of(&found, args), |_| text::of(&found))?;
+            outcome.set(found.outcome());
+            Ok(())
         });
-        let found = found.await?;
-        args.output.show(&view::of(&found, args), |_| text::of(&found))?;
-        Ok(found.outcome())
+        signals.supervise(work, &stopper).await?;
+        Ok(outcome.get())
     })
 }
 
-async fn calibrate(place: &Workplace, args: &CalibrateArgs) -> anyhow::Result<Found> {
+async fn calibrate(
+    place: &Workplace,
+    desk: &ScoringDesk<'_>,
+    args: &CalibrateArgs,
+) -> anyhow::Result<Found> {
+    revise::check(args)?;
     let rubric = find_rubric(place, &args.rubric)?;
     let whom = Whom { dataset: &args.dataset, rubric: &rubric, judge: args.of.as_deref() };
-    let held = Held::read(&place.source, &place.sink, whom).await?;
+    let held = Held::read(desk.source, desk.sink, whom).await?;
     let calibration = held.calibration(&rubric, args.threshold);
     let judge = args.judge.open(place).await?;
-    if args.panel {
-        sit(place, &held, (&rubric, &judge)).await?;
-    }
-    let drift = panel::drifts(&panels::read(&place.sink).await?);
-    let with = args.draft_with.as_deref();
-    let drafts = rewrite::drafts(with, &held, &rubric, &calibration).await?;
+    let sat = match args.panel {
+        true => Some(panels::sit(desk, &args.dataset, &request(args, &rubric, &judge)).await?),
+        false => None,
+    };
+    let drift = panel::drifts(&panels::read(desk.sink).await?);
+    let budget = match &judge {
+        Judge::Model(judge) => judge.budget.clone(),
+        Judge::Offline | Judge::HandedIn(_) => args.judge.budget(),
+    };
+    let with = (args.draft_with.as_deref(), &budget);
+    let drafts = rewrite::drafts(place, with, &held, (&rubric, &calibration)).await?;
+    let asked = request(args, &rubric, &judge);
     let mut found =
-        Found { rubric, held, calibration, drafts, trial: Vec::new(), drift, applied: None };
+        Found { rubric, held, calibration, drafts, trial: None, sat, drift, applied: None };
     let tries = args.revise || args.change.apply || !judge.wants_money();
     if !found.drafts.is_empty() && tries {
-        found.trial = revise::tried(place, &found, &judge).await?;
+        let drafted = (&found.calibration, found.drafts.as_slice());
+        found.trial = Some(trial::run(desk, &found.held, drafted, &asked).await?);
     }
     if args.change.apply && !found.drafts.is_empty() {
-        found.applied = revise::apply(place, args, &found, &judge).await?;
+        found.applied = revise::apply(desk, args, &found, &asked).await?;
     }
     Ok(found)
 }
 
-/// Judges the panel, and keeps what was said for the weeks to come.
-async fn sit(
-    place: &Workplace,
-    held: &Held,
-    (rubric, judge): (&Rubric, &Judge),
-) -> anyhow::Result<()> {
-    let who = Sitting::new(judge.name(), rubric);
-    let before = panels::read(&place.sink).await?;
-    let labelled: Vec<SessionId> =
-        held.opinions(rubric).into_iter().map(|one| one.session).collect();
-    let members = panel::members(&before, &who, &labelled);
-    let now = Clock::System.now();
-    let week = asking::week(now);
-    let marks = judged(place, rubric, judge, members).await?;
-    let verdict = |(session, marks): (SessionId, Marks)| PanelVerdict {
-        session,
-        who: who.clone(),
-        week: week.clone(),
-        marks,
-    };
-    let verdicts: Vec<PanelVerdict> = marks.into_iter().map(verdict).collect();
-    Ok(panels::keep(&place.sink, &verdicts, now).await?)
-}
-
-/// Has sessions judged, and keeps no score of it.
-async fn judged(
-    place: &Workplace,
-    rubric: &Rubric,
-    judge: &Judge,
-    sessions: Vec<SessionId>,
-) -> anyhow::Result<BTreeMap<SessionId, Marks>> {
-    let wanted = Wanted::These(sessions);
-    let report = scored(place, rubric, judge, (wanted, Keeping::NoScores)).await?;
-    Ok(report.sessions.into_iter().map(|scored| (scored.session.clone(), marks(&scored))).collect())
-}
-
-async fn scored(
-    place: &Workplace,
-    rubric: &Rubric,
-    judge: &Judge,
-    (wanted, keeping): (Wanted, Keeping),
-) -> anyhow::Result<score::Report> {
-    let request = Request {
+/// What is asked of a judge; of which sessions and for what is said later.
+fn request(args: &CalibrateArgs, rubric: &Rubric, judge: &Judge) -> Request {
+    Request {
         run: Uuid::new_v4().to_string(),
         rubric: rubric.clone(),
         judge: judge.clone(),
-        wanted,
+        wanted: Wanted::These(Vec::new()),
         again: Again::Always,
-        keeping,
-        at_once: 4,
-        batch: None,
-    };
-    let desk = ScoringDesk {
-        source: &place.source,
-        sink: &place.sink,
-        journal: &place.journal,
-        clock: &|| Clock::System.now(),
-        is_stopping: &|| false,
-        watch: &|_| {},
-    };
-    Ok(score::run(&desk, &request).await?)
-}
-
-fn marks(scored: &Scored) -> Marks {
-    let dimensions = scored.verdict().dimensions.iter();
-    let given = dimensions.filter_map(|it| Some((it.dimension.clone(), it.finding.value()?)));
-    given.chain(scored.overall.map(|overall| (OVERALL.to_owned(), overall))).collect()
+        keeping: Keeping::NoScores,
+        at_once: args.judge.concurrency,
+        batch: args.judge.batch(),
+    }
 }

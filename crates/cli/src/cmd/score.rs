@@ -30,8 +30,8 @@ use crate::runtime;
 use crate::signals::Signals;
 use crate::workplace::{Workplace, WorkplaceArgs};
 use estimate::EstimateView;
-pub(crate) use judge::JudgeArgs;
-use progress::ScoringTeller;
+pub(crate) use judge::{JudgeArgs, prices};
+pub(crate) use progress::ScoringTeller;
 use report::ScoringView;
 
 const MINUTE: i64 = 60_000_000_000;
@@ -221,7 +221,7 @@ impl HowArgs {
 }
 
 /// What scoring works with, where nobody watches.
-fn desk_of(place: &Workplace) -> ScoringDesk<'_> {
+pub(crate) fn desk_of(place: &Workplace) -> ScoringDesk<'_> {
     ScoringDesk {
         source: &place.source,
         sink: &place.sink,

@@ -5,7 +5,7 @@ pub(crate) mod sessions;
 /// The whole way with the offline judge.
 mod offline;
 /// Models that judge.
-mod models;
+pub(crate) mod models;
 
 use std::path::Path;
 

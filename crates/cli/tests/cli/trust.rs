@@ -1,5 +1,8 @@
 //! People label sessions, and the judge is held against them: in a folder, and on a server.
 
+/// Judges that are models.
+mod models;
+
 use std::path::Path;
 
 use ratchet_testkit::process::{Finished, Launch};

@@ -113,7 +113,7 @@ pub(super) async fn find(source: &Source, wanted: &Wanted) -> SourceResult<Vec<S
 }
 
 /// Says how long a session is; `None` if it is not there.
-pub(super) async fn span(
+pub(crate) async fn span(
     source: &Source,
     session: &SessionId,
 ) -> SourceResult<Option<SessionLength>> {

@@ -38,16 +38,16 @@ impl Job<'_> {
         }
         let outcome = match self.request.keeping {
             Keeping::Nothing => self.look(&session).await?,
-            Keeping::Write | Keeping::NoScores => {
+            Keeping::Write | Keeping::NoScores | Keeping::Anew => {
                 if !self.ledger.claim(&session, (self.desk.clock)()).await? {
                     return Ok((session, Outcome::Skipped(Skip::Taken)));
                 }
                 let outcome = self.look(&session).await;
                 match &outcome {
-                    Ok(Outcome::Scored(_)) => self.ledger.settle(&session).await?,
-                    Ok(Outcome::Skipped(_) | Outcome::Failed(_)) | Err(_) => {
-                        self.ledger.release(&session).await?;
+                    Ok(Outcome::Scored(_)) if self.request.keeping == Keeping::Write => {
+                        self.ledger.settle(&session).await?;
                     }
+                    Ok(_) | Err(_) => self.ledger.release(&session).await?,
                 }
                 outcome?
             }

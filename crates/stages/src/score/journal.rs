@@ -146,9 +146,11 @@ impl<'a> Ledger<'a> {
         self.journal.catalog.settle_session(self.project(), claim).await
     }
 
-    /// What was said to a prompt, if anything was.
+    /// What was said to a prompt, if anything was that the run may go by.
     pub(super) async fn said(&self, prompt: &str) -> StoreResult<Option<PaidVerdict>> {
-        self.journal.catalog.verdict_of(self.project(), prompt.to_owned()).await
+        let said = self.journal.catalog.verdict_of(self.project(), prompt.to_owned()).await?;
+        let is_new = |said: &PaidVerdict| said.created_at >= self.run.started_at;
+        Ok(said.filter(|said| self.keeping != Keeping::Anew || is_new(said)))
     }
 
     /// Writes down that a judge is being asked.

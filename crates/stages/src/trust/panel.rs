@@ -1,8 +1,14 @@
-use ratchet_core::calibration::panel::{DATASET, PanelVerdict};
+use std::collections::BTreeSet;
+
+use ratchet_core::calibration::panel::{self, DATASET, PanelVerdict, Sitting};
+use ratchet_core::id::SessionId;
 use ratchet_core::time::Timestamp;
 
 use super::items::{self, KeptItem};
 use super::labels::save;
+use super::{Held, TrustError, Whom, asking, spoken, trial};
+use crate::score::fetch::Wanted;
+use crate::score::{self, Again, Keeping, Request, ScoringDesk};
 use crate::sink::{Sink, SinkResult};
 
 /// What the dataset of panels is for.
@@ -19,11 +25,57 @@ pub async fn read(sink: &Sink) -> SinkResult<Vec<PanelVerdict>> {
     Ok(items.iter().filter_map(read).collect())
 }
 
-/// Keeps what a judge said of its panel. What it said of a session in the same week is changed.
+/// Has a judge see its panel, once a week, and keeps what it says. A judge without a panel gets one
+/// of the sessions that people labelled in `labels`.
+///
+/// Whoever it has judged this week already is not judged again, so that a sitting that was broken
+/// off goes on.
 ///
 /// # Errors
-/// Fails if it cannot be written.
-pub async fn keep(sink: &Sink, verdicts: &[PanelVerdict], now: Timestamp) -> SinkResult<()> {
+/// Fails if labels or sessions cannot be read, nobody can be asked, or nothing can be kept.
+pub async fn sit(
+    desk: &ScoringDesk<'_>,
+    labels: &str,
+    request: &Request,
+) -> Result<score::Report, TrustError> {
+    let who = Sitting::new(request.judge.name(), &request.rubric);
+    let before = read(desk.sink).await?;
+    let now = (desk.clock)();
+    let week = asking::week(now);
+    // A first sitting that was broken off goes on with those it did not come to.
+    let is_settled = |verdict: &PanelVerdict| verdict.who == who && verdict.week != week;
+    let members = if before.iter().any(is_settled) {
+        panel::members(&before, &who, &[])
+    } else {
+        let whom = Whom { dataset: labels, rubric: &request.rubric, judge: None };
+        let held = Held::read(desk.source, desk.sink, whom).await?;
+        let labelled = held.opinions(&request.rubric).into_iter().map(|one| one.session);
+        panel::members(&[], &who, &labelled.collect::<Vec<_>>())
+    };
+    let is_heard = |verdict: &&PanelVerdict| verdict.who == who && verdict.week == week;
+    let heard: BTreeSet<&SessionId> =
+        before.iter().filter(is_heard).map(|verdict| &verdict.session).collect();
+    let waiting: Vec<SessionId> =
+        members.into_iter().filter(|session| !heard.contains(session)).collect();
+    let request = Request {
+        wanted: Wanted::These(trial::there(desk.source, &waiting).await?),
+        again: Again::Always,
+        keeping: Keeping::Anew,
+        ..request.clone()
+    };
+    let report = score::run(desk, &request).await?;
+    let verdicts = report.sessions.iter().map(|scored| PanelVerdict {
+        session: scored.session.clone(),
+        who: who.clone(),
+        week: week.clone(),
+        marks: spoken::marks(scored),
+    });
+    keep(desk.sink, &verdicts.collect::<Vec<_>>(), now).await?;
+    Ok(report)
+}
+
+/// Keeps what a judge said of its panel. What it said of a session in the same week is changed.
+async fn keep(sink: &Sink, verdicts: &[PanelVerdict], now: Timestamp) -> SinkResult<()> {
     for verdict in verdicts {
         save(sink, (DATASET, PANELS), verdict.item(), now).await?;
     }

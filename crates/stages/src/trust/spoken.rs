@@ -5,6 +5,7 @@ use ratchet_core::id::SessionId;
 use ratchet_core::rubric::{Rubric, Scale};
 use ratchet_core::score::{Score, ScoreSource, ScoreTarget};
 
+use crate::score::Scored;
 use crate::source::{Source, SourceResult};
 
 /// What a judge said of a session at one time.
@@ -20,6 +21,13 @@ pub struct Spoken {
     pub version: u32,
     /// The first verdict on the session, the second …
     pub generation: u32,
+}
+
+/// The marks of a verdict that was just given: by dimension, and the overall one.
+pub(super) fn marks(scored: &Scored) -> Marks {
+    let dimensions = scored.verdict().dimensions.iter();
+    let given = dimensions.filter_map(|it| Some((it.dimension.clone(), it.finding.value()?)));
+    given.chain(scored.overall.map(|overall| (OVERALL.to_owned(), overall))).collect()
 }
 
 /// Reads what a judge said first of a session; `None` if it never did.

@@ -53,7 +53,7 @@ pub(super) fn refused(why: TrustError) -> Refusal {
         }
         TrustError::Labels(why) => Refusal::Bad(why.to_string()),
         TrustError::Scores(why) => Refusal::Bad(why.to_string()),
-        TrustError::Model(_) | TrustError::NoCriterion(_) => Refusal::Busy,
+        TrustError::Model(_) | TrustError::Judging(_) | TrustError::NoCriterion(_) => Refusal::Busy,
     }
 }
 

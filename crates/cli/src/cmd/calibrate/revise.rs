@@ -3,18 +3,17 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
-use ratchet_core::calibration::change::{self, Shift};
-use ratchet_core::calibration::{self, draft};
+use ratchet_core::calibration::draft;
 use ratchet_core::id::SessionId;
-use ratchet_server::clock::Clock;
-use ratchet_stages::score::Keeping;
 use ratchet_stages::score::fetch::Wanted;
-use ratchet_stages::score::judge::Judge;
+use ratchet_stages::score::{self, Keeping, Request, ScoringDesk};
 use ratchet_stages::trust::asking::{self, Asking};
+use ratchet_stages::trust::trial;
+use ratchet_store::catalog::RunOutcome;
+use uuid::Uuid;
 
-use super::{CalibrateArgs, Found, judged, scored};
+use super::{CalibrateArgs, Found};
 use crate::config::Config;
-use crate::workplace::Workplace;
 
 /// What became of the drafts.
 #[derive(Clone, Debug)]
@@ -25,38 +24,43 @@ pub(super) struct Applied {
     pub(super) version: u32,
     /// How many sessions were scored again.
     pub(super) rescored: usize,
+    /// Of how many that are affected.
+    pub(super) affected: usize,
 }
 
-/// Has the labelled sessions, and no others, judged with the drafts, and tells what they change.
-pub(super) async fn tried(
-    place: &Workplace,
-    found: &Found,
-    judge: &Judge,
-) -> anyhow::Result<Vec<Shift>> {
-    let revised = draft::revised(&found.rubric, &found.drafts);
-    let sessions: Vec<SessionId> = found.held.spoken.keys().cloned().collect();
-    let marks = judged(place, &revised, judge, sessions).await?;
-    let opinions = found.held.opinions_with(&revised, |session| marks.get(session));
-    let after = calibration::report(&revised, &opinions, found.calibration.threshold);
-    Ok(change::compare(&found.calibration, &after))
+/// Refuses to begin what could not be ended: nobody can be asked, or the rubric has no place.
+pub(super) fn check(args: &CalibrateArgs) -> anyhow::Result<()> {
+    if args.change.apply {
+        let can_ask = args.change.yes || io::stdin().is_terminal();
+        ensure!(can_ask, "nobody can be asked here; say --apply --yes");
+        let data = Config::load(&args.place.config, Vec::new())?.data;
+        ensure!(data.is_dir(), "say with --data where the rubric's next version is to be kept");
+    }
+    Ok(())
 }
 
 /// Writes the rubric's next version and scores again what the old one had scored, if somebody
 /// says so.
 pub(super) async fn apply(
-    place: &Workplace,
+    desk: &ScoringDesk<'_>,
     args: &CalibrateArgs,
     found: &Found,
-    judge: &Judge,
+    asked: &Request,
 ) -> anyhow::Result<Option<Applied>> {
+    let tried = found.trial.as_ref().context("drafts are tried before they are applied")?;
+    let judge = &tried.judge;
+    ensure!(tried.of > 0, "{judge} had judged none of the labelled sessions first; name who had");
+    ensure!(
+        tried.outcome == RunOutcome::Done && tried.judged > 0,
+        "the drafts were tried on {} of {} sessions only; try them on all before they are applied",
+        tried.judged,
+        tried.of
+    );
     let revised = draft::revised(&found.rubric, &found.drafts);
-    let data = Config::load(&args.place.config, Vec::new())?.data;
-    ensure!(data.is_dir(), "say with --data where the rubric's next version is to be kept");
-    let folder = data.join("rubrics");
+    let folder = Config::load(&args.place.config, Vec::new())?.data.join("rubrics");
     let file = folder.join(format!("{}.toml", revised.name));
-    let affected = affected(place, args, found).await?;
+    let affected = affected(desk, args, found).await?;
     if !args.change.yes {
-        ensure!(io::stdin().is_terminal(), "nobody can be asked here; say --apply --yes");
         eprint!("{}", super::text::of(found));
         let question = format!(
             "Write version {} to {} and score {} sessions again? [y/N] ",
@@ -74,23 +78,30 @@ pub(super) async fn apply(
     std::fs::write(&whole, revised.to_toml())
         .and_then(|()| std::fs::rename(&whole, &file))
         .with_context(|| format!("cannot write {}", file.display()))?;
-    let wanted = (Wanted::These(affected), Keeping::Write);
-    let report = scored(place, &revised, judge, wanted).await?;
-    Ok(Some(Applied { file, version: revised.version, rescored: report.sessions.len() }))
+    let (version, count) = (revised.version, affected.len());
+    let request = Request {
+        run: Uuid::new_v4().to_string(),
+        rubric: revised,
+        wanted: Wanted::These(affected),
+        keeping: Keeping::Write,
+        ..asked.clone()
+    };
+    let report = score::run(desk, &request).await?;
+    Ok(Some(Applied { file, version, rescored: report.sessions.len(), affected: count }))
 }
 
 /// The sessions that the rubric scored of late, and those that people labelled.
 async fn affected(
-    place: &Workplace,
+    desk: &ScoringDesk<'_>,
     args: &CalibrateArgs,
     found: &Found,
 ) -> anyhow::Result<Vec<SessionId>> {
     let (rubric, days) = (&found.rubric, args.change.days);
     let asking = Asking { dataset: &args.dataset, rubric, days, size: 0 };
-    let scored = asking::scored(&place.source, asking, Clock::System.now()).await?;
+    let scored = asking::scored(desk.source, asking, (desk.clock)()).await?;
     let all: BTreeSet<SessionId> =
         found.held.spoken.keys().cloned().chain(scored.into_keys()).collect();
-    Ok(all.into_iter().collect())
+    Ok(trial::there(desk.source, &all.into_iter().collect::<Vec<_>>()).await?)
 }
 
 fn agreed(question: &str) -> io::Result<bool> {

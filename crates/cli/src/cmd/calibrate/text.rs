@@ -1,6 +1,11 @@
+use ratchet_core::calibration::change::Shift;
 use ratchet_core::calibration::draft::mark;
 use ratchet_core::calibration::drift::Bearing;
 use ratchet_core::calibration::{Agreement, Apart, Standing, Statistic, TARGET};
+use ratchet_core::id::SessionId;
+use ratchet_core::money::Money;
+use ratchet_stages::trust::trial::DraftTrial;
+use ratchet_store::catalog::RunOutcome;
 
 use super::Found;
 use crate::print::table;
@@ -27,11 +32,15 @@ pub(super) fn of(found: &Found) -> String {
     text += &drift(found);
     if let Some(applied) = &found.applied {
         text += &format!(
-            "\nVersion {} stands in {}; {} sessions are scored again. Agreement stays that of the first scores.\n",
+            "\nVersion {} stands in {}; {} of {} sessions are scored again. Agreement stays that of the first scores.\n",
             applied.version,
             applied.file.display(),
-            applied.rescored
+            applied.rescored,
+            applied.affected
         );
+        if applied.rescored < applied.affected {
+            text += "`ratchet score --rescore` does the others.\n";
+        }
     }
     text
 }
@@ -143,33 +152,70 @@ fn drafts(found: &Found) -> String {
             text += &format!("  {line}\n");
         }
     }
-    if !found.trial.is_empty() {
-        text += "\nOn the labelled sessions alone, how far apart with the draft:\n";
-        let row = |shift: &ratchet_core::calibration::change::Shift| {
-            let nearer = match shift.nearer {
-                Standing::Met => "nearer",
-                Standing::NotMet => "not nearer",
-                Standing::CannotTell => "cannot tell",
-            };
-            [
-                format!("  {}", shift.dimension),
-                told(shift.before),
-                told(shift.after),
-                told(shift.difference),
-                nearer.to_owned(),
-            ]
-        };
-        let rows: Vec<_> = found.trial.iter().map(row).collect();
-        text += &table(["  DIMENSION", "BEFORE", "AFTER", "DIFFERENCE", ""], &rows);
-    }
+    text += &found.trial.as_ref().map(|trial| tried(trial, found)).unwrap_or_default();
     if !found.drafts.is_empty() && found.applied.is_none() {
         text += "Nothing is changed yet: --apply makes it the rubric's next version.\n";
     }
     text
 }
 
+/// What trying the drafts has shown.
+fn tried(trial: &DraftTrial, found: &Found) -> String {
+    let DraftTrial { judge, of, judged, .. } = trial;
+    if *of == 0 {
+        let others: Vec<String> = found.held.judges().into_keys().map(|(judge, _)| judge).collect();
+        return format!(
+            "\nThe drafts were not tried: {judge} had judged none of the labelled sessions first, but {}; \
+             --revise --judge JUDGE has the same judge try them.\n",
+            or_nobody(&others.join(", "))
+        );
+    }
+    let mut text = format!(
+        "\n{judge} with the drafts, on {judged} of {of} labelled sessions it had judged first"
+    );
+    if trial.cost > Money::ZERO {
+        text += &format!(", for ${:.4}", trial.cost.dollars());
+    }
+    text += "; how far apart from people:\n";
+    let row = |shift: &Shift| {
+        let nearer = match shift.nearer {
+            Standing::Met => "nearer",
+            Standing::NotMet => "not nearer",
+            Standing::CannotTell => "cannot tell",
+        };
+        [
+            format!("  {}", shift.dimension),
+            told(shift.before),
+            told(shift.after),
+            told(shift.difference),
+            nearer.to_owned(),
+        ]
+    };
+    let rows: Vec<_> = trial.shifts.iter().map(row).collect();
+    text += &table(["  DIMENSION", "BEFORE", "AFTER", "DIFFERENCE", ""], &rows);
+    text += &unfinished(trial.outcome, &trial.failed);
+    text
+}
+
+/// What is missing, if anything is.
+fn unfinished(outcome: RunOutcome, failed: &[(SessionId, String)]) -> String {
+    let mut text = String::new();
+    for (session, why) in failed {
+        text += &format!("  {session} could not be judged: {why}\n");
+    }
+    if outcome != RunOutcome::Done {
+        text +=
+            "It was stopped before its end; the same command goes on, and pays nothing twice.\n";
+    }
+    text
+}
+
 fn drift(found: &Found) -> String {
     let mut text = String::new();
+    if let Some(sat) = &found.sat {
+        text += &format!("\nThe panel was judged: {} sessions now.\n", sat.sessions.len());
+        text += &unfinished(sat.outcome, &sat.failed);
+    }
     for panel in &found.drift {
         let alarms: Vec<_> = panel.alarms().collect();
         let who = &panel.who;

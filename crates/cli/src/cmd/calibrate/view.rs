@@ -2,6 +2,8 @@ use ratchet_core::calibration::change::Shift;
 use ratchet_core::calibration::drift::Drift;
 use ratchet_core::calibration::panel::PanelDrift;
 use ratchet_core::calibration::{Agreement, Apart, Statistic, TARGET};
+use ratchet_core::id::SessionId;
+use ratchet_stages::trust::trial::DraftTrial;
 use serde_json::{Map, Value, json};
 
 use super::{CalibrateArgs, Found};
@@ -37,12 +39,20 @@ pub(super) fn of(found: &Found, args: &CalibrateArgs) -> Value {
         "dimensions": dimensions,
         "apart": calibration.apart.iter().take(APART).map(|one| apart(one, found)).collect::<Vec<_>>(),
         "drafts": drafts.collect::<Vec<_>>(),
-        "trial": found.trial.iter().map(shift).collect::<Vec<_>>(),
+        "trial": found.trial.iter().flat_map(|trial| &trial.shifts).map(shift).collect::<Vec<_>>(),
+        "tried": found.trial.as_ref().map(tried),
+        "panel": found.sat.as_ref().map(|report| json!({
+            "judged": report.sessions.len(),
+            "failed": failed(&report.failed),
+            "outcome": report.outcome.as_str(),
+            "cost": report.tally.cost.dollars(),
+        })),
         "drift": found.drift.iter().map(panel).collect::<Vec<_>>(),
         "applied": found.applied.as_ref().map(|applied| json!({
             "file": applied.file.display().to_string(),
             "rubric_version": applied.version,
             "rescored": applied.rescored,
+            "affected": applied.affected,
         })),
     })
 }
@@ -101,6 +111,22 @@ fn apart(apart: &Apart, found: &Found) -> Value {
         "marks": marks.collect::<Map<_, _>>(),
         "why": found.held.why(&apart.session),
     })
+}
+
+fn tried(trial: &DraftTrial) -> Value {
+    json!({
+        "judge": trial.judge,
+        "sessions": trial.of,
+        "judged": trial.judged,
+        "failed": failed(&trial.failed),
+        "outcome": trial.outcome.as_str(),
+        "cost": trial.cost.dollars(),
+    })
+}
+
+fn failed(failed: &[(SessionId, String)]) -> Vec<Value> {
+    let one = |(session, why): &(SessionId, String)| json!({ "session_id": session.to_string(), "reason": why });
+    failed.iter().map(one).collect()
 }
 
 fn shift(shift: &Shift) -> Value {

@@ -49,13 +49,18 @@ fn dollars(text: &str) -> Result<Money, String> {
 
 impl JudgeArgs {
     /// How often one looks for the answers of batches, if there are to be any.
-    pub(super) fn batch(&self) -> Option<Duration> {
+    pub(crate) fn batch(&self) -> Option<Duration> {
         self.batch.then(|| Duration::from_secs(self.poll))
     }
 
     /// What the judge is called, its model included.
     pub(super) fn name(&self) -> anyhow::Result<String> {
         Ok(JudgeName::parse(&self.judge, &DefaultModels::builtin())?.to_string())
+    }
+
+    /// What may be spent.
+    pub(crate) fn budget(&self) -> Budget {
+        Budget::new(Allowance { money: self.max_cost, ..Allowance::default() })
     }
 
     /// Makes the judge ready; nobody is asked yet.
@@ -70,18 +75,17 @@ impl JudgeArgs {
             ensure!(!self.batch, "the offline judge answers at once; --batch is for models");
             return Ok(Judge::Offline);
         };
-        let allowance = Allowance { money: self.max_cost, ..Allowance::default() };
         Ok(Judge::Model(ModelJudge {
             name: name.to_string(),
             model: Arc::new(model),
-            budget: Budget::new(allowance),
+            budget: self.budget(),
             briefing: briefing(place)?,
         }))
     }
 }
 
 /// What models cost.
-pub(super) fn prices(place: &Workplace) -> Arc<PriceTable> {
+pub(crate) fn prices(place: &Workplace) -> Arc<PriceTable> {
     match place.folder() {
         Some(folder) => folder.prices(&place.journal.project),
         None => Arc::new(PriceTable::builtin()),

@@ -4,7 +4,7 @@ use ratchet_stages::score::ScoringProgress;
 
 /// Tells on stderr how far scoring has come, if a person is watching.
 #[derive(Debug)]
-pub(super) struct ScoringTeller {
+pub(crate) struct ScoringTeller {
     is_watched: bool,
 }
 
@@ -12,11 +12,11 @@ pub(super) struct ScoringTeller {
 const WIDTH: u64 = 24;
 
 impl ScoringTeller {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { is_watched: stderr().is_terminal() }
     }
 
-    pub(super) fn tell(&self, progress: &ScoringProgress) {
+    pub(crate) fn tell(&self, progress: &ScoringProgress) {
         if self.is_watched {
             eprint!("\r{}\u{1b}[K", line(progress));
             // Nothing depends on the line being seen at once.
@@ -24,7 +24,7 @@ impl ScoringTeller {
         }
     }
 
-    pub(super) fn done(&self) {
+    pub(crate) fn done(&self) {
         if self.is_watched {
             eprint!("\r\u{1b}[K");
         }

@@ -9,7 +9,7 @@ use super::{ids, reason, report, score_all};
 use crate::ok;
 
 /// A judge that says this of every dimension.
-fn verdict(mark: f64) -> Value {
+pub(crate) fn verdict(mark: f64) -> Value {
     let number = json!({"score": mark, "rationale": "because", "evidence": [1], "confidence": 0.9});
     let grade = |label: &str| json!({"score": label, "rationale": "because", "evidence": [1], "confidence": 0.9});
     json!({

@@ -1,0 +1,89 @@
+use std::collections::BTreeMap;
+
+use ratchet_core::calibration::change::{self, Shift};
+use ratchet_core::calibration::draft::{self, CriterionDraft};
+use ratchet_core::calibration::{self, Calibration, Marks};
+use ratchet_core::id::SessionId;
+use ratchet_core::money::Money;
+use ratchet_store::catalog::RunOutcome;
+
+use super::spoken::{self, Spoken};
+use super::{Held, TrustError};
+use crate::score::fetch::{self, Wanted};
+use crate::score::{self, Again, Keeping, Request, ScoringDesk};
+use crate::source::{Source, SourceResult};
+
+/// What drafts would change, as far as they were tried.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DraftTrial {
+    /// Who judged, by its name.
+    pub judge: String,
+    /// How many labelled sessions it had judged first, and was to judge again.
+    pub of: usize,
+    /// How many it did.
+    pub judged: usize,
+    /// Those that could not be judged, and why.
+    pub failed: Vec<(SessionId, String)>,
+    /// What that cost.
+    pub cost: Money,
+    /// Whether it came to its end.
+    pub outcome: RunOutcome,
+    /// What the drafts change, the overall mark first.
+    pub shifts: Vec<Shift>,
+}
+
+/// Has the labelled sessions, and no others, judged with the drafts, and tells what they change. No
+/// score is written.
+///
+/// Only sessions that the same judge had judged first: between two judges, nobody could tell what
+/// the draft did.
+///
+/// # Errors
+/// Fails if sessions cannot be read or nobody can be asked.
+pub async fn run(
+    desk: &ScoringDesk<'_>,
+    held: &Held,
+    (before, drafts): (&Calibration, &[CriterionDraft]),
+    request: &Request,
+) -> Result<DraftTrial, TrustError> {
+    let judge = request.judge.name().to_owned();
+    let is_theirs = |(_, spoken): &(&SessionId, &Spoken)| spoken.judge == judge;
+    let sessions: Vec<SessionId> =
+        held.spoken.iter().filter(is_theirs).map(|(session, _)| session.clone()).collect();
+    let rubric = draft::revised(&request.rubric, drafts);
+    let request = Request {
+        rubric: rubric.clone(),
+        wanted: Wanted::These(there(desk.source, &sessions).await?),
+        again: Again::Always,
+        keeping: Keeping::NoScores,
+        ..request.clone()
+    };
+    let report = score::run(desk, &request).await?;
+    let marks: BTreeMap<&SessionId, Marks> =
+        report.sessions.iter().map(|scored| (&scored.session, spoken::marks(scored))).collect();
+    let opinions = held.opinions_with(&rubric, |session| marks.get(session));
+    let after = calibration::report(&rubric, &opinions, before.threshold);
+    Ok(DraftTrial {
+        judge,
+        of: sessions.len(),
+        judged: report.sessions.len(),
+        shifts: change::compare(before, &after),
+        failed: report.failed,
+        cost: report.tally.cost,
+        outcome: report.outcome,
+    })
+}
+
+/// Returns those of the sessions that are still there: labels outlive what retention takes.
+///
+/// # Errors
+/// Fails if the source cannot be read.
+pub async fn there(source: &Source, sessions: &[SessionId]) -> SourceResult<Vec<SessionId>> {
+    let mut there = Vec::with_capacity(sessions.len());
+    for session in sessions {
+        if fetch::span(source, session).await?.is_some() {
+            there.push(session.clone());
+        }
+    }
+    Ok(there)
+}
