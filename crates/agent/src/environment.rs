@@ -2,12 +2,13 @@ use ratchet_core::secret::Secret;
 use reqwest::Client;
 
 use crate::access::ModelAccess;
+use crate::claude::program;
 use crate::error::ModelError;
 use crate::judge::ProviderName;
 use crate::provider::Provider;
 use crate::provider::anthropic::{self, Anthropic};
 use crate::provider::bedrock::{Bedrock, BedrockAccess, BedrockCredentials};
-use crate::provider::claude::{ClaudeProgram, PROGRAM_VARIABLE};
+use crate::provider::claude::ClaudeProgram;
 use crate::provider::openai::{self, OpenAi};
 
 /// What the environment says, by name of variable.
@@ -45,10 +46,7 @@ pub async fn open(
             let access = BedrockAccess { region, endpoint, credentials };
             Ok(Provider::Bedrock(Bedrock::open(access).await?))
         }
-        ProviderName::Claude => {
-            let program = said(variables, PROGRAM_VARIABLE).unwrap_or_else(|| "claude".to_owned());
-            Ok(Provider::Claude(ClaudeProgram::new(program)))
-        }
+        ProviderName::Claude => Ok(Provider::Claude(ClaudeProgram::new(program::named(variables)))),
     }
 }
 

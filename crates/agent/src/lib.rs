@@ -27,6 +27,9 @@ pub mod judge;
 /// Models as the environment names them.
 pub mod environment;
 
+/// Conversations with an agent that acts: the `claude` program.
+pub mod claude;
+
 /// Requests over HTTP.
 mod http;
 /// Streams of events over HTTP.

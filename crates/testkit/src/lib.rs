@@ -35,6 +35,8 @@ pub mod process;
 pub mod mount;
 /// A model that says what it was told to say.
 pub mod scripted;
+/// The `claude` program, real and fake.
+pub mod claude;
 /// A provider that vouches for whomever it is told to.
 pub mod provider;
 /// Inputs written by hand.

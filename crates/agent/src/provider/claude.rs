@@ -6,19 +6,16 @@ mod report;
 mod folder;
 
 use std::path::PathBuf;
-use std::process::Stdio;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 
 use crate::answer::Said;
+use crate::claude::program;
 use crate::error::ModelError;
 use crate::provider::{Inquiry, Listener};
 use folder::EmptyFolder;
 use report::Report;
-
-/// The variable that names the program.
-pub const PROGRAM_VARIABLE: &str = "RATCHET_CLAUDE_BIN";
 
 /// How much of what the program complains about is told on.
 const MAX_TOLD: u64 = 2_000;
@@ -51,11 +48,7 @@ pub struct ClaudeProgram {
 impl ClaudeProgram {
     /// The program at a path, or of that name in `PATH`.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        let path = path.into();
-        let is_name = path.components().count() == 1;
-        // It runs in a folder of its own, where a path from here would lead nowhere.
-        let absolute = if is_name { None } else { std::path::absolute(&path).ok() };
-        Self { path: absolute.unwrap_or(path), environment: Vec::new() }
+        Self { path: program::located(path.into()), environment: Vec::new() }
     }
 
     /// The same, with a variable set for it.
@@ -87,7 +80,7 @@ impl ClaudeProgram {
         let system = folder.keep("system.md", &prompt::system(inquiry));
         let system = system.map_err(|why| self.unstarted(&why.to_string()))?;
         let mut command = Command::new(&self.path);
-        command
+        program::readied(&mut command)
             .args(["--print", "--verbose", "--model", inquiry.model])
             .arg("--system-prompt-file")
             .arg(system)
@@ -95,16 +88,10 @@ impl ClaudeProgram {
             .args(["--setting-sources=", "--strict-mcp-config", "--tools", ""])
             .args(["--no-session-persistence", "--disable-slash-commands"])
             .current_dir(folder.work())
-            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
-            .env("DISABLE_AUTOUPDATER", "1")
             .env("CLAUDE_CODE_MAX_OUTPUT_TOKENS", inquiry.ask.max_tokens.to_string())
             // Asking again is decided in one place for all providers.
             .env("CLAUDE_CODE_MAX_RETRIES", "0")
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true);
+            .envs(self.environment.iter().map(|(name, value)| (name, value)));
         for name in FORGOTTEN {
             command.env_remove(name);
         }
@@ -112,11 +99,7 @@ impl ClaudeProgram {
     }
 
     fn unstarted(&self, why: &str) -> ModelError {
-        ModelError::NotSetUp(format!(
-            "{} does not start ({why}); install Claude Code, or name the program in \
-             {PROGRAM_VARIABLE}",
-            self.path.display()
-        ))
+        ModelError::NotSetUp(program::unstarted(&self.path, why))
     }
 }
 

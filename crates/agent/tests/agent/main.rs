@@ -15,6 +15,10 @@ mod openai;
 mod bedrock;
 /// The program on this machine.
 mod claude;
+/// Conversations with it.
+mod talk;
+/// What only a fake program does.
+mod fake;
 /// Many at once.
 mod crowd;
 /// Keys stay where they are.

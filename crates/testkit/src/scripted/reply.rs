@@ -1,3 +1,5 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use serde_json::Value;
 
 /// One reply of a script.
@@ -70,6 +72,13 @@ impl Reply {
     /// A document, handed in as the request asks, for the same.
     pub fn document(document: Value) -> Self {
         Self { document: Some(document), ..Self::text("") }
+    }
+
+    /// A call of a tool, for the same.
+    pub fn call(name: &str, input: Value) -> Self {
+        static CALLS: AtomicU64 = AtomicU64::new(1);
+        let id = format!("toolu_{}", CALLS.fetch_add(1, Ordering::Relaxed));
+        Self { calls: vec![Call { id, name: name.to_owned(), input }], ..Self::text("") }
     }
 
     /// A failure.

@@ -1,0 +1,79 @@
+//! The `claude` program as the engine of a conversation: a thin client for its stream of JSON.
+//!
+//! What the program says comes out as it was said: only the type and the subtype of a line are
+//! read, to know whose it is. There is no policy here. Who may do what, when a turn begins and
+//! what a person sees is decided by those who call.
+//!
+//! ```no_run
+//! use ratchet_agent::claude::command::{ClaudeCommand, ClaudePlace};
+//! use ratchet_agent::claude::environment;
+//! use ratchet_agent::claude::lines::FromClaude;
+//! use ratchet_agent::claude::message::UserMessage;
+//! use ratchet_agent::claude::seats::ClaudeSeats;
+//! use uuid::Uuid;
+//!
+//! # async fn talk() -> Result<(), ratchet_agent::claude::error::ClaudeError> {
+//! let place = ClaudePlace {
+//!     workspace: "/srv/shop".into(),
+//!     config: "/srv/chats/family-1".into(),
+//!     temp: "/tmp/chat-1".into(),
+//! };
+//! let command = ClaudeCommand::new("claude", place).with_environment(environment::inherited());
+//! let (process, mut lines) = command.spawn(ClaudeSeats::new(4).take().await)?;
+//! process.initialize().await?;
+//! process.send_user(&UserMessage::text(Uuid::new_v4(), "What is sold here?")).await?;
+//! while let Some(said) = lines.next().await {
+//!     match said {
+//!         FromClaude::Line(line) if line.is("result") => break,
+//!         FromClaude::Line(line) => assert!(line.raw.get().starts_with('{')),
+//!         FromClaude::Request(request) => process.refuse(&request, "nobody is there").await?,
+//!         FromClaude::Withdrawn { .. } | FromClaude::Lost { .. } | FromClaude::Ended(_) => {}
+//!     }
+//! }
+//! process.end().await;
+//! # Ok(())
+//! # }
+//! ```
+
+/// Where the program is, and what holds for every run of it.
+pub mod program;
+/// What reaches the program of the environment.
+pub mod environment;
+/// What it is told when it starts.
+pub mod options;
+/// How it is started.
+pub mod command;
+/// What we say to it.
+pub mod message;
+/// What it says.
+pub mod lines;
+/// What it asks.
+pub mod request;
+/// What may be remembered of a permission.
+pub mod permission;
+/// What is asked before and after it acts.
+pub mod hook;
+/// Servers of tools that live in this process.
+pub mod mcp;
+/// The running program.
+pub mod process;
+/// What a running program can be told to do.
+pub mod control;
+/// Who waits for which answer.
+mod desk;
+/// From its output to whoever it is for.
+mod hearing;
+/// From us to its input.
+mod speech;
+/// Until it ends, and after.
+mod care;
+/// How it ended.
+pub mod end;
+/// Which process it is, so that it is known again after a restart.
+pub mod mark;
+/// How many run at once.
+pub mod seats;
+/// What a turn cost.
+pub mod cost;
+/// Why something did not work.
+pub mod error;

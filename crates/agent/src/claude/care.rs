@@ -1,0 +1,103 @@
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tokio::process::Child;
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+
+use super::command::ClaudePatience;
+use super::desk::Desk;
+use super::end::{ClaudeEnd, EndCause};
+use super::hearing::{Complaints, Outlet};
+use super::lines::FromClaude;
+use super::mark::{kill_group, kill_kin};
+use super::process::{self, Wish};
+use super::seats::ClaudeSeat;
+
+/// How long its last words may take to reach us, once it is gone or told to go at once.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// All that is needed to see a process to its end.
+#[derive(Debug)]
+pub(super) struct Care {
+    pub(super) child: Child,
+    pub(super) pid: u32,
+    pub(super) temp: PathBuf,
+    pub(super) patience: ClaudePatience,
+    pub(super) desk: Arc<Desk>,
+    pub(super) complaints: Arc<Complaints>,
+    pub(super) wished: watch::Receiver<Wish>,
+    /// Closed when all that it said is heard.
+    pub(super) hearing: mpsc::Receiver<()>,
+    pub(super) outlet: Outlet,
+    pub(super) end: watch::Sender<Option<Arc<ClaudeEnd>>>,
+    pub(super) seat: ClaudeSeat,
+}
+
+impl Care {
+    /// Waits for its end, ends what it leaves behind, and tells everyone.
+    pub(super) async fn take(mut self) {
+        let (cause, status) = self.watch().await;
+        // What it started may hold its pipes open, and would go on for nobody. It has just gone, so
+        // its number is nobody else's yet.
+        kill_group(self.pid, Signal::KILL);
+        kill_kin(&self.temp);
+        let heard_all = timeout(LAST_WORDS, self.hearing.recv()).await.is_ok();
+        self.desk.close();
+        let end = Arc::new(ended(cause, status.ok(), &self.complaints));
+        self.end.send_replace(Some(Arc::clone(&end)));
+        drop(self.seat);
+        // A reader who is slow still gets everything before he is told.
+        let mut is_over = heard_all;
+        while !is_over && self.outlet.is_crowded() {
+            is_over = timeout(LAST_WORDS, self.hearing.recv()).await.is_ok();
+        }
+        self.outlet.send(FromClaude::Ended(end)).await;
+    }
+
+    async fn watch(&mut self) -> (EndCause, io::Result<ExitStatus>) {
+        let desk = Arc::clone(&self.desk);
+        tokio::select! {
+            status = self.child.wait() => (EndCause::Itself, status),
+            () = process::until(&mut self.wished, Wish::End) => {
+                (EndCause::Asked, self.end_it().await)
+            }
+            () = desk.silence(self.patience.silence) => (EndCause::Silence, self.kill_it().await),
+        }
+    }
+
+    /// Nothing is said to it any more, so it ends by itself; if not, it is told, then made.
+    async fn end_it(&mut self) -> io::Result<ExitStatus> {
+        let by_itself = tokio::select! {
+            status = timeout(self.patience.end, self.child.wait()) => status.ok(),
+            () = process::until(&mut self.wished, Wish::Kill) => None,
+        };
+        if let Some(status) = by_itself {
+            return status;
+        }
+        if *self.wished.borrow() != Wish::Kill {
+            kill_group(self.pid, Signal::TERM);
+            if let Ok(status) = timeout(LAST_WORDS, self.child.wait()).await {
+                return status;
+            }
+        }
+        self.kill_it().await
+    }
+
+    async fn kill_it(&mut self) -> io::Result<ExitStatus> {
+        kill_group(self.pid, Signal::KILL);
+        self.child.wait().await
+    }
+}
+
+fn ended(cause: EndCause, status: Option<ExitStatus>, complaints: &Complaints) -> ClaudeEnd {
+    let (stderr, noise, errors) = complaints.told();
+    let code = status.and_then(|status| status.code());
+    let signal = status.and_then(|status| status.signal());
+    ClaudeEnd { cause, code, signal, stderr, noise, errors }
+}

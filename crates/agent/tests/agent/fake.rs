@@ -1,0 +1,219 @@
+//! What the real program cannot be made to do.
+
+use std::time::Duration;
+
+use ratchet_agent::claude::control::Queued;
+use ratchet_agent::claude::cost::ClaudeTotals;
+use ratchet_agent::claude::end::EndCause;
+use ratchet_agent::claude::error::ClaudeError;
+use ratchet_agent::claude::lines::FromClaude;
+use ratchet_agent::claude::message::Reply;
+use ratchet_agent::claude::permission::{Remember, remembered};
+use ratchet_agent::claude::seats::ClaudeSeats;
+use ratchet_core::money::Money;
+use serde_json::json;
+
+use crate::talk::{Stage, Talk, Until};
+
+#[tokio::test]
+async fn words_are_answered_line_by_line_as_they_were_said() {
+    let stage = Stage::new();
+    let mut talk = Talk::start(&stage.fake()).await;
+    talk.say("deltas 3").await;
+    let (lines, until) = talk.until(|line| line.is("result")).await;
+    let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
+    assert_eq!(names, ["system", "stream_event", "stream_event", "stream_event", "assistant"]);
+    assert!(lines[0].is_a("system", "init"));
+    let Until::Line(result) = until else { panic!("{until:?}") };
+    assert!(result.raw.get().starts_with("{\"duration_ms\""), "{}", result.raw);
+    talk.say("odd").await;
+    let (_, until) = talk.until(|line| line.is("never_heard_of")).await;
+    let Until::Line(odd) = until else { panic!("{until:?}") };
+    assert_eq!(odd.raw.get(), r#"{"z":1.0,"type":"never_heard_of","a":{"z":1,"a":[ 1e2 ]}}"#);
+    talk.result().await;
+    let end = talk.process.end().await;
+    assert_eq!((end.cause, end.code), (EndCause::Asked, Some(0)), "{end}");
+    assert!(matches!(talk.next().await, FromClaude::Ended(_)));
+    assert!(talk.lines.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_turn_costs_what_came_since_the_last() {
+    let stage = Stage::new();
+    let mut talk = Talk::start(&stage.fake()).await;
+    let mut before = ClaudeTotals::default();
+    for _ in 0..3 {
+        talk.say("cost").await;
+        let (_, until) = talk.until(|line| line.is("result")).await;
+        let Until::Line(result) = until else { panic!("{until:?}") };
+        let now = ClaudeTotals::read(&result.raw).unwrap();
+        let turn = now.since(&before);
+        assert_eq!(Some(turn.cost), Money::from_dollars(0.25));
+        assert_eq!((turn.models["fake"].input, turn.models["fake"].output), (100, 10));
+        before = now;
+    }
+}
+
+#[tokio::test]
+async fn noise_is_skipped_and_kept() {
+    let stage = Stage::new();
+    let mut talk = Talk::start(&stage.fake()).await;
+    talk.say("garbage").await;
+    assert_eq!(talk.result().await["result"], "after the noise");
+    let end = talk.process.end().await;
+    let expected = ["Warning: this is no JSON", r#"{"type":"assistant","broken"#, "[1]"];
+    assert_eq!(end.noise, expected);
+}
+
+#[tokio::test]
+async fn long_lines_come_whole_and_endless_ones_are_told_of() {
+    let stage = Stage::new();
+    let mut talk = Talk::start(&stage.fake()).await;
+    talk.say("huge 5000000").await;
+    let text = talk.result().await["result"].as_str().unwrap().len();
+    assert_eq!(text, 5_000_000);
+    talk.say("huge 70000000").await;
+    let mut lost = Vec::new();
+    while lost.len() < 2 {
+        if let FromClaude::Lost { bytes } = talk.next().await {
+            lost.push(bytes);
+        }
+    }
+    assert!(lost.iter().all(|bytes| *bytes > 70_000_000), "{lost:?}");
+    talk.say("hello").await;
+    assert_eq!(talk.result().await["result"], "Hello", "it does not go on");
+}
+
+#[tokio::test]
+async fn sudden_death_is_told_to_all_who_wait() {
+    let stage = Stage::new();
+    let mut talk = Talk::start(&stage.fake()).await;
+    let mark = talk.process.mark().clone();
+    assert!(mark.is_alive());
+    let process = talk.process.clone();
+    let asking = async { process.control("never_answered", &json!({})).await };
+    let dying = async {
+        talk.say("die").await;
+        loop {
+            if let FromClaude::Ended(end) = talk.next().await {
+                return end;
+            }
+        }
+    };
+    let (asked, end) = tokio::join!(asking, dying);
+    assert!(matches!(asked, Err(ClaudeError::Ended(_))), "{asked:?}");
+    assert_eq!((end.cause, end.signal), (EndCause::Itself, Some(9)));
+    assert_eq!(end.noise, [r#"{"type":"assistant","mess"#]);
+    assert!(!mark.is_alive());
+    let late = talk.process.control("mcp_status", &json!({})).await;
+    assert!(matches!(late, Err(ClaudeError::Ended(_))), "{late:?}");
+}
+
+#[tokio::test]
+async fn what_it_complained_about_is_told_with_its_end() {
+    let stage = Stage::new();
+    let talk = Talk::start(&stage.fake()).await;
+    talk.say("fail 7").await;
+    let end = talk.process.wait().await;
+    assert_eq!(end.to_string(), "claude ended with code 7: something went wrong inside");
+}
+
+#[tokio::test]
+async fn a_program_that_does_not_start_says_why() {
+    let stage = Stage::new();
+    let seats = ClaudeSeats::new(1);
+    let mut command = stage.fake();
+    command.options.model = Some("gone".to_owned());
+    let (process, _lines) = command.spawn(seats.take().await).unwrap();
+    let error = process.initialize().await.unwrap_err();
+    let told = "claude ended with code 3: the fake program does not want to start";
+    assert_eq!(error.to_string(), told);
+    // Its seat is free again.
+    command.options.model = Some("mute".to_owned());
+    command.patience.start = Duration::from_millis(300);
+    let (process, _lines) = command.spawn(seats.take().await).unwrap();
+    let error = process.initialize().await.unwrap_err();
+    assert!(matches!(error, ClaudeError::TooSlow { .. }), "{error}");
+    drop(process);
+    drop(seats.take().await);
+}
+
+#[tokio::test]
+async fn silence_ends_it_but_not_while_a_person_thinks() {
+    let stage = Stage::new();
+    let mut command = stage.fake();
+    command.patience.silence = Duration::from_millis(400);
+    let mut talk = Talk::start(&command).await;
+    talk.say("ask").await;
+    let (id, _) = talk.asked_tool().await;
+    let thinks = tokio::time::timeout(command.patience.silence * 3, talk.lines.next()).await;
+    assert!(thinks.is_err(), "{thinks:?}");
+    talk.process.answer(&id, &Reply::deny("no").unwrap()).await.unwrap();
+    assert_eq!(talk.result().await["result"], "it was denied");
+    talk.say("silence").await;
+    assert_eq!(talk.process.wait().await.cause, EndCause::Silence);
+}
+
+#[tokio::test]
+async fn only_the_first_answer_counts_and_suggestions_do_not_go_back_whole() {
+    let stage = Stage::new();
+    let mut talk = Talk::start(&stage.fake()).await;
+    talk.say("ask").await;
+    let (id, ask) = talk.asked_tool().await;
+    let updates = remembered(&ask.permission_suggestions, Remember::Session);
+    assert_eq!(
+        json!(updates),
+        json!([{"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "ls"}],
+                "behavior": "allow", "destination": "session"}])
+    );
+    let yes = Reply::allow(&ask.input, &updates).unwrap();
+    talk.process.answer(&id, &yes).await.unwrap();
+    let second = talk.process.answer(&id, &yes).await.unwrap_err();
+    assert!(matches!(second, ClaudeError::NotAsked { .. }), "{second}");
+    assert_eq!(talk.result().await["result"], "it was allowed");
+}
+
+#[tokio::test]
+async fn an_interrupt_withdraws_what_is_asked() {
+    let stage = Stage::new();
+    let mut talk = Talk::start(&stage.fake()).await;
+    talk.say("question").await;
+    let (asked, ask) = talk.asked_tool().await;
+    assert!(ask.requires_user_interaction);
+    assert!(talk.process.interrupt(Queued::Keep).await.unwrap().is_empty());
+    let FromClaude::Withdrawn { id, .. } = talk.next().await else { panic!("not withdrawn") };
+    assert_eq!(id, asked);
+    assert_eq!(talk.result().await["subtype"], "error_during_execution");
+    let late = talk.process.answer(&asked, &Reply::deny("no").unwrap()).await.unwrap_err();
+    assert!(matches!(late, ClaudeError::NotAsked { .. }), "{late}");
+}
+
+#[tokio::test]
+async fn requests_end_by_themselves() {
+    let stage = Stage::new();
+    let mut command = stage.fake();
+    command.patience.control = Duration::from_millis(200);
+    let talk = Talk::start(&command).await;
+    let slow = talk.process.control("never_answered", &json!({})).await.unwrap_err();
+    assert_eq!(slow.to_string(), "claude did not answer never_answered within 0 s");
+    let refused = talk.process.control("unheard_of", &json!({})).await.unwrap_err();
+    let told = "claude refuses unheard_of: Unsupported control request subtype: unheard_of";
+    assert_eq!(refused.to_string(), told);
+}
+
+#[tokio::test]
+async fn all_it_started_ends_with_it() {
+    let stage = Stage::new();
+    let mut command = stage.fake();
+    command.options.model = Some("deaf".to_owned());
+    command.patience.end = Duration::from_millis(200);
+    let mut talk = Talk::start(&command).await;
+    talk.say("child").await;
+    let started = talk.result().await["result"].as_str().unwrap().to_owned();
+    let child = started.trim_start_matches("started ").parse().unwrap();
+    let child = ratchet_agent::claude::mark::ProcessMark::of(child);
+    assert!(child.is_alive());
+    let end = talk.process.end().await;
+    assert_eq!((end.cause, end.signal), (EndCause::Asked, Some(9)), "it is deaf");
+    assert!(!child.is_alive(), "a process is left behind");
+}

@@ -1,0 +1,146 @@
+//! A conversation with the program, real or fake, as the tests hold it.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use ratchet_agent::claude::command::{ClaudeCommand, ClaudePlace};
+use ratchet_agent::claude::environment;
+use ratchet_agent::claude::lines::{ClaudeLines, CliLine, FromClaude};
+use ratchet_agent::claude::message::UserMessage;
+use ratchet_agent::claude::process::ClaudeProcess;
+use ratchet_agent::claude::request::{CliAsk, CliRequest, ToolAsk};
+use ratchet_agent::claude::seats::ClaudeSeats;
+use ratchet_core::secret::Secret;
+use ratchet_testkit::claude;
+use ratchet_testkit::scripted::ScriptedModel;
+use serde_json::Value;
+use uuid::Uuid;
+
+/// Each real process takes 200 MB, and a core while it starts.
+static SEATS: LazyLock<ClaudeSeats> = LazyLock::new(|| ClaudeSeats::new(3));
+
+/// No test waits longer than this for a line.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Folders for conversations, and a model to have them with.
+pub(crate) struct Stage {
+    folder: tempfile::TempDir,
+    pub(crate) model: ScriptedModel,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("work")).unwrap();
+        Self { folder, model: ScriptedModel::start().unwrap() }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn fake(&self) -> ClaudeCommand {
+        self.command(&claude::fake())
+    }
+
+    fn command(&self, program: &Path) -> ClaudeCommand {
+        let place = ClaudePlace {
+            workspace: self.path("work"),
+            config: self.path("config"),
+            temp: self.path("t"),
+        };
+        let variable = |name: &str, value: String| (name.to_owned(), Secret::new(value));
+        let mut environment = environment::inherited();
+        environment.retain(|(name, _)| !name.starts_with("ANTHROPIC_") && name != "HOME");
+        environment.extend([
+            variable("HOME", self.path("home").display().to_string()),
+            variable("ANTHROPIC_BASE_URL", self.model.url()),
+            variable("ANTHROPIC_API_KEY", "none".to_owned()),
+        ]);
+        let mut command = ClaudeCommand::new(program, place).with_environment(environment);
+        command.options.model = Some("claude-sonnet-5".to_owned());
+        command
+    }
+}
+
+/// A conversation that has begun.
+pub(crate) struct Talk {
+    pub(crate) process: ClaudeProcess,
+    pub(crate) lines: ClaudeLines,
+}
+
+/// What came of waiting for something.
+#[derive(Debug)]
+pub(crate) enum Until {
+    Line(CliLine),
+    Asked(CliRequest),
+}
+
+impl Talk {
+    pub(crate) async fn start(command: &ClaudeCommand) -> Self {
+        let (process, lines) = command.spawn(SEATS.take().await).unwrap();
+        process.initialize().await.unwrap();
+        Self { process, lines }
+    }
+
+    pub(crate) async fn say(&self, words: &str) -> Uuid {
+        let uuid = Uuid::new_v4();
+        self.process.send_user(&UserMessage::text(uuid, words)).await.unwrap();
+        uuid
+    }
+
+    /// The next thing it says.
+    pub(crate) async fn next(&mut self) -> FromClaude {
+        let next = tokio::time::timeout(PATIENCE, self.lines.next()).await;
+        next.expect("it says nothing more").expect("it has ended")
+    }
+
+    /// All lines up to the first that is wanted; what it asks meanwhile ends the wait.
+    pub(crate) async fn until(
+        &mut self,
+        wanted: impl Fn(&CliLine) -> bool,
+    ) -> (Vec<CliLine>, Until) {
+        let mut passed = Vec::new();
+        loop {
+            match self.next().await {
+                FromClaude::Line(line) if wanted(&line) => return (passed, Until::Line(line)),
+                FromClaude::Line(line) => passed.push(line),
+                FromClaude::Request(request) => return (passed, Until::Asked(request)),
+                FromClaude::Withdrawn { .. } => {}
+                other => panic!("{other:?} after {passed:#?}"),
+            }
+        }
+    }
+
+    /// The result of the turn.
+    pub(crate) async fn result(&mut self) -> Value {
+        let (_, until) = self.until(|line| line.is("result")).await;
+        match until {
+            Until::Line(line) => json(&line),
+            Until::Asked(request) => panic!("{request:?}"),
+        }
+    }
+
+    /// What it asks next, and what it said before.
+    pub(crate) async fn asked(&mut self) -> CliRequest {
+        let (passed, until) = self.until(|line| line.is("result")).await;
+        match until {
+            Until::Asked(request) => request,
+            Until::Line(line) => panic!("{} after {passed:#?}", line.raw),
+        }
+    }
+
+    /// The tool it asks about next.
+    pub(crate) async fn asked_tool(&mut self) -> (String, ToolAsk) {
+        let request = self.asked().await;
+        match request.ask {
+            CliAsk::Tool(ask) => (request.id, *ask),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+pub(crate) fn json(line: &CliLine) -> Value {
+    serde_json::from_str(line.raw.get()).unwrap()
+}

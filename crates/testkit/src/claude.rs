@@ -1,0 +1,32 @@
+//! The `claude` program, real and fake.
+
+use std::path::{Path, PathBuf};
+
+/// Where `scripts/setup` puts the real one, in the version that `tests/sdk/agents` pins.
+const REAL: &str = ".setup/npm-agents/node_modules/.bin/claude";
+/// Where the fake one is.
+const FAKE: &str = "fixtures/claude/fake-claude";
+
+/// The real program.
+///
+/// # Panics
+/// If it is not installed; the message says what to do.
+#[track_caller]
+pub fn real() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let program = root.join(REAL);
+    assert!(program.exists(), "{REAL} is not there: `make setup` installs it");
+    program
+}
+
+/// A script that speaks the program's protocol, without a model, and misbehaves when it is told to;
+/// it says how at its head.
+pub fn fake() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(FAKE)
+}
+
+/// A server of tools over standard input and output, with one tool, `who`: it says the server's
+/// first argument and `WORKSPACE_PATH`, or asks a person for a colour when its input says `form`.
+pub fn fake_mcp() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/claude/fake-mcp")
+}
