@@ -6,7 +6,7 @@
 /// What turns, model calls, tools and sub-agents are called.
 pub mod id;
 /// JSON whose shape nobody promises.
-mod object;
+pub(crate) mod object;
 /// The lines of a transcript.
 mod line;
 /// From lines to patches.

@@ -73,6 +73,8 @@ pub mod log;
 pub mod convention;
 /// What Claude Code tells of its work.
 pub mod claude_code;
+/// Chat agents that run under Ratchet.
+pub mod major;
 /// What model calls cost.
 pub mod price;
 /// What models are told: texts and chats that refer to one another.

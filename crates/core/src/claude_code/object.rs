@@ -9,20 +9,25 @@ use crate::time::Timestamp;
 /// A JSON object read one level deep. What has another type than expected is as good as absent:
 /// the format is nobody's promise.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Object<'a>(BTreeMap<String, &'a RawValue>);
+pub(crate) struct Object<'a>(BTreeMap<String, &'a RawValue>);
 
 impl<'a> Object<'a> {
     /// Reads a text.
     ///
     /// # Errors
     /// Says why it is not a JSON object.
-    pub(super) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
+    pub(crate) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text).map(Self)
     }
 
     /// A value as it stands there; null is none.
-    pub(super) fn raw(&self, key: &str) -> Option<&'a RawValue> {
+    pub(crate) fn raw(&self, key: &str) -> Option<&'a RawValue> {
         self.0.get(key).copied().filter(|raw| raw.get() != "null")
+    }
+
+    /// The text of a value, as it stands there; null is none.
+    pub(crate) fn written(&self, key: &str) -> Option<&'a str> {
+        self.raw(key).map(RawValue::get)
     }
 
     fn read<T: Deserialize<'a>>(&self, key: &str) -> Option<T> {
@@ -30,37 +35,42 @@ impl<'a> Object<'a> {
     }
 
     /// A text that is not empty.
-    pub(super) fn text(&self, key: &str) -> Option<String> {
+    pub(crate) fn text(&self, key: &str) -> Option<String> {
         self.read(key).filter(|text: &String| !text.is_empty())
     }
 
     /// Whether a truth is there and true.
-    pub(super) fn is(&self, key: &str) -> bool {
+    pub(crate) fn is(&self, key: &str) -> bool {
         self.read(key).unwrap_or(false)
     }
 
     /// A count.
-    pub(super) fn count(&self, key: &str) -> Option<u64> {
+    pub(crate) fn count(&self, key: &str) -> Option<u64> {
+        self.read(key)
+    }
+
+    /// A number.
+    pub(crate) fn number(&self, key: &str) -> Option<f64> {
         self.read(key)
     }
 
     /// A moment.
-    pub(super) fn time(&self, key: &str) -> Option<Timestamp> {
+    pub(crate) fn time(&self, key: &str) -> Option<Timestamp> {
         Timestamp::parse(&self.text(key)?).ok()
     }
 
     /// An object inside.
-    pub(super) fn object(&self, key: &str) -> Option<Object<'a>> {
+    pub(crate) fn object(&self, key: &str) -> Option<Object<'a>> {
         Self::parse(self.raw(key)?.get()).ok()
     }
 
     /// The items of a list inside.
-    pub(super) fn list(&self, key: &str) -> Vec<&'a RawValue> {
+    pub(crate) fn list(&self, key: &str) -> Vec<&'a RawValue> {
         self.read(key).unwrap_or_default()
     }
 
     /// A value as a payload; `None` if it nests too deep to be read again.
-    pub(super) fn json(&self, key: &str) -> Option<Json> {
+    pub(crate) fn json(&self, key: &str) -> Option<Json> {
         Json::parse(self.raw(key)?.get())
     }
 }

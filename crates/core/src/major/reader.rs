@@ -1,0 +1,261 @@
+//! From the agent's lines to events.
+//!
+//! The agent may tell its words twice: piece by piece as they come, and whole when a block is
+//! complete. Each is told to clients once. Costs come as sums over the whole conversation; each
+//! turn is told its own part.
+
+/// Words that come in pieces and once more whole.
+mod stream;
+
+use std::collections::BTreeMap;
+
+use super::event::{EventBody, EventKind, Telling};
+use crate::claude_code::object::Object;
+use crate::id::TraceId;
+use crate::money::Money;
+use stream::Stream;
+
+/// Kinds of lines that say something worth knowing, and where they say it.
+const NOTICES: [(&str, &str); 5] = [
+    ("compact_boundary", "content"),
+    ("api_retry", "error"),
+    ("informational", "content"),
+    ("permission_denied", "message"),
+    ("task_notification", "summary"),
+];
+
+/// What a line comes to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Hearing {
+    /// What clients are told, beside the line itself.
+    pub told: Vec<Telling>,
+    /// What it means for the session.
+    pub sign: Option<Sign>,
+}
+
+/// What a line means for the session.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sign {
+    /// A turn begins, in this conversation of the agent's.
+    Began {
+        /// What the agent calls the conversation.
+        conversation: Option<String>,
+        /// The model it asks.
+        model: Option<String>,
+        /// What it may do without asking.
+        mode: Option<String>,
+    },
+    /// A message of ours, by its id, was taken up.
+    TakenUp(String),
+    /// A message of ours, by its id, waits until the agent has ended what it does.
+    PutOff(String),
+    /// The mode changed.
+    Mode(String),
+    /// So many tasks run in the background.
+    Background(usize),
+    /// The turn is over.
+    Ended(TurnEnd),
+    /// What the agent keeps of the conversation, line by line: for the record, not for clients.
+    Kept {
+        /// The file it keeps them in.
+        file: String,
+        /// The lines.
+        lines: Vec<String>,
+    },
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TurnEnd {
+    /// Whether it failed.
+    pub is_error: bool,
+    /// What the agent said last, or why it failed.
+    pub result: Option<String>,
+    /// What the turn cost, as the agent reckons.
+    pub cost: Option<Money>,
+}
+
+/// Reads the lines of one agent process, in order.
+#[derive(Clone, Debug, Default)]
+pub struct LineReader {
+    /// What is being said, by whom: the agent itself, or the sub-agent of a tool call.
+    streams: BTreeMap<Option<String>, Stream>,
+    /// What the conversation cost so far, as the agent reckons.
+    cost: Money,
+}
+
+impl LineReader {
+    /// A reader for a process that goes on with a conversation which cost so much.
+    pub fn new(cost: Money) -> Self {
+        Self { streams: BTreeMap::new(), cost }
+    }
+
+    /// What the conversation cost so far, as the agent reckons.
+    pub const fn cost(&self) -> Money {
+        self.cost
+    }
+
+    /// Takes the next line. A line of a kind that nobody knows says nothing, and neither does one
+    /// that is no JSON object.
+    pub fn take(&mut self, line: &str, turn: Option<&TraceId>) -> Hearing {
+        let Ok(said) = Object::parse(line) else { return Hearing::default() };
+        let parent = said.text("parent_tool_use_id");
+        match said.text("type").as_deref() {
+            Some("stream_event") => self.piece(&said, parent.as_ref()).into(),
+            Some("assistant") => self.whole(&said, parent.as_ref()).into(),
+            Some("user") => results(&said, parent.as_deref()).into(),
+            Some("system") => system(&said),
+            Some("result") => self.ended(&said, turn),
+            Some("command_lifecycle") => lifecycle(&said).into(),
+            Some("transcript_mirror") => kept(&said).into(),
+            _ => Hearing::default(),
+        }
+    }
+
+    fn piece(&mut self, said: &Object<'_>, parent: Option<&String>) -> Vec<Telling> {
+        let Some(event) = said.object("event") else { return Vec::new() };
+        let stream = self.streams.entry(parent.cloned()).or_default();
+        let Some((kind, text)) = stream.piece(&event) else { return Vec::new() };
+        vec![words(kind, &text, stream.message(), parent.map(String::as_str))]
+    }
+
+    fn whole(&mut self, said: &Object<'_>, parent: Option<&String>) -> Vec<Telling> {
+        let Some(message) = said.object("message") else { return Vec::new() };
+        let id = message.text("id");
+        let mut told = Vec::new();
+        for raw in message.list("content") {
+            let Ok(block) = Object::parse(raw.get()) else { continue };
+            let spoken = match block.text("type").as_deref() {
+                Some("text") => Some((EventKind::TextDelta, block.text("text"))),
+                Some("thinking") => Some((EventKind::ThinkingDelta, block.text("thinking"))),
+                Some("tool_use" | "server_tool_use" | "mcp_tool_use") => {
+                    told.push(tool_use(&block, id.as_deref(), parent.map(String::as_str)));
+                    None
+                }
+                _ => None,
+            };
+            let Some((kind, Some(text))) = spoken else { continue };
+            let stream = self.streams.entry(parent.cloned()).or_default();
+            if let Some(rest) = stream.whole(id.as_deref(), kind, &text) {
+                told.push(words(kind, rest, id.as_deref(), parent.map(String::as_str)));
+            }
+        }
+        told
+    }
+
+    fn ended(&mut self, said: &Object<'_>, turn: Option<&TraceId>) -> Hearing {
+        // Sub-agents in the background go on talking.
+        self.streams.remove(&None);
+        let total = said.number("total_cost_usd").and_then(Money::from_dollars);
+        let cost = total.map(|total| self.turn_cost(total));
+        let end = TurnEnd {
+            is_error: said.is("is_error") || said.text("subtype").is_some_and(|s| s != "success"),
+            result: said.text("result"),
+            cost,
+        };
+        let raw = |key: &str| said.written(key);
+        let body = EventBody::default()
+            .text_if("turn", turn.map(ToString::to_string).as_deref())
+            .value("is_error", end.is_error)
+            .raw_if("subtype", raw("subtype"))
+            .raw_if("reason", raw("terminal_reason"))
+            .raw_if("status", raw("api_error_status"))
+            .raw_if("result", raw("result"))
+            .raw_if("errors", raw("errors"))
+            .raw_if("usage", raw("usage"))
+            .raw_if("duration_ms", raw("duration_ms"))
+            .raw_if("rounds", raw("num_turns"));
+        let body = match cost {
+            Some(cost) => {
+                body.value("cost", cost.dollars()).value("total_cost", self.cost.dollars())
+            }
+            None => body,
+        };
+        Hearing { told: vec![body.told(EventKind::Done)], sign: Some(Sign::Ended(end)) }
+    }
+
+    /// The part of a turn in a sum that only grows, unless the agent began to count anew.
+    fn turn_cost(&mut self, total: Money) -> Money {
+        let before = std::mem::replace(&mut self.cost, total);
+        if total < before { total } else { total - before }
+    }
+}
+
+impl From<Vec<Telling>> for Hearing {
+    fn from(told: Vec<Telling>) -> Self {
+        Self { told, sign: None }
+    }
+}
+
+impl From<Option<Sign>> for Hearing {
+    fn from(sign: Option<Sign>) -> Self {
+        Self { told: Vec::new(), sign }
+    }
+}
+
+fn words(kind: EventKind, text: &str, message: Option<&str>, parent: Option<&str>) -> Telling {
+    let body = EventBody::default().text("text", text).text_if("message", message);
+    body.text_if("parent", parent).told(kind)
+}
+
+fn tool_use(block: &Object<'_>, message: Option<&str>, parent: Option<&str>) -> Telling {
+    EventBody::default()
+        .raw_if("id", block.written("id"))
+        .raw_if("name", block.written("name"))
+        .raw_if("input", block.written("input"))
+        .text_if("message", message)
+        .text_if("parent", parent)
+        .told(EventKind::ToolUse)
+}
+
+fn results(said: &Object<'_>, parent: Option<&str>) -> Vec<Telling> {
+    let Some(message) = said.object("message") else { return Vec::new() };
+    let blocks = message.list("content").into_iter();
+    let blocks = blocks.filter_map(|raw| Object::parse(raw.get()).ok());
+    let results = blocks.filter(|block| block.text("type").as_deref() == Some("tool_result"));
+    let tell = |block: Object<'_>| {
+        EventBody::default()
+            .raw_if("tool_use_id", block.written("tool_use_id"))
+            .raw_if("output", block.written("content"))
+            .value("is_error", block.is("is_error"))
+            .text_if("parent", parent)
+            .told(EventKind::ToolResult)
+    };
+    results.map(tell).collect()
+}
+
+fn system(said: &Object<'_>) -> Hearing {
+    let subtype = said.text("subtype").unwrap_or_default();
+    let sign = match subtype.as_str() {
+        "init" => Some(Sign::Began {
+            conversation: said.text("session_id"),
+            model: said.text("model"),
+            mode: said.text("permissionMode"),
+        }),
+        "status" => said.text("permissionMode").map(Sign::Mode),
+        "background_tasks_changed" => Some(Sign::Background(said.list("tasks").len())),
+        _ => None,
+    };
+    let notice = NOTICES.iter().find(|(known, _)| *known == subtype).map(|(what, key)| {
+        let text = said.written(key);
+        EventBody::default().text("what", what).raw_if("text", text).told(EventKind::Notice)
+    });
+    Hearing { told: notice.into_iter().collect(), sign }
+}
+
+fn lifecycle(said: &Object<'_>) -> Option<Sign> {
+    let message = said.text("command_uuid")?;
+    match said.text("state")?.as_str() {
+        "queued" => Some(Sign::PutOff(message)),
+        "started" => Some(Sign::TakenUp(message)),
+        _ => None,
+    }
+}
+
+fn kept(said: &Object<'_>) -> Option<Sign> {
+    let lines = said.list("entries").into_iter().map(|raw| raw.get().to_owned()).collect();
+    Some(Sign::Kept { file: said.text("filePath")?, lines })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn take(reader: &mut LineReader, line: &Value) -> Hearing {
+    reader.take(&line.to_string(), None)
+}
+
+fn event(event: &Value) -> Value {
+    json!({"type": "stream_event", "event": event, "parent_tool_use_id": null})
+}
+
+fn start(message: &str) -> Value {
+    event(&json!({"type": "message_start", "message": {"id": message}}))
+}
+
+fn block(index: u64, kind: &str) -> Value {
+    let block = json!({"type": kind, kind: ""});
+    event(&json!({"type": "content_block_start", "index": index, "content_block": block}))
+}
+
+fn piece(index: u64, text: &str) -> Value {
+    let delta = json!({"type": "text_delta", "text": text});
+    event(&json!({"type": "content_block_delta", "index": index, "delta": delta}))
+}
+
+fn whole(message: &str, text: &str) -> Value {
+    let content = json!([{"type": "text", "text": text}]);
+    json!({"type": "assistant", "message": {"id": message, "content": content}})
+}
+
+fn said(told: &[Telling]) -> Vec<(EventKind, Value)> {
+    let read = |told: &Telling| (told.kind, serde_json::from_str(&told.body).unwrap());
+    told.iter().map(read).collect()
+}
+
+/// All words of the agent that clients hear.
+fn heard(lines: &[Value]) -> String {
+    let mut reader = LineReader::default();
+    let told = lines.iter().flat_map(|line| take(&mut reader, line).told).collect::<Vec<_>>();
+    let texts = said(&told).into_iter().filter(|(kind, _)| *kind == EventKind::TextDelta);
+    texts.map(|(_, body)| body["text"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn words_that_come_twice_are_told_once() {
+    let lines =
+        [start("m1"), block(0, "text"), piece(0, "Hel"), piece(0, "lo"), whole("m1", "Hello")];
+    assert_eq!(heard(&lines), "Hello");
+}
+
+#[test]
+fn words_that_only_come_whole_are_told() {
+    assert_eq!(heard(&[whole("m1", "Hello")]), "Hello");
+    assert_eq!(heard(&[start("m2"), whole("m1", "Hello")]), "Hello");
+}
+
+#[test]
+fn what_is_missing_in_pieces_is_told_from_the_whole() {
+    let lines = [start("m1"), block(0, "text"), piece(0, "Hel"), whole("m1", "Hello")];
+    assert_eq!(heard(&lines), "Hello");
+}
+
+#[test]
+fn a_piece_after_the_whole_says_nothing_new() {
+    let lines = [start("m1"), block(0, "text"), whole("m1", "Hello"), piece(0, "lo")];
+    assert_eq!(heard(&lines), "Hello");
+}
+
+proptest! {
+    /// However blocks are cut, and whether or not they come whole too, every word is told once.
+    #[test]
+    fn every_word_is_told_once(
+        blocks in prop::collection::vec(prop::collection::vec("[a-zé日 ]{0,4}", 0..5), 1..5),
+        comes_whole: bool,
+    ) {
+        let mut lines = vec![start("m1")];
+        for (index, pieces) in blocks.iter().enumerate() {
+            let index = index as u64;
+            lines.push(block(index, "text"));
+            lines.extend(pieces.iter().map(|text| piece(index, text)));
+            let text = pieces.concat();
+            if comes_whole && !text.is_empty() {
+                lines.push(whole("m1", &text));
+            }
+        }
+        prop_assert_eq!(heard(&lines), blocks.concat().concat());
+    }
+
+    #[test]
+    fn no_line_is_too_odd(line in "\\PC{0,60}") {
+        prop_assert_eq!(LineReader::default().take(&line, None), Hearing::default());
+    }
+}
+
+#[test]
+fn sub_agents_name_the_call_that_began_them() {
+    let mut reader = LineReader::default();
+    take(&mut reader, &start("m1"));
+    take(&mut reader, &block(0, "text"));
+    take(&mut reader, &piece(0, "Main"));
+    let line = json!({"type": "assistant", "parent_tool_use_id": "t1", "message": {"id": "m2",
+        "content": [{"type": "text", "text": "Sub"},
+                    {"type": "tool_use", "id": "t2", "name": "Bash", "input": {"n": 1}}]}});
+    let told = take(&mut reader, &line).told;
+    assert_eq!(
+        said(&told),
+        [
+            (
+                EventKind::ToolUse,
+                json!({"id": "t2", "name": "Bash", "input": {"n": 1},
+                "message": "m2", "parent": "t1"})
+            ),
+            (EventKind::TextDelta, json!({"text": "Sub", "message": "m2", "parent": "t1"})),
+        ]
+        .into_iter()
+        .rev()
+        .collect::<Vec<_>>()
+    );
+    let rest = take(&mut reader, &whole("m1", "Main thing")).told;
+    assert_eq!(said(&rest)[0].1["text"], " thing");
+}
+
+#[test]
+fn results_are_told_with_their_call() {
+    let line = json!({"type": "user", "message": {"content": [
+        {"type": "tool_result", "tool_use_id": "t1", "content": "gone", "is_error": true}]}});
+    let told = take(&mut LineReader::default(), &line).told;
+    let expected = json!({"tool_use_id": "t1", "output": "gone", "is_error": true});
+    assert_eq!(said(&told), [(EventKind::ToolResult, expected)]);
+}
+
+#[test]
+fn a_turn_is_told_its_own_part_of_the_cost() {
+    let mut reader = LineReader::new(Money::from_dollars(1.0).unwrap());
+    let mut cost = |total: f64| {
+        let line = json!({"total_cost_usd": total, "subtype": "success", "type": "result"});
+        match take(&mut reader, &line).sign {
+            Some(Sign::Ended(end)) => end.cost.unwrap().dollars(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(cost(1.25), 0.25);
+    assert_eq!(cost(1.75), 0.5);
+    assert_eq!(cost(0.5), 0.5, "the agent began to count anew");
+}
+
+#[test]
+fn a_failed_request_is_a_failed_turn() {
+    let line = json!({"type": "result", "subtype": "success", "is_error": true,
+        "api_error_status": 529, "result": "Overloaded"});
+    let turn = TraceId::parse("t1").unwrap();
+    let heard = LineReader::default().take(&line.to_string(), Some(&turn));
+    let body = &said(&heard.told)[0].1;
+    assert_eq!((&body["is_error"], &body["status"]), (&json!(true), &json!(529)));
+    assert_eq!(body["turn"], "t1");
+}
+
+#[test]
+fn the_agent_tells_when_a_turn_begins_and_what_it_keeps() {
+    let mut reader = LineReader::default();
+    let line = json!({"type": "system", "subtype": "init", "session_id": "s", "model": "m"});
+    let began = take(&mut reader, &line).sign;
+    let (conversation, model) = (Some("s".to_owned()), Some("m".to_owned()));
+    assert_eq!(began, Some(Sign::Began { conversation, model, mode: None }));
+    let line = r#"{"type":"transcript_mirror","filePath":"/a.jsonl","entries":[{"n":1.0}]}"#;
+    let (file, lines) = ("/a.jsonl".to_owned(), vec![r#"{"n":1.0}"#.to_owned()]);
+    assert_eq!(reader.take(line, None).sign, Some(Sign::Kept { file, lines }));
+}
+
+#[test]
+fn compactions_and_retries_are_worth_knowing() {
+    let line = json!({"type": "system", "subtype": "api_retry", "error": "busy"});
+    let told = take(&mut LineReader::default(), &line).told;
+    assert_eq!(said(&told), [(EventKind::Notice, json!({"what": "api_retry", "text": "busy"}))]);
+}
