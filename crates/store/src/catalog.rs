@@ -67,6 +67,8 @@ mod report;
 mod suggestion;
 /// What runs by itself.
 mod schedule;
+/// Conversations with agents that run here.
+mod chat;
 /// What owners do with whole projects and with people.
 pub(crate) mod administration;
 /// What judges were asked and said.
@@ -89,6 +91,7 @@ pub(crate) use sql::Tx;
 
 pub use administration::{Membership, ProjectChange, ProjectNote};
 pub use audit::{Actor, AuditEntry, AuditQuery, Noun, Verb};
+pub use chat::{Chat, ChatOrigin, ChatProcess, ChatStanding};
 pub use comment::{Comment, CommentFilter, NewComment};
 pub use dataset::{Change, Dataset, NewDataset, Schemas};
 pub use dataset_history::DatasetMoment;

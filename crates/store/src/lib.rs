@@ -28,6 +28,8 @@ pub mod user;
 pub mod judgement;
 /// Traces, observations, sessions and scores.
 pub mod telemetry;
+/// What chat agents said.
+mod chat;
 /// Projects, keys and people.
 pub mod catalog;
 /// The bytes of media.

@@ -422,7 +422,8 @@ impl Telemetry {
         }
     }
 
-    /// Deletes one slice of the traces that began before a moment and whatever hangs on them.
+    /// Deletes one slice of the traces that began before a moment and whatever hangs on them, and
+    /// then of the events of chats in which nothing was said since.
     /// Returns how many went; zero means there are none left.
     ///
     /// # Errors

@@ -60,6 +60,11 @@ fn judgements() {
 }
 
 #[test]
+fn chats() {
+    behaviour::check(embedded, behaviour::chats::ALL);
+}
+
+#[test]
 fn search() {
     behaviour::check(embedded, behaviour::search::ALL);
 }

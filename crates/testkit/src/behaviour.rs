@@ -21,6 +21,8 @@ pub mod scores;
 pub mod judgements;
 /// Experiments and their items.
 pub mod experiments;
+/// What chat agents said.
+pub mod chats;
 /// Looking for a text.
 pub mod search;
 /// Sums by hour and dimension.

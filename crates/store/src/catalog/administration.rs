@@ -15,6 +15,7 @@ pub(crate) const TABLES: &[&str] = &[
     "annotation_queue",
     "api_key",
     "audit_entry",
+    "chat",
     "comment",
     "dataset_item",
     "dataset",

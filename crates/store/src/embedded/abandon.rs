@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::apply::Applier;
 use super::writer::Writer;
-use super::{Engine, retention};
+use super::{Engine, chat_row, retention};
 use crate::StoreResult;
 use crate::project::ProjectId;
 
@@ -51,6 +51,10 @@ fn delete_slice(applier: &mut Applier<'_>) -> rusqlite::Result<u64> {
     let traces = retention::delete_any(applier, project)?;
     if traces > 0 {
         return Ok(traces);
+    }
+    let events = chat_row::delete_slice(applier.db, project, None)?;
+    if events > 0 {
+        return Ok(events);
     }
     for rows in [
         "experiment_item WHERE no IN (SELECT i.no FROM experiment_item i JOIN experiment e \

@@ -8,6 +8,7 @@ pub(super) const TELEMETRY_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/telemetry/0004_experiments.sql"),
     include_str!("migrations/telemetry/0005_pricing_tiers.sql"),
     include_str!("migrations/telemetry/0006_people.sql"),
+    include_str!("migrations/telemetry/0007_chat_events.sql"),
 ];
 
 /// How catalogs became what they are, oldest first.
@@ -35,4 +36,5 @@ pub(super) const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/catalog/0021_reports.sql"),
     include_str!("migrations/catalog/0022_schedules.sql"),
     include_str!("migrations/catalog/0025_item_authors.sql"),
+    include_str!("migrations/catalog/0029_chats.sql"),
 ];

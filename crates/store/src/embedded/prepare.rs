@@ -13,6 +13,7 @@ use ratchet_core::trace::TracePatch;
 use rustc_hash::FxHashMap;
 
 use super::block::Packer;
+use super::chat_row::PreparedEvents;
 use super::facts::Facts;
 use super::mention;
 use super::observation_row::entry_of;
@@ -33,6 +34,8 @@ pub struct Prepared {
     pub(super) strays: Vec<ObservationPatch>,
     pub(super) scores: Vec<ScorePatch>,
     pub(super) experiment_items: Vec<ExperimentItem>,
+    /// What chat agents said.
+    pub(super) events: Vec<PreparedEvents>,
     /// Which media it mentions, and where.
     pub(super) mentions: Vec<Mention>,
     /// Roughly how many bytes it holds while it waits.
@@ -118,6 +121,7 @@ pub(super) fn prepare(batch: Batch, prices: Arc<PriceTable>) -> Prepared {
         strays,
         scores,
         experiment_items,
+        events: Vec::new(),
         mentions,
         weight,
     }

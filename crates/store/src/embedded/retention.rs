@@ -5,6 +5,7 @@ use ratchet_core::time::Timestamp;
 use rusqlite::params;
 
 use super::apply::Applier;
+use super::chat_row;
 use super::column::Column;
 use super::load::{load_trace, project_number};
 use super::writer::Writer;
@@ -16,7 +17,8 @@ const SLICE: i64 = 2_000;
 /// Traces that one slice looks at, at most.
 const SLICE_TRACES: u32 = 500;
 
-/// Deletes one slice of the traces that began before a moment; says how many went.
+/// Deletes one slice of the traces that began before a moment, or then of the chats that nothing
+/// was said in since; says how many went.
 pub(super) fn delete_slice(
     writer: &mut Writer,
     project: &ProjectId,
@@ -25,7 +27,11 @@ pub(super) fn delete_slice(
     writer.transact(|applier| {
         let Some(project) = project_number(applier.db, project)? else { return Ok(0) };
         let slice = oldest(applier.db, project, before)?;
-        delete(applier, project, slice).map(|(gone, _)| gone)
+        let (gone, _) = delete(applier, project, slice)?;
+        if gone > 0 {
+            return Ok(gone);
+        }
+        chat_row::delete_slice(applier.db, project, Some(before))
     })
 }
 

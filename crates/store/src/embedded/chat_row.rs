@@ -1,0 +1,238 @@
+//! What chat agents said, as it lies in the database.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use ratchet_core::id::SessionId;
+use ratchet_core::major::event::{EventKind, SessionEvent};
+use ratchet_core::time::Timestamp;
+use rusqlite::types::{Type, ValueRef};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::apply::Applier;
+use super::column::Column;
+use super::load::project_number;
+use super::{Engine, Prepared};
+use crate::project::ProjectId;
+use crate::{StoreError, StoreResult};
+
+/// Bits of an event's number that are its place in the chat.
+const PLACE_BITS: u32 = 32;
+/// Bodies of so many bytes are compressed; of shorter ones little would be gained.
+const COMPRESSED_FROM: usize = 600;
+/// Level 1 is fast, and lines of JSON repeat themselves enough for it.
+const ZSTD_LEVEL: i32 = 1;
+/// No line is longer: the agent's are bounded well below. Guards against damaged files.
+const MAX_BODY_BYTES: usize = 512 * 1024 * 1024;
+/// Events that one slice deletes at most.
+const SLICE: u32 = 2_000;
+
+/// Events of one chat on their way to the disk.
+#[derive(Debug)]
+pub(super) struct PreparedEvents {
+    session: SessionId,
+    events: Vec<PreparedEvent>,
+}
+
+#[derive(Debug)]
+struct PreparedEvent {
+    seq: u64,
+    at: Timestamp,
+    kind: EventKind,
+    body: Body,
+}
+
+#[derive(Debug)]
+enum Body {
+    Text(Arc<str>),
+    Compressed(Vec<u8>),
+}
+
+impl Body {
+    fn new(text: Arc<str>) -> Self {
+        if text.len() < COMPRESSED_FROM {
+            return Self::Text(text);
+        }
+        match zstd::bulk::compress(text.as_bytes(), ZSTD_LEVEL) {
+            Ok(bytes) if bytes.len() < text.len() => Self::Compressed(bytes),
+            Ok(_) | Err(_) => Self::Text(text),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Compressed(bytes) => bytes.len(),
+        }
+    }
+}
+
+impl Prepared {
+    /// The same with what a chat agent said: all of it is on disk together, or none.
+    #[must_use]
+    pub fn with_events(mut self, session: SessionId, events: Vec<SessionEvent>) -> Self {
+        let prepare = |event: SessionEvent| PreparedEvent {
+            seq: event.seq,
+            at: event.at,
+            kind: event.kind,
+            body: Body::new(event.body),
+        };
+        let events: Vec<_> = events.into_iter().map(prepare).collect();
+        let bodies = events.iter().map(|event| event.body.len());
+        self.weight += bodies.sum::<usize>() + events.len() * size_of::<PreparedEvent>();
+        self.events.push(PreparedEvents { session, events });
+        self
+    }
+}
+
+impl Applier<'_> {
+    /// Writes events; fails if one is there already, or one before it is missing.
+    pub(super) fn apply_events(
+        &mut self,
+        project: i64,
+        told: &PreparedEvents,
+    ) -> rusqlite::Result<()> {
+        let (Some(first), Some(last)) = (told.events.first(), told.events.last()) else {
+            return Ok(());
+        };
+        let chat = self.open_chat(project, &told.session, last.at)?;
+        let places = last_place(self.db, chat)? + 1..;
+        let sql = "INSERT INTO chat_event (no, at, kind, body) VALUES (?, ?, ?, ?)";
+        let mut insert = self.db.prepare_cached(sql)?;
+        for (expected, event) in places.zip(&told.events) {
+            if event.seq != expected {
+                return Err(out_of_order(first.seq, expected));
+            }
+            let (no, kind) = (number(chat, event.seq), event.kind.as_str());
+            match &event.body {
+                Body::Text(text) => insert.execute(params![no, Column(event.at), kind, &**text])?,
+                Body::Compressed(bytes) => {
+                    insert.execute(params![no, Column(event.at), kind, bytes])?
+                }
+            };
+        }
+        Ok(())
+    }
+
+    fn open_chat(&self, project: i64, session: &SessionId, at: Timestamp) -> rusqlite::Result<i64> {
+        let sql = "INSERT INTO chat (project, id, last_at) VALUES (?1, ?2, ?3) \
+                   ON CONFLICT (project, id) DO UPDATE SET last_at = max(last_at, ?3) \
+                   RETURNING no";
+        let key = params![project, Column(session), Column(at)];
+        self.db.prepare_cached(sql)?.query_row(key, |row| row.get(0))
+    }
+}
+
+/// The failure of an event that is not the next one: someone else speaks for the chat.
+fn out_of_order(found: u64, expected: u64) -> rusqlite::Error {
+    let why = format!("event {found} is not the next one, which is {expected}");
+    let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CONSTRAINT);
+    rusqlite::Error::SqliteFailure(code, Some(why))
+}
+
+fn number(chat: i64, place: u64) -> i64 {
+    // Nobody says four thousand million things in one chat, nor holds two thousand million chats.
+    let place = i64::from(u32::try_from(place).unwrap_or(u32::MAX));
+    (chat << PLACE_BITS) | place
+}
+
+fn numbers(chat: i64) -> RangeInclusive<i64> {
+    number(chat, 0)..=number(chat, u64::from(u32::MAX))
+}
+
+fn place(number: i64) -> u64 {
+    u64::from(u32::try_from(number & i64::from(u32::MAX)).unwrap_or(u32::MAX))
+}
+
+fn last_place(db: &Connection, chat: i64) -> rusqlite::Result<u64> {
+    let sql = "SELECT max(no) FROM chat_event WHERE no BETWEEN ? AND ?";
+    let (first, last) = numbers(chat).into_inner();
+    let no: Option<i64> = db.prepare_cached(sql)?.query_row([first, last], |row| row.get(0))?;
+    Ok(no.map_or(0, place))
+}
+
+fn find(db: &Connection, project: &ProjectId, id: &SessionId) -> rusqlite::Result<Option<i64>> {
+    let Some(project) = project_number(db, project)? else { return Ok(None) };
+    let sql = "SELECT no FROM chat WHERE project = ? AND id = ?";
+    let key = params![project, Column(id)];
+    db.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()
+}
+
+impl Engine {
+    /// See `Telemetry::session_events`.
+    pub(crate) async fn session_events(
+        &self,
+        project: ProjectId,
+        session: SessionId,
+        after: u64,
+        limit: u32,
+    ) -> StoreResult<Vec<SessionEvent>> {
+        let query = move |db: &Connection| -> rusqlite::Result<Vec<SessionEvent>> {
+            let Some(chat) = find(db, &project, &session)? else { return Ok(Vec::new()) };
+            let sql = "SELECT no, at, kind, body FROM chat_event WHERE no > ? AND no <= ? \
+                       ORDER BY no LIMIT ?";
+            let (after, last) = (number(chat, after), *numbers(chat).end());
+            let mut statement = db.prepare_cached(sql)?;
+            let rows = statement.query_map(params![after, last, limit], read)?;
+            rows.collect()
+        };
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+    }
+
+    /// See `Telemetry::last_event`.
+    pub(crate) async fn last_event(
+        &self,
+        project: ProjectId,
+        session: SessionId,
+    ) -> StoreResult<u64> {
+        let query = move |db: &Connection| -> rusqlite::Result<u64> {
+            find(db, &project, &session)?.map_or(Ok(0), |chat| last_place(db, chat))
+        };
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+    }
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<SessionEvent> {
+    let odd = |column, kind| rusqlite::Error::InvalidColumnType(column, String::new(), kind);
+    let kind = EventKind::parse(row.get_ref(2)?.as_str()?).ok_or(odd(2, Type::Text))?;
+    let body: Arc<str> = match row.get_ref(3)? {
+        ValueRef::Blob(bytes) => {
+            let text = zstd::bulk::decompress(bytes, capacity(bytes));
+            let text = text.ok().and_then(|text| String::from_utf8(text).ok());
+            text.ok_or(odd(3, Type::Blob))?.into()
+        }
+        text => text.as_str()?.into(),
+    };
+    let at = row.get::<_, Column<_>>(1)?.0;
+    Ok(SessionEvent { seq: place(row.get(0)?), at, kind, body })
+}
+
+/// How large a body is: what the compressed bytes say, within reason.
+fn capacity(bytes: &[u8]) -> usize {
+    let said = zstd::bulk::Decompressor::upper_bound(bytes);
+    said.unwrap_or(MAX_BODY_BYTES).min(MAX_BODY_BYTES)
+}
+
+/// Deletes one slice of the events of chats that were last heard of before a moment, or of all;
+/// says how many went.
+pub(super) fn delete_slice(
+    db: &Connection,
+    project: i64,
+    before: Option<Timestamp>,
+) -> rusqlite::Result<u64> {
+    let sql = "SELECT no FROM chat WHERE project = ? AND last_at < ? ORDER BY last_at LIMIT 1";
+    let before = before.map_or(i64::MAX, Timestamp::nanos);
+    loop {
+        let key = params![project, before];
+        let oldest = db.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()?;
+        let Some(chat) = oldest else { return Ok(0) };
+        let events = "DELETE FROM chat_event WHERE no IN (SELECT no FROM chat_event \
+                      WHERE no BETWEEN ? AND ? LIMIT ?)";
+        let (first, last) = numbers(chat).into_inner();
+        let gone = db.prepare_cached(events)?.execute(params![first, last, SLICE])?;
+        if gone > 0 {
+            return Ok(gone as u64);
+        }
+        db.prepare_cached("DELETE FROM chat WHERE no = ?")?.execute([chat])?;
+    }
+}

@@ -1,0 +1,145 @@
+use ratchet_core::id::SessionId;
+use ratchet_core::major::event::{EventKind, SessionEvent};
+use ratchet_store::StoreResult;
+use ratchet_store::project::ProjectId;
+use ratchet_store::telemetry::Telemetry;
+use tokio::task::JoinSet;
+
+use super::Behaviour;
+use crate::ask;
+use crate::build::{at, batch, project, span};
+
+/// Every behaviour of this module.
+pub const ALL: &[Behaviour] = &[
+    ("events come back in order, from where one left off", |s| Box::pin(in_order(s))),
+    ("bodies come back as they went", |s| Box::pin(bodies(s))),
+    ("chats and projects are apart", |s| Box::pin(apart(s))),
+    ("a place is taken once, and none is left out", |s| Box::pin(one_order(s))),
+    ("events and traces are recorded together", |s| Box::pin(together(s))),
+    ("many chats at once lose nothing", |s| Box::pin(many(s))),
+    ("chats that are old go whole", |s| Box::pin(retention(s))),
+    ("an abandoned project's chats go", |s| Box::pin(abandoned(s))),
+];
+
+fn chat(id: &str) -> SessionId {
+    SessionId::parse(id).unwrap()
+}
+
+/// An event at a place, at as many milliseconds.
+fn event(seq: u64, body: &str) -> SessionEvent {
+    let millis = i64::try_from(seq).unwrap();
+    SessionEvent { seq, at: at(millis), kind: EventKind::TextDelta, body: body.into() }
+}
+
+async fn tell(
+    store: &Telemetry,
+    shop: &ProjectId,
+    id: &str,
+    events: Vec<SessionEvent>,
+) -> StoreResult<()> {
+    let prepared = store.prepare(batch(shop).build()).with_events(chat(id), events);
+    store.commit(prepared).await
+}
+
+async fn all(store: &Telemetry, shop: &ProjectId, id: &str) -> Vec<SessionEvent> {
+    store.session_events(shop.clone(), chat(id), 0, 10_000).await.unwrap()
+}
+
+async fn in_order(store: Telemetry) {
+    let shop = project("shop");
+    assert_eq!(store.last_event(shop.clone(), chat("c")).await.unwrap(), 0);
+    let told: Vec<_> = (1..=5).map(|seq| event(seq, "{}")).collect();
+    tell(&store, &shop, "c", told[..3].to_vec()).await.unwrap();
+    tell(&store, &shop, "c", told[3..].to_vec()).await.unwrap();
+    assert_eq!(all(&store, &shop, "c").await, told);
+    let some = store.session_events(shop.clone(), chat("c"), 2, 2).await.unwrap();
+    assert_eq!(some, told[2..4]);
+    assert_eq!(store.session_events(shop.clone(), chat("c"), 5, 9).await.unwrap(), []);
+    assert_eq!(store.last_event(shop, chat("c")).await.unwrap(), 5);
+}
+
+async fn bodies(store: Telemetry) {
+    let shop = project("shop");
+    let long = format!("{{\"text\":\"{}\"}}", "日本 \\u0000 ".repeat(200_000));
+    let texts = ["{}", "{\"b\":1.0,\"a\":1e400}", long.as_str()];
+    let told: Vec<_> = (1..).zip(texts).map(|(seq, text)| event(seq, text)).collect();
+    tell(&store, &shop, "c", told.clone()).await.unwrap();
+    assert_eq!(all(&store, &shop, "c").await, told);
+    for (seq, kind) in (4..).zip(EventKind::ALL) {
+        tell(&store, &shop, "c", vec![SessionEvent { kind, ..event(seq, "{}") }]).await.unwrap();
+    }
+    let kinds: Vec<_> = all(&store, &shop, "c").await.iter().skip(3).map(|it| it.kind).collect();
+    assert_eq!(kinds, EventKind::ALL);
+}
+
+async fn apart(store: Telemetry) {
+    let (ours, theirs) = (project("ours"), project("theirs"));
+    tell(&store, &ours, "c", vec![event(1, "1"), event(2, "2")]).await.unwrap();
+    tell(&store, &ours, "d", vec![event(1, "3")]).await.unwrap();
+    assert_eq!(all(&store, &theirs, "c").await, []);
+    assert_eq!(all(&store, &ours, "d").await, [event(1, "3")]);
+    tell(&store, &theirs, "c", vec![event(1, "4")]).await.unwrap();
+    assert_eq!(all(&store, &ours, "c").await, [event(1, "1"), event(2, "2")]);
+}
+
+async fn one_order(store: Telemetry) {
+    let shop = project("shop");
+    tell(&store, &shop, "c", vec![event(1, "1")]).await.unwrap();
+    let taken = tell(&store, &shop, "c", vec![event(1, "2"), event(2, "2")]).await;
+    assert!(taken.is_err(), "someone else speaks for the chat");
+    let skipping = tell(&store, &shop, "c", vec![event(2, "2"), event(4, "4")]).await;
+    assert!(skipping.is_err(), "one is left out");
+    assert_eq!(all(&store, &shop, "c").await, [event(1, "1")]);
+    tell(&store, &shop, "c", vec![event(2, "2")]).await.unwrap();
+    assert_eq!(all(&store, &shop, "c").await.len(), 2);
+}
+
+async fn together(store: Telemetry) {
+    let shop = project("shop");
+    let told = || store.prepare(batch(&shop).with(span("o").of("t").lasting(0, 1)).build());
+    let wrong = told().with_events(chat("c"), vec![event(7, "7")]);
+    assert!(store.commit(wrong).await.is_err());
+    assert_eq!(ask::traces(&store, &shop).await, []);
+    let right = told().with_events(chat("c"), vec![event(1, "1")]);
+    store.commit(right).await.unwrap();
+    assert_eq!(ask::traces(&store, &shop).await.len(), 1);
+    assert_eq!(all(&store, &shop, "c").await.len(), 1);
+}
+
+async fn many(store: Telemetry) {
+    let shop = project("shop");
+    let mut chats = JoinSet::new();
+    for n in 0..40 {
+        let (store, shop) = (store.clone(), shop.clone());
+        chats.spawn(async move {
+            for seq in 1..=20 {
+                tell(&store, &shop, &format!("c{n}"), vec![event(seq, "{}")]).await.unwrap();
+            }
+        });
+    }
+    chats.join_all().await;
+    for n in 0..40 {
+        let seqs: Vec<_> = all(&store, &shop, &format!("c{n}")).await;
+        assert!(seqs.iter().map(|event| event.seq).eq(1..=20), "chat {n}");
+    }
+}
+
+async fn retention(store: Telemetry) {
+    let shop = project("shop");
+    let long: Vec<_> = (1..=5_000).map(|seq| event(seq, "{}")).collect();
+    tell(&store, &shop, "old", long).await.unwrap();
+    let late = SessionEvent { at: at(9_000), ..event(2, "{}") };
+    tell(&store, &shop, "new", vec![event(1, "{}"), late]).await.unwrap();
+    while store.delete_before(shop.clone(), at(6_000)).await.unwrap() > 0 {}
+    assert_eq!(all(&store, &shop, "old").await, []);
+    assert_eq!(all(&store, &shop, "new").await.len(), 2, "it is still being talked in");
+}
+
+async fn abandoned(store: Telemetry) {
+    let shop = project("shop");
+    tell(&store, &shop, "c", vec![event(1, "{}")]).await.unwrap();
+    store.abandon(shop.clone()).await.unwrap();
+    while store.delete_abandoned().await.unwrap() > 0 {}
+    assert_eq!(all(&store, &shop, "c").await, []);
+    tell(&store, &shop, "c", vec![event(1, "{}")]).await.unwrap();
+}
