@@ -8,6 +8,7 @@ use crate::error::ModelError;
 use crate::model::Model;
 use crate::provider::Provider;
 use crate::provider::anthropic::Anthropic;
+use crate::retry::Patience;
 
 /// What is left of the price in a batch: a half.
 const SHARE: i64 = 2;
@@ -74,8 +75,17 @@ impl Model {
             money: sum.money.zip(toll.money).map(|(sum, more)| sum + share(more)),
         });
         budget.allows(most, self.name())?;
-        let inquiries = asks.iter().map(|ask| (ask.name.as_str(), self.inquiry(&ask.ask)));
-        let batch = provider.submit(inquiries).await?;
+        let mut patience = Patience::default();
+        let batch = loop {
+            let inquiries = asks.iter().map(|ask| (ask.name.as_str(), self.inquiry(&ask.ask)));
+            match provider.submit(inquiries).await {
+                Ok(batch) => break batch,
+                Err(failure) if failure.is_turning_away() => {
+                    patience.pause(self.retries(), failure).await?;
+                }
+                Err(failure) => return Err(failure),
+            }
+        };
         batch["id"].as_str().map(|id| BatchId(id.to_owned())).ok_or_else(no_batch)
     }
 
@@ -84,7 +94,14 @@ impl Model {
     /// # Errors
     /// Fails if there is no such batch, or no answer.
     pub async fn batch_progress(&self, id: &BatchId) -> Result<BatchProgress, ModelError> {
-        progress(&self.batches()?.batch(&id.0).await?)
+        let provider = self.batches()?;
+        let mut patience = Patience::default();
+        loop {
+            match provider.batch(&id.0).await {
+                Ok(batch) => return progress(&batch),
+                Err(failure) => patience.pause(self.retries(), failure).await?,
+            }
+        }
     }
 
     /// Reads the answers of a batch that is done, each under its name, in any order. The budget is

@@ -139,6 +139,12 @@ impl ModelError {
         matches!(self, Self::RateLimited { .. } | Self::Overloaded { .. })
     }
 
+    /// Whether the provider surely did not take what was handed in. After any other failure it
+    /// may have.
+    pub(crate) fn is_turning_away(&self) -> bool {
+        matches!(self, Self::RateLimited { .. } | Self::Overloaded { status: 503 | 529, .. })
+    }
+
     /// How long the provider wants to be left alone.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {

@@ -95,6 +95,11 @@ impl Model {
         &self.name
     }
 
+    /// How patient it is.
+    pub(crate) fn retries(&self) -> &Retries {
+        &self.retries
+    }
+
     /// Who provides it.
     pub fn provider(&self) -> &Provider {
         &self.provider

@@ -1,6 +1,9 @@
 use std::time::Duration;
 
+use tracing::warn;
 use uuid::Uuid;
+
+use crate::error::ModelError;
 
 /// How often a question is sent again when the provider cannot answer now, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +57,30 @@ impl Retries {
             None => most.mul_f64(0.5 + chance / 2.0),
         };
         (paused.saturating_add(pause) <= self.together).then_some(pause)
+    }
+}
+
+/// How often and how long one question was put off.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Patience {
+    failures: u32,
+    paused: Duration,
+}
+
+impl Patience {
+    /// Pauses after a failure that passes; gives any other back, and the last one of too many.
+    pub(crate) async fn pause(
+        &mut self,
+        retries: &Retries,
+        failure: ModelError,
+    ) -> Result<(), ModelError> {
+        self.failures += 1;
+        let pause = retries.pause(self.failures, failure.retry_after(), self.paused, chance());
+        let Some(pause) = pause.filter(|_| failure.is_passing()) else { return Err(failure) };
+        warn!(failures = self.failures, %failure, "the provider does not answer: asking again");
+        tokio::time::sleep(pause).await;
+        self.paused += pause;
+        Ok(())
     }
 }
 

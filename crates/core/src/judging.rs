@@ -42,6 +42,8 @@ const FINGERPRINT_DIGITS: usize = 12;
 const REQUEST_BYTES: usize = 8_000;
 /// How much is shown of anything else the user said, and of why an earlier part got its marks.
 const WORDS_BYTES: usize = 1_000;
+/// How much is shown of what was said of all earlier parts, their marks aside.
+const NOTES_BYTES: usize = 24_000;
 /// How much of a session's id is shown.
 const ID_BYTES: usize = 200;
 
@@ -191,10 +193,12 @@ impl JudgeCase {
             return None;
         }
         let mut sheet = Sheet::default();
+        let said: usize = earlier.iter().map(|part| part.verdict.dimensions.len()).sum();
+        let each = WORDS_BYTES.min(NOTES_BYTES / said.max(1));
         for Earlier { traces, verdict } in earlier {
             sheet.line(format_args!("# Said of traces {} to {}", traces.start(), traces.end()));
             for judgement in &verdict.dimensions {
-                note(&mut sheet, judgement);
+                note(&mut sheet, judgement, each);
             }
         }
         let notes = sheet.into_text();
@@ -203,14 +207,14 @@ impl JudgeCase {
     }
 }
 
-fn note(sheet: &mut Sheet, judgement: &Judgement) {
+fn note(sheet: &mut Sheet, judgement: &Judgement, max_bytes: usize) {
     sheet.line(format_args!("{}: ", judgement.dimension));
     match &judgement.finding {
         Finding::Number(mark) => sheet.ours(format_args!("{mark:.2}")),
         Finding::Grade(grade) => sheet.ours(&grade.label),
         Finding::NotObservable => sheet.ours("not observable"),
     };
-    sheet.block(&judgement.rationale, WORDS_BYTES);
+    sheet.block(&judgement.rationale, max_bytes);
 }
 
 /// What a session is about: facts, and what was asked.

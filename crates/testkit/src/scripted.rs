@@ -31,7 +31,7 @@ mod frame;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
 use serde_json::{Value, json};
@@ -47,6 +47,8 @@ use http::Said;
 pub struct ScriptedModel {
     address: SocketAddr,
     state: Arc<Mutex<State>>,
+    /// Tells that it speaks again.
+    speaks: Arc<Condvar>,
 }
 
 #[derive(Debug, Default)]
@@ -55,6 +57,8 @@ struct State {
     asked: Vec<Asked>,
     answered: u64,
     batches: Batches,
+    /// How many questions more it answers before it holds its tongue; all of them when `None`.
+    left: Option<u32>,
 }
 
 /// A line of the script.
@@ -85,7 +89,8 @@ impl ScriptedModel {
     /// Fails if no port is free.
     pub fn start() -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
-        let model = Self { address: listener.local_addr()?, state: Arc::default() };
+        let model =
+            Self { address: listener.local_addr()?, state: Arc::default(), speaks: Arc::default() };
         let serving = model.clone();
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
@@ -116,6 +121,28 @@ impl ScriptedModel {
         let mut state = self.state();
         state.replies = replies.into_iter().map(Line::Once).collect();
         state.asked.clear();
+    }
+
+    /// Has it answer so many questions more, and let all others wait until it goes on. Whoever
+    /// hands in a batch waits likewise, though the batch is there.
+    pub fn hold_after(&self, answers: u32) {
+        self.state().left = Some(answers);
+    }
+
+    /// Has it answer whoever waits, and all who come.
+    pub fn go_on(&self) {
+        self.state().left = None;
+        self.speaks.notify_all();
+    }
+
+    /// Has the batches that were handed in be done.
+    pub fn finish_batches(&self) {
+        self.state().batches.finish();
+    }
+
+    /// Has it answer the next requests about batches that it is overloaded.
+    pub fn fail_batches(&self, requests: u32) {
+        self.state().batches.failures = requests;
     }
 
     /// How often a batch is looked at before it is done; not once, unless told.
@@ -165,15 +192,26 @@ impl ScriptedModel {
         let mut state = self.state();
         state.asked.push(Asked { is_question: format.is_some(), ..asked.clone() });
         if let Some(format) = format {
-            return state.reply(asked, format);
+            return self.turn(state).reply(asked, format);
         }
         if path == "/v1/messages/count_tokens" {
             return Said::json(200, &json!({"input_tokens": 100}));
         }
         if let Some(rest) = path.strip_prefix("/v1/messages/batches") {
-            return batches::answer(&mut state, asked, rest, &self.url());
+            let said = batches::answer(&mut state, asked, rest, &self.url());
+            if asked.method == "POST" {
+                drop(self.turn(state));
+            }
+            return said;
         }
         Said::json(404, &json!({"error": {"message": format!("no {path} here")}}))
+    }
+
+    /// Waits until it may speak.
+    fn turn<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let mut state = self.speaks.wait_while(state, |state| state.left == Some(0)).unwrap();
+        state.left = state.left.map(|left| left - 1);
+        state
     }
 }
 

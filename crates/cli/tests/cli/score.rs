@@ -6,6 +6,14 @@ pub(crate) mod sessions;
 mod offline;
 /// Models that judge.
 pub(crate) mod models;
+/// Runs that are lost, at the same time, or in the way of something that goes on.
+mod runs;
+/// Questions that are handed in together.
+mod batches;
+/// Judges who are not asked but hand their verdict in.
+mod outside;
+/// Sessions of every size.
+mod sizes;
 
 use std::path::Path;
 

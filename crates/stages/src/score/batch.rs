@@ -16,6 +16,8 @@ use super::judge::{Judge, ModelJudge, Unjudged};
 
 /// Bytes of questions that are held at once, and handed in together.
 const BATCH_BYTES: usize = 40_000_000;
+/// For so long a provider keeps the answers of a batch.
+const KEPT_NANOS: i64 = 29 * 24 * 60 * 60 * 1_000_000_000;
 
 /// A question of a session that waits for an answer.
 struct Pending {
@@ -27,7 +29,8 @@ struct Pending {
 /// Has as much as possible answered in batches: wave after wave, each with the next chunk of every
 /// session. What batches do not answer is asked directly afterwards.
 ///
-/// A batch that an earlier run handed in is waited for, not handed in again.
+/// A batch that an earlier run handed in is waited for, not handed in again. What it answers of
+/// sessions that are not ours now stays for the run whose they are.
 pub(super) async fn ask(
     job: &Job<'_>,
     sessions: &[SessionId],
@@ -42,12 +45,9 @@ pub(super) async fn ask(
             break;
         }
         let open = job.ledger.open_batches().await?;
-        let is_open = match open.first() {
-            Some(batch) => wave.collect(batch, &pending).await?,
+        match open.iter().find(|batch| wave.is_wanted(batch, &pending)) {
+            Some(batch) => asked.extend(wave.collect(batch, &pending).await?),
             None => wave.hand_in(&pending).await?,
-        };
-        if let Some(answered) = is_open {
-            asked.extend(answered);
         }
     }
     Ok(())
@@ -94,9 +94,15 @@ impl Wave<'_> {
         Ok(pending)
     }
 
+    /// Whether a batch may still answer something of what is asked.
+    fn is_wanted(&self, batch: &ScoringBatch, pending: &[Pending]) -> bool {
+        let is_kept = (self.job.desk.clock)().since(batch.submitted_at) < KEPT_NANOS;
+        is_kept && pending.iter().any(|one| batch.prompts.contains(&one.question.key))
+    }
+
     /// Hands questions in. It is written down before, so that a batch can be found again by the
     /// names of its questions even if nobody lives to hear its own.
-    async fn hand_in(&self, pending: &[Pending]) -> Result<Option<Vec<String>>, ScoreError> {
+    async fn hand_in(&self, pending: &[Pending]) -> Result<(), ScoreError> {
         let prompts: Vec<String> = pending.iter().map(|one| one.question.key.clone()).collect();
         let mut batch = ScoringBatch {
             id: super::keep::hash(&prompts.iter().map(String::as_str).collect::<Vec<_>>()),
@@ -110,34 +116,33 @@ impl Wave<'_> {
         match self.judge.model.submit_batch(&asks, &self.judge.budget).await {
             Ok(BatchId(remote)) => {
                 batch.remote = Some(remote);
-                self.job.ledger.save_batch(batch).await?;
-                Ok(None)
+                Ok(self.job.ledger.save_batch(batch).await?)
             }
             Err(error) => {
                 self.job.ledger.close_batch(&batch.id).await?;
                 if let ModelError::OverBudget(_) = error {
                     self.job.ledger.run_dry();
-                    return Ok(None);
+                    return Ok(());
                 }
                 Err(ScoreError::Judge(error))
             }
         }
     }
 
-    /// Waits for a batch and keeps what it answers. Names what it was asked, or nothing if the
-    /// run is to end before.
+    /// Waits for a batch and keeps what it answers. Names what it was asked of what is pending;
+    /// nothing if the run is to end before, or if there is no such batch.
     async fn collect(
         &self,
         batch: &ScoringBatch,
         pending: &[Pending],
-    ) -> Result<Option<Vec<String>>, ScoreError> {
+    ) -> Result<Vec<String>, ScoreError> {
         let model = &self.judge.model;
-        let Some(id) = self.find(batch).await? else { return Ok(None) };
+        let Some(id) = self.find(batch, pending).await? else { return Ok(Vec::new()) };
         while let BatchProgress::Working { .. } =
             model.batch_progress(&id).await.map_err(ScoreError::Judge)?
         {
             if !self.wait(pending).await? {
-                return Ok(None);
+                return Ok(Vec::new());
             }
         }
         let asks: Vec<BatchAsk> = pending.iter().map(|one| one.ask.clone()).collect();
@@ -155,12 +160,19 @@ impl Wave<'_> {
                 self.job.ledger.keep(said, (self.job.desk.clock)()).await?;
             }
         }
-        self.job.ledger.close_batch(&batch.id).await?;
-        Ok(Some(batch.prompts.clone()))
+        let keys = pending.iter().map(|one| &one.question.key);
+        let answered = keys.filter(|key| batch.prompts.contains(key)).cloned();
+        let answered: Vec<String> = answered.collect();
+        self.job.ledger.collect_batch(&batch.id, answered.clone()).await?;
+        Ok(answered)
     }
 
     /// The provider's name for a batch; `None` if it was never handed in, or the run is to end.
-    async fn find(&self, batch: &ScoringBatch) -> Result<Option<BatchId>, ScoreError> {
+    async fn find(
+        &self,
+        batch: &ScoringBatch,
+        pending: &[Pending],
+    ) -> Result<Option<BatchId>, ScoreError> {
         if let Some(remote) = &batch.remote {
             return Ok(Some(BatchId(remote.clone())));
         }
@@ -177,7 +189,7 @@ impl Wave<'_> {
                     return Ok(None);
                 }
                 BatchFound::Perhaps(_) => {
-                    if !self.wait(&[]).await? {
+                    if !self.wait(pending).await? {
                         return Ok(None);
                     }
                 }

@@ -68,6 +68,11 @@ impl Job<'_> {
             Err(why) => return why.outcome(),
         };
         let overall = judged.whole.verdict.overall(&self.request.rubric);
+        if overall.is_none() {
+            // There is no score to say so, but what was said stays in the journal: nobody is
+            // asked twice.
+            return Ok(Outcome::Skipped(Skip::NothingSeen));
+        }
         let Ready { evidence, known, last_at } = ready;
         let scored = Scored {
             session: session.clone(),

@@ -219,6 +219,11 @@ impl<'a> Ledger<'a> {
         self.journal.catalog.open_scoring_batches(self.project(), judge).await
     }
 
+    pub(super) async fn collect_batch(&self, id: &str, answered: Vec<String>) -> StoreResult<()> {
+        let id = id.to_owned();
+        self.journal.catalog.collect_scoring_batch(self.project(), id, answered).await
+    }
+
     pub(super) async fn close_batch(&self, id: &str) -> StoreResult<()> {
         self.journal.catalog.close_scoring_batch(self.project(), id.to_owned()).await
     }

@@ -91,6 +91,9 @@ pub enum Skip {
         /// Of so many.
         of: usize,
     },
+    /// Whoever judged it could say nothing of it.
+    #[error("nothing in it can be judged")]
+    NothingSeen,
     /// Money would have to be spent, and nothing is to be kept.
     #[error("it would be judged")]
     WouldBeJudged,

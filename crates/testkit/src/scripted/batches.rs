@@ -8,8 +8,17 @@ use super::{MESSAGES, State};
 pub(super) struct Batches {
     /// How often each is looked at before it is done.
     pub(super) looks: u32,
+    /// How many requests more fail.
+    pub(super) failures: u32,
     /// Oldest first.
     all: Vec<Batch>,
+}
+
+impl Batches {
+    /// Has all of them be done.
+    pub(super) fn finish(&mut self) {
+        self.all.iter_mut().for_each(|batch| batch.looks = 0);
+    }
 }
 
 #[derive(Debug)]
@@ -22,6 +31,10 @@ struct Batch {
 
 /// The answer to a request at some path below `/v1/messages/batches`.
 pub(super) fn answer(state: &mut State, asked: &Asked, rest: &str, url: &str) -> Said {
+    if let Some(left) = state.batches.failures.checked_sub(1) {
+        state.batches.failures = left;
+        return Said::failure(529, "");
+    }
     let parts: Vec<&str> = rest.split('/').filter(|part| !part.is_empty()).collect();
     match (asked.method.as_str(), parts.as_slice()) {
         ("POST", []) => hand_in(state, asked, url),

@@ -10,8 +10,17 @@ use crate::ok;
 
 /// A judge that says this of every dimension.
 pub(crate) fn verdict(mark: f64) -> Value {
-    let number = json!({"score": mark, "rationale": "because", "evidence": [1], "confidence": 0.9});
-    let grade = |label: &str| json!({"score": label, "rationale": "because", "evidence": [1], "confidence": 0.9});
+    verdict_citing(mark, &[1])
+}
+
+/// A judge that says this of every dimension, because of some traces.
+pub(super) fn verdict_citing(mark: f64, traces: &[u32]) -> Value {
+    let about = |score: Value| {
+        let why = "because";
+        json!({"score": score, "rationale": why, "evidence": traces, "confidence": 0.9})
+    };
+    let number = about(json!(mark));
+    let grade = |label: &str| about(json!(label));
     json!({
         "task_completion": grade("complete"),
         "execution_quality": number,
@@ -22,7 +31,7 @@ pub(crate) fn verdict(mark: f64) -> Value {
     })
 }
 
-fn judged(data: &Path, model: &ScriptedModel, args: &[&str]) -> Launch {
+pub(super) fn judged(data: &Path, model: &ScriptedModel, args: &[&str]) -> Launch {
     score_all(data, &["--judge", "anthropic:claude-sonnet-5"])
         .args(args)
         .env("ANTHROPIC_BASE_URL", model.url())
@@ -42,6 +51,7 @@ fn a_bad_answer_is_put_right_and_a_refusal_fails_its_session_only() {
     assert_eq!(ids(&found, "sessions"), ["fixed"], "{found}");
     assert!(reason(&found, "failed", "refused").contains("refuses"), "{found}");
     assert_eq!(found["sessions"][0]["dimensions"]["tool_mastery"]["value"], 0.5);
+    assert_eq!(found["counts"]["repeated"], 0, "what is put right is not asked twice: {found}");
     let told = model.requests();
     assert!(told.iter().any(|body| body.to_string().contains("99")), "the fault is sent back");
 }

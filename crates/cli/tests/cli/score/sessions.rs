@@ -43,30 +43,38 @@ pub(crate) fn tell_from(running: &Ratchet, story: Story, first: usize) {
     for from in (first..story.traces).step_by(50) {
         let batch: Vec<Value> =
             (from..story.traces.min(from + 50)).flat_map(|n| events(story, n)).collect();
-        let body = json!({ "batch": batch }).to_string();
-        let answer = running.send(http::post("/api/public/ingestion").json(body));
-        assert_eq!(answer.json()["errors"], json!([]), "{}", answer.text());
+        record(running, &batch);
     }
+}
+
+/// Has a server record events.
+pub(crate) fn record(running: &Ratchet, batch: &[Value]) {
+    let body = json!({ "batch": batch }).to_string();
+    let answer = running.send(http::post("/api/public/ingestion").json(body));
+    assert_eq!(answer.json()["errors"], json!([]), "{}", answer.text());
+}
+
+/// An event at some minute: something is made, with an id and a body.
+pub(crate) fn event(kind: &str, id: &str, at: usize, mut body: Value) -> Value {
+    body["id"] = json!(id);
+    json!({"id": format!("e-{id}"), "timestamp": minute(at), "type": kind, "body": body})
+}
+
+/// Words, so many bytes of them.
+pub(crate) fn words(bytes: usize) -> String {
+    "the quick brown fox jumps over the lazy dog. ".chars().cycle().take(bytes).collect()
 }
 
 fn events(story: Story, n: usize) -> [Value; 3] {
     let Story { id, output_bytes, fails, .. } = story;
     let trace = format!("{id}-t{n}");
     let at = minute(n);
-    let event = |kind: &str, id: String, mut body: Value| {
-        body["id"] = json!(id);
-        json!({"id": format!("e-{id}"), "timestamp": at, "type": kind, "body": body})
-    };
-    let output: String = "the quick brown fox jumps over the lazy dog. "
-        .chars()
-        .cycle()
-        .take(output_bytes)
-        .collect();
     let level = if fails { "ERROR" } else { "DEFAULT" };
     [
         event(
             "trace-create",
-            trace.clone(),
+            &trace,
+            n,
             json!({"name": "turn", "sessionId": id,
             "timestamp": at, "userId": "ada", "environment": "prod", "tags": ["team-a"],
             "input": {"role": "user", "content": format!("Please do step {n} of the migration.")},
@@ -74,7 +82,8 @@ fn events(story: Story, n: usize) -> [Value; 3] {
         ),
         event(
             "generation-create",
-            format!("{trace}-g"),
+            &format!("{trace}-g"),
+            n,
             json!({"traceId": trace, "name": "ask",
             "model": "gpt-5", "startTime": at, "endTime": at, "environment": "prod",
             "input": [{"role": "user", "content": format!("Please do step {n} of the migration.")}],
@@ -83,11 +92,12 @@ fn events(story: Story, n: usize) -> [Value; 3] {
         ),
         event(
             "tool-create",
-            format!("{trace}-x"),
+            &format!("{trace}-x"),
+            n,
             json!({"traceId": trace, "name": "Bash",
             "startTime": at, "endTime": at, "level": level, "environment": "prod",
             "statusMessage": if fails { json!("exit code 1") } else { json!(null) },
-            "input": {"command": format!("make step-{n}")}, "output": output}),
+            "input": {"command": format!("make step-{n}")}, "output": words(output_bytes)}),
         ),
     ]
 }

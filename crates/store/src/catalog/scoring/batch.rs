@@ -35,7 +35,8 @@ impl Catalog {
                 "INSERT INTO scoring_batch \
                  (project, id, judge, remote, submitted_at, is_collected) \
                  VALUES ($1, $2, $3, $4, $5, 0) \
-                 ON CONFLICT (project, id) DO UPDATE SET remote = excluded.remote",
+                 ON CONFLICT (project, id) DO UPDATE SET remote = excluded.remote, \
+                 submitted_at = excluded.submitted_at, is_collected = 0",
                 &[
                     (&project).into(),
                     (&batch.id).into(),
@@ -78,7 +79,34 @@ impl Catalog {
         .await
     }
 
-    /// Writes down that the answers of a batch were collected, or that there will be none.
+    /// Writes down that the answers to some prompts of a batch were collected. Without any other
+    /// prompt the batch is closed.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn collect_scoring_batch(
+        &self,
+        project: ProjectId,
+        id: String,
+        answered: Vec<String>,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| {
+            for prompt in &answered {
+                tx.execute(
+                    "DELETE FROM scoring_batch_item \
+                     WHERE project = $1 AND batch = $2 AND prompt = $3",
+                    &[(&project).into(), (&id).into(), prompt.into()],
+                )?;
+            }
+            let sql = "UPDATE scoring_batch SET is_collected = 1 WHERE project = $1 AND id = $2 \
+                       AND NOT EXISTS (SELECT 1 FROM scoring_batch_item \
+                       WHERE project = $1 AND batch = $2)";
+            tx.execute(sql, &[(&project).into(), (&id).into()]).map(drop)
+        })
+        .await
+    }
+
+    /// Writes down that there will be no answers to a batch.
     ///
     /// # Errors
     /// Fails only when the database does.

@@ -41,8 +41,11 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<bool> {
         self.transact(move |tx| {
-            let asked = "SELECT 1 FROM scoring_call WHERE project = $1 AND prompt = $2";
-            let is_repeated = tx.exists(asked, &[(&project).into(), (&prompt).into()])?;
+            // A run that has an answer put right asks the same again, and paid for both.
+            let asked = "SELECT 1 FROM scoring_call \
+                         WHERE project = $1 AND prompt = $2 AND run <> $3";
+            let values = [(&project).into(), (&prompt).into(), (&run).into()];
+            let is_repeated = tx.exists(asked, &values)?;
             tx.execute(
                 "INSERT INTO scoring_call (project, prompt, run, started_at) \
                  VALUES ($1, $2, $3, $4) ON CONFLICT (project, prompt) DO UPDATE \
