@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 
-/// Measures what recording and reading cost
+/// Measures what recording, reading and scoring cost
 #[derive(Debug, Parser)]
 #[command(name = "ratchet-bench", version)]
 pub(crate) struct Args {
@@ -64,6 +64,8 @@ pub(crate) enum Part {
     Split,
     /// Questions at growing sizes
     Reading,
+    /// Sessions before a judge that answers at once
+    Scoring,
 }
 
 impl Args {

@@ -7,6 +7,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
+use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
@@ -82,6 +83,24 @@ impl Client {
             .body(Full::new(Bytes::from(body)))?;
         let (status, told) = self.send(request).await?;
         if !status.is_success() {
+            bail!("the server answered {status}: {}", String::from_utf8_lossy(&told));
+        }
+        Ok(())
+    }
+
+    /// Sends events and waits for the acknowledgement.
+    ///
+    /// # Errors
+    /// Fails unless the server takes all of them.
+    pub(crate) async fn ingest(&mut self, events: &Value) -> anyhow::Result<()> {
+        let request = self
+            .request(Method::POST, "/api/public/ingestion")
+            .header("content-type", "application/json")
+            .body(Full::new(Bytes::from(events.to_string())))?;
+        let (status, told) = self.send(request).await?;
+        let answer: Value = serde_json::from_slice(&told).unwrap_or_default();
+        let refused = answer["errors"].as_array().is_none_or(|errors| !errors.is_empty());
+        if !status.is_success() || refused {
             bail!("the server answered {status}: {}", String::from_utf8_lossy(&told));
         }
         Ok(())

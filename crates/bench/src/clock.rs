@@ -38,11 +38,24 @@ pub(crate) fn cpu_of(pid: u32) -> anyhow::Result<Duration> {
 /// # Errors
 /// Fails if there is no such process.
 pub(crate) fn memory_of(pid: u32) -> anyhow::Result<u64> {
+    status(pid, "VmRSS")
+}
+
+/// The most resident memory that a process has had, in bytes.
+///
+/// # Errors
+/// Fails if there is no such process.
+pub(crate) fn peak_memory_of(pid: u32) -> anyhow::Result<u64> {
+    status(pid, "VmHWM")
+}
+
+/// A number of bytes that the system keeps of a process.
+fn status(pid: u32, name: &str) -> anyhow::Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))
         .with_context(|| format!("process {pid} is gone"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
     let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    Ok(kilobytes.context("no VmRSS: is this Linux?")? * 1_024)
+    Ok(kilobytes.with_context(|| format!("no {name}: is this Linux?"))? * 1_024)
 }
 
 fn family(root: u32) -> anyhow::Result<Vec<u32>> {
@@ -97,6 +110,7 @@ mod tests {
     fn this_process_can_be_looked_at() {
         let pid = std::process::id();
         assert!(memory_of(pid).unwrap() > 100_000);
+        assert!(peak_memory_of(pid).unwrap() > 100_000);
         assert!(cpu_of(pid).is_ok());
         assert!(memory_of(u32::MAX).is_err());
     }

@@ -1,4 +1,4 @@
-//! `ratchet-bench`: what recording and reading cost, next to what they could cost at best.
+//! `ratchet-bench`: what recording, reading and scoring cost, next to what they could cost at best.
 //!
 //! It measures a `ratchet serve` of its own over HTTP, the steps of recording in this process, and
 //! with `--peer` any other OTLP/HTTP server under the very same load.
@@ -31,6 +31,8 @@ mod fill;
 mod reads;
 /// Opening pages.
 mod pages;
+/// Scoring sessions.
+mod score;
 /// What came of it.
 mod report;
 /// Everything in order.

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::reads::Reading;
 use crate::record::{Cell, Recording};
+use crate::score::Scoring;
 use crate::split::Split;
 
 /// Everything that was measured.
@@ -22,6 +23,8 @@ pub(crate) struct Report {
     pub(crate) split: Option<Split>,
     /// Questions, size by size.
     pub(crate) reading: Vec<Reading>,
+    /// Sessions before a judge that answers at once.
+    pub(crate) scoring: Option<Scoring>,
     /// The same load on another server.
     pub(crate) peer: Option<Peer>,
 }

@@ -12,7 +12,7 @@ use crate::record::{Cell, Load, Recording};
 use crate::report::{Idle, Peer, Report, Setting};
 use crate::scratch::{Fate, Scratch};
 use crate::template::Pool;
-use crate::{fill, reads, split};
+use crate::{fill, reads, score, split};
 
 /// Different traces to send; 40 MB of them.
 const TRACES: usize = 2_000;
@@ -75,6 +75,13 @@ impl<'a> Bench<'a> {
             for rows in self.sizes() {
                 report.reading.push(self.reading(rows).await?);
             }
+        }
+        if self.args.wants(Part::Scoring) {
+            eprintln!("scoring");
+            let sessions = if self.args.quick { 10 } else { 50 };
+            let data = self.scratch.place("scoring");
+            report.scoring = Some(score::measure(&self.program, &data, sessions).await?);
+            self.scratch.clear("scoring")?;
         }
         Ok(report)
     }

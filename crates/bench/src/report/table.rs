@@ -1,5 +1,6 @@
 use crate::pages::{AIM_MS, PageReading};
 use crate::record::Recording;
+use crate::score::{AIM_BYTES, AIM_PER_100_MS, ScoringPace, Sent};
 
 use super::{Idle, Peer, Report};
 
@@ -19,6 +20,7 @@ pub(super) fn report(report: &Report) -> String {
     text += &split_table(report);
     text += &reading_table(report);
     text += &page_table(report);
+    text += &scoring_table(report);
     if let Some(peer) = &report.peer {
         text += &peer_table(report, peer);
     }
@@ -49,11 +51,6 @@ fn table(title: &str, head: &[&str], rows: &[Vec<String>]) -> String {
 }
 
 fn idle_table(idle: &Idle) -> String {
-    let megabytes = |bytes: u64| {
-        #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
-        let bytes = bytes as f64;
-        format!("{:.1} MB", bytes / 1e6)
-    };
     let mut rows = vec![
         vec!["cold start, new folder".to_owned(), milliseconds(idle.cold_start_ms)],
         vec!["idle memory (resident)".to_owned(), megabytes(idle.memory_bytes)],
@@ -180,6 +177,46 @@ fn page_table(report: &Report) -> String {
     table("Pages, as the folder grows", &head, &rows)
 }
 
+fn scoring_table(report: &Report) -> String {
+    let Some(scoring) = &report.scoring else {
+        return String::new();
+    };
+    let row = |what: &str, pace: &ScoringPace| {
+        #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+        let of_memory = pace.memory_bytes as f64 / AIM_BYTES;
+        vec![
+            what.to_owned(),
+            pace.judge.to_owned(),
+            format!("{:.1}", pace.per_second),
+            milliseconds(pace.cpu_ms_per_100),
+            milliseconds(pace.ms_per_100),
+            format!("{:.2}", pace.ms_per_100 / AIM_PER_100_MS),
+            megabytes(pace.memory_bytes),
+            format!("{of_memory:.2}"),
+        ]
+    };
+    let many = scoring.usual.iter().map(|pace| row("100 traces each", pace));
+    let rows: Vec<Vec<String>> = many.chain([row("1 M tokens", &scoring.long)]).collect();
+    let head = [
+        "sessions",
+        "judge",
+        "sessions/s",
+        "CPU for 100 traces",
+        "on the clock",
+        "of the 20 ms aimed at",
+        "peak memory",
+        "of the 200 MB aimed at",
+    ];
+    let Sent { questions, tokens, tokens_with_cache } = scoring.sent;
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    let share = tokens_with_cache as f64 / tokens.max(1) as f64;
+    let sent =
+        [vec![whole(questions), whole(tokens), whole(tokens_with_cache), format!("{share:.3}")]];
+    let sent_head = ["questions", "tokens sent", "fresh, with the cached prefix", "of all"];
+    table("Scoring with a judge that answers at once", &head, &rows)
+        + &table("What a session of 1 M tokens has a judge read", &sent_head, &sent)
+}
+
 fn peer_table(report: &Report, peer: &Peer) -> String {
     let head = [
         "connections",
@@ -215,6 +252,12 @@ fn peer_table(report: &Report, peer: &Peer) -> String {
         })
         .collect();
     table(&format!("The same load on {}", peer.url), &head, &rows)
+}
+
+fn megabytes(bytes: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    let bytes = bytes as f64;
+    format!("{:.1} MB", bytes / 1e6)
 }
 
 fn milliseconds(ms: f64) -> String {

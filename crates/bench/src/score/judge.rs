@@ -1,0 +1,174 @@
+//! A model that says the same of every session, at once, and counts what it is sent.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+use axum::routing::post;
+use ratchet_core::rubric::{self, Rubric, Scale};
+use ratchet_core::tokens::Tokens;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+/// How a run asks it.
+pub(super) const ARGS: [&str; 2] = ["--judge", "anthropic:claude-sonnet-5"];
+
+/// What a model was sent.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Sent {
+    /// How often it was asked.
+    pub(crate) questions: u64,
+    /// Tokens, all of them.
+    pub(crate) tokens: u64,
+    /// Tokens that it had not been sent before, as far as the questions mark what is worth
+    /// keeping.
+    pub(crate) tokens_with_cache: u64,
+}
+
+/// The judge.
+#[derive(Debug)]
+pub(super) struct InstantJudge {
+    /// Where it listens.
+    pub(super) url: String,
+    heard: Arc<Mutex<Vec<Bytes>>>,
+    _serving: JoinSet<()>,
+}
+
+impl InstantJudge {
+    /// Starts it on a free port.
+    ///
+    /// # Errors
+    /// Fails if there is none.
+    pub(super) async fn start() -> anyhow::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let url = format!("http://{}", listener.local_addr()?);
+        let heard: Arc<Mutex<Vec<Bytes>>> = Arc::default();
+        let app = Router::new()
+            .route("/v1/messages", post(answer))
+            .layer(DefaultBodyLimit::disable())
+            .with_state(Arc::clone(&heard));
+        let mut serving = JoinSet::new();
+        serving.spawn(async move {
+            // It serves until the bench ends; whoever asks in vain says so.
+            drop(axum::serve(listener, app).await);
+        });
+        Ok(Self { url, heard, _serving: serving })
+    }
+
+    /// Forgets what it was sent.
+    pub(super) fn forget(&self) {
+        heard(&self.heard).clear();
+    }
+
+    /// What it was sent since.
+    pub(super) fn sent(&self) -> Sent {
+        let mut sent = Sent::default();
+        let mut kept = HashSet::new();
+        for body in heard(&self.heard).iter() {
+            let question: Value = serde_json::from_slice(body).unwrap_or_default();
+            add(&mut sent, &mut kept, &question);
+        }
+        sent
+    }
+}
+
+fn heard(heard: &Mutex<Vec<Bytes>>) -> MutexGuard<'_, Vec<Bytes>> {
+    heard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Counts a question. What a marked passage ends is kept, and read from there the next time.
+fn add(sent: &mut Sent, kept: &mut HashSet<String>, question: &Value) {
+    let system = question["system"].as_array().into_iter().flatten();
+    let turns = question["messages"].as_array().into_iter().flatten();
+    let said = turns.flat_map(|turn| turn["content"].as_array().into_iter().flatten());
+    let (mut before, mut all, mut known) = (String::new(), 0, 0);
+    for part in system.chain(said) {
+        let text = part["text"].as_str().unwrap_or_default();
+        before.push_str(text);
+        all += Tokens::approximate(text).count;
+        if part["cache_control"].is_object() && !kept.insert(before.clone()) {
+            known = all;
+        }
+    }
+    sent.questions += 1;
+    sent.tokens += all;
+    sent.tokens_with_cache += all - known;
+}
+
+/// Answers in the format of Anthropic's Messages, streamed.
+async fn answer(State(all): State<Arc<Mutex<Vec<Bytes>>>>, body: Bytes) -> impl IntoResponse {
+    let tool = tool(&body);
+    heard(&all).push(body);
+    let verdict = rubric::shipped().find(|rubric| rubric.name == rubric::DEFAULT).map(verdict);
+    let verdict = verdict.unwrap_or_default().to_string();
+    let usage = json!({"input_tokens": 1, "output_tokens": 1});
+    let (block, delta) = match tool {
+        Some(name) => (
+            json!({"type": "tool_use", "id": "call_1", "name": name, "input": {}}),
+            json!({"type": "input_json_delta", "partial_json": verdict}),
+        ),
+        None => {
+            (json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": verdict}))
+        }
+    };
+    let message = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "bench",
+        "content": [], "stop_reason": null, "stop_sequence": null, "usage": usage});
+    let events = [
+        json!({"type": "message_start", "message": message}),
+        json!({"type": "content_block_start", "index": 0, "content_block": block}),
+        json!({"type": "content_block_delta", "index": 0, "delta": delta}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "message_delta", "usage": usage,
+            "delta": {"stop_reason": "end_turn", "stop_sequence": null}}),
+        json!({"type": "message_stop"}),
+    ];
+    let line = |event: &Value| {
+        format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default())
+    };
+    ([(CONTENT_TYPE, "text/event-stream")], events.iter().map(line).collect::<String>())
+}
+
+/// The tool through which the verdict is to be handed in, if the question names one.
+fn tool(body: &Bytes) -> Option<String> {
+    let question: Value = serde_json::from_slice(body).ok()?;
+    Some(question["tool_choice"]["name"].as_str()?.to_owned())
+}
+
+/// A verdict of no use to anyone.
+fn verdict(rubric: &Rubric) -> Value {
+    let dimensions = rubric.dimensions.iter().map(|dimension| {
+        let score = match &dimension.scale {
+            Scale::Numeric => json!(0.5),
+            Scale::Ordered(grades) => json!(grades.first().map(|grade| &grade.label)),
+        };
+        let about = json!({"score": score, "rationale": "Because.", "evidence": [],
+            "confidence": 0.5});
+        (dimension.name.clone(), about)
+    });
+    Value::Object(dimensions.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_marked_is_counted_once() {
+        let part = |text: &str| json!({"type": "text", "text": text});
+        let mut marked = part("the same words every time");
+        marked["cache_control"] = json!({"type": "ephemeral"});
+        let question =
+            |end: &str| json!({"system": [marked.clone()], "messages": [{"content": [part(end)]}]});
+        let (mut sent, mut kept) = (Sent::default(), HashSet::new());
+        add(&mut sent, &mut kept, &question("one"));
+        assert_eq!(sent.tokens, sent.tokens_with_cache);
+        add(&mut sent, &mut kept, &question("two"));
+        assert_eq!((sent.questions, sent.tokens - sent.tokens_with_cache), (2, 5));
+    }
+}
