@@ -4,9 +4,9 @@
 //! markers that nobody who wrote it can know, set off line by line, with nothing in it hidden.
 
 /// Text in which recorded words cannot pass for ours.
-mod sheet;
+pub(crate) mod sheet;
 /// What stands around evidence.
-mod marker;
+pub(crate) mod marker;
 /// What a judge is told.
 mod instructions;
 /// What is known of a session as a whole.

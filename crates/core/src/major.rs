@@ -12,3 +12,15 @@ pub mod event;
 pub mod reader;
 /// What the agent asks of a person, and the answers.
 pub mod asked;
+/// Whose word it is: the platform's, the user's or the workspace's.
+pub mod layer;
+/// Where an agent may work.
+pub mod workspace;
+/// What people hand to an agent.
+pub mod attachment;
+/// What an agent is told before the conversation begins.
+pub mod prompt;
+/// Which tool servers an agent gets.
+pub mod mcp;
+/// Which skills are put into a workspace.
+pub mod skills;

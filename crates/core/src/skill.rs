@@ -4,7 +4,7 @@
 //! skill is called and when it is of use, and whatever else its author keeps there.
 
 /// YAML as JSON.
-mod yaml;
+pub(crate) mod yaml;
 
 #[cfg(test)]
 mod tests;
@@ -23,7 +23,7 @@ pub const MAX_FILES: usize = 500;
 pub const MAX_FILE_BYTES: usize = 1_000_000;
 
 const MAX_PATH_BYTES: usize = 500;
-const MAX_FRONT_BYTES: usize = 64_000;
+pub(crate) const MAX_FRONT_BYTES: usize = 64_000;
 const MAX_NAME_CHARS: usize = 64;
 const MAX_DESCRIPTION_CHARS: usize = 1_024;
 
@@ -101,7 +101,7 @@ impl Front {
     /// # Errors
     /// Says what is wrong with it.
     pub fn read(text: &str) -> Result<Self, FrontError> {
-        let yaml = front(text).ok_or(FrontError::Missing)?;
+        let (yaml, _) = split_front(text).ok_or(FrontError::Missing)?;
         if yaml.len() > MAX_FRONT_BYTES {
             return Err(FrontError::TooLong);
         }
@@ -118,17 +118,19 @@ impl Front {
     }
 }
 
-/// The text between the first line of dashes and the next.
-fn front(text: &str) -> Option<String> {
+/// The text between the first line of dashes and the next, and what comes after.
+pub(crate) fn split_front(text: &str) -> Option<(String, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut lines = text.lines();
-    lines.next().filter(|line| line.trim_end() == "---")?;
+    let mut lines = text.split_inclusive('\n');
+    let first = lines.next().filter(|line| line.trim_end() == "---")?;
+    let mut read = first.len();
     let mut yaml = String::new();
     for line in lines {
+        read += line.len();
         if line.trim_end() == "---" {
-            return Some(yaml);
+            return Some((yaml, text.get(read..).unwrap_or_default()));
         }
-        yaml.push_str(line);
+        yaml.push_str(line.strip_suffix('\n').map_or(line, |line| line.trim_end_matches('\r')));
         yaml.push('\n');
     }
     None

@@ -30,11 +30,11 @@ impl fmt::Debug for Seed {
 
 /// What stands before and after evidence. Invariant: the evidence of its session does not have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Marker(String);
+pub(crate) struct Marker(String);
 
 impl Marker {
     /// A marker that none of some texts has.
-    pub(super) fn apart_from(session: &SessionId, seed: &Seed, texts: &[&str]) -> Self {
+    pub(crate) fn apart_from(session: &SessionId, seed: &Seed, texts: &[&str]) -> Self {
         let marker = |attempt: u64| {
             let mut hash = Sha256::new();
             hash.update(seed.0);
@@ -48,17 +48,17 @@ impl Marker {
     }
 
     /// What only it has.
-    pub(super) fn key(&self) -> &str {
+    pub(crate) fn key(&self) -> &str {
         &self.0
     }
 
     /// What stands before.
-    pub(super) fn opening(&self) -> String {
+    pub(crate) fn opening(&self) -> String {
         format!("<evidence-{}>", self.0)
     }
 
     /// What stands after.
-    pub(super) fn closing(&self) -> String {
+    pub(crate) fn closing(&self) -> String {
         format!("</evidence-{}>", self.0)
     }
 }

@@ -13,11 +13,11 @@ const NAMED: usize = 4;
 /// behind a margin, line by line, and nothing in it is hidden: so no recorded text can pass for a
 /// line of ours, whatever it says.
 #[derive(Debug, Default)]
-pub(super) struct Sheet(String);
+pub(crate) struct Sheet(String);
 
 impl Sheet {
     /// Begins a line of ours; what follows goes on in it.
-    pub(super) fn line(&mut self, words: impl fmt::Display) -> &mut Self {
+    pub(crate) fn line(&mut self, words: impl fmt::Display) -> &mut Self {
         if !self.0.is_empty() {
             self.0.push('\n');
         }
@@ -25,7 +25,7 @@ impl Sheet {
     }
 
     /// Goes on in a line of ours.
-    pub(super) fn ours(&mut self, words: impl fmt::Display) -> &mut Self {
+    pub(crate) fn ours(&mut self, words: impl fmt::Display) -> &mut Self {
         // Writing to a string cannot fail.
         let written = write!(self.0, "{words}");
         debug_assert!(written.is_ok());
@@ -33,7 +33,7 @@ impl Sheet {
     }
 
     /// Goes on with a recorded word in quotation marks, in one line.
-    pub(super) fn word(&mut self, recorded: &str, max_bytes: usize) -> &mut Self {
+    pub(crate) fn word(&mut self, recorded: &str, max_bytes: usize) -> &mut Self {
         self.0.push('"');
         reveal(&mut self.0, &elide(recorded, max_bytes), |c| match c {
             '\n' => Some(" "),
@@ -45,13 +45,13 @@ impl Sheet {
     }
 
     /// Goes on with words that may quote what was recorded, in one line.
-    pub(super) fn plain(&mut self, words: &str, max_bytes: usize) -> &mut Self {
+    pub(crate) fn plain(&mut self, words: &str, max_bytes: usize) -> &mut Self {
         reveal(&mut self.0, &elide(words, max_bytes), |c| (c == '\n').then_some(" "));
         self
     }
 
     /// Writes a recorded text in lines of its own, cut in its middle if it is longer than that.
-    pub(super) fn block(&mut self, recorded: &str, max_bytes: usize) -> &mut Self {
+    pub(crate) fn block(&mut self, recorded: &str, max_bytes: usize) -> &mut Self {
         self.line(MARGIN);
         let recorded = elide(recorded.trim_end_matches(['\n', '\r', ' ', '\t']), max_bytes);
         reveal(&mut self.0, &recorded, |c| (c == '\n').then_some("\n  "));
@@ -59,17 +59,17 @@ impl Sheet {
     }
 
     /// How long it is by now.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Where the next line begins.
-    pub(super) fn next_line(&self) -> usize {
+    pub(crate) fn next_line(&self) -> usize {
         self.len() + usize::from(!self.0.is_empty())
     }
 
     /// The text.
-    pub(super) fn into_text(self) -> String {
+    pub(crate) fn into_text(self) -> String {
         self.0
     }
 }
@@ -116,12 +116,12 @@ fn tell_rest(out: &mut String, hidden: usize) {
 }
 
 /// Whether a character says only how the one before it is drawn, as after many signs.
-pub(super) fn is_style(c: char) -> bool {
+pub(crate) fn is_style(c: char) -> bool {
     matches!(c, '\u{FE0E}' | '\u{FE0F}')
 }
 
 /// Whether a reader would not see a character, or see others in another order because of it.
-pub(super) fn is_hidden(c: char) -> bool {
+pub(crate) fn is_hidden(c: char) -> bool {
     let is_control = c.is_control() && !matches!(c, '\n' | '\t');
     is_control
         || matches!(c,

@@ -8,7 +8,7 @@ const MAX_DEPTH: usize = 32;
 
 /// Why a text is not YAML that we take.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum YamlError {
+pub(crate) enum YamlError {
     /// Not YAML at all.
     #[error("{0}")]
     Syntax(String),
@@ -36,7 +36,7 @@ enum Open {
 }
 
 /// Reads one YAML document as JSON, with the scalars of YAML's core schema.
-pub(super) fn read(text: &str) -> Result<Value, YamlError> {
+pub(crate) fn read(text: &str) -> Result<Value, YamlError> {
     let mut open: Vec<Open> = Vec::new();
     let mut document = None;
     for event in Parser::new_from_str(text) {

@@ -1,0 +1,42 @@
+use std::fmt;
+
+/// Whose word something is. Later ones overrule earlier ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Layer {
+    /// Whoever runs the server.
+    Platform,
+    /// Whoever talks to the agent.
+    User,
+    /// The folder that the agent works in.
+    Workspace,
+}
+
+impl Layer {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Platform => "platform",
+            Self::User => "user",
+            Self::Workspace => "workspace",
+        }
+    }
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Whether what stands in a workspace may run.
+///
+/// Settings of a workspace name hooks and tool servers, which are programs: to read them is to
+/// run them. So nobody's folder is trusted until a person says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trust {
+    /// Its files are data.
+    #[default]
+    Untrusted,
+    /// Its settings count, and what they name may run.
+    Trusted,
+}
