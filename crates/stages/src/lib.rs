@@ -8,6 +8,8 @@ pub mod score;
 pub mod look;
 /// What is wrong with what someone sent.
 pub mod checks;
+/// People talk to agents.
+pub mod major;
 /// Cases to try agents on are collected.
 pub mod collect;
 /// Models behind a project's connections.

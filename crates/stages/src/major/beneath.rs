@@ -1,0 +1,399 @@
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path};
+
+use ratchet_core::major::workspace::{BoundaryError, names_inside};
+use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+/// How deep folders in folders are looked into.
+const MAX_DEPTH: usize = 16;
+/// How many tries a name for a file that is not whole yet gets.
+const MAX_TRIES: u32 = 100;
+
+/// A folder held by a handle. Every path is walked down from there anew, and nothing on the way
+/// may be a symbolic link or another disk: so no path leads out, whatever someone does to it
+/// meanwhile, and renaming the folder does not make it another one.
+#[derive(Debug)]
+pub struct Beneath {
+    folder: OwnedFd,
+    way: Way,
+}
+
+/// Who looks that no path leads out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// The kernel, in one step.
+    Kernel,
+    /// We, part by part: on kernels that cannot.
+    Walk,
+}
+
+/// Whether other disks that are mounted on the way down are walked into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mounts {
+    Refused,
+    Crossed,
+}
+
+/// Why something beneath a folder cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum BeneathError {
+    /// The path itself leads out.
+    #[error("{path}: {why}")]
+    Path {
+        /// What was asked for.
+        path: String,
+        /// What is wrong with it.
+        why: BoundaryError,
+    },
+    /// There is a symbolic link on the way, perhaps only since a moment ago.
+    #[error("{0}: a symbolic link is in the way, and those are not followed")]
+    Link(String),
+    /// Another disk is mounted on the way.
+    #[error("{0}: another disk is mounted on the way there, and those are not entered")]
+    Mount(String),
+    /// A device, a socket or a pipe, or a folder where a file is meant.
+    #[error("{0}: not a file")]
+    NotAFile(String),
+    /// Longer than is read.
+    #[error("{path}: more than {most} bytes")]
+    TooLarge {
+        /// What was asked for.
+        path: String,
+        /// How many there may be.
+        most: usize,
+    },
+    /// More files than anyone keeps there.
+    #[error("{path}: more than {most} files, or more than {MAX_DEPTH} folders deep")]
+    TooMany {
+        /// What was asked for.
+        path: String,
+        /// How many there may be.
+        most: usize,
+    },
+    /// Anything else.
+    #[error("{path}: {cause}")]
+    Io {
+        /// What was asked for.
+        path: String,
+        /// What the system says.
+        cause: io::Error,
+    },
+}
+
+impl BeneathError {
+    fn new(path: &Path, cause: Errno) -> Self {
+        let path = path.display().to_string();
+        match cause {
+            Errno::LOOP => Self::Link(path),
+            Errno::XDEV => Self::Mount(path),
+            cause => Self::Io { path, cause: cause.into() },
+        }
+    }
+}
+
+impl Beneath {
+    /// Opens a folder by its canonical path: a symbolic link on the way is refused.
+    ///
+    /// # Errors
+    /// It is not there, no folder, or its path is not canonical.
+    pub fn open(path: &Path) -> Result<Self, BeneathError> {
+        Self::open_in(path, Way::Kernel)
+    }
+
+    pub(super) fn open_in(path: &Path, way: Way) -> Result<Self, BeneathError> {
+        let fail = |cause| BeneathError::new(path, cause);
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let top = fs::open("/", flags, Mode::empty()).map_err(fail)?;
+        let inside = path.strip_prefix("/").unwrap_or(path);
+        if inside.as_os_str().is_empty() {
+            return Ok(Self { folder: top, way });
+        }
+        let folder = descend(top.as_fd(), inside, flags, way, Mounts::Crossed).map_err(fail)?;
+        Ok(Self { folder, way })
+    }
+
+    /// Opens a folder further down.
+    ///
+    /// # Errors
+    /// It is not there, no folder, or the way there leads over a link or another disk.
+    pub fn folder(&self, path: &Path) -> Result<Self, BeneathError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        let folder = self.enter(path, flags).map_err(|cause| BeneathError::new(path, cause))?;
+        Ok(Self { folder, way: self.way })
+    }
+
+    /// What tells this folder from all others.
+    pub(super) fn identity(&self) -> Result<(u64, u64), BeneathError> {
+        let stat =
+            fs::fstat(&self.folder).map_err(|cause| BeneathError::new(Path::new("."), cause))?;
+        Ok((stat.st_dev, stat.st_ino))
+    }
+
+    /// Reads a file; `None` if there is none.
+    ///
+    /// # Errors
+    /// The path leads out, it is no plain file, or it is longer than that.
+    pub fn read(&self, path: &str, most: usize) -> Result<Option<Vec<u8>>, BeneathError> {
+        let inside = checked(path)?;
+        // Without waiting: a pipe would wait for someone to write.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = match self.enter(inside, flags) {
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+            Err(Errno::NXIO | Errno::ISDIR) => return Err(BeneathError::NotAFile(path.to_owned())),
+            found => found.map_err(|cause| BeneathError::new(inside, cause))?,
+        };
+        let stat = fs::fstat(&file).map_err(|cause| BeneathError::new(inside, cause))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(BeneathError::NotAFile(path.to_owned()));
+        }
+        let mut bytes = Vec::new();
+        let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+        let read = File::from(file).take(limit).read_to_end(&mut bytes);
+        read.map_err(|cause| BeneathError::Io { path: path.to_owned(), cause })?;
+        if bytes.len() > most {
+            return Err(BeneathError::TooLarge { path: path.to_owned(), most });
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Writes a file whole, with the folders it needs. What was there is replaced, a link as well.
+    ///
+    /// # Errors
+    /// The path leads out, or the system refuses; then what was there is there still.
+    pub fn write(&self, path: &str, bytes: &[u8]) -> Result<(), BeneathError> {
+        let inside = checked(path)?;
+        let fail = |cause| BeneathError::new(inside, cause);
+        let (parent, name) = self.parent(inside, MakeFolders::Yes).map_err(fail)?;
+        let (unfinished, file) = begin_file(parent.as_fd(), name).map_err(fail)?;
+        let mut file = File::from(file);
+        let written = file.write_all(bytes).and_then(|()| file.sync_all());
+        let moved = written.and_then(|()| {
+            fs::renameat(&parent, &unfinished, &parent, name).map_err(io::Error::from)
+        });
+        moved.map_err(|cause| {
+            // What is left over is ours and of no use; that it stays would not make it worse.
+            let _left_over = fs::unlinkat(&parent, &unfinished, AtFlags::empty());
+            BeneathError::Io { path: path.to_owned(), cause }
+        })
+    }
+
+    /// Takes a file away, and the folders inside this one that are empty then.
+    ///
+    /// # Errors
+    /// The path leads out, or the system refuses. A file that is not there is no error.
+    pub fn remove(&self, path: &str) -> Result<(), BeneathError> {
+        let mut inside = checked(path)?;
+        let fail = |cause| BeneathError::new(Path::new(path), cause);
+        let (parent, name) = match self.parent(inside, MakeFolders::No) {
+            Err(Errno::NOENT) => return Ok(()),
+            found => found.map_err(fail)?,
+        };
+        match fs::unlinkat(&parent, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(cause) => return Err(fail(cause)),
+        }
+        while let Some(folder) = inside.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            let (parent, name) = self.parent(folder, MakeFolders::No).map_err(fail)?;
+            if fs::unlinkat(&parent, name, AtFlags::REMOVEDIR).is_err() {
+                break;
+            }
+            inside = folder;
+        }
+        Ok(())
+    }
+
+    /// Lists the plain files below a folder by their paths from there, in order. Links and what
+    /// is no file are left out. A folder that is not there has none.
+    ///
+    /// # Errors
+    /// There are more than that, or the way leads out.
+    pub fn files(&self, path: &str, most: usize) -> Result<Vec<String>, BeneathError> {
+        let inside = checked(path)?;
+        let top = match self.folder(inside) {
+            Err(BeneathError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {
+                return Ok(Vec::new());
+            }
+            found => found?,
+        };
+        let too_many = || BeneathError::TooMany { path: path.to_owned(), most };
+        let mut files = Vec::new();
+        let mut waiting = vec![(String::new(), 0)];
+        while let Some((folder, depth)) = waiting.pop() {
+            if depth > MAX_DEPTH {
+                return Err(too_many());
+            }
+            for (name, kind) in top.entries(&folder)? {
+                let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+                match kind {
+                    FileType::Directory => waiting.push((path, depth + 1)),
+                    FileType::RegularFile => files.push(path),
+                    _ => {}
+                }
+                if files.len() > most || waiting.len() > most {
+                    return Err(too_many());
+                }
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    /// The names in a folder, with what each is. Names that are not UTF-8 are left out.
+    fn entries(&self, path: &str) -> Result<Vec<(String, FileType)>, BeneathError> {
+        let fail = |cause| BeneathError::new(Path::new(path), cause);
+        let folder = self.folder(Path::new(path))?.folder;
+        let mut entries = Vec::new();
+        for entry in Dir::read_from(&folder).map_err(fail)? {
+            let entry = entry.map_err(fail)?;
+            let Ok(name) = entry.file_name().to_str() else { continue };
+            if matches!(name, "." | "..") {
+                continue;
+            }
+            let mut kind = entry.file_type();
+            if kind == FileType::Unknown {
+                let stat = fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?;
+                kind = FileType::from_raw_mode(stat.st_mode);
+            }
+            entries.push((name.to_owned(), kind));
+        }
+        Ok(entries)
+    }
+
+    fn enter(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+        descend(self.folder.as_fd(), path, flags, self.way, Mounts::Refused)
+    }
+
+    /// The folder that a path ends in, and the name there.
+    fn parent<'a>(
+        &self,
+        path: &'a Path,
+        make: MakeFolders,
+    ) -> Result<(OwnedFd, &'a std::ffi::OsStr), Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let name = path.file_name().ok_or(Errno::INVAL)?;
+        let mut folder = self.enter(Path::new("."), flags)?;
+        for part in path.parent().into_iter().flat_map(Path::components) {
+            let part = Path::new(part.as_os_str());
+            if make == MakeFolders::Yes {
+                match fs::mkdirat(&folder, part, Mode::from_raw_mode(0o755)) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(cause) => return Err(cause),
+                }
+            }
+            folder = descend(folder.as_fd(), part, flags, self.way, Mounts::Refused)?;
+        }
+        Ok((folder, name))
+    }
+}
+
+impl AsFd for Beneath {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.folder.as_fd()
+    }
+}
+
+/// Whether folders on the way are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MakeFolders {
+    Yes,
+    No,
+}
+
+fn checked(path: &str) -> Result<&Path, BeneathError> {
+    let names = names_inside(path);
+    names.map_err(|why| BeneathError::Path { path: path.to_owned(), why })?;
+    Ok(Path::new(path.strip_prefix("./").unwrap_or(path)))
+}
+
+/// Makes a file beside the one that is meant, under a name that nobody has.
+fn begin_file(
+    parent: BorrowedFd<'_>,
+    name: &std::ffi::OsStr,
+) -> Result<(std::ffi::OsString, OwnedFd), Errno> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    for attempt in 0..MAX_TRIES {
+        let mut unfinished = std::ffi::OsString::from(".");
+        unfinished.push(name);
+        unfinished.push(format!(".{attempt}.ratchet"));
+        match fs::openat(parent, &unfinished, flags, Mode::from_raw_mode(0o644)) {
+            Err(Errno::EXIST) => {}
+            made => return made.map(|file| (unfinished, file)),
+        }
+    }
+    Err(Errno::EXIST)
+}
+
+/// Opens what is at the end of a path, without links, and without other disks if those are refused.
+fn descend(
+    from: BorrowedFd<'_>,
+    path: &Path,
+    flags: OFlags,
+    way: Way,
+    mounts: Mounts,
+) -> Result<OwnedFd, Errno> {
+    match way {
+        #[cfg(target_os = "linux")]
+        Way::Kernel => {
+            use rustix::fs::ResolveFlags;
+            let usual =
+                ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+            let resolve = match mounts {
+                Mounts::Refused => usual | ResolveFlags::NO_XDEV,
+                Mounts::Crossed => usual,
+            };
+            match fs::openat2(from, path, flags, Mode::empty(), resolve) {
+                Err(Errno::NOSYS | Errno::PERM) => walk(from, path, flags, mounts),
+                // Someone renames on the way; to ask again is what the kernel wants.
+                Err(Errno::AGAIN) => walk(from, path, flags, mounts),
+                opened => opened,
+            }
+        }
+        #[cfg(not(target_os = "linux"))]
+        Way::Kernel => walk(from, path, flags, mounts),
+        Way::Walk => walk(from, path, flags, mounts),
+    }
+}
+
+/// The same, part by part.
+fn walk(
+    from: BorrowedFd<'_>,
+    path: &Path,
+    flags: OFlags,
+    mounts: Mounts,
+) -> Result<OwnedFd, Errno> {
+    let disk = fs::fstat(from)?.st_dev;
+    let folder_flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut here = fs::openat(from, ".", folder_flags, Mode::empty())?;
+    let mut parts = path.components().peekable();
+    while let Some(part) = parts.next() {
+        let name = match part {
+            Component::Normal(name) => name,
+            Component::CurDir => continue,
+            _ => return Err(Errno::XDEV),
+        };
+        let flags = if parts.peek().is_some() { folder_flags } else { flags };
+        here = match fs::openat(&here, name, flags | OFlags::NOFOLLOW, Mode::empty()) {
+            // A link that should be a folder is "no folder" to the system.
+            Err(Errno::NOTDIR) if is_link(here.as_fd(), name) => return Err(Errno::LOOP),
+            Err(Errno::MLINK) => return Err(Errno::LOOP),
+            opened => opened?,
+        };
+        if mounts == Mounts::Refused && fs::fstat(&here)?.st_dev != disk {
+            return Err(Errno::XDEV);
+        }
+    }
+    Ok(here)
+}
+
+fn is_link(folder: BorrowedFd<'_>, name: &std::ffi::OsStr) -> bool {
+    let stat = fs::statat(folder, name.as_bytes(), AtFlags::SYMLINK_NOFOLLOW);
+    stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ratchet_core::major::workspace::{Admitted, BoundaryError, Exposure, Roots};
+
+use super::beneath::{Beneath, BeneathError};
+
+/// The folder an agent works in: under an allowed root, and held by a handle, so that it stays the
+/// folder that was looked at.
+#[derive(Debug)]
+pub struct WorkFolder {
+    admitted: Admitted,
+    files: Beneath,
+}
+
+/// Why an agent cannot work in a folder.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkFolderError {
+    /// It may not.
+    #[error(transparent)]
+    Boundary(#[from] BoundaryError),
+    /// It is not there, or is no folder.
+    #[error("the workspace {path}: {cause}")]
+    Missing {
+        /// What was named.
+        path: String,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// It can no longer be reached as it was.
+    #[error("the workspace cannot be opened: {0}")]
+    Beneath(#[from] BeneathError),
+    /// Another folder has taken its place.
+    #[error("the workspace {0} is not the folder any more that it was")]
+    Moved(String),
+}
+
+impl WorkFolder {
+    /// Opens the folder that someone named, if it is under an allowed root.
+    ///
+    /// Symbolic links and `..` in the name are resolved first, and what comes out is what counts.
+    /// It is then opened part by part from the root, and no link is followed any more: whoever
+    /// puts one there in between is refused.
+    ///
+    /// # Errors
+    /// It is outside of all roots, not there, or changed while it was looked at.
+    pub fn open(named: &Path, roots: &Roots, exposure: Exposure) -> Result<Self, WorkFolderError> {
+        if roots.is_empty() && exposure == Exposure::Network {
+            return Err(BoundaryError::NoRoots.into());
+        }
+        let found = std::fs::canonicalize(named);
+        let canonical = match found {
+            Ok(path) => path,
+            // Outside of the roots nobody is told what is there and what is not.
+            Err(_) if !roots.is_empty() && !roots.iter().any(|root| named.starts_with(root)) => {
+                return Err(BoundaryError::Outside.into());
+            }
+            Err(cause) => {
+                return Err(WorkFolderError::Missing { path: named.display().to_string(), cause });
+            }
+        };
+        let admitted = canonical_roots(roots)?.admit(&canonical, exposure)?;
+        Self::hold(admitted)
+    }
+
+    fn hold(admitted: Admitted) -> Result<Self, WorkFolderError> {
+        let files = Beneath::open(admitted.root())?.folder(admitted.inside())?;
+        Ok(Self { admitted, files })
+    }
+
+    /// Its canonical path, to be shown and to be remembered.
+    pub fn path(&self) -> PathBuf {
+        self.admitted.path()
+    }
+
+    /// The files in it.
+    pub fn files(&self) -> &Beneath {
+        &self.files
+    }
+
+    /// Looks again whether its path still leads to it: to be asked at each use of the path.
+    ///
+    /// # Errors
+    /// The path leads elsewhere now, or nowhere.
+    pub fn check(&self) -> Result<(), WorkFolderError> {
+        let now = Self::hold(self.admitted.clone())?;
+        match now.files.identity()? == self.files.identity()? {
+            true => Ok(()),
+            false => Err(WorkFolderError::Moved(self.path().display().to_string())),
+        }
+    }
+
+    /// Where a process is to be started so that it is in this folder, whatever its path means by
+    /// then. Good as long as this value lives, and only for processes that this one starts.
+    pub fn entrance(&self) -> PathBuf {
+        #[cfg(target_os = "linux")]
+        {
+            use std::os::fd::{AsFd as _, AsRawFd as _};
+            let handle = self.files.as_fd().as_raw_fd();
+            PathBuf::from(format!("/proc/self/fd/{handle}"))
+        }
+        #[cfg(not(target_os = "linux"))]
+        self.path()
+    }
+}
+
+/// The roots with their links resolved. One that is not there holds no workspace.
+fn canonical_roots(roots: &Roots) -> Result<Roots, BoundaryError> {
+    if roots.is_empty() {
+        return Ok(Roots::default());
+    }
+    let there: Vec<PathBuf> = roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
+    // Were none of them there, the empty list would mean that any folder will do.
+    if there.is_empty() {
+        return Err(BoundaryError::Outside);
+    }
+    Roots::new(there)
+}
+
+#[cfg(test)]
+mod tests;
