@@ -7,12 +7,15 @@ const REAL: &str = ".setup/npm-agents/node_modules/.bin/claude";
 /// Where the fake one is.
 const FAKE: &str = "fixtures/claude/fake-claude";
 
-/// The real program.
+/// The real program, or another version of it that `RATCHET_CLAUDE_BIN` names.
 ///
 /// # Panics
 /// If it is not installed; the message says what to do.
 #[track_caller]
 pub fn real() -> PathBuf {
+    if let Some(another) = std::env::var_os("RATCHET_CLAUDE_BIN") {
+        return another.into();
+    }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let program = root.join(REAL);
     assert!(program.exists(), "{REAL} is not there: `make setup` installs it");

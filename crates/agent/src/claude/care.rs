@@ -15,7 +15,7 @@ use super::desk::Desk;
 use super::end::{ClaudeEnd, EndCause};
 use super::hearing::{Complaints, Outlet};
 use super::lines::FromClaude;
-use super::mark::{kill_group, kill_kin};
+use super::mark::{self, kill_group, kill_kin};
 use super::process::{self, Wish};
 use super::seats::ClaudeSeat;
 
@@ -46,7 +46,7 @@ impl Care {
         // What it started may hold its pipes open, and would go on for nobody. It has just gone, so
         // its number is nobody else's yet.
         kill_group(self.pid, Signal::KILL);
-        kill_kin(&self.temp);
+        mark::gone(&kill_kin(&self.temp)).await;
         let heard_all = timeout(LAST_WORDS, self.hearing.recv()).await.is_ok();
         self.desk.close();
         let end = Arc::new(ended(cause, status.ok(), &self.complaints));

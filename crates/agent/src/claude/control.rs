@@ -54,7 +54,8 @@ impl ClaudeProcess {
         Ok(waiting.filter_map(Value::as_str).map(str::to_owned).collect())
     }
 
-    /// Has another model answer from now on; the program's own choice when `None`.
+    /// Has another model answer from now on; the program's own choice when `None`. It tries a name
+    /// that it does not know by itself with a question of its own, which costs a token or two.
     ///
     /// # Errors
     /// As [`control`](ClaudeProcess::control).

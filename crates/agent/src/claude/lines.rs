@@ -96,3 +96,26 @@ impl ClaudeLines {
         Some(said)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn odd_subtypes_and_deep_nests_pass() {
+        let deep = format!("{{\"type\":\"x\",\"a\":{}{}}}", "[".repeat(9_000), "]".repeat(9_000));
+        assert_eq!(CliLine::read(deep.clone()).unwrap().raw.get(), deep);
+        let odd = r#"{"subtype":7,"type":"x"}"#.to_owned();
+        assert_eq!(CliLine::read(odd).unwrap().subtype, None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_is_what_was_said(text in "\\{\"(type|a)\":(\"[a-z\"]{0,4}\"|[0-9]{1,3})[},\"a]{0,3}") {
+            if let Some(line) = CliLine::read(text.clone()) {
+                prop_assert_eq!(line.raw.get(), text);
+            }
+        }
+    }
+}

@@ -1,7 +1,13 @@
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+/// How often we look whether a process is gone.
+const LOOK: Duration = Duration::from_millis(5);
+/// How long a process that was killed may take to be gone.
+const LAST_BREATH: Duration = Duration::from_secs(2);
 
 /// Which process it is: a number, which another may get later, and when it started, which none can.
 ///
@@ -26,43 +32,69 @@ impl ProcessMark {
     }
 
     /// Ends what is left of a session after a restart: the process if it is still the same, its
-    /// group, and whatever it started that has the session's own folder for temporary files.
+    /// group, and whatever it started that has the session's own folder for temporary files. Waits
+    /// a moment until they are gone, for two that go on with one conversation would both write.
     ///
     /// Says whether the process itself was there.
     pub fn end_orphan(&self, temp: &Path) -> bool {
         let was_there = self.is_alive();
+        let mut ended = kill_kin(temp);
         if was_there {
             kill_group(self.pid, Signal::KILL);
+            ended.push(self.clone());
         }
-        kill_kin(temp);
+        let looks = LAST_BREATH.as_millis() / LOOK.as_millis();
+        let mut looks = 0..looks;
+        while ended.iter().any(Self::is_alive) && looks.next().is_some() {
+            std::thread::sleep(LOOK);
+        }
         was_there
+    }
+}
+
+/// Waits a moment until processes that were killed are gone.
+pub(super) async fn gone(killed: &[ProcessMark]) {
+    let gone = async {
+        while killed.iter().any(ProcessMark::is_alive) {
+            tokio::time::sleep(LOOK).await;
+        }
+    };
+    if tokio::time::timeout(LAST_BREATH, gone).await.is_err() {
+        tracing::warn!("a process that claude started does not end");
     }
 }
 
 /// Sends a signal to a process and all that stayed in its group.
 pub(super) fn kill_group(pid: u32, signal: Signal) {
-    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return };
+    let Some(pid) = number(pid) else { return };
     tell(pid, kill_process_group(pid, signal));
 }
 
 /// Ends all processes that have this folder for temporary files. The shells that the program
-/// starts leave its group, but they keep their environment.
-pub(super) fn kill_kin(temp: &Path) {
+/// starts leave its group, but they keep their environment. Returns which they were.
+pub(super) fn kill_kin(temp: &Path) -> Vec<ProcessMark> {
+    let mut killed = Vec::new();
     // A folder that others share says nothing about whose process it is.
     let is_shared = temp == std::env::temp_dir() || temp.components().count() < 3;
     if is_shared || !temp.is_absolute() {
-        return;
+        return killed;
     }
     let mut entry = b"TMPDIR=".to_vec();
     entry.extend(std::os::unix::ffi::OsStrExt::as_bytes(temp.as_os_str()));
-    for pid in processes() {
+    for pid in processes().filter(|pid| *pid != std::process::id()) {
         let Ok(environment) = std::fs::read(format!("/proc/{pid}/environ")) else { continue };
         let is_kin = environment.split(|byte| *byte == 0).any(|variable| variable == entry);
-        let is_us = u32::try_from(pid).is_ok_and(|pid| pid == std::process::id());
-        if let Some(pid) = Pid::from_raw(pid).filter(|_| is_kin && !is_us) {
+        let mark = ProcessMark::of(pid);
+        if let Some(pid) = number(pid).filter(|_| is_kin) {
             tell(pid, kill_process(pid, Signal::KILL));
+            killed.push(mark);
         }
     }
+    killed
+}
+
+fn number(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
 }
 
 /// There may be nobody left, which is as well; anything else is worth knowing.
@@ -74,7 +106,7 @@ fn tell(pid: Pid, killed: rustix::io::Result<()>) {
     }
 }
 
-fn processes() -> impl Iterator<Item = i32> {
+fn processes() -> impl Iterator<Item = u32> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
@@ -117,7 +149,8 @@ mod tests {
             command.env("TMPDIR", temp).stdin(Stdio::piped()).spawn().unwrap()
         };
         let (mut kin, mut stranger) = (cat(folder.path()), cat(&folder.path().join("other")));
-        kill_kin(folder.path());
+        let killed = kill_kin(folder.path());
+        assert_eq!(killed.iter().map(|mark| mark.pid).collect::<Vec<_>>(), [kin.id()]);
         assert!(!kin.wait().unwrap().success());
         drop(stranger.stdin.take());
         assert!(stranger.wait().unwrap().success());

@@ -247,7 +247,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         if self.ended.borrow().is_none() {
             kill_group(self.mark.pid, Signal::KILL);
-            kill_kin(&self.temp);
+            drop(kill_kin(&self.temp));
         }
     }
 }

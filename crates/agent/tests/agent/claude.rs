@@ -9,13 +9,13 @@ use ratchet_agent::model::Model;
 use ratchet_agent::provider::Provider;
 use ratchet_agent::provider::claude::ClaudeProgram;
 use ratchet_core::money::Money;
+use ratchet_testkit::claude::real;
 use ratchet_testkit::scripted::{Failure, Reply, ScriptedModel};
 use serde_json::json;
 
 use crate::kit;
 
-/// A program that notes how it is called and says what it is told to. The real one is asked in the
-/// SDK checks.
+/// A program that notes how it is called and says what it is told to.
 struct FakeClaude {
     folder: tempfile::TempDir,
 }
@@ -102,12 +102,10 @@ async fn a_program_that_is_not_there_says_where_it_was_looked_for() {
 }
 
 #[tokio::test]
-#[ignore = "scripts/sdk-checks has the real program"]
 async fn the_real_program_answers() {
     let server = ScriptedModel::start().unwrap();
     let home = tempfile::tempdir().unwrap();
-    let program = std::env::var("CLAUDE_BIN").unwrap();
-    let program = ClaudeProgram::new(program)
+    let program = ClaudeProgram::new(real())
         .with_variable("ANTHROPIC_BASE_URL", &server.url())
         .with_variable("ANTHROPIC_API_KEY", "none")
         .with_variable("CLAUDE_CONFIG_DIR", &home.path().display().to_string());

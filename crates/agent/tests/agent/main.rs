@@ -19,6 +19,8 @@ mod claude;
 mod talk;
 /// What only a fake program does.
 mod fake;
+/// What the real one does.
+mod real;
 /// Many at once.
 mod crowd;
 /// Keys stay where they are.

@@ -40,6 +40,15 @@ impl Stage {
         self.folder.path().join(name)
     }
 
+    /// A file of the workspace.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.path("work").join(name)
+    }
+
+    pub(crate) fn real(&self) -> ClaudeCommand {
+        self.command(&claude::real())
+    }
+
     pub(crate) fn fake(&self) -> ClaudeCommand {
         self.command(&claude::fake())
     }
@@ -92,8 +101,11 @@ impl Talk {
 
     /// The next thing it says.
     pub(crate) async fn next(&mut self) -> FromClaude {
-        let next = tokio::time::timeout(PATIENCE, self.lines.next()).await;
-        next.expect("it says nothing more").expect("it has ended")
+        match tokio::time::timeout(PATIENCE, self.lines.next()).await {
+            Ok(Some(said)) => said,
+            Ok(None) => panic!("it has ended"),
+            Err(_) => panic!("it says nothing more"),
+        }
     }
 
     /// All lines up to the first that is wanted; what it asks meanwhile ends the wait.

@@ -1,0 +1,172 @@
+//! Conversations with the real program, against a scripted model.
+
+/// What is asked of people.
+mod asking;
+/// What may be spent, and what goes wrong.
+mod bounds;
+/// Conversations that end, go on, and part.
+mod going_on;
+/// What is asked of us before and after it acts.
+mod hooks;
+/// Tools of other servers.
+mod servers;
+/// What it leaves behind.
+mod traces;
+
+use ratchet_agent::claude::cost::ClaudeTotals;
+use ratchet_agent::claude::message::UserMessage;
+use ratchet_agent::claude::options::{PermissionMode, SubagentText, SystemPrompt};
+use ratchet_core::money::Money;
+use ratchet_testkit::scripted::{Call, Reply};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::talk::{Stage, Talk, Until, json as read};
+
+/// All that the model was told in a question, as text.
+pub(crate) fn told(question: &Value) -> String {
+    format!("{} {}", question["system"], question["messages"])
+}
+
+#[tokio::test]
+async fn it_answers_in_pieces_and_counts_what_it_costs() {
+    let stage = Stage::new();
+    stage.model.script([Reply::text("Lisbon is nice."), Reply::text("Porto too.")]);
+    let mut command = stage.real();
+    command.options.system_prompt = SystemPrompt::Replace("You sell journeys.".repeat(20_000));
+    let mut talk = Talk::start(&command).await;
+    talk.say("Where to?").await;
+    let (lines, until) = talk.until(|line| line.is("result")).await;
+    let Until::Line(result) = until else { panic!("{until:?}") };
+    assert_eq!(read(&result)["result"], "Lisbon is nice.");
+    let deltas = lines.iter().filter(|line| line.is("stream_event")).map(read);
+    let texts = deltas.filter_map(|line| Some(line["event"]["delta"]["text"].as_str()?.to_owned()));
+    assert_eq!(texts.collect::<String>(), "Lisbon is nice.");
+    let first = ClaudeTotals::read(&result.raw).unwrap();
+    talk.say("And else?").await;
+    let (_, until) = talk.until(|line| line.is("result")).await;
+    let Until::Line(result) = until else { panic!("{until:?}") };
+    let second = ClaudeTotals::read(&result.raw).unwrap().since(&first);
+    // A hundred tokens in for $2 a million and ten out for $10, each time.
+    assert_eq!((first.cost, second.cost), (dollars(0.0003), dollars(0.0003)));
+    let asked = stage.model.requests();
+    assert!(told(&asked[1]).contains("You sell journeys.") && told(&asked[1]).contains("Lisbon"));
+    assert_eq!(talk.process.end().await.code, Some(0));
+}
+
+fn dollars(dollars: f64) -> Money {
+    Money::from_dollars(dollars).unwrap()
+}
+
+#[tokio::test]
+async fn pictures_and_what_needs_no_answer_reach_the_model() {
+    let stage = Stage::new();
+    stage.model.script([Reply::text("A red dot.")]);
+    let mut talk = Talk::start(&stage.real()).await;
+    let context = UserMessage::text(Uuid::new_v4(), "My name is Ana.").without_answer();
+    talk.process.send_user(&context).await.unwrap();
+    assert_eq!(talk.result().await["num_turns"], 0);
+    const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/q842iQAAAABJRU5ErkJggg==";
+    let source = json!({"type": "base64", "media_type": "image/png", "data": DOT});
+    let blocks = vec![
+        json!({"type": "text", "text": "What is it?"}),
+        json!({"type": "image", "source": source}),
+    ];
+    talk.process.send_user(&UserMessage::blocks(Uuid::new_v4(), blocks)).await.unwrap();
+    assert_eq!(talk.result().await["result"], "A red dot.");
+    let asked = told(&stage.model.requests()[0]);
+    assert!(asked.contains("Ana") && asked.contains("image/png"), "{asked}");
+}
+
+#[tokio::test]
+async fn another_model_and_another_mode_can_be_chosen() {
+    let stage = Stage::new();
+    stage.model.script([
+        Reply::text("One.").on("First?"),
+        Reply::text("Two.").on("Second?"),
+        // The program tries the model before it takes it.
+        Reply::text("x"),
+    ]);
+    let mut talk = Talk::start(&stage.real()).await;
+    talk.say("First?").await;
+    talk.result().await;
+    talk.process.set_model(Some("claude-haiku-4-5")).await.unwrap();
+    talk.process.set_permission_mode(PermissionMode::Plan).await.unwrap();
+    let refused = talk.process.set_permission_mode(PermissionMode::Bypass).await;
+    assert!(refused.is_err(), "it skips permissions though nobody said it might");
+    talk.say("Second?").await;
+    let (lines, _) = talk.until(|line| line.is("result")).await;
+    let init = lines.iter().rfind(|line| line.is_a("system", "init")).map(read).unwrap();
+    assert_eq!(init["permissionMode"], "plan");
+    let asked = stage.model.requests();
+    let models: Vec<&Value> = asked.iter().map(|asked| &asked["model"]).collect();
+    assert_eq!(models, ["claude-sonnet-5", "claude-haiku-4-5", "claude-haiku-4-5"]);
+}
+
+#[tokio::test]
+async fn sub_agents_work_in_sight() {
+    let stage = Stage::new();
+    let input = json!({"description": "count", "prompt": "Count the houses.",
+                       "subagent_type": "counter", "run_in_background": false});
+    stage.model.script([
+        Reply::call("Agent", input).on("How many"),
+        Reply::text("Seven houses.").on("Count the houses."),
+        Reply::text("There are seven.").on("tool_result"),
+    ]);
+    let mut command = stage.real();
+    let counter = json!({"description": "Counts.", "prompt": "You count."});
+    command.options.agents.insert("counter".to_owned(), counter);
+    command.options.subagent_text = SubagentText::Told;
+    let mut talk = Talk::start(&command).await;
+    talk.say("How many are there?").await;
+    let (lines, until) = talk.until(|line| line.is("result")).await;
+    let Until::Line(result) = until else { panic!("{until:?}") };
+    assert_eq!(read(&result)["result"], "There are seven.");
+    let lines: Vec<Value> = lines.iter().map(read).collect();
+    let inner = lines.iter().find(|line| {
+        line["type"] == "assistant" && line["message"].to_string().contains("Seven houses.")
+    });
+    assert!(inner.unwrap()["parent_tool_use_id"].as_str().unwrap().starts_with("toolu_"));
+    // Three questions to the model, one of them the sub-agent's.
+    let totals = ClaudeTotals::read(&result.raw).unwrap();
+    assert_eq!(totals.cost, dollars(0.0009));
+}
+
+#[tokio::test]
+async fn a_conversation_can_be_shortened() {
+    let stage = Stage::new();
+    stage.model.script([
+        Reply::text("Lisbon."),
+        Reply::text("<summary>They spoke of Lisbon.</summary>"),
+        Reply::text("Of Lisbon."),
+    ]);
+    let mut talk = Talk::start(&stage.real()).await;
+    talk.say("Where to?").await;
+    talk.result().await;
+    talk.say("/compact").await;
+    let (lines, _) = talk.until(|line| line.is("result")).await;
+    assert!(lines.iter().any(|line| line.is_a("system", "compact_boundary")));
+    talk.say("Of what did we speak?").await;
+    assert_eq!(talk.result().await["result"], "Of Lisbon.");
+    let asked = told(&stage.model.requests()[2]);
+    assert!(asked.contains("They spoke of Lisbon.") && !asked.contains("Where to?"), "{asked}");
+}
+
+#[tokio::test]
+async fn several_tools_at_once_are_all_answered() {
+    let stage = Stage::new();
+    std::fs::write(stage.file("a.txt"), "apples").unwrap();
+    std::fs::write(stage.file("b.txt"), "pears").unwrap();
+    let call = |name: &str| Call {
+        id: format!("toolu_{name}"),
+        name: "Read".to_owned(),
+        input: json!({"file_path": stage.file(&format!("{name}.txt"))}),
+    };
+    let both = Reply { calls: vec![call("a"), call("b")], ..Reply::text("I look.") };
+    stage.model.script([both, Reply::text("Fruit.")]);
+    let mut talk = Talk::start(&stage.real()).await;
+    talk.say("What is there?").await;
+    assert_eq!(talk.result().await["result"], "Fruit.");
+    let asked = told(&stage.model.requests()[1]);
+    assert!(asked.contains("apples") && asked.contains("pears"), "{asked}");
+}

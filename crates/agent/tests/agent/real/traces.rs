@@ -1,0 +1,71 @@
+use ratchet_agent::claude::mark::ProcessMark;
+use ratchet_testkit::scripted::Reply;
+use serde_json::json;
+
+use super::told;
+use crate::talk::{Stage, Talk};
+
+/// A shell that writes its number down and then only sleeps.
+fn sleeper() -> Reply {
+    let command = "echo $$ > pid; exec sleep 1000";
+    let input = json!({"command": command, "description": "Sleeps", "run_in_background": true});
+    Reply::call("Bash", input)
+}
+
+async fn with_sleeper(stage: &Stage) -> (Talk, ProcessMark) {
+    stage.model.script([sleeper(), Reply::text("It sleeps.")]);
+    let mut command = stage.real();
+    command.options.allowed_tools = vec!["Bash".to_owned()];
+    let mut talk = Talk::start(&command).await;
+    talk.say("Sleep.").await;
+    talk.result().await;
+    let file = stage.file("pid");
+    let pid = loop {
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        match text.trim().parse() {
+            Ok(pid) => break pid,
+            Err(_) => tokio::task::yield_now().await,
+        }
+    };
+    (talk, ProcessMark::of(pid))
+}
+
+#[tokio::test]
+async fn shells_in_the_background_end_with_it() {
+    let stage = Stage::new();
+    let (talk, sleeper) = with_sleeper(&stage).await;
+    assert!(sleeper.is_alive());
+    talk.process.kill().await;
+    assert!(!sleeper.is_alive(), "a shell is left behind");
+}
+
+#[tokio::test]
+async fn an_orphan_is_known_again_and_ended_with_its_shells() {
+    let stage = Stage::new();
+    let (talk, sleeper) = with_sleeper(&stage).await;
+    let mark = talk.process.mark().clone();
+    // All that a server that starts again has kept.
+    let kept = ProcessMark { pid: mark.pid, started: mark.started.clone() };
+    assert!(kept.end_orphan(&stage.path("t")));
+    assert_eq!(talk.process.wait().await.signal, Some(9));
+    assert!(!kept.is_alive() && !sleeper.is_alive());
+    assert!(!kept.end_orphan(&stage.path("t")), "there was nobody left");
+}
+
+#[tokio::test]
+async fn what_it_keeps_lies_in_its_own_folders() {
+    let stage = Stage::new();
+    let show = json!({"command": "env", "description": "Shows the environment"});
+    stage.model.script([Reply::call("Bash", show), Reply::text("Shown.")]);
+    let mut command = stage.real();
+    command.options.allowed_tools = vec!["Bash".to_owned()];
+    let mut talk = Talk::start(&command).await;
+    talk.say("Show it.").await;
+    talk.result().await;
+    let shown = told(&stage.model.requests()[1]);
+    assert!(shown.contains("TMPDIR=") && !shown.contains("CARGO_"), "{shown}");
+    talk.process.end().await;
+    assert!(!stage.path("home").exists(), "it writes into the home of its user");
+    let session = std::fs::read_dir(stage.path("config/projects")).unwrap().count();
+    assert_eq!(session, 1);
+}
