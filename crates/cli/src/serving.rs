@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use ratchet_core::network::Networks;
@@ -13,12 +14,14 @@ use ratchet_store::catalog::{KeyPair, NewKey, Role};
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
 use ratchet_web::sign_in::{SignIn, Vouching};
+use ratchet_web::web::RubricReader;
 use ratchet_web::{Web, web};
 use tokio::net::TcpListener;
 
 use crate::config::Config;
 use crate::config::value::{Address, Switch};
 use crate::first_start::{Opening, Presets};
+use crate::rubrics::Rubrics;
 use crate::scheduler::{self, Station};
 use crate::target::Target;
 use crate::{folder, vouching, welcome};
@@ -99,7 +102,7 @@ impl Server {
             vouching: self.vouching.map(Box::new),
             trusted_proxies: self.trusted_proxies,
         };
-        let pages = ratchet_web::pages(pages_of(&self.app, sign_in));
+        let pages = ratchet_web::pages(pages_of(&self.app, sign_in, self.station.data.clone()));
         let serving = ratchet_server::run::run(self.app, self.listeners, pages, stop.clone());
         let scheduling = scheduler::run(self.station, stop);
         tokio::pin!(serving, scheduling);
@@ -118,13 +121,17 @@ impl Server {
 }
 
 /// What the pages reach: the same folder and clock as the APIs.
-fn pages_of(app: &App, sign_in: SignIn) -> Web {
+fn pages_of(app: &App, sign_in: SignIn, data: PathBuf) -> Web {
     let access = match &app.settings.access {
         Access::Keys => web::Access::People(sign_in),
         Access::Open(project) => web::Access::Open(project.clone()),
     };
     let clock = app.clock.clone();
-    Web::new(app.store.clone(), access, move || clock.now())
+    let rubrics = RubricReader::new(move || {
+        let found = Rubrics::open(&data).map_err(|why| format!("{why:#}"))?;
+        Ok(found.all().iter().map(|shelved| shelved.rubric.clone()).collect())
+    });
+    Web::new(app.store.clone(), access, rubrics, move || clock.now())
 }
 
 impl Bound {

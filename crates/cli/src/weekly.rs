@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use ratchet_core::calendar::Week;
+use ratchet_core::label::DATASET;
 use ratchet_core::learnings;
 use ratchet_core::rubric::Rubric;
 use ratchet_core::suggestion::{Progress, Suggestion, Templates};
@@ -14,8 +15,10 @@ use ratchet_remote::langfuse::client::pace::SystemPace;
 use ratchet_stages::score::fetch::{Sieve, Wanted};
 use ratchet_stages::score::judge::Judge;
 use ratchet_stages::score::{self, Again, Keeping, ScoringDesk};
+use ratchet_stages::trust::panel;
 use ratchet_stages::week::{self, WeekDone, WeekRequest};
 use ratchet_store::catalog::ReportEffect;
+use uuid::Uuid;
 
 /// Traces that a session of the week must have.
 const MIN_TRACES: u64 = 3;
@@ -85,6 +88,9 @@ impl Weekly {
             Some(judge) => self.score(desk, judge.clone()).await?,
             None => (0, 0),
         };
+        if let Some(judge) = &self.judge {
+            self.sit(desk, judge.clone()).await?;
+        }
         let done = week::report_at(desk, &request).await?;
         if let Some(file) = &self.learnings {
             append(file, &done)?;
@@ -93,6 +99,22 @@ impl Weekly {
             hook.tell(&done.report, &SystemPace).await?;
         }
         Ok(Told { done, scored, failed })
+    }
+
+    /// Has the judge see its panel again, so that the report can say whether it has drifted.
+    async fn sit(&self, desk: &ScoringDesk<'_>, judge: Judge) -> anyhow::Result<()> {
+        let request = score::Request {
+            run: Uuid::new_v4().to_string(),
+            rubric: self.rubric.clone(),
+            judge,
+            wanted: Wanted::These(Vec::new()),
+            again: Again::Always,
+            keeping: Keeping::Anew,
+            at_once: AT_ONCE,
+            batch: None,
+        };
+        panel::sit(desk, DATASET, &request).await?;
+        Ok(())
     }
 
     async fn score(&self, desk: &ScoringDesk<'_>, judge: Judge) -> anyhow::Result<(usize, usize)> {

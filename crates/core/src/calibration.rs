@@ -13,18 +13,22 @@ pub mod change;
 pub mod drift;
 /// Sessions that are judged again and again.
 pub mod panel;
+/// What the labelled sessions say of all.
+pub mod weighted;
 
 use std::collections::BTreeMap;
 
 pub use crate::rubric::OVERALL;
 
 use crate::id::SessionId;
+use crate::label::Draw;
 use crate::rubric::{Dimension, MARKS, Rubric, Scale};
 use crate::stats::agreement::{self, Rated};
 use crate::stats::alpha::{Distance, alpha};
 use crate::stats::categories::{Confusion, Weighting};
-use crate::stats::interval::Estimate;
+use crate::stats::interval::{Estimate, mean};
 use crate::stats::undefined::Undefined;
+use weighted::WeightedAgreement;
 
 /// How closely the judge should follow people overall.
 pub const TARGET: f64 = 0.8;
@@ -48,6 +52,8 @@ pub struct Opinions {
     pub judge: Marks,
     /// What each of the people says.
     pub people: Vec<Marks>,
+    /// How it came to be labelled; `None` where somebody chose it.
+    pub drawn: Option<Draw>,
 }
 
 /// How far a judge is to be trusted.
@@ -57,6 +63,8 @@ pub struct Calibration {
     pub sessions: u64,
     /// On the whole session.
     pub overall: Agreement,
+    /// The same by what each session stands for; `None` where none was drawn by rule.
+    pub weighted: Option<WeightedAgreement>,
     /// On each dimension, in the rubric's order.
     pub dimensions: Vec<Agreement>,
     /// Whether the judge follows people as closely as [`TARGET`] asks.
@@ -164,6 +172,20 @@ impl Standing {
     }
 }
 
+impl Calibration {
+    /// How closely the judge follows people, as far as the labels can tell of all sessions: by
+    /// weights where sessions were drawn, and plainly where they were not.
+    pub fn correlation(&self) -> Statistic {
+        let weighted = self.weighted.as_ref().and_then(|weighted| weighted.pearson.ok());
+        weighted.map_or(self.overall.pearson, Ok)
+    }
+
+    /// Whether [`Calibration::correlation`] is by weights.
+    pub fn is_weighted(&self) -> bool {
+        self.weighted.as_ref().is_some_and(|weighted| weighted.pearson.is_ok())
+    }
+}
+
 impl Agreement {
     /// Whether they lie apart by more than the threshold on average, surely or not.
     ///
@@ -198,7 +220,7 @@ impl Agreement {
             pearson: agreement::pearson(&rated),
             spearman: agreement::spearman(&rated),
             error,
-            bias: agreement::mean_by_t(&differences(&rated)),
+            bias: mean(&differences(&rated)),
             limits: limits.map(|limits| (limits.lower, limits.upper)),
             sensitivity: problems.found(0),
             specificity: problems.spared(0),
@@ -236,14 +258,19 @@ pub fn report(rubric: &Rubric, cases: &[Opinions], threshold: f64) -> Calibratio
         |dimension: &Dimension| Agreement::of(Some(dimension), &dimension.name, &cases, threshold);
     let dimensions: Vec<Agreement> = rubric.dimensions.iter().map(of).collect();
     let apart = apart(&dimensions);
-    Calibration {
+    let draws = cases.iter().filter_map(|case| Some((&case.session, case.drawn.as_ref()?)));
+    let weighted = WeightedAgreement::of(&overall.pairs, &draws.collect(), threshold);
+    let mut report = Calibration {
         sessions: apart.len() as u64,
-        target: Standing::at_least(overall.pearson, TARGET),
+        target: Standing::CannotTell,
         overall,
+        weighted,
         dimensions,
         threshold,
         apart,
-    }
+    };
+    report.target = Standing::at_least(report.correlation(), TARGET);
+    report
 }
 
 /// The case with an overall mark for everyone who gave none.
@@ -261,6 +288,7 @@ fn completed(rubric: &Rubric, case: &Opinions) -> Opinions {
         session: case.session.clone(),
         judge: complete(&case.judge),
         people: case.people.iter().map(complete).collect(),
+        drawn: case.drawn.clone(),
     }
 }
 
@@ -281,7 +309,7 @@ fn marks(case: &Opinions, dimension: &str) -> Vec<f64> {
 /// What people say together: the mean of numbers, the middle of grades, the worse of two middles.
 fn agreed(scale: &Scale, marks: &[f64]) -> Option<f64> {
     match scale {
-        Scale::Numeric => agreement::mean_by_t(marks).ok().map(|mean| mean.value),
+        Scale::Numeric => mean(marks).ok().map(|mean| mean.value),
         Scale::Ordered(_) => {
             let mut sorted = marks.to_vec();
             sorted.sort_by(f64::total_cmp);
@@ -345,7 +373,7 @@ fn apart(dimensions: &[Agreement]) -> Vec<Apart> {
     let one = |(session, mut marks): (&SessionId, Vec<(String, Rated)>)| {
         marks.sort_by(|(_, one), (_, other)| distance(*other).total_cmp(&distance(*one)));
         let distances: Vec<f64> = marks.iter().map(|(_, pair)| distance(*pair)).collect();
-        let distance = agreement::mean_by_t(&distances).map_or(0.0, |mean| mean.value);
+        let distance = mean(&distances).map_or(0.0, |mean| mean.value);
         Apart { session: session.clone(), distance, marks }
     };
     let mut apart: Vec<Apart> = sessions.into_iter().map(one).collect();

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use crate::calibration::sample::{Band, Drawn};
 use crate::calibration::{Marks, mark_of};
 use crate::id::SessionId;
-use crate::rubric::{Dimension, Rubric, Scale};
+use crate::rubric::{self, Dimension, Rubric, Scale};
 use crate::time::Timestamp;
 
 /// What the dataset is called, unless told otherwise.
@@ -165,8 +165,12 @@ impl Label {
             object.extend(self.drawn.as_ref().map(|drawn| ("sample".to_owned(), drawn.to_json())));
         }
         let marks = self.marks.iter().map(|(name, mark)| (name.clone(), mark.to_json()));
+        let session = self.session.to_string();
+        let mut about = vec![session.as_str(), &self.by];
+        // The same person may look at the same session with other eyes.
+        about.extend((self.rubric != rubric::DEFAULT).then_some(self.rubric.as_str()));
         LabelItem {
-            id: item_id("label", &[&self.session.to_string(), &self.by]),
+            id: item_id("label", &about),
             input: json!({ "session_id": self.session.to_string() }),
             expected_output: Some(Value::Object(marks.collect::<Map<_, _>>())),
             metadata,
@@ -188,6 +192,11 @@ impl Label {
             marks: marks.collect(),
             drawn: metadata.get("sample").and_then(Draw::read),
         })
+    }
+
+    /// Whether the person went by that rubric, as far as is known.
+    pub fn is_by(&self, rubric: &Rubric) -> bool {
+        self.rubric.is_empty() || self.rubric == rubric.name
     }
 
     /// The marks as numbers, as far as they are marks of the rubric.

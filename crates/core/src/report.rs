@@ -8,6 +8,7 @@ mod terminal;
 
 use serde::{Deserialize, Serialize};
 
+use crate::calibration::panel::DriftAlert;
 use crate::success::{Measure, Reading, SuccessMetric};
 use crate::suggestion::Suggestion;
 use crate::synthesis::{Change, Standing, Synthesis, Trend};
@@ -27,6 +28,9 @@ pub struct WeekReport {
     pub synthesis: Synthesis,
     /// Whether watching quality pays.
     pub success: Vec<SuccessMetric>,
+    /// Judges that no longer say what they used to say.
+    #[serde(default)]
+    pub drift: Vec<DriftAlert>,
     /// What could be changed.
     pub suggestions: Vec<Suggestion>,
 }
@@ -96,9 +100,9 @@ pub fn reading_words(metric: &SuccessMetric) -> String {
         (Reading::Is { value, .. }, Measure::SessionsScored | Measure::SuggestionsDone) => {
             format!("{value:.0}")
         }
-        (Reading::Is { value, interval, .. }, Measure::HumanCorrelation) => match interval {
-            Some([lower, upper]) => format!("{value:.2} ({lower:.2} to {upper:.2})"),
-            None => format!("{value:.2}"),
+        (Reading::Is { value, interval, n }, Measure::HumanCorrelation) => match interval {
+            Some([lower, upper]) => format!("{value:.2} ({lower:.2} to {upper:.2}, n = {n})"),
+            None => format!("{value:.2} (no interval, n = {n})"),
         },
         (Reading::Is { value, interval, .. }, Measure::QualityTrend) => match interval {
             Some([lower, upper]) => format!("{value:+.3} ({lower:+.3} to {upper:+.3})"),
@@ -148,6 +152,7 @@ mod tests {
 
     use super::*;
     use crate::id::SessionId;
+    use crate::stats::undefined::Undefined;
     use crate::success::{SuccessFacts, success};
     use crate::suggestion::{Templates, suggest};
     use crate::synthesis::{Mark, SessionMarks, synthesize};
@@ -156,7 +161,8 @@ mod tests {
         let synthesis = synthesize(&["tool_mastery"], &[Vec::new(), sessions]);
         let trend = synthesis.overall.trend.clone();
         let sessions = synthesis.sessions;
-        let facts = SuccessFacts { sessions, rated: Vec::new(), done: 0, made: 1, trend };
+        let facts =
+            SuccessFacts { sessions, correlation: Err(Undefined::Empty), done: 0, made: 1, trend };
         WeekReport {
             week: "2026-11-08".to_owned(),
             last_day: "2026-11-14".to_owned(),
@@ -164,6 +170,7 @@ mod tests {
             rubric: "session-quality".to_owned(),
             suggestions: suggest(&synthesis, &Templates::shipped()),
             success: success(&facts),
+            drift: Vec::new(),
             synthesis,
         }
     }
@@ -202,6 +209,25 @@ mod tests {
         let text = bad_week().to_markdown();
         assert!(text.contains(r"The \*same\* tool call failed \| again"), "{text}");
         assert!(text.contains("\n```\n## Tools\n"), "{text}");
+    }
+
+    #[test]
+    fn a_judge_that_drifts_is_told_first() {
+        let mut report = report(Vec::new());
+        report.drift.push(DriftAlert {
+            judge: "a*judge".to_owned(),
+            rubric: "session-quality".to_owned(),
+            dimension: "overall_quality".to_owned(),
+            since: "2026-10-04".to_owned(),
+            week: "2026-11-15".to_owned(),
+            change: -0.4,
+            interval: [-0.5, -0.3],
+            n: 12,
+        });
+        assert!(
+            report.to_text().contains("\nALERT: a*judge has become stricter on overall_quality")
+        );
+        assert!(report.to_markdown().contains(r"> **Judge drift.** a\*judge has become stricter"));
     }
 
     #[test]

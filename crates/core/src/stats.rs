@@ -14,10 +14,15 @@ pub mod distribution;
 pub mod interval;
 /// How well marks tell good from bad.
 pub mod ranking;
+/// What a sample says of everything, where some kinds were looked at more than others.
+pub mod stratified;
 /// Whether values rise or fall over time.
 pub mod trend;
 /// Why a statistic has no value.
 pub mod undefined;
+
+#[cfg(test)]
+mod golden;
 
 #[expect(clippy::cast_precision_loss, reason = "counts of samples, far below 2^52")]
 pub(crate) fn float(count: usize) -> f64 {

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::stats::agreement::{Rated, pearson};
+use crate::calibration::Statistic;
+use crate::stats::undefined::Undefined;
 use crate::synthesis::Trend;
 
 /// Sessions that a week should have scored.
@@ -15,8 +16,6 @@ pub const DONE_A_MONTH: f64 = 2.0;
 pub const RISE_A_MONTH: f64 = 0.05;
 /// Weeks in a month, on average.
 const WEEKS_A_MONTH: f64 = 365.2425 / 12.0 / 7.0;
-/// Pairs from which on a correlation says something.
-const LEAST_PAIRS: usize = 3;
 
 /// A number that shows whether watching quality pays.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -87,7 +86,12 @@ impl SuccessMetric {
     pub fn is_met(&self) -> Option<bool> {
         match (&self.reading, self.measure) {
             (Reading::Unknown(_), _) => None,
-            (Reading::Is { value, .. }, Measure::HumanCorrelation) => Some(*value > self.target),
+            // Few labels give any correlation: it is met, or not, with its whole interval.
+            (Reading::Is { interval, .. }, Measure::HumanCorrelation) => match interval {
+                Some([lower, _]) if *lower >= self.target => Some(true),
+                Some([_, upper]) if *upper < self.target => Some(false),
+                Some(_) | None => None,
+            },
             (Reading::Is { value, .. }, _) => Some(*value >= self.target),
         }
     }
@@ -98,8 +102,8 @@ impl SuccessMetric {
 pub struct SuccessFacts {
     /// Sessions that the week has scored.
     pub sessions: usize,
-    /// What people and the judge say of the same sessions.
-    pub rated: Vec<Rated>,
+    /// How closely people and the judge go together, on the sessions that people labelled.
+    pub correlation: Statistic,
     /// Suggestions done in the four weeks up to the end of the week.
     pub done: usize,
     /// Suggestions made so far.
@@ -119,24 +123,22 @@ pub fn success(facts: &SuccessFacts) -> Vec<SuccessMetric> {
     let metric = |measure, target, reading| SuccessMetric { measure, target, reading };
     vec![
         metric(Measure::SessionsScored, SESSIONS_A_WEEK, count(facts.sessions, facts.sessions)),
-        metric(Measure::HumanCorrelation, CORRELATION, correlation(&facts.rated)),
+        metric(Measure::HumanCorrelation, CORRELATION, correlation(facts.correlation)),
         metric(Measure::SuggestionsDone, DONE_A_MONTH, done),
         metric(Measure::QualityTrend, RISE_A_MONTH, rise(&facts.trend)),
     ]
 }
 
-fn correlation(rated: &[Rated]) -> Reading {
-    if rated.len() < LEAST_PAIRS {
-        let have = rated.len();
-        let why = format!("{have} sessions are labelled by people; it takes {LEAST_PAIRS}");
-        return Reading::Unknown(why);
-    }
-    match pearson(rated) {
+fn correlation(statistic: Statistic) -> Reading {
+    match statistic {
         Ok(found) => Reading::Is {
             value: found.value,
             interval: found.interval.map(|interval| [interval.lower, interval.upper]),
-            n: rated.len(),
+            n: usize::try_from(found.n).unwrap_or(usize::MAX),
         },
+        Err(Undefined::Empty) => {
+            Reading::Unknown("people have labelled no session that the judge has scored".to_owned())
+        }
         Err(why) => Reading::Unknown(why.to_string()),
     }
 }
@@ -155,11 +157,12 @@ fn rise(trend: &Trend) -> Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::interval::{Estimate, Interval};
     use crate::synthesis::Slope;
 
     fn facts() -> SuccessFacts {
         let trend = Trend::TooEarly("too early to tell: 1 week of 8".to_owned());
-        SuccessFacts { sessions: 0, rated: Vec::new(), done: 0, made: 0, trend }
+        SuccessFacts { sessions: 0, correlation: Err(Undefined::Empty), done: 0, made: 0, trend }
     }
 
     fn met(facts: &SuccessFacts) -> Vec<Option<bool>> {
@@ -173,14 +176,20 @@ mod tests {
 
     #[test]
     fn targets_are_met_or_missed() {
-        let pairs = [(0.2, 0.25), (0.5, 0.5), (0.7, 0.65), (0.9, 0.95)];
-        let rated = pairs.map(|(human, judge)| Rated { human, judge }).to_vec();
+        let follows = |lower: f64, upper: f64| {
+            let interval = Some(Interval { lower, upper });
+            Ok(Estimate { value: 0.9, interval, n: 20 })
+        };
         let slope = Slope { per_week: 0.012, interval: [0.01, 0.02], p: 0.01 };
-        let good =
-            SuccessFacts { sessions: 20, rated, done: 2, made: 5, trend: Trend::Rising(slope) };
+        let correlation = follows(0.81, 0.95);
+        let trend = Trend::Rising(slope);
+        let good = SuccessFacts { sessions: 20, correlation, done: 2, made: 5, trend };
         assert_eq!(met(&good), [Some(true); 4]);
         let slow = Slope { per_week: 0.011, ..slope };
         let less = SuccessFacts { sessions: 19, done: 1, trend: Trend::Rising(slow), ..good };
         assert_eq!(met(&less), [Some(false), Some(true), Some(false), Some(false)]);
+        let wide = SuccessFacts { correlation: follows(0.5, 0.98), ..less.clone() };
+        assert_eq!(met(&wide)[1], None, "eight labels cannot tell");
+        assert_eq!(met(&SuccessFacts { correlation: follows(0.1, 0.7), ..less })[1], Some(false));
     }
 }

@@ -5,6 +5,8 @@
 
 /// Lines of a table, however it is written.
 mod table;
+/// Which line a row stands on.
+mod lined;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +17,7 @@ use ratchet_store::project::ProjectId;
 use ratchet_store::{StoreError, StoreResult};
 use serde_json::Value;
 
+pub use lined::{LineEnds, Lined};
 pub use table::{Format, unread};
 
 /// Rows that a table may have: they are written in one transaction, and everyone waits for it.

@@ -20,9 +20,9 @@ use ratchet_agent::budget::Budget;
 use ratchet_agent::error::ModelError;
 use ratchet_agent::model::Model;
 use ratchet_core::calibration::draft::{self, CriterionDraft, Disagreement};
-use ratchet_core::calibration::{self, Agreement, Calibration, Opinions};
+use ratchet_core::calibration::{self, Agreement, Calibration, Opinions, Statistic, THRESHOLD};
 use ratchet_core::id::SessionId;
-use ratchet_core::label::Label;
+use ratchet_core::label::{DATASET, Label};
 use ratchet_core::rubric::Rubric;
 use ratchet_core::stats::agreement::Rated;
 
@@ -62,6 +62,20 @@ pub struct Whom<'a> {
     pub judge: Option<&'a str>,
 }
 
+/// Reads how closely the judge follows people on whole sessions, by the labels of the project.
+///
+/// # Errors
+/// Fails if labels or scores cannot be read.
+pub async fn correlation(
+    source: &Source,
+    sink: &Sink,
+    rubric: &Rubric,
+) -> Result<Statistic, TrustError> {
+    let whom = Whom { dataset: DATASET, rubric, judge: None };
+    let held = Held::read(source, sink, whom).await?;
+    Ok(held.calibration(rubric, THRESHOLD).correlation())
+}
+
 /// What people and the judge said of the sessions that people labelled.
 #[derive(Clone, Debug, Default)]
 pub struct Held {
@@ -77,7 +91,8 @@ impl Held {
     /// # Errors
     /// Fails if labels or scores cannot be read.
     pub async fn read(source: &Source, sink: &Sink, whom: Whom<'_>) -> Result<Self, TrustError> {
-        let labels = labels::read(sink, whom.dataset).await?;
+        let mut labels = labels::read(sink, whom.dataset).await?;
+        labels.retain(|label| label.is_by(whom.rubric));
         let mut spoken = BTreeMap::new();
         for label in &labels {
             if spoken.contains_key(&label.session) {
@@ -100,13 +115,15 @@ impl Held {
         rubric: &Rubric,
         judge: impl Fn(&SessionId) -> Option<&'a calibration::Marks>,
     ) -> Vec<Opinions> {
-        let mut people: BTreeMap<&SessionId, Vec<calibration::Marks>> = BTreeMap::new();
+        let mut people: BTreeMap<&SessionId, Vec<&Label>> = BTreeMap::new();
         for label in &self.labels {
-            people.entry(&label.session).or_default().push(label.marks(rubric));
+            people.entry(&label.session).or_default().push(label);
         }
-        let both = people.into_iter().filter_map(|(session, people)| {
+        let both = people.into_iter().filter_map(|(session, labels)| {
             let judge = judge(session)?.clone();
-            Some(Opinions { session: session.clone(), judge, people })
+            let drawn = labels.iter().find_map(|label| label.drawn.clone());
+            let people = labels.iter().map(|label| label.marks(rubric)).collect();
+            Some(Opinions { session: session.clone(), judge, people, drawn })
         });
         both.collect()
     }

@@ -9,10 +9,12 @@ mod marks;
 use std::collections::BTreeSet;
 
 use ratchet_core::calendar::Week;
+use ratchet_core::calibration::Statistic;
+use ratchet_core::calibration::panel::{self, DriftAlert};
 use ratchet_core::payload::Json;
 use ratchet_core::report::WeekReport;
 use ratchet_core::rubric::Rubric;
-use ratchet_core::success::{Measure, SuccessFacts, SuccessMetric, success};
+use ratchet_core::success::{SuccessFacts, SuccessMetric, success};
 use ratchet_core::suggestion::{Progress, Suggestion, Templates, suggest};
 use ratchet_core::synthesis::{Trend, WEEKS, synthesize};
 use ratchet_core::time::Timestamp;
@@ -21,8 +23,9 @@ use ratchet_store::catalog::{Catalog, KeptSuggestion, NewReport, SavedReport};
 use ratchet_store::project::ProjectId;
 
 use crate::score::ScoringDesk;
+use crate::sink::Sink;
 use crate::source::{Source, SourceError};
-use marks::Found;
+use crate::trust::{self, TrustError, panel as panels};
 
 /// Four weeks, in nanoseconds: what "a month" is to a count of suggestions.
 const FOUR_WEEKS: i64 = 28 * 86_400 * 1_000_000_000;
@@ -62,6 +65,9 @@ pub enum WeekError {
     /// Scores cannot be read.
     #[error("cannot read scores: {0}")]
     Source(#[from] SourceError),
+    /// Labels cannot be read.
+    #[error(transparent)]
+    Labels(#[from] TrustError),
     /// The report cannot be kept.
     #[error("cannot keep the report: {0}")]
     Store(#[from] StoreError),
@@ -77,12 +83,12 @@ pub enum WeekError {
 /// # Errors
 /// Fails if scores cannot be read or the report cannot be kept.
 pub async fn report(
-    source: &Source,
+    (source, sink): (&Source, &Sink),
     archive: Archive<'_>,
     request: &WeekRequest,
     now: Timestamp,
 ) -> Result<WeekDone, WeekError> {
-    let Found { weeks, rated } = marks::read(source, &request.week, &request.rubric).await?;
+    let weeks = marks::read(source, &request.week, &request.rubric).await?;
     let dimensions: Vec<&str> =
         request.rubric.dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
     let synthesis = synthesize(&dimensions, &weeks);
@@ -90,7 +96,7 @@ pub async fn report(
     let tracked = archive.catalog.suggestions(archive.project.clone()).await?;
     let facts = SuccessFacts {
         sessions: synthesis.sessions,
-        rated,
+        correlation: trust::correlation(source, sink, &request.rubric).await?,
         done: done_before(&tracked, request.week.end()),
         made: made(&tracked, &suggestions),
         trend: synthesis.overall.trend.clone(),
@@ -103,6 +109,7 @@ pub async fn report(
         rubric: request.rubric.name.clone(),
         synthesis,
         success: success(&facts),
+        drift: drift(sink, &request.week).await?,
         suggestions: suggestions.clone(),
     };
     let document = Json::from_value(&serde_json::to_value(&report)?);
@@ -120,30 +127,32 @@ pub async fn report_at(
     request: &WeekRequest,
 ) -> Result<WeekDone, WeekError> {
     let archive = Archive { catalog: &desk.journal.catalog, project: &desk.journal.project };
-    report(desk.source, archive, request, (desk.clock)()).await
+    report((desk.source, desk.sink), archive, request, (desk.clock)()).await
 }
 
-/// Reads the success metrics of a project as of now, from its last report and its suggestions.
+/// Reads the success metrics of a project as of now, from its last report, its suggestions and how
+/// closely people and the judge go together.
 pub fn success_now(
     last: Option<&WeekReport>,
     tracked: &[KeptSuggestion],
+    correlation: Statistic,
     now: Timestamp,
 ) -> Vec<SuccessMetric> {
     let unknown = || Trend::of(&[]);
-    let mut metrics = success(&SuccessFacts {
+    success(&SuccessFacts {
         sessions: last.map_or(0, |report| report.synthesis.sessions),
-        rated: Vec::new(),
+        correlation,
         done: done_before(tracked, now),
         made: tracked.len(),
         trend: last.map_or_else(unknown, |report| report.synthesis.overall.trend.clone()),
-    });
-    // What people say is read together with the scores, and so stands in the report.
-    let said = last.into_iter().flat_map(|report| &report.success);
-    for metric in said.filter(|metric| metric.measure == Measure::HumanCorrelation) {
-        let same = metrics.iter_mut().find(|known| known.measure == metric.measure);
-        same.into_iter().for_each(|known| *known = metric.clone());
-    }
-    metrics
+    })
+}
+
+/// Judges whose panels showed a change when they were asked for the report of a week: in it, or in
+/// the week that it is told in.
+async fn drift(sink: &Sink, week: &Week) -> Result<Vec<DriftAlert>, TrustError> {
+    let (first, told) = (week.days().0, week.after().days().0);
+    Ok(panel::alerts(&panels::read(sink).await?, first.as_str()..=told.as_str()))
 }
 
 /// How many suggestions became done in the four weeks before a moment, and still are.

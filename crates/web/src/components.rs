@@ -24,6 +24,8 @@ pub(crate) mod whisker;
 pub mod matrix;
 /// How far two agree, statistic by statistic.
 pub mod agreement;
+/// What somebody should look at first.
+pub mod alarm;
 /// Who worked when.
 pub mod lanes;
 /// Texts to copy.

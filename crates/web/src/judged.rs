@@ -70,7 +70,7 @@ fn together(data_type: DataType, judgements: &[&Opinion]) -> Together {
         DataType::Numeric => {
             let numbers: Vec<f64> =
                 judgements.iter().filter_map(|judgement| judgement.value.number()).collect();
-            Together::Numbers(interval::mean(&numbers), distribution::bins(&numbers, 20))
+            Together::Numbers(interval::mean(&numbers).ok(), distribution::bins(&numbers, 20))
         }
         DataType::Boolean => {
             let is_yes = |judgement: &&&Opinion| judgement.value == ScoreValue::Boolean(true);

@@ -3,6 +3,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ratchet_core::rubric::{self, Rubric};
 use ratchet_core::time::Timestamp;
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
@@ -34,6 +35,8 @@ pub struct WebParts {
     pub desk: Desk,
     /// The steps of the traces that were read last.
     pub(crate) kept_steps: KeptSteps,
+    /// What sessions are judged by.
+    pub rubrics: RubricReader,
     clock: Clock,
 }
 
@@ -44,6 +47,36 @@ pub enum Access {
     People(SignIn),
     /// Anyone, as an owner, starting at this project: only for a server nobody else can reach.
     Open(ProjectId),
+}
+
+/// Reads the rubrics of a server as they are now: those of its own, and those that come with
+/// Ratchet. People change them while the server runs.
+pub struct RubricReader(Box<dyn Fn() -> Result<Vec<Rubric>, String> + Send + Sync>);
+
+impl RubricReader {
+    /// Reads them so; what is wrong with a file is said in words.
+    pub fn new(read: impl Fn() -> Result<Vec<Rubric>, String> + Send + Sync + 'static) -> Self {
+        Self(Box::new(read))
+    }
+
+    /// Those that come with Ratchet alone.
+    pub fn shipped() -> Self {
+        Self::new(|| Ok(rubric::shipped().cloned().collect()))
+    }
+
+    /// All of them.
+    ///
+    /// # Errors
+    /// Says which file has a mistake.
+    pub fn read(&self) -> Result<Vec<Rubric>, String> {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for RubricReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RubricReader")
+    }
 }
 
 struct Clock(Box<dyn Fn() -> Timestamp + Send + Sync>);
@@ -62,9 +95,10 @@ impl Web {
     pub fn new(
         store: Folder,
         access: Access,
+        rubrics: RubricReader,
         clock: impl Fn() -> Timestamp + Send + Sync + 'static,
     ) -> Self {
-        Self::patient_for(PATIENCE, store, access, clock)
+        Self::patient_for(PATIENCE, store, access, rubrics, clock)
     }
 
     /// The same, with another time for pages to look for what they show.
@@ -72,6 +106,7 @@ impl Web {
         patience: Duration,
         store: Folder,
         access: Access,
+        rubrics: RubricReader,
         clock: impl Fn() -> Timestamp + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(WebParts {
@@ -82,6 +117,7 @@ impl Web {
             patience,
             desk: Desk::default(),
             kept_steps: KeptSteps::default(),
+            rubrics,
             clock: Clock(Box::new(clock)),
         }))
     }

@@ -99,7 +99,7 @@ struct Found {
 
 impl Found {
     fn outcome(&self) -> Outcome {
-        let has_drifted = self.drift.iter().any(|drift| drift.alarms().next().is_some());
+        let has_drifted = self.drift.iter().any(|drift| !drift.alerts().is_empty());
         let is_bad = self.calibration.target == Standing::NotMet || has_drifted;
         if is_bad { Outcome::FoundBad } else { Outcome::Done }
     }

@@ -94,6 +94,10 @@ fn tables_are_recorded_by_the_names_of_their_columns() {
         let into = data.path().to_str().unwrap();
         ratchet(&["import", "csv", &path, "--data", into, "--json"]).args(maps.clone())
     };
+    let (_elsewhere, other) = file("dos.csv", &table.replace('\n', "\r\n"));
+    let preview = ratchet(&["import", "csv", &other, "--preview", "--json"]).args(maps.clone());
+    let preview: Value = serde_json::from_str(&preview.run().stdout).unwrap();
+    assert_eq!(preview["problems"][0]["line"], 4, "as an editor counts them: {preview}");
     let finished = launch().run();
     assert_eq!(finished.code, Some(3), "{}", finished.stderr);
     let report: Value = serde_json::from_str(&finished.stdout).unwrap();

@@ -2,6 +2,8 @@
 
 /// Judges that are models.
 mod models;
+/// The panel, week by week.
+mod weekly;
 
 use std::path::Path;
 
@@ -77,7 +79,7 @@ fn labels_go_in_and_out_as_a_table() {
     let again = on(data.path(), &["label", "import", file.to_str().unwrap()]);
     assert_eq!(run(again, 0), "8 labels are kept in the dataset ground-truth\n");
     assert_eq!(run(on(data.path(), &["label", "export", "-"]), 0), out, "the same labels again");
-    std::fs::write(&file, "session_id,tool_mastery\na,0.5\nb,7\n").unwrap();
+    std::fs::write(&file, "session_id,tool_mastery\r\na,0.5\r\nb,7\r\n").unwrap();
     let refused = on(data.path(), &["label", "import", file.to_str().unwrap()]).run();
     assert_eq!(refused.code, Some(1));
     assert!(

@@ -1,7 +1,7 @@
 //! A week becomes a report, by hand and by itself.
 
 /// Whoever is told of a report.
-mod listener;
+pub(crate) mod listener;
 /// What runs by itself, with a clock of its own.
 mod runs;
 

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use crate::id::SessionId;
-use crate::stats::agreement::mean_by_t;
+use crate::stats::interval::mean;
 
 use super::{Agreement, Calibration, Standing, Statistic, distance};
 
@@ -45,7 +45,7 @@ fn change(before: &Agreement, after: &Agreement) -> Shift {
         .iter()
         .filter_map(|(session, pair)| known.get(session).map(|before| (*before, distance(*pair))));
     let both: Vec<(f64, f64)> = both.collect();
-    let side = |of: fn(&(f64, f64)) -> f64| mean_by_t(&both.iter().map(of).collect::<Vec<_>>());
+    let side = |of: fn(&(f64, f64)) -> f64| mean(&both.iter().map(of).collect::<Vec<_>>());
     let difference = side(|(before, after)| after - before);
     Shift {
         dimension: before.dimension.clone(),

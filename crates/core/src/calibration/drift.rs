@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use crate::id::SessionId;
-use crate::stats::agreement::mean_by_t;
+use crate::stats::interval::mean;
 
 use super::{Marks, Statistic};
 
@@ -60,7 +60,7 @@ pub fn drift(dimensions: &[String], first: &Judged, now: &Judged) -> Vec<Drift> 
             let earlier = first.get(session)?.get(dimension)?;
             Some(marks.get(dimension)? - earlier)
         });
-        let change = mean_by_t(&both.collect::<Vec<_>>());
+        let change = mean(&both.collect::<Vec<_>>());
         Drift { dimension: dimension.clone(), change, bearing: bearing(change) }
     };
     dimensions.iter().map(of).collect()

@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::id::SessionId;
@@ -51,6 +53,40 @@ pub struct PanelDrift {
     pub drifts: Vec<Drift>,
 }
 
+/// A judge that no longer says what it used to say, on one dimension.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DriftAlert {
+    /// Who.
+    pub judge: String,
+    /// By which rubric.
+    pub rubric: String,
+    /// On which dimension.
+    pub dimension: String,
+    /// Since which week, by the day it began.
+    pub since: String,
+    /// When it was last asked, by the day the week began.
+    pub week: String,
+    /// How much more it gives now.
+    pub change: f64,
+    /// Between what that lies, with 95 % confidence.
+    pub interval: [f64; 2],
+    /// On how many sessions, the same both times.
+    pub n: u64,
+}
+
+impl DriftAlert {
+    /// The alert as a sentence without a full stop.
+    pub fn words(&self) -> String {
+        let Self { judge, rubric, dimension, since, change, interval: [lower, upper], n, .. } =
+            self;
+        let way = if *change > 0.0 { "kinder" } else { "stricter" };
+        format!(
+            "{judge} has become {way} on {dimension} of {rubric} since the week of {since}: \
+             {change:+.2} ({lower:+.2} to {upper:+.2}, n = {n}) on the same sessions"
+        )
+    }
+}
+
 impl Sitting {
     /// A judge with a rubric.
     pub fn new(judge: &str, rubric: &Rubric) -> Self {
@@ -61,8 +97,22 @@ impl Sitting {
 
 impl PanelDrift {
     /// What somebody should be told, if anything.
-    pub fn alarms(&self) -> impl Iterator<Item = &Drift> {
-        self.drifts.iter().filter(|drift| drift.bearing.is_alarming())
+    pub fn alerts(&self) -> Vec<DriftAlert> {
+        let alert = |drift: &Drift| {
+            let change = drift.change.ok().filter(|_| drift.bearing.is_alarming())?;
+            let interval = change.interval?;
+            Some(DriftAlert {
+                judge: self.who.judge.clone(),
+                rubric: self.who.rubric.clone(),
+                dimension: drift.dimension.clone(),
+                since: self.first.clone(),
+                week: self.newest.clone(),
+                change: change.value,
+                interval: [interval.lower, interval.upper],
+                n: change.n,
+            })
+        };
+        self.drifts.iter().filter_map(alert).collect()
     }
 }
 
@@ -125,6 +175,15 @@ pub fn drifts(verdicts: &[PanelVerdict]) -> Vec<PanelDrift> {
     sittings.into_iter().filter_map(of).collect()
 }
 
+/// Returns what somebody should be told of the judges that saw their panels in these weeks, as it
+/// was known at their end. Weeks go by the day they began.
+pub fn alerts(verdicts: &[PanelVerdict], weeks: RangeInclusive<&str>) -> Vec<DriftAlert> {
+    let known = verdicts.iter().filter(|verdict| verdict.week.as_str() <= *weeks.end());
+    let drifts = drifts(&known.cloned().collect::<Vec<_>>());
+    let is_new = |drift: &&PanelDrift| drift.newest.as_str() >= *weeks.start();
+    drifts.iter().filter(is_new).flat_map(PanelDrift::alerts).collect()
+}
+
 /// Returns the sessions of a judge's panel: those it saw first, or the first of these.
 pub fn members(verdicts: &[PanelVerdict], who: &Sitting, others: &[SessionId]) -> Vec<SessionId> {
     let own = || verdicts.iter().filter(|verdict| verdict.who == *who);
@@ -170,9 +229,16 @@ mod tests {
         let drifts = drifts(&all);
         let [panel] = drifts.as_slice() else { panic!("{drifts:?}") };
         assert_eq!((panel.first.as_str(), panel.newest.as_str()), ("2026-11-01", "2026-11-15"));
-        let alarms: Vec<_> = panel.alarms().collect();
-        assert_eq!(alarms.len(), 1);
-        assert_eq!((alarms[0].dimension.as_str(), alarms[0].bearing), (OVERALL, Bearing::Kinder));
+        let told = panel.alerts();
+        assert_eq!(told.len(), 1);
+        assert_eq!(
+            told[0].words(),
+            "offline has become kinder on overall_quality of session-quality since the week of \
+             2026-11-01: +0.20 (+0.20 to +0.20, n = 6) on the same sessions"
+        );
+        assert_eq!(alerts(&all, "2026-11-09"..="2026-11-15"), told);
+        assert_eq!(alerts(&all, "2026-11-02"..="2026-11-08"), [], "it was steady then");
+        assert_eq!(alerts(&all, "2026-11-16"..="2026-11-22"), [], "nobody asked it then");
         let first_week: Vec<_> = all.into_iter().take(6).collect();
         let alone = super::drifts(&first_week);
         assert!(alone[0].drifts.iter().all(|drift| drift.bearing == Bearing::CannotTell));

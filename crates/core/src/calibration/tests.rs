@@ -54,6 +54,7 @@ fn twenty() -> Vec<Opinions> {
             session: session(n),
             judge: marks(JUDGE[n], FIVE_JUDGE[n]),
             people: vec![marks(HUMAN[n], FIVE_HUMAN[n])],
+            drawn: None,
         })
         .collect()
 }
@@ -78,6 +79,41 @@ fn twenty_sessions_have_the_published_numbers() {
     assert_eq!(grades.confusion.rows()[1], [0, 2, 2, 0, 0]);
     assert_eq!((report.sessions, number.pairs.len()), (20, 20));
     assert_eq!(grade.people, Err(Undefined::Empty), "one person agrees with nobody");
+}
+
+/// Of two kinds, ten sessions each were drawn; there are ten of the first and 190 of the second.
+#[test]
+fn drawn_sessions_count_for_those_they_stand_for() {
+    let draw = |n: usize| Draw {
+        week: "2026-11-08".to_owned(),
+        seed: "seed".to_owned(),
+        band: if n < 10 { sample::Band::Poor } else { sample::Band::Good },
+        agent: None,
+        population: if n < 10 { 10 } else { 190 },
+        taken: 10,
+    };
+    let mut cases = twenty();
+    let plain = report(&rubric(), &cases, THRESHOLD);
+    assert_eq!((plain.weighted.as_ref(), plain.is_weighted()), (None, false));
+    for (n, case) in cases.iter_mut().enumerate() {
+        case.drawn = Some(draw(n));
+    }
+    let weighed = report(&rubric(), &cases, THRESHOLD);
+    let weighted = weighed.weighted.as_ref().unwrap();
+    assert_eq!((weighted.sessions, weighted.stands_for), (20, 200));
+    let bias = |of: std::ops::Range<usize>| -> f64 {
+        let differences = weighed.overall.pairs[of].iter().map(|(_, pair)| pair.judge - pair.human);
+        differences.sum::<f64>() / 10.0
+    };
+    near(weighted.bias.unwrap().value, 0.05 * bias(0..10) + 0.95 * bias(10..20));
+    assert!(weighted.within.unwrap().interval.is_some());
+    assert!(weighed.is_weighted() && weighed.correlation() == weighted.pearson);
+    assert_ne!(weighted.pearson.unwrap().value, weighed.overall.pearson.unwrap().value);
+    assert_eq!(weighed.overall.pearson, plain.overall.pearson, "the plain numbers stand beside");
+    // A session that somebody chose stands for itself alone, and is left out.
+    cases[0].drawn = None;
+    let fewer = report(&rubric(), &cases, THRESHOLD).weighted.unwrap();
+    assert_eq!((fewer.sessions, fewer.stands_for), (19, 200));
 }
 
 #[test]
@@ -226,6 +262,7 @@ proptest! {
             session: session(n),
             judge: marks(*judge, *grade),
             people: vec![marks(*human, *human_grade)],
+            drawn: None,
         };
         let cases: Vec<Opinions> = marked.iter().enumerate().map(case).collect();
         let report = report(&rubric(), &cases, threshold);
@@ -254,6 +291,7 @@ proptest! {
             session: session(n),
             judge: marks(*mark, *grade),
             people: vec![marks(*mark, *grade)],
+            drawn: None,
         };
         let cases: Vec<Opinions> = marked.iter().enumerate().map(case).collect();
         let report = report(&rubric(), &cases, THRESHOLD);

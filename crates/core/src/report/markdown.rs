@@ -14,6 +14,9 @@ pub(super) fn text(report: &WeekReport) -> String {
         escaped(&report.rubric),
         escaped(&report.zone)
     );
+    for alert in &report.drift {
+        out.push_str(&format!("\n> **Judge drift.** {}.\n", escaped(&alert.words())));
+    }
     if report.synthesis.sessions == 0 {
         out.push_str("\nScore sessions with `ratchet score`, then ask again.\n");
         return out;

@@ -18,6 +18,7 @@ pub(super) fn text(report: &WeekReport) -> String {
         report.rubric,
         report.headline()
     );
+    out.extend(report.drift.iter().map(|alert| format!("ALERT: {}.\n", alert.words())));
     if report.synthesis.sessions == 0 {
         out.push_str("Score sessions with `ratchet score`, then ask again.\n");
         return out;

@@ -1,7 +1,6 @@
-use statrs::distribution::{ContinuousCDF, StudentsT};
-
+use super::difference::Sampled;
 use super::float;
-use super::interval::{Estimate, Interval, Z_95};
+use super::interval::{Estimate, Interval, Z_95, mean, student_95};
 use super::undefined::Undefined;
 
 /// What a person and a judge said of the same thing.
@@ -29,7 +28,7 @@ pub struct BlandAltman {
 /// # Errors
 /// Fewer than two pairs, or a side that never varies.
 pub fn pearson(pairs: &[Rated]) -> Result<Estimate, Undefined> {
-    let r = correlation(pairs)?;
+    let r = correlation(pairs, &even(pairs))?;
     Ok(correlated(r, pairs.len(), 1.0))
 }
 
@@ -43,7 +42,7 @@ pub fn spearman(pairs: &[Rated]) -> Result<Estimate, Undefined> {
     let judge = ranks(&sides(pairs, |pair| pair.judge));
     let ranked: Vec<_> =
         human.into_iter().zip(judge).map(|(human, judge)| Rated { human, judge }).collect();
-    let r = correlation(&ranked)?;
+    let r = correlation(&ranked, &even(&ranked))?;
     Ok(correlated(r, pairs.len(), 1.0 + r * r / 2.0))
 }
 
@@ -52,7 +51,7 @@ pub fn spearman(pairs: &[Rated]) -> Result<Estimate, Undefined> {
 /// # Errors
 /// No pairs.
 pub fn mean_absolute_error(pairs: &[Rated]) -> Result<Estimate, Undefined> {
-    let mut error = mean_by_t(&sides(pairs, |pair| (pair.judge - pair.human).abs()))?;
+    let mut error = mean(&sides(pairs, |pair| (pair.judge - pair.human).abs()))?;
     // Nobody is nearer than not apart at all.
     error.interval = error.interval.map(|it| Interval { lower: it.lower.max(0.0), ..it });
     Ok(error)
@@ -67,12 +66,12 @@ pub fn mean_absolute_error(pairs: &[Rated]) -> Result<Estimate, Undefined> {
 pub fn limits(pairs: &[Rated]) -> Result<BlandAltman, Undefined> {
     Undefined::check(pairs.len(), 2)?;
     let differences = sides(pairs, |pair| pair.judge - pair.human);
-    let bias = mean_by_t(&differences)?;
+    let bias = mean(&differences)?;
     // The textbook's 1.96, which readers of such plots expect to the last digit.
-    let deviation = variance(&differences, bias.value).sqrt();
+    let deviation = Sampled::of(&differences).and_then(|all| all.deviation).unwrap_or_default();
     let (half, n) = (1.96 * deviation, float(pairs.len()));
     let error = deviation * (1.0 / n + 1.96_f64.powi(2) / (2.0 * (n - 1.0))).sqrt();
-    let off = student_95(pairs.len() - 1) * error;
+    let off = student_95(n - 1.0) * error;
     let limit = |value: f64| Estimate {
         interval: Some(Interval { lower: value - off, upper: value + off }),
         value,
@@ -87,7 +86,7 @@ pub fn limits(pairs: &[Rated]) -> Result<BlandAltman, Undefined> {
 /// Fewer than two pairs, or two sides that never vary and are equal.
 pub fn concordance(pairs: &[Rated]) -> Result<f64, Undefined> {
     Undefined::check(pairs.len(), 2)?;
-    let moments = Moments::of(pairs);
+    let moments = Moments::of(pairs, &even(pairs));
     let spread = moments.human_squares + moments.judge_squares;
     let apart = float(pairs.len()) * (moments.human - moments.judge).powi(2);
     if spread + apart <= 0.0 {
@@ -96,7 +95,7 @@ pub fn concordance(pairs: &[Rated]) -> Result<f64, Undefined> {
     Ok(2.0 * moments.products / (spread + apart))
 }
 
-/// The mean of each side, and sums of squares and products about the means.
+/// The mean of each side, and sums of squares and products about the means, by weights.
 struct Moments {
     human: f64,
     judge: f64,
@@ -106,12 +105,14 @@ struct Moments {
 }
 
 impl Moments {
-    fn of(pairs: &[Rated]) -> Self {
-        let n = float(pairs.len());
-        let human = pairs.iter().map(|pair| pair.human).sum::<f64>() / n;
-        let judge = pairs.iter().map(|pair| pair.judge).sum::<f64>() / n;
+    fn of(pairs: &[Rated], weights: &[f64]) -> Self {
+        let all: f64 = weights.iter().sum();
+        let weighed = |of: &dyn Fn(&Rated) -> f64| -> f64 {
+            pairs.iter().zip(weights).map(|(pair, weight)| weight * of(pair)).sum()
+        };
+        let (human, judge) = (weighed(&|pair| pair.human) / all, weighed(&|pair| pair.judge) / all);
         let sum = |of: &dyn Fn(f64, f64) -> f64| {
-            pairs.iter().map(|pair| of(pair.human - human, pair.judge - judge)).sum::<f64>()
+            weighed(&|pair| of(pair.human - human, pair.judge - judge))
         };
         Self {
             human,
@@ -123,7 +124,13 @@ impl Moments {
     }
 }
 
-fn correlation(pairs: &[Rated]) -> Result<f64, Undefined> {
+/// Weights that are all the same.
+fn even(pairs: &[Rated]) -> Vec<f64> {
+    vec![1.0; pairs.len()]
+}
+
+/// The correlation of pairs, each with a weight of its own.
+pub(super) fn correlation(pairs: &[Rated], weights: &[f64]) -> Result<f64, Undefined> {
     Undefined::check(pairs.len(), 2)?;
     // Compared as they are: squares of differences from a rounded mean need not be zero.
     let varies = |of: fn(&Rated) -> f64| {
@@ -132,7 +139,7 @@ fn correlation(pairs: &[Rated]) -> Result<f64, Undefined> {
     if !varies(|pair| pair.human) || !varies(|pair| pair.judge) {
         return Err(Undefined::ConstantInput);
     }
-    let moments = Moments::of(pairs);
+    let moments = Moments::of(pairs, weights);
     let r = moments.products / (moments.human_squares.sqrt() * moments.judge_squares.sqrt());
     // Differences too small to be squared leave nothing to divide by.
     if r.is_finite() { Ok(r.clamp(-1.0, 1.0)) } else { Err(Undefined::ConstantInput) }
@@ -146,32 +153,6 @@ fn correlated(r: f64, n: usize, spread: f64) -> Estimate {
         Interval { lower: (r.atanh() - half).tanh(), upper: (r.atanh() + half).tanh() }
     });
     Estimate { value: r, interval, n: n as u64 }
-}
-
-/// Returns the mean with Student's interval, which is honest for few values. Values must be finite.
-///
-/// # Errors
-/// No values.
-pub fn mean_by_t(values: &[f64]) -> Result<Estimate, Undefined> {
-    Undefined::check(values.len(), 1)?;
-    let n = float(values.len());
-    let mean = values.iter().sum::<f64>() / n;
-    let interval = (values.len() > 1).then(|| {
-        let half = student_95(values.len() - 1) * (variance(values, mean) / n).sqrt();
-        Interval { lower: mean - half, upper: mean + half }
-    });
-    Ok(Estimate { value: mean, interval, n: values.len() as u64 })
-}
-
-/// What 95 of 100 draws of Student's distribution stay within.
-pub(super) fn student_95(freedom: usize) -> f64 {
-    let student = StudentsT::new(0.0, 1.0, float(freedom.max(1)));
-    student.map_or(f64::INFINITY, |student| student.inverse_cdf(0.975))
-}
-
-/// The variance of a sample of at least two.
-fn variance(values: &[f64], mean: f64) -> f64 {
-    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (float(values.len()) - 1.0)
 }
 
 fn sides(pairs: &[Rated], of: impl Fn(&Rated) -> f64) -> Vec<f64> {

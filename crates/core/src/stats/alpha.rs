@@ -1,6 +1,5 @@
-use super::agreement::student_95;
 use super::float;
-use super::interval::{Estimate, Interval};
+use super::interval::{Estimate, Interval, student_95};
 use super::undefined::Undefined;
 
 /// How far apart two values are.
@@ -41,7 +40,7 @@ pub fn alpha(things: &[Vec<f64>], distance: Distance) -> Result<Estimate, Undefi
         .then(|| scale.error(&things))
         .filter(|error| *error > 1e-12 && error.is_finite())
         .map(|error| {
-            let half = student_95(things.len() - 1) * error;
+            let half = student_95(float(things.len() - 1)) * error;
             Interval { lower: (value - half).max(-1.0), upper: (value + half).min(1.0) }
         });
     Ok(Estimate { value, interval, n: things.len() as u64 })

@@ -1,6 +1,5 @@
-use super::agreement::student_95;
 use super::float;
-use super::interval::{self, Estimate, Interval, Z_95, share};
+use super::interval::{self, Estimate, Interval, Z_95, share, student_95};
 use super::undefined::Undefined;
 
 /// How often a judge said what when a person said what: a row for each category of the person, a
@@ -133,7 +132,7 @@ impl Confusion {
             })
             .sum();
         let error = (squares / (n * (n - 1.0))).sqrt();
-        Ok(self.estimate(ac1, student_95(length(self.total) - 1) * error))
+        Ok(self.estimate(ac1, student_95(n - 1.0) * error))
     }
 
     /// Refuses what leaves no room for agreement beyond chance.

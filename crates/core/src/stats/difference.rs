@@ -1,7 +1,5 @@
-use statrs::distribution::{ContinuousCDF, StudentsT};
-
 use super::float;
-use super::interval::Interval;
+use super::interval::{Interval, student_95};
 use super::undefined::Undefined;
 
 /// What a sample says of what it was drawn from.
@@ -46,7 +44,7 @@ impl Sampled {
     /// Between what the mean of everything lies, by Student; `None` for a single value.
     pub fn interval(&self) -> Option<Interval> {
         let error = self.deviation? / float(self.n).sqrt();
-        let half = quantile(float(self.n) - 1.0) * error;
+        let half = student_95(float(self.n) - 1.0) * error;
         Some(Interval { lower: self.mean - half, upper: self.mean + half })
     }
 
@@ -73,14 +71,8 @@ pub fn difference(earlier: &Sampled, later: &Sampled) -> Result<Difference, Unde
     }
     let rest = |error: f64, n: usize| error * error / (float(n) - 1.0);
     let freedom = error * error / (rest(before, earlier.n) + rest(after, later.n));
-    let (value, half) = (later.mean - earlier.mean, quantile(freedom) * error.sqrt());
+    let (value, half) = (later.mean - earlier.mean, student_95(freedom) * error.sqrt());
     Ok(Difference { value, interval: Interval { lower: value - half, upper: value + half } })
-}
-
-/// What 95 of 100 draws of Student's distribution stay within.
-fn quantile(freedom: f64) -> f64 {
-    let student = StudentsT::new(0.0, 1.0, freedom.max(1.0));
-    student.map_or(f64::INFINITY, |student| student.inverse_cdf(0.975))
 }
 
 #[cfg(test)]

@@ -1,3 +1,8 @@
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use super::difference::Sampled;
+use super::undefined::Undefined;
+
 /// What 95 of 100 draws of a normal distribution stay within, in standard deviations.
 pub(super) const Z_95: f64 = 1.959_963_984_540_054;
 
@@ -34,35 +39,45 @@ pub fn share(successes: u64, tries: u64) -> Option<Estimate> {
     if tries == 0 || successes > tries {
         return None;
     }
-    let (n, p) = (float(tries), float(successes) / float(tries));
+    let value = float(successes) / float(tries);
+    Some(Estimate { value, interval: Some(wilson(value, float(tries))), n: tries })
+}
+
+/// Wilson's interval of a share of `n` things, or of as many as they are worth.
+pub(super) fn wilson(p: f64, n: f64) -> Interval {
     let z2 = Z_95 * Z_95;
     let middle = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
     let half = Z_95 / (1.0 + z2 / n) * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt();
     // At the edges the formula is exact but for the last bit.
-    let lower = if successes == 0 { 0.0 } else { (middle - half).max(0.0) };
-    let upper = if successes == tries { 1.0 } else { (middle + half).min(1.0) };
-    Some(Estimate { value: p, interval: Some(Interval { lower, upper }), n: tries })
+    let lower = if p <= 0.0 { 0.0 } else { (middle - half).max(0.0) };
+    let upper = if p >= 1.0 { 1.0 } else { (middle + half).min(1.0) };
+    Interval { lower, upper }
 }
 
-/// Returns the mean with its normal interval, or `None` when there is no value.
+/// Returns the mean with Student's interval, which is honest for few values. A single value has no
+/// interval. Values must be finite.
 ///
-/// A single value has no interval. Values must be finite.
-pub fn mean(values: &[f64]) -> Option<Estimate> {
-    if values.is_empty() {
-        return None;
-    }
-    let n = float(values.len() as u64);
-    let mean = values.iter().map(|value| value / n).sum::<f64>();
-    let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
-    let interval = (values.len() > 1).then(|| {
-        let half = Z_95 * (squares / (n - 1.0) / n).sqrt();
-        Interval { lower: mean - half, upper: mean + half }
-    });
-    Some(Estimate { value: mean, interval, n: values.len() as u64 })
+/// # Errors
+/// No values.
+///
+/// ```
+/// use ratchet_core::stats::interval::mean;
+/// let estimate = mean(&[0.4, 0.8]).unwrap();
+/// assert!(estimate.interval.unwrap().lower < 0.0, "two values say little");
+/// ```
+pub fn mean(values: &[f64]) -> Result<Estimate, Undefined> {
+    let sampled = Sampled::of(values).ok_or(Undefined::Empty)?;
+    Ok(Estimate { value: sampled.mean, interval: sampled.interval(), n: values.len() as u64 })
+}
+
+/// What 95 of 100 draws of Student's distribution stay within.
+pub(super) fn student_95(freedom: f64) -> f64 {
+    let student = StudentsT::new(0.0, 1.0, freedom.max(1.0));
+    student.map_or(f64::INFINITY, |student| student.inverse_cdf(0.975))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of samples, far below 2^52")]
-pub(super) fn float(count: u64) -> f64 {
+pub(crate) fn float(count: u64) -> f64 {
     count as f64
 }
 
@@ -92,21 +107,23 @@ mod tests {
     }
 
     #[test]
-    fn means_have_normal_intervals() {
+    fn means_have_students_intervals() {
         let estimate = mean(&[0.9, 0.7, 0.4, 0.8]).unwrap();
         let interval = estimate.interval.unwrap();
-        // The mean is 0.7, the variance (n - 1) 0.14 / 3, the error its root by two.
+        // The mean is 0.7, the variance (n - 1) 0.14 / 3, the error its root by two; of three
+        // degrees of freedom 95 % lie within 3.182.
         assert!((estimate.value - 0.7).abs() < 1e-12);
-        assert!((interval.upper - 0.911_700_306_033_706).abs() < 1e-12, "{interval:?}");
-        assert!((interval.lower - 0.488_299_693_966_293_9).abs() < 1e-12, "{interval:?}");
+        let half = 3.182_446_305_284_263_f64 * (0.14_f64 / 3.0).sqrt() / 2.0;
+        assert!((interval.upper - 0.7 - half).abs() < 1e-9, "{interval:?}");
+        assert!((0.7 - interval.lower - half).abs() < 1e-9, "{interval:?}");
     }
 
     #[test]
     fn nothing_and_one_thing_say_little() {
         assert_eq!(share(0, 0), None);
         assert_eq!(share(2, 1), None);
-        assert_eq!(mean(&[]), None);
-        assert_eq!(mean(&[3.0]), Some(Estimate { value: 3.0, interval: None, n: 1 }));
+        assert_eq!(mean(&[]), Err(Undefined::Empty));
+        assert_eq!(mean(&[3.0]), Ok(Estimate { value: 3.0, interval: None, n: 1 }));
     }
 
     proptest! {

@@ -13,6 +13,8 @@ pub(super) fn message(report: &WeekReport) -> Value {
         json!({ "type": "header", "text": { "type": "plain_text", "text": title } }),
         section(&escaped(&report.headline())),
     ];
+    let alerts = report.drift.iter().map(|alert| format!("• {}", escaped(&alert.words())));
+    blocks.extend(list("*The judge has drifted*\n", alerts));
     let standings = report.synthesis.dimensions.iter().filter_map(|standing| {
         let marks = standing.marks?;
         Some(format!(

@@ -4,7 +4,7 @@ use std::io::{BufRead, Cursor};
 use csv::{Error, ErrorKind, Position, ReaderBuilder, StringRecord};
 use serde_json::Value;
 
-use super::{BadLine, BadTable, Cells, MAX_COLUMNS};
+use super::{BadLine, BadTable, Cells, Lined, MAX_COLUMNS};
 use crate::record::rows::cell_value;
 
 /// How a table is written.
@@ -57,16 +57,18 @@ pub(super) fn lines(bytes: &[u8], format: Format) -> Result<Table<'_>, BadTable>
 }
 
 fn csv_lines(bytes: &[u8]) -> Result<Table<'_>, BadTable> {
-    let mut reader = ReaderBuilder::new().from_reader(bytes);
+    let table = Lined::new(bytes);
+    let ends = table.ends();
+    let mut reader = ReaderBuilder::new().from_reader(table);
     let head = reader.headers().map_err(|error| BadTable::of(1, unread(&error, &[])))?;
     let names: Vec<String> = head.iter().map(|name| name.trim().to_owned()).collect();
     check_names(&names).map_err(|why| BadTable::of(1, why))?;
     let columns = names.clone();
-    let mut counted = Counted { bytes, at: 0, line: 1 };
+    let line_of = move |at: Option<&Position>| at.map_or(0, |at| ends.line_of(at));
     let rows = reader.into_records().map(move |record| match record {
-        Ok(record) => Ok((counted.line_of(record.position()), cells(&names, &record))),
+        Ok(record) => Ok((line_of(record.position()), cells(&names, &record))),
         Err(error) => {
-            let line = counted.line_of(error.position());
+            let line = line_of(error.position());
             Err(BadLine { line, why: unread(&error, &names) })
         }
     });
@@ -84,28 +86,6 @@ fn check_names(names: &[String]) -> Result<(), String> {
     match names.iter().find(|name| !known.insert(*name)) {
         Some(name) => Err(format!("two columns are called “{name}”")),
         None => Ok(()),
-    }
-}
-
-/// Lines counted up to some byte. What `csv` says of lines is wrong after `\r\n`: it takes the
-/// second character for the beginning of the next row.
-struct Counted<'a> {
-    bytes: &'a [u8],
-    at: usize,
-    line: u64,
-}
-
-impl Counted<'_> {
-    /// The line on which a row begins; rows come in their order.
-    fn line_of(&mut self, position: Option<&Position>) -> u64 {
-        let begins = position.and_then(|position| usize::try_from(position.byte()).ok());
-        let begins = begins.unwrap_or(self.at);
-        let is_between = |at: usize| self.bytes.get(at).is_some_and(|byte| b"\r\n".contains(byte));
-        let end = (begins..).find(|at| !is_between(*at)).unwrap_or(begins);
-        let passed = self.bytes.get(self.at..end).unwrap_or_default();
-        self.line += passed.iter().filter(|byte| **byte == b'\n').count() as u64;
-        self.at = self.at.max(end);
-        self.line
     }
 }
 

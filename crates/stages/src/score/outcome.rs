@@ -134,6 +134,11 @@ pub struct Report {
 }
 
 impl Report {
+    /// What came of a run that had nothing to do.
+    pub(crate) fn empty() -> Self {
+        Self::new(Vec::new(), RunTally::default())
+    }
+
     /// Sorts what became of sessions.
     pub(super) fn new(outcomes: Vec<(SessionId, Outcome)>, tally: RunTally) -> Self {
         let (mut sessions, mut skipped, mut failed) = (Vec::new(), Vec::new(), Vec::new());

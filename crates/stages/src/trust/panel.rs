@@ -57,8 +57,12 @@ pub async fn sit(
         before.iter().filter(is_heard).map(|verdict| &verdict.session).collect();
     let waiting: Vec<SessionId> =
         members.into_iter().filter(|session| !heard.contains(session)).collect();
+    let waiting = trial::there(desk.source, &waiting).await?;
+    if waiting.is_empty() {
+        return Ok(score::Report::empty());
+    }
     let request = Request {
-        wanted: Wanted::These(trial::there(desk.source, &waiting).await?),
+        wanted: Wanted::These(waiting),
         again: Again::Always,
         keeping: Keeping::Anew,
         ..request.clone()
@@ -75,7 +79,10 @@ pub async fn sit(
 }
 
 /// Keeps what a judge said of its panel. What it said of a session in the same week is changed.
-async fn keep(sink: &Sink, verdicts: &[PanelVerdict], now: Timestamp) -> SinkResult<()> {
+///
+/// # Errors
+/// Fails if it cannot be written.
+pub async fn keep(sink: &Sink, verdicts: &[PanelVerdict], now: Timestamp) -> SinkResult<()> {
     for verdict in verdicts {
         save(sink, (DATASET, PANELS), verdict.item(), now).await?;
     }

@@ -4,21 +4,11 @@ use ratchet_core::calendar::Week;
 use ratchet_core::id::SessionId;
 use ratchet_core::rubric::{MARKS, Rubric};
 use ratchet_core::score::{Score, ScoreSource, ScoreTarget};
-use ratchet_core::stats::agreement::Rated;
 use ratchet_core::synthesis::{Mark, OVERALL, SessionMarks};
 use ratchet_remote::langfuse::client::{Between, Position, ScoresAsked};
 
 use super::looked_at;
 use crate::source::{Source, SourceResult};
-
-/// What scores say.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Found {
-    /// The marks of each week's sessions, oldest week first.
-    pub(super) weeks: Vec<Vec<SessionMarks>>,
-    /// What people and the judge said of the same sessions.
-    pub(super) rated: Vec<Rated>,
-}
 
 /// A score that a judge gave a session.
 struct Given {
@@ -28,13 +18,17 @@ struct Given {
     rationale: String,
 }
 
-/// Reads the marks of a week and of the weeks before.
-pub(super) async fn read(source: &Source, week: &Week, rubric: &Rubric) -> SourceResult<Found> {
+/// Reads the marks of each week's sessions: those of a week and of the weeks before, oldest first.
+pub(super) async fn read(
+    source: &Source,
+    week: &Week,
+    rubric: &Rubric,
+) -> SourceResult<Vec<Vec<SessionMarks>>> {
     let weeks = looked_at(week);
     let from = weeks.first().map(Week::start);
     let between = Between { from, to: Some(week.end()) };
     let asked = ScoresAsked { between, ..ScoresAsked::default() };
-    let mut book = Book { rubric, weeks: &weeks, judged: BTreeMap::new(), said: BTreeMap::new() };
+    let mut book = Book { rubric, weeks: &weeks, judged: BTreeMap::new() };
     let mut next = Some(Position::Start);
     while let Some(at) = next {
         let slice = source.scores(&asked, &at).await?;
@@ -49,8 +43,6 @@ struct Book<'a> {
     rubric: &'a Rubric,
     weeks: &'a [Week],
     judged: BTreeMap<SessionId, BTreeMap<String, Vec<Given>>>,
-    /// What people say of sessions as a whole.
-    said: BTreeMap<SessionId, f64>,
 }
 
 impl Book<'_> {
@@ -62,9 +54,6 @@ impl Book<'_> {
             return;
         };
         if score.source == ScoreSource::Annotation {
-            if score.name == OVERALL {
-                self.said.insert(session.clone(), value);
-            }
             return;
         }
         // A score of another rubric may go by the same name.
@@ -93,26 +82,17 @@ impl Book<'_> {
         score.value.number().or_else(by_label)
     }
 
-    fn close(self) -> Found {
-        let mut found = Found { weeks: vec![Vec::new(); self.weeks.len()], rated: Vec::new() };
+    fn close(self) -> Vec<Vec<SessionMarks>> {
+        let mut weeks = vec![Vec::new(); self.weeks.len()];
         for (session, marks) in self.judged {
-            let human = self.said.get(&session).copied();
-            let first = first(&marks);
-            found.rated.extend(human.zip(first).map(|(human, judge)| Rated { human, judge }));
             if let Some((week, marks)) = newest(self.rubric, session, marks)
-                && let Some(sessions) = found.weeks.get_mut(week)
+                && let Some(sessions) = weeks.get_mut(week)
             {
                 sessions.push(marks);
             }
         }
-        found
+        weeks
     }
-}
-
-/// The overall mark of the first verdict: people are compared with what was said before they spoke.
-fn first(marks: &BTreeMap<String, Vec<Given>>) -> Option<f64> {
-    let overall = marks.get(OVERALL)?.iter();
-    overall.min_by_key(|given| given.generation).map(|given| given.value)
 }
 
 /// The marks of the newest verdict, and the week it speaks of.

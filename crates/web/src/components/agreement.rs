@@ -68,7 +68,7 @@ pub fn cell(statistic: Statistic) -> Markup {
 pub fn interval(statistic: Statistic) -> String {
     match statistic.ok().and_then(|estimate| estimate.interval) {
         Some(interval) => format!("{} to {}", two(interval.lower), two(interval.upper)),
-        None => "too few to tell".to_owned(),
+        None => "too few or too alike to tell".to_owned(),
     }
 }
 

@@ -9,8 +9,8 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use maud::{Markup, html};
-use ratchet_core::calibration::drift::Bearing;
 use ratchet_core::calibration::panel::{self, PanelDrift};
+use ratchet_core::calibration::weighted::WeightedAgreement;
 use ratchet_core::calibration::{Agreement, Calibration, OVERALL, TARGET, THRESHOLD};
 use ratchet_core::label::DATASET;
 use ratchet_core::rubric::{self, Rubric};
@@ -18,11 +18,12 @@ use ratchet_stages::sink::{LocalSink, Sink, SinkError};
 use ratchet_stages::source::{Source, SourceError};
 use ratchet_stages::trust::{Held, TrustError, Whom, panel as panels};
 
+use crate::components::agreement::Line;
 use crate::components::stat::{self, Stat, Value};
 use crate::components::table::{self, Column, Row, Table};
-use crate::components::{agreement, copy, empty, figure};
+use crate::components::{agreement, alarm, copy, empty, figure};
 use crate::frame::{Page, Section};
-use crate::place::Place;
+use crate::place::{Link, Place};
 use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
 
@@ -38,11 +39,39 @@ pub(super) fn ends(web: &Web, place: &Place) -> (Source, Sink) {
     (source, Sink::Local(LocalSink { telemetry, catalog, project }))
 }
 
-/// The rubric that the address names.
-pub(super) fn rubric(place: &Place) -> PageResult<&'static Rubric> {
+/// The rubric that the address names: the project's own, or one that comes with Ratchet.
+pub(super) fn rubric(web: &Web, place: &Place) -> PageResult<Rubric> {
     let name = place.params.get("rubric").unwrap_or(rubric::DEFAULT);
-    let found = rubric::shipped().find(|rubric| rubric.name == name);
-    found.ok_or_else(|| Refusal::not_there("rubric"))
+    let all = web.rubrics.read().map_err(Refusal::Bad)?;
+    all.into_iter().find(|rubric| rubric.name == name).ok_or_else(|| Refusal::not_there("rubric"))
+}
+
+/// A link that keeps to the rubric that the address names.
+pub(super) fn by_rubric(place: &Place, parts: &[&str]) -> Link {
+    let link = place.to(parts);
+    match place.params.get("rubric") {
+        Some(name) => link.with("rubric", name),
+        None => link,
+    }
+}
+
+/// Says by which rubric, and leads to the others.
+pub(super) fn rubrics(web: &Web, place: &Place, rubric: &Rubric) -> PageResult<Markup> {
+    let all = web.rubrics.read().map_err(Refusal::Bad)?;
+    let others: Vec<&Rubric> = all.iter().filter(|other| other.name != rubric.name).collect();
+    Ok(html! {
+        p.muted {
+            "By the rubric " bdi { b { (rubric.name) } } ", version " (rubric.version) "."
+            @if !others.is_empty() {
+                " Others: "
+                @for (at, other) in others.into_iter().enumerate() {
+                    @if at > 0 { ", " }
+                    a href=(place.here().with("rubric", &other.name)) { bdi { (other.name) } }
+                }
+                "."
+            }
+        }
+    })
 }
 
 /// What went wrong with labels or scores, as pages tell it.
@@ -58,7 +87,7 @@ pub(super) fn refused(why: TrustError) -> Refusal {
 }
 
 async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
-    let rubric = rubric(&place)?;
+    let rubric = &rubric(&web, &place)?;
     let (source, sink) = ends(&web, &place);
     let whom = Whom { dataset: DATASET, rubric, judge: place.params.get("judge") };
     let held = Held::read(&source, &sink, whom).await.map_err(refused)?;
@@ -66,25 +95,28 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     let threshold = threshold.filter(|line| (0.0..=1.0).contains(line)).unwrap_or(THRESHOLD);
     let calibration = held.calibration(rubric, threshold);
     let panels = panels::read(&sink).await.map_err(|why| refused(why.into()))?;
-    let drift = panel::drifts(&panels);
+    let drift: Vec<_> = panel::drifts(&panels).iter().flat_map(PanelDrift::alerts).collect();
     let mut page = Page::new(Section::Calibration, "Calibration");
     page.summary = summary(&calibration, &held);
-    page.action = html! { a.button.primary href=(place.to(&["labels"])) { "Label sessions" } };
-    page.body = if calibration.sessions == 0 {
-        nothing(&held, &place)
-    } else {
-        html! { (alarms(&drift)) (body(&calibration, &held, rubric, &place)) }
+    page.action =
+        html! { a.button.primary href=(by_rubric(&place, &["labels"])) { "Label sessions" } };
+    page.body = html! {
+        (alarm::drift(&drift))
+        @if calibration.sessions == 0 { (nothing(&held, &place)) }
+        @else { (body(&calibration, &held, rubric, &place)) }
+        (rubrics(&web, &place, rubric)?)
     };
     Ok(page.show(&place))
 }
 
 fn summary(calibration: &Calibration, held: &Held) -> Markup {
-    let correlation = calibration.overall.pearson;
+    let correlation = calibration.correlation();
     html! {
         @match correlation {
             Ok(estimate) => {
                 "The judge follows people at " b { (agreement::two(estimate.value)) }
-                " (" (agreement::interval(correlation)) ", n = " (figure::grouped(estimate.n)) ")."
+                " (" (agreement::interval(correlation)) ", n = " (figure::grouped(estimate.n))
+                @if calibration.is_weighted() { ", weighted" } ")."
             },
             Err(why) => {
                 (figure::grouped(held.labelled() as u64)) " sessions labelled. Cannot tell yet: " (why) "."
@@ -103,7 +135,7 @@ fn nothing(held: &Held, place: &Place) -> Markup {
             p { "People have labelled " (held.labelled()) ", but the judge has scored none of them." }
             (copy::snippet("ratchet score"))
         } @else {
-            p { a.button.primary href=(place.to(&["labels"])) { "Label this week's sample" } }
+            p { a.button.primary href=(by_rubric(place, &["labels"])) { "Label this week's sample" } }
             (copy::snippet("ratchet label"))
         }
     };
@@ -117,30 +149,11 @@ fn body(calibration: &Calibration, held: &Held, rubric: &Rubric, place: &Place) 
     html! {
         (stats(calibration, held))
         (who(held))
+        @if let Some(weighted) = &calibration.weighted { (weighed(weighted)) }
         h2 { "Dimension by dimension" }
         (dimensions(calibration, chosen, place))
         (dimension::draw(chosen))
         (apart::draw(calibration, held, rubric, place))
-    }
-}
-
-/// Judges that mark their panel otherwise than at first.
-fn alarms(drift: &[PanelDrift]) -> Markup {
-    html! {
-        @for panel in drift {
-            @for alarm in panel.alarms() {
-                p.alarm role="status" {
-                    span.badge.warn { "judge drift" } " "
-                    bdi { (panel.who.judge) } " has become "
-                    @match alarm.bearing {
-                        Bearing::Kinder => { "kinder" },
-                        Bearing::Stricter | Bearing::Steady | Bearing::CannotTell => { "stricter" },
-                    }
-                    " on " (alarm.dimension) " since the week of " (panel.first) ": "
-                    (agreement::cell(alarm.change)) " (" (agreement::interval(alarm.change)) ") on the same sessions."
-                }
-            }
-        }
     }
 }
 
@@ -159,11 +172,17 @@ fn stats(calibration: &Calibration, held: &Held) -> Markup {
         ..Stat::default()
     };
     let people = held.people().len();
+    let weighted = calibration.weighted.as_ref().filter(|_| calibration.is_weighted());
+    let [follows, error, bias] = match weighted {
+        Some(all) => [all.pearson, all.error, all.bias],
+        None => [overall.pearson, overall.error, overall.bias],
+    };
+    let how = if weighted.is_some() { "weighted by the draw" } else { "as labelled" };
     html! {
         (stat::row(&[
-            stat("Correlation", overall.pearson, "Pearson's, of overall quality"),
-            stat("Apart", overall.error, "mean absolute error of overall quality"),
-            stat("Judge minus people", overall.bias, "bias of overall quality"),
+            stat("Correlation", follows, &format!("Pearson's, of overall quality, {how}")),
+            stat("Apart", error, &format!("mean absolute error of overall quality, {how}")),
+            stat("Judge minus people", bias, &format!("bias of overall quality, {how}")),
             Stat {
                 label: "Labelled".to_owned(),
                 value: Value::of(figure::grouped(held.labelled() as u64), "sessions with a label"),
@@ -176,6 +195,33 @@ fn stats(calibration: &Calibration, held: &Held) -> Markup {
             " The target is a correlation over " (agreement::two(TARGET)) ": the whole interval has to lie "
             "above it."
         }
+    }
+}
+
+/// What the sessions that were drawn say of all.
+fn weighed(weighted: &WeightedAgreement) -> Markup {
+    let line = |name, statistic, says| Line { name, says, statistic };
+    let lines = [
+        line("Pearson", weighted.pearson, "how closely both follow one line; 1 is exactly"),
+        line("Mean absolute error", weighted.error, "how far apart they are on average"),
+        line("Bias", weighted.bias, "how much more than people the judge gives"),
+        line(
+            "Within the threshold",
+            weighted.within,
+            "share of sessions that lie no further apart",
+        ),
+        line("Sensitivity", weighted.sensitivity, "share of the problems that the judge finds"),
+        line("Specificity", weighted.specificity, "share of the good sessions it finds good"),
+    ];
+    html! {
+        h2 { "What the sample says of all sessions" }
+        p.muted {
+            (figure::grouped(weighted.sessions)) " labelled sessions were drawn by rule and stand for "
+            (figure::grouped(weighted.stands_for)) ". The draw takes as many of the rare ones as of the "
+            "common ones, so each is weighted by how likely it was to be drawn; the numbers further down "
+            "are those of the labelled sessions alone."
+        }
+        (agreement::table("Agreement on overall quality, weighted", &lines))
     }
 }
 

@@ -6,6 +6,7 @@ mod steps;
 use axum::Router;
 use axum::routing::get;
 use maud::{Markup, html};
+use ratchet_core::calibration::panel::DriftAlert;
 use ratchet_core::observation::{Level, ObservationKind};
 use ratchet_core::stats::{distribution, interval};
 use ratchet_core::time::Timestamp;
@@ -22,7 +23,7 @@ use crate::components::plot::Tall;
 use crate::components::scatter::{self, Scatter};
 use crate::components::stat::{self, Stat, Value};
 use crate::components::table::{self, Column, Row, Table};
-use crate::components::{copy, dialog, diff, empty, field, figure, json, toast, whisker};
+use crate::components::{alarm, copy, dialog, diff, empty, field, figure, json, toast, whisker};
 use crate::frame;
 use crate::place::Link;
 use crate::web::Web;
@@ -48,6 +49,7 @@ async fn show() -> Markup {
             (part("Agents at work", at_work()))
             (part("Fields", fields()))
             (part("How far it moved", moved()))
+            (part("A judge that drifts", drifted()))
             (part("Filter", filter()))
             (part("Table", rows()))
             (part("JSON", json::json(SAMPLE)))
@@ -250,9 +252,22 @@ fn moved() -> Markup {
     let samples = [("helpful", vec![0.2, 0.1, 0.4, 0.3]), ("brief", vec![-0.3, 0.2, 0.1])];
     html! {
         @for (name, values) in samples {
-            @if let Some(difference) = interval::mean(&values) { (whisker::whisker(name, &difference)) }
+            @if let Ok(difference) = interval::mean(&values) { (whisker::whisker(name, &difference)) }
         }
     }
+}
+
+fn drifted() -> Markup {
+    alarm::drift(&[DriftAlert {
+        judge: "anthropic:claude-sonnet-5".to_owned(),
+        rubric: "session-quality".to_owned(),
+        dimension: "tool_mastery".to_owned(),
+        since: "2026-10-04".to_owned(),
+        week: "2026-11-08".to_owned(),
+        change: -0.12,
+        interval: [-0.18, -0.06],
+        n: 12,
+    }])
 }
 
 fn rows() -> Markup {

@@ -14,8 +14,12 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::routing::get;
 use maud::{Markup, html};
+use ratchet_core::calibration::panel::{self, DriftAlert};
+use ratchet_stages::trust::{asking, panel as panels};
 use ratchet_store::aggregate::Sums;
 
+use super::calibration::{ends, refused};
+use crate::components::alarm;
 use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::figure;
 use crate::frame::{Page, Section};
@@ -24,6 +28,9 @@ use crate::refusal::PageResult;
 use crate::sign_in::here;
 use crate::sums::{self, Reach, float};
 use crate::web::Web;
+
+/// A day, in nanoseconds.
+const DAY: i64 = 86_400 * 1_000_000_000;
 
 pub(super) fn routes() -> Router<Web> {
     Router::new()
@@ -49,6 +56,7 @@ async fn show(State(web): State<Web>, headers: HeaderMap, place: Place) -> PageR
     let (names, course) = (course.course.names(), course.all());
     let reach = sums::agent_reach(&web, &place, place.range()).await?;
     page.body = html! {
+        (alarm::drift(&drift(&web, &place).await?))
         (stations::draw(&stations))
         (partly(&place, reach))
         div.home {
@@ -62,6 +70,14 @@ async fn show(State(web): State<Web>, headers: HeaderMap, place: Place) -> PageR
         }
     };
     Ok(page.show(&place))
+}
+
+/// Judges that were found to have drifted in the last two weeks.
+async fn drift(web: &Web, place: &Place) -> PageResult<Vec<DriftAlert>> {
+    let (_, sink) = ends(web, place);
+    let verdicts = panels::read(&sink).await.map_err(|why| refused(why.into()))?;
+    let (from, to) = (asking::week(place.now.plus_nanos(-7 * DAY)), asking::week(place.now));
+    Ok(panel::alerts(&verdicts, from.as_str()..=to.as_str()))
 }
 
 /// Says so when only the newest records of an agent were read.

@@ -13,10 +13,11 @@ use maud::{Markup, html};
 use ratchet_core::calibration::sample::SIZE;
 use ratchet_core::id::SessionId;
 use ratchet_core::label::{DATASET, Draw, Label};
+use ratchet_core::rubric::Rubric;
 use ratchet_stages::trust::asking::{self, Asking};
 use ratchet_stages::trust::labels;
 
-use super::calibration::{ends, refused, rubric};
+use super::calibration::{by_rubric, ends, refused, rubric, rubrics};
 use crate::components::badge::{self, Decider};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure, toast};
@@ -53,14 +54,15 @@ struct Desk {
 }
 
 impl Desk {
-    async fn read(web: &Web, place: &Place) -> PageResult<Self> {
+    async fn read(web: &Web, place: &Place, rubric: &Rubric) -> PageResult<Self> {
         let (_, sink) = ends(web, place);
         let week = asking::week(place.now);
         let asked = labels::asked(&sink, DATASET).await.map_err(|why| refused(why.into()))?;
         let mut asked: Vec<_> = asked.into_iter().filter(|(_, draw)| draw.week == week).collect();
         // By lot, not by time: an order that the judge's marks have no part in.
         asked.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let labels = labels::read(&sink, DATASET).await.map_err(|why| refused(why.into()))?;
+        let mut labels = labels::read(&sink, DATASET).await.map_err(|why| refused(why.into()))?;
+        labels.retain(|label| label.is_by(rubric));
         let me = by(&place.visitor);
         let mine = labels.iter().filter(|label| label.by == me);
         let done = mine.map(|label| label.session.clone()).collect();
@@ -79,7 +81,8 @@ impl Desk {
 }
 
 async fn list(State(web): State<Web>, place: Place) -> PageResult<Markup> {
-    let desk = Desk::read(&web, &place).await?;
+    let rubric = rubric(&web, &place)?;
+    let desk = Desk::read(&web, &place, &rubric).await?;
     let mut page = Page::new(Section::Labels, "Label sessions");
     let waiting = desk.asked.iter().filter(|(session, _)| !desk.done.contains(session)).count();
     page.summary = html! {
@@ -88,7 +91,7 @@ async fn list(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     };
     page.action = html! {
         @if let Some(next) = desk.next() {
-            a.button.primary href=(place.to(&["labels", "session", &next.to_string()])) data-next { "Label the next" }
+            a.button.primary href=(by_rubric(&place, &["labels", "session", &next.to_string()])) data-next { "Label the next" }
         }
     };
     page.body = html! {
@@ -103,8 +106,9 @@ async fn list(State(web): State<Web>, place: Place) -> PageResult<Markup> {
         p.muted {
             (figure::grouped(desk.labels.len() as u64)) " labels so far, kept in the dataset "
             a href=(place.to(&["datasets", DATASET])) { (DATASET) } ". "
-            a href=(place.to(&["calibration"])) { "See how far the judge agrees." }
+            a href=(by_rubric(&place, &["calibration"])) { "See how far the judge agrees." }
         }
+        (rubrics(&web, &place, &rubric)?)
     };
     Ok(page.show(&place))
 }
@@ -117,7 +121,7 @@ fn nothing(place: &Place) -> Markup {
             "each other."
         }
         @if place.visitor.can_change() {
-            form method="post" action=(place.to(&["labels", "draw"])) {
+            form method="post" action=(by_rubric(place, &["labels", "draw"])) {
                 (place.visitor.form_token.field())
                 button.button.primary { "Draw this week's sample" }
             }
@@ -144,7 +148,7 @@ fn sample(desk: &Desk, place: &Place) -> Markup {
             badge::tag("waiting")
         };
         Row {
-            link: Some(place.to(&["labels", "session", &id])),
+            link: Some(by_rubric(place, &["labels", "session", &id])),
             cells: vec![
                 html! { code { bdi { (ratchet_core::limit::elide(&id, 60)) } } },
                 state,
@@ -162,7 +166,8 @@ fn sample(desk: &Desk, place: &Place) -> Markup {
 async fn draw(State(web): State<Web>, place: Place) -> PageResult<Redirect> {
     place.visitor.may_change()?;
     let (source, sink) = ends(&web, &place);
-    let asking = Asking { dataset: DATASET, rubric: rubric(&place)?, days: DAYS, size: SIZE };
+    let rubric = &rubric(&web, &place)?;
+    let asking = Asking { dataset: DATASET, rubric, days: DAYS, size: SIZE };
     asking::this_week(&source, &sink, asking, place.now).await.map_err(refused)?;
-    Ok(Redirect::to(&place.to(&["labels"]).with("done", "drawn").to_string()))
+    Ok(Redirect::to(&by_rubric(&place, &["labels"]).with("done", "drawn").to_string()))
 }

@@ -6,9 +6,7 @@ use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::limit::elide;
 use ratchet_core::score::{ScoreSource, ScoreValue};
-use ratchet_core::stats::agreement::{
-    Rated, limits, mean_absolute_error, mean_by_t, pearson, spearman,
-};
+use ratchet_core::stats::agreement::{Rated, limits, mean_absolute_error, pearson, spearman};
 use ratchet_core::stats::categories::{Confusion, Weighting};
 use ratchet_core::stats::interval;
 use ratchet_store::judgement::{Pair, PairQuery, Pairs, Sample, Side};
@@ -201,7 +199,7 @@ fn as_numbers(points: &[(f64, f64)], left: &str, right: &str) -> Markup {
     let drawn = points.get(..points.len().min(DRAWN)).unwrap_or_default();
     let title = format!("{right} against {left}");
     html! {
-        @if let Some(difference) = interval::mean(&differences) {
+        @if let Ok(difference) = interval::mean(&differences) {
             @let (value, sure) = judged::mean(difference);
             p.lead { "On average " bdi { (right) } " lies "
                 b { (value) @if let Some(sure) = sure { " " (sure) } }
@@ -233,7 +231,7 @@ fn of_numbers(points: &[(f64, f64)]) -> Vec<Line<'static>> {
             mean_absolute_error(&pairs),
             "how far apart they are on average",
         ),
-        line("Bias", mean_by_t(&differences), "how much more the second gives"),
+        line("Bias", interval::mean(&differences), "how much more the second gives"),
         line("Lower limit", limits.map(|it| it.lower), "95 of 100 differences lie above"),
         line("Upper limit", limits.map(|it| it.upper), "95 of 100 differences lie below"),
     ]

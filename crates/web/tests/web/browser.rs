@@ -12,6 +12,7 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, Request};
 use ratchet_core::account::Email;
+use ratchet_core::rubric::{self, Rubric};
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{NewProject, NewUser, Role, User};
@@ -20,7 +21,7 @@ use ratchet_testkit::build::{BatchBuilder, START};
 use ratchet_testkit::folder::DataFolder;
 use ratchet_web::Web;
 use ratchet_web::sign_in::SignIn;
-use ratchet_web::web::Access;
+use ratchet_web::web::{Access, RubricReader};
 use tower::ServiceExt;
 
 pub(crate) const PASSWORD: &str = "correct horse";
@@ -40,6 +41,20 @@ pub(crate) struct Site {
     nanos: Arc<AtomicI64>,
     /// What browsers call the server.
     host: &'static str,
+}
+
+/// The rubrics that come with Ratchet, and one of the project's own.
+fn rubrics() -> RubricReader {
+    RubricReader::new(|| {
+        let mut all: Vec<Rubric> = rubric::shipped().cloned().collect();
+        let own = all.first().cloned().map(|rubric| Rubric {
+            name: "kindness".to_owned(),
+            dimensions: rubric.dimensions.into_iter().take(1).collect(),
+            ..rubric
+        });
+        all.extend(own);
+        Ok(all)
+    })
 }
 
 impl Site {
@@ -74,7 +89,7 @@ impl Site {
         let nanos = Arc::new(AtomicI64::new(START.nanos()));
         let clock = Arc::clone(&nanos);
         let now = move || Timestamp::from_nanos(clock.load(Ordering::SeqCst));
-        let web = Web::patient_for(patience, data.folder().clone(), access, now);
+        let web = Web::patient_for(patience, data.folder().clone(), access, rubrics(), now);
         Self { data, router: ratchet_web::pages(web), nanos, host }
     }
 

@@ -3,6 +3,7 @@ use ratchet_core::rubric;
 use ratchet_core::score::{ScoreSource, ScoreValue};
 use ratchet_core::suggestion::{Progress, Templates};
 use ratchet_core::time::Timestamp;
+use ratchet_stages::sink::{LocalSink, Sink};
 use ratchet_stages::source::Source;
 use ratchet_stages::week::{self, Archive, WeekDone, WeekRequest};
 use ratchet_store::catalog::ReportEffect;
@@ -21,7 +22,9 @@ async fn report(site: &Site, week: Week, now: Timestamp) -> WeekDone {
     let archive = Archive { catalog: &folder.catalog, project: &project("shop") };
     let rubric = rubric::shipped().find(|rubric| rubric.name == "session-quality").unwrap();
     let request = WeekRequest { week, rubric: rubric.clone(), templates: Templates::shipped() };
-    week::report(&source, archive, &request, now).await.unwrap()
+    let (telemetry, catalog) = (folder.telemetry.clone(), folder.catalog.clone());
+    let sink = Sink::Local(LocalSink { telemetry, catalog, project: project("shop") });
+    week::report((&source, &sink), archive, &request, now).await.unwrap()
 }
 
 /// Scores of five sessions in the week, and of four in the week before.

@@ -33,8 +33,8 @@ async fn every_name_says_what_it_says_and_how_sure_it_is() {
     let site = site().await;
     let shown = site.get("/project/shop/scores").await;
     assert_eq!(shown.status, 200, "{}", shown.text);
-    // The mean of 0 to 0.9, and nine of ten with their Wilson interval.
-    for part in ["3 names", "0.45", "± 0.188", "90 %", "60 to 98 %", "source=EVAL", "badge human"]
+    // The mean of 0 to 0.9 with Student's interval, and nine of ten with Wilson's.
+    for part in ["3 names", "0.45", "± 0.217", "90 %", "60 to 98 %", "source=EVAL", "badge human"]
     {
         assert!(shown.text.contains(part), "{part} in {}", shown.text);
     }

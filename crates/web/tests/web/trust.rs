@@ -1,12 +1,14 @@
 //! Labels that people give blind, and how far the judge agrees with them.
 
+use ratchet_core::calibration::panel::{PanelVerdict, Sitting};
+use ratchet_core::calibration::sample::Band;
 use ratchet_core::id::SessionId;
-use ratchet_core::label::{DATASET, Label, Mark};
+use ratchet_core::label::{DATASET, Draw, Label, Mark};
 use ratchet_core::score::{ScoreSource, ScoreValue};
 use ratchet_stages::sink::{LocalSink, Sink};
-use ratchet_stages::trust::labels;
+use ratchet_stages::trust::{asking, labels, panel};
 use ratchet_store::catalog::Role;
-use ratchet_testkit::build::{START, batch, project, score, trace};
+use ratchet_testkit::build::{START, batch, project, score, span, trace};
 
 use crate::browser::{Answer, PASSWORD, Site};
 
@@ -58,10 +60,21 @@ fn judged() -> ratchet_testkit::build::BatchBuilder {
     told
 }
 
-async fn label(site: &Site, marks: impl Fn(i32) -> (f64, &'static str)) {
+fn sink(site: &Site) -> Sink {
     let catalog = site.data.catalog().clone();
     let telemetry = site.data.telemetry().clone();
-    let sink = Sink::Local(LocalSink { telemetry, catalog, project: project("shop") });
+    Sink::Local(LocalSink { telemetry, catalog, project: project("shop") })
+}
+
+async fn label(site: &Site, marks: impl Fn(i32) -> (f64, &'static str)) {
+    label_drawn(site, marks, |_| None).await;
+}
+
+async fn label_drawn(
+    site: &Site,
+    marks: impl Fn(i32) -> (f64, &'static str),
+    drawn: impl Fn(i32) -> Option<Draw>,
+) {
     let given = (0..12).map(|n| {
         let (number, done) = marks(n);
         Label {
@@ -75,10 +88,10 @@ async fn label(site: &Site, marks: impl Fn(i32) -> (f64, &'static str)) {
                 ("task_completion".to_owned(), Mark::Grade(done.to_owned())),
             ]
             .into(),
-            drawn: None,
+            drawn: drawn(n),
         }
     });
-    labels::keep(&sink, DATASET, &given.collect::<Vec<_>>(), START).await.unwrap();
+    labels::keep(&sink(site), DATASET, &given.collect::<Vec<_>>(), START).await.unwrap();
 }
 
 #[tokio::test]
@@ -139,6 +152,77 @@ async fn calibration_shows_every_number_with_its_interval_on_the_first_scores() 
     assert_eq!(site.get(&format!("{CALIBRATION}?rubric=none")).await.status, 404);
     let odd = format!("{CALIBRATION}?threshold=NaN&dimension=%3Cb%3E");
     check(&site.get(&odd).await, 200, "Calibration");
+}
+
+#[tokio::test]
+async fn drawn_sessions_are_weighted_and_success_reads_the_labels() {
+    let site = site().await;
+    let success = "/project/shop/reports/success";
+    check(&site.get(success).await, 200, "people have labelled no session");
+    let draw = |n: i32| Draw {
+        week: "2026-11-08".to_owned(),
+        seed: "seed".to_owned(),
+        band: if n < 6 { Band::Poor } else { Band::Good },
+        agent: None,
+        population: if n < 6 { 6 } else { 94 },
+        taken: 6,
+    };
+    let marks = |n: i32| (f64::from(n * 7 % 12) / 11.0, "partial");
+    label_drawn(&site, marks, |n| Some(draw(n))).await;
+    let page = site.get(CALIBRATION).await;
+    check(&page, 200, "What the sample says of all sessions");
+    check(&page, 200, "12 labelled sessions were drawn by rule and stand for 100.");
+    check(&page, 200, ", weighted).");
+    check(&page, 200, "Within the threshold");
+    check(&site.get(success).await, 200, "n = 12)");
+}
+
+#[tokio::test]
+async fn rubrics_of_the_project_are_known_to_the_pages() {
+    let site = site().await;
+    check(&site.get(LABELS).await, 200, "labels?rubric=kindness");
+    let page = site.get(&format!("{CALIBRATION}?rubric=kindness")).await;
+    check(&page, 200, "By the rubric <bdi><b>kindness</b></bdi>");
+    check(&page, 200, "labels?rubric=kindness");
+    let one = "/project/shop/labels/session/s1?rubric=kindness";
+    let form = site.get(one).await;
+    check(&form, 200, "task_completion");
+    assert!(!form.text.contains("tool_mastery"), "only what the rubric asks: {}", form.text);
+    let kept = site.post(one, one, "task_completion=complete").await;
+    assert_eq!(kept.status, 303, "{}", kept.text);
+    check(&site.get(one).await, 200, "You and the judge");
+    let usual = site.get("/project/shop/labels/session/s1").await;
+    assert!(!usual.text.contains("You and the judge"), "another rubric is another label");
+}
+
+#[tokio::test]
+async fn a_judge_that_drifts_is_told_at_home_and_beside_the_numbers() {
+    let site = site().await;
+    let judged = |n: i32, week: &str, mark: f64| PanelVerdict {
+        session: SessionId::parse(&format!("s{n}")).unwrap(),
+        who: Sitting {
+            judge: "<b>judge".to_owned(),
+            rubric: "session-quality".to_owned(),
+            fingerprint: "abc".to_owned(),
+        },
+        week: week.to_owned(),
+        marks: [("overall_quality".to_owned(), mark)].into(),
+    };
+    let work = span("o").of("t1").lasting(-5_000, -4_000);
+    site.record(batch(&project("shop")).with(work)).await;
+    let this_week = asking::week(START);
+    let quiet = site.get("/project/shop").await;
+    assert!(!quiet.text.contains("judge drift"), "{}", quiet.text);
+    for n in 0..6 {
+        for verdict in [judged(n, "2020-01-05", 0.9), judged(n, &this_week, 0.5)] {
+            panel::keep(&sink(&site), &[verdict], START).await.unwrap();
+        }
+    }
+    for page in ["/project/shop", CALIBRATION] {
+        let page = site.get(page).await;
+        check(&page, 200, "&lt;b&gt;judge has become stricter on overall_quality");
+        check(&page, 200, "since the week of 2020-01-05: -0.40");
+    }
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 use ratchet_core::calibration::change::Shift;
 use ratchet_core::calibration::draft::mark;
-use ratchet_core::calibration::drift::Bearing;
+use ratchet_core::calibration::weighted::WeightedAgreement;
 use ratchet_core::calibration::{Agreement, Apart, Standing, Statistic, TARGET};
 use ratchet_core::id::SessionId;
 use ratchet_core::money::Money;
@@ -57,15 +57,42 @@ fn head(found: &Found) -> String {
         Standing::NotMet => "is not met",
         Standing::CannotTell => "cannot yet be said to be met or not",
     };
-    format!(
+    let weighted = if calibration.is_weighted() { ", weighted" } else { "" };
+    let mut text = format!(
         "{}: {} sessions labelled by {}; judged first by {}\n\
-         Correlation of overall quality: {}; the target of {TARGET} {standing}\n",
+         Correlation of overall quality: {}{weighted}; the target of {TARGET} {standing}\n",
         rubric.name,
         held.labelled(),
         or_nobody(&held.people().join(", ")),
         or_nobody(&judges.join(", ")),
-        told(calibration.overall.pearson),
-    )
+        told(calibration.correlation()),
+    );
+    text += &calibration.weighted.as_ref().map(weighed).unwrap_or_default();
+    text
+}
+
+/// What the sessions that were drawn say of all.
+fn weighed(weighted: &WeightedAgreement) -> String {
+    let mut text = format!(
+        "\noverall_quality, weighted: {} sessions drawn by rule stand for {}, each by how likely it \
+         was to be drawn\n",
+        weighted.sessions, weighted.stands_for
+    );
+    for (name, statistic) in [
+        ("Pearson", weighted.pearson),
+        ("mean absolute error", weighted.error),
+        ("bias", weighted.bias),
+        ("within threshold", weighted.within),
+        ("sensitivity", weighted.sensitivity),
+        ("specificity", weighted.specificity),
+    ] {
+        text += &line(name, statistic);
+    }
+    text
+}
+
+fn line(name: &str, statistic: Statistic) -> String {
+    format!("  {name:<20} {}\n", told(statistic))
 }
 
 fn or_nobody(names: &str) -> &str {
@@ -80,7 +107,7 @@ fn told(statistic: Statistic) -> String {
                 "{:.2} ({:.2} to {:.2}, n = {})",
                 estimate.value, interval.lower, interval.upper, estimate.n
             ),
-            None => format!("{:.2} (no interval, n = {})", estimate.value, estimate.n),
+            None => format!("{:.2} (too few or too alike for an interval, n = {})", estimate.value, estimate.n),
         },
         Err(why) => format!("cannot tell: {why}"),
     }
@@ -113,7 +140,7 @@ fn agreement(one: &Agreement, threshold: f64) -> String {
     rows.push(("people's alpha", one.people));
     let mut text = format!("\n{}: {standing}\n", one.dimension);
     for (name, statistic) in rows {
-        text += &format!("  {name:<20} {}\n", told(statistic));
+        text += &line(name, statistic);
     }
     if let Some(grades) = &one.grades {
         text += "  people down, judge across:\n";
@@ -217,27 +244,15 @@ fn drift(found: &Found) -> String {
         text += &unfinished(sat.outcome, &sat.failed);
     }
     for panel in &found.drift {
-        let alarms: Vec<_> = panel.alarms().collect();
-        let who = &panel.who;
-        if alarms.is_empty() {
+        let alerts = panel.alerts();
+        if alerts.is_empty() {
             let known = if panel.first == panel.newest { "seen once" } else { "steady" };
-            text += &format!(
-                "\nPanel of {} with {}: {known} since {}\n",
-                who.judge, who.rubric, panel.first
-            );
-            continue;
+            let (who, first) = (&panel.who, &panel.first);
+            text +=
+                &format!("\nPanel of {} with {}: {known} since {first}\n", who.judge, who.rubric);
         }
-        text += &format!(
-            "\nALERT: {} with {} has drifted since {}:\n",
-            who.judge, who.rubric, panel.first
-        );
-        for alarm in alarms {
-            let way = match alarm.bearing {
-                Bearing::Kinder => "kinder",
-                Bearing::Stricter => "stricter",
-                Bearing::Steady | Bearing::CannotTell => continue,
-            };
-            text += &format!("  {} is {way} by {}\n", alarm.dimension, told(alarm.change));
+        for alert in alerts {
+            text += &format!("\nALERT: {}.\n", alert.words());
         }
     }
     text

@@ -1,8 +1,10 @@
 use ratchet_core::calibration::change::Shift;
 use ratchet_core::calibration::drift::Drift;
 use ratchet_core::calibration::panel::PanelDrift;
+use ratchet_core::calibration::weighted::WeightedAgreement;
 use ratchet_core::calibration::{Agreement, Apart, Statistic, TARGET};
 use ratchet_core::id::SessionId;
+use ratchet_core::stats::interval::Estimate;
 use ratchet_stages::trust::trial::DraftTrial;
 use serde_json::{Map, Value, json};
 
@@ -34,7 +36,13 @@ pub(super) fn of(found: &Found, args: &CalibrateArgs) -> Value {
         "judges": judges.collect::<Vec<_>>(),
         "sessions": calibration.sessions,
         "threshold": calibration.threshold,
-        "target": { "correlation": TARGET, "standing": calibration.target.as_str() },
+        "target": {
+            "correlation": TARGET,
+            "standing": calibration.target.as_str(),
+            "measured": statistic(calibration.correlation()),
+            "weighted": calibration.is_weighted(),
+        },
+        "weighted": calibration.weighted.as_ref().map(weighted),
         "overall": agreement(&calibration.overall, args.threshold),
         "dimensions": dimensions,
         "apart": calibration.apart.iter().take(APART).map(|one| apart(one, found)).collect::<Vec<_>>(),
@@ -60,13 +68,30 @@ pub(super) fn of(found: &Found, args: &CalibrateArgs) -> Value {
 /// A number with its interval and n, or why there is none.
 pub(super) fn statistic(statistic: Statistic) -> Value {
     match statistic {
-        Ok(estimate) => json!({
-            "value": estimate.value,
-            "interval": estimate.interval.map(|interval| [interval.lower, interval.upper]),
-            "n": estimate.n,
+        Ok(Estimate { value, interval: Some(interval), n }) => {
+            json!({ "value": value, "interval": [interval.lower, interval.upper], "n": n })
+        }
+        Ok(Estimate { value, interval: None, n }) => json!({
+            "value": value,
+            "interval": null,
+            "n": n,
+            "reason": "too few or too alike to tell an interval",
         }),
         Err(why) => json!({ "value": null, "undefined": why.as_str(), "reason": why.to_string() }),
     }
+}
+
+fn weighted(weighted: &WeightedAgreement) -> Value {
+    json!({
+        "sessions": weighted.sessions,
+        "stands_for": weighted.stands_for,
+        "pearson": statistic(weighted.pearson),
+        "mae": statistic(weighted.error),
+        "bias": statistic(weighted.bias),
+        "within_threshold": statistic(weighted.within),
+        "sensitivity": statistic(weighted.sensitivity),
+        "specificity": statistic(weighted.specificity),
+    })
 }
 
 fn agreement(one: &Agreement, threshold: f64) -> Value {

@@ -8,7 +8,7 @@ use clap::Args;
 use csv::{ErrorKind, ReaderBuilder, StringRecord};
 use ratchet_remote::langfuse::client::LangfuseClient;
 use ratchet_server::clock::Clock;
-use ratchet_stages::collect::unread;
+use ratchet_stages::collect::{Lined, unread};
 use ratchet_stages::record::rows::Columns;
 
 use super::receiver;
@@ -55,7 +55,9 @@ async fn import(args: &CsvArgs, into: Option<&LangfuseClient>) -> anyhow::Result
     let file = args.file.display().to_string();
     let left = Rc::new(Cell::new(MAX_RECORD_BYTES));
     let bounded = Bounded { inner: open(&args.file)?, left: Rc::clone(&left) };
-    let mut reader = ReaderBuilder::new().delimiter(delimiter).from_reader(bounded);
+    let table = Lined::new(bounded);
+    let ends = table.ends();
+    let mut reader = ReaderBuilder::new().delimiter(delimiter).from_reader(table);
     let names = reader.headers().with_context(|| format!("cannot read the columns of {file}"))?;
     let first = |name: &str| name.trim_start_matches('\u{feff}').trim().to_owned();
     let names: Vec<String> = names.iter().map(first).collect();
@@ -64,12 +66,12 @@ async fn import(args: &CsvArgs, into: Option<&LangfuseClient>) -> anyhow::Result
     let mut intake = Intake::new(into, Clock::System.now());
     let mut record = StringRecord::new();
     while !intake.is_full() {
-        let line = reader.position().line();
+        let line = ends.line_of(reader.position());
         let place = RowPlace { file: file.clone(), line };
         left.set(MAX_RECORD_BYTES);
         match reader.read_record(&mut record) {
             Ok(true) => {
-                let line = record.position().map_or(line, csv::Position::line);
+                let line = record.position().map_or(line, |at| ends.line_of(at));
                 intake.take(RowPlace { line, ..place }, &columns.row(record.iter())).await?;
             }
             Ok(false) => break,
@@ -78,7 +80,10 @@ async fn import(args: &CsvArgs, into: Option<&LangfuseClient>) -> anyhow::Result
                 intake.refuse(place, TOO_LONG);
                 break;
             }
-            Err(error) => refuse(&mut intake, place, &names, error)?,
+            Err(error) => {
+                let line = error.position().map_or(line, |at| ends.line_of(at));
+                refuse(&mut intake, RowPlace { line, ..place }, &names, error)?;
+            }
         }
     }
     intake.finish().await
@@ -107,7 +112,7 @@ impl Read for Bounded {
 /// Notes a row that is none. Fails if the file itself cannot be read.
 fn refuse(
     intake: &mut Intake<'_>,
-    mut place: RowPlace,
+    place: RowPlace,
     names: &[String],
     error: csv::Error,
 ) -> anyhow::Result<()> {
@@ -115,7 +120,6 @@ fn refuse(
     if !is_row {
         return Err(error).with_context(|| format!("cannot read {}", place.file));
     }
-    place.line = error.position().map_or(place.line, csv::Position::line);
     intake.refuse(place, &unread(&error, names));
     Ok(())
 }

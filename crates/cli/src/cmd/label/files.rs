@@ -9,6 +9,7 @@ use ratchet_core::label::Label;
 use ratchet_core::label::table::{LabelColumns, Unless, written};
 use ratchet_core::rubric::Rubric;
 use ratchet_server::clock::Clock;
+use ratchet_stages::collect::Lined;
 use ratchet_stages::trust::labels;
 
 use super::super::score::find_rubric;
@@ -72,7 +73,9 @@ fn rows(file: &Path, rubric: &Rubric, unless: &Unless) -> anyhow::Result<Vec<Lab
     let mut text = Vec::new();
     reader.take(MOST_BYTES + 1).read_to_end(&mut text)?;
     ensure!(text.len() as u64 <= MOST_BYTES, "{shown} has more than 20 MB");
-    let mut reader = ReaderBuilder::new().flexible(true).from_reader(text.as_slice());
+    let table = Lined::new(text.as_slice());
+    let ends = table.ends();
+    let mut reader = ReaderBuilder::new().flexible(true).from_reader(table);
     let names = reader.headers().with_context(|| format!("cannot read the columns of {shown}"))?;
     let first = |name: &str| name.trim_start_matches('\u{feff}').trim().to_owned();
     let names: Vec<String> = names.iter().map(first).collect();
@@ -80,7 +83,7 @@ fn rows(file: &Path, rubric: &Rubric, unless: &Unless) -> anyhow::Result<Vec<Lab
     let (mut read, mut faults) = (Vec::new(), Vec::new());
     for record in reader.records() {
         let record = record.with_context(|| format!("cannot read {shown}"))?;
-        let line = record.position().map_or(0, csv::Position::line);
+        let line = record.position().map_or(0, |at| ends.line_of(at));
         match columns.label(record.iter(), unless) {
             Ok(label) => read.push(label),
             Err(why) => faults.push(format!("line {line}: {why}")),

@@ -100,7 +100,7 @@ fn a_model_that_has_changed_is_noticed_by_its_panel() {
     assert_eq!(again["panel"]["judged"], 0, "once a week: {again}");
     assert_eq!(model.requests().len(), 6);
     assert_eq!(again["drift"][0]["dimensions"][0]["bearing"], "cannot_tell");
-    make_older(data.path());
+    make_older(data.path(), 0.0);
     model.script([]);
     model.say_always(Reply::document(verdict(0.5)));
     let later = calibrated(sit());
@@ -117,19 +117,23 @@ fn a_model_that_has_changed_is_noticed_by_its_panel() {
     assert_eq!(generations(data.path(), "b"), [json!(1)], "a panel writes no score");
 }
 
-/// What judges said of their panels is said to be of a week long past.
-pub(crate) fn make_older(data: &Path) {
+/// What judges said of their panels is said to be of a week long past, and each mark to be higher.
+pub(super) fn make_older(data: &Path, by: f64) {
     let running = server(data).start();
     let path = "/api/public/dataset-items?datasetName=judge-panel&limit=100";
     let list = running.send(http::get(path)).json();
     for item in list["data"].as_array().unwrap() {
         let mut metadata = item["metadata"].clone();
         metadata["week"] = json!("2026-01-04");
+        let mut marks = item["expectedOutput"].clone();
+        for mark in marks.as_object_mut().unwrap().values_mut() {
+            *mark = json!(mark.as_f64().unwrap() + by);
+        }
         let body = json!({
             "datasetName": "judge-panel",
             "id": format!("old-{}", item["id"].as_str().unwrap()),
             "input": item["input"],
-            "expectedOutput": item["expectedOutput"],
+            "expectedOutput": marks,
             "metadata": metadata,
         });
         let answer = running.send(http::post("/api/public/dataset-items").json(body.to_string()));

@@ -4,27 +4,27 @@ use std::thread::JoinHandle;
 
 /// A message that came.
 #[derive(Debug)]
-pub(super) struct Heard {
+pub(crate) struct Heard {
     headers: Vec<(String, String)>,
-    pub(super) body: String,
+    pub(crate) body: String,
 }
 
 impl Heard {
     #[track_caller]
-    pub(super) fn header(&self, name: &str) -> &str {
+    pub(crate) fn header(&self, name: &str) -> &str {
         let found = self.headers.iter().find(|(known, _)| known == name);
         found.map_or_else(|| panic!("no header {name} in {self:?}"), |(_, value)| value)
     }
 }
 
 /// Someone who hears as many messages as answers were given, then goes.
-pub(super) struct Listener {
+pub(crate) struct Listener {
     address: SocketAddr,
     heard: JoinHandle<Vec<Heard>>,
 }
 
 impl Listener {
-    pub(super) fn answering(statuses: &[u16]) -> Self {
+    pub(crate) fn answering(statuses: &[u16]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let statuses = statuses.to_vec();
@@ -35,11 +35,11 @@ impl Listener {
         Self { address, heard }
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}/", self.address)
     }
 
-    pub(super) fn heard(self) -> Vec<Heard> {
+    pub(crate) fn heard(self) -> Vec<Heard> {
         self.heard.join().unwrap()
     }
 }

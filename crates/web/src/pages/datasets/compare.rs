@@ -292,7 +292,7 @@ fn statistics(pairs: &[Pair]) -> Markup {
         } @else {
             div.whiskers {
                 @for (name, values) in moved.iter().take(WHISKERS) {
-                    @if let Some(difference) = interval::mean(values) { (whisker::whisker(&elide(name, 60), &difference)) }
+                    @if let Ok(difference) = interval::mean(values) { (whisker::whisker(&elide(name, 60), &difference)) }
                 }
             }
             @if moved.len() > WHISKERS { p.muted { "Drawn are the first " (WHISKERS) " scores." } }

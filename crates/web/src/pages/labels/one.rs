@@ -17,7 +17,7 @@ use crate::assets;
 use crate::components::badge::{self, Decider};
 use crate::components::toast;
 use crate::frame::{Page, Section};
-use crate::pages::calibration::{ends, refused, rubric};
+use crate::pages::calibration::{by_rubric, ends, refused, rubric};
 use crate::pages::session;
 use crate::place::{Params, Place};
 use crate::refusal::{PageResult, Refusal};
@@ -29,13 +29,13 @@ pub(super) async fn show(
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let id = SessionId::parse(&id).map_err(|_| Refusal::not_there("session"))?;
-    let rubric = rubric(&place)?;
-    let desk = Desk::read(&web, &place).await?;
+    let rubric = &rubric(&web, &place)?;
+    let desk = Desk::read(&web, &place, rubric).await?;
     let me = by(&place.visitor);
     let mine = desk.labels.iter().find(|label| label.session == id && label.by == me);
     let conversation = session::blind(&web, &place, &id).await?;
     let mut page = Page::new(Section::Labels, "Label a session");
-    page.crumbs = vec![("Label sessions".to_owned(), place.to(&["labels"]))];
+    page.crumbs = vec![("Label sessions".to_owned(), by_rubric(&place, &["labels"]))];
     page.summary = html! { "Session " bdi { code { (elide(&id.to_string(), 60)) } } };
     let side = match mine {
         Some(label) if place.params.get("again").is_none() => {
@@ -63,7 +63,7 @@ fn form(id: &SessionId, before: Option<&Label>, rubric: &Rubric, place: &Place) 
     let why = before.and_then(|label| label.why.as_deref()).unwrap_or_default();
     html! {
         form.label-form data-label method="post"
-             action=(place.to(&["labels", "session", &id.to_string()])) {
+             action=(by_rubric(place, &["labels", "session", &id.to_string()])) {
             (place.visitor.form_token.field())
             @for dimension in &rubric.dimensions { (asked(dimension, given(&dimension.name))) }
             label for="why" { "Why, in a sentence" }
@@ -150,9 +150,9 @@ fn revealed(
         @if let Some(why) = &label.why { p { "You said: " bdi { (elide(why, 1_000)) } } }
         p.actions {
             @if let Some(next) = desk.next() {
-                a.button.primary href=(place.to(&["labels", "session", &next.to_string()])) data-next { "Next session" } " "
+                a.button.primary href=(by_rubric(place, &["labels", "session", &next.to_string()])) data-next { "Next session" } " "
             } @else {
-                a.button.primary href=(place.to(&["calibration"])) { "See how far the judge agrees" } " "
+                a.button.primary href=(by_rubric(place, &["calibration"])) { "See how far the judge agrees" } " "
             }
             a.button href=(place.here().without("done").with("again", "1")) { "Change your label" }
         }
@@ -173,13 +173,13 @@ pub(super) async fn keep(
     let id = SessionId::parse(&id).map_err(|_| Refusal::not_there("session"))?;
     let there = web.store.telemetry.session(place.project_id(), id.clone()).await?;
     there.ok_or_else(|| Refusal::not_there("session"))?;
-    let rubric = rubric(&place)?;
+    let rubric = &rubric(&web, &place)?;
     let form = Params::read(&form);
     let marks = marks(&form, rubric).map_err(Refusal::Bad)?;
     let why = form.get("why").map(|why| why.replace("\r\n", "\n").trim().to_owned());
     let why = why.filter(|why| !why.is_empty());
     within("why", why.as_deref().unwrap_or_default(), MAX_WHY).map_err(Refusal::Bad)?;
-    let desk = Desk::read(&web, &place).await?;
+    let desk = Desk::read(&web, &place, rubric).await?;
     let label = Label {
         by: by(&place.visitor),
         at: place.now,
@@ -192,7 +192,7 @@ pub(super) async fn keep(
     let (_, sink) = ends(&web, &place);
     let kept = labels::keep(&sink, DATASET, &[label], place.now).await;
     kept.map_err(|why| refused(why.into()))?;
-    let back = place.to(&["labels", "session", &id.to_string()]).with("done", "1");
+    let back = by_rubric(&place, &["labels", "session", &id.to_string()]).with("done", "1");
     Ok(Redirect::to(&back.to_string()))
 }
 

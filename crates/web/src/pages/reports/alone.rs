@@ -3,6 +3,7 @@ use ratchet_core::report::WeekReport;
 
 use super::{standing, week};
 use crate::assets;
+use crate::components::alarm;
 
 /// A report as a page that needs no server: style and drawings inside, no script, no link.
 pub fn report_document(report: &WeekReport) -> String {
@@ -21,6 +22,7 @@ pub fn report_document(report: &WeekReport) -> String {
                 main.alone #main {
                     h1 { (title) }
                     p.summary { (report.headline()) }
+                    (alarm::drift(&report.drift))
                     (standing::table(report))
                     (week::course(report))
                     h2 { "In words" }

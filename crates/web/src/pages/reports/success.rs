@@ -2,15 +2,18 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use maud::{Markup, html};
-use ratchet_core::report::{met_word, reading_words, target_words};
+use ratchet_core::report::{WeekReport, met_word, reading_words, target_words};
+use ratchet_core::rubric::{self, Rubric};
 use ratchet_core::success::{Measure, SuccessMetric};
+use ratchet_stages::trust;
 use ratchet_stages::week::success_now;
 
 use super::{Tab, read, tabs};
 use crate::components::table::{self, Column, Row, Table};
 use crate::frame::{Page, Section};
+use crate::pages::calibration::{ends, refused};
 use crate::place::Place;
-use crate::refusal::PageResult;
+use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
 
 pub(super) fn routes() -> Router<Web> {
@@ -22,7 +25,10 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     let kept = catalog.reports(place.project_id()).await?;
     let last = kept.iter().find_map(read);
     let tracked = catalog.suggestions(place.project_id()).await?;
-    let metrics = success_now(last.as_ref(), &tracked, place.now);
+    let rubric = &judged_by(&web, last.as_ref())?;
+    let (source, sink) = ends(&web, &place);
+    let correlation = trust::correlation(&source, &sink, rubric).await.map_err(refused)?;
+    let metrics = success_now(last.as_ref(), &tracked, correlation, place.now);
     let met = metrics.iter().filter(|metric| metric.is_met() == Some(true)).count();
     let mut page = Page::new(Section::Quality, "Does it pay");
     page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&place))];
@@ -40,6 +46,15 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     Ok(page.show(&place))
 }
 
+/// The rubric of the last report, or the usual one.
+fn judged_by(web: &Web, last: Option<&WeekReport>) -> PageResult<Rubric> {
+    let name = last.map_or(rubric::DEFAULT, |report| report.rubric.as_str());
+    let all = web.rubrics.read().map_err(Refusal::Bad)?;
+    let found = all.iter().find(|rubric| rubric.name == name);
+    let usual = || all.iter().find(|rubric| rubric.name == rubric::DEFAULT);
+    found.or_else(usual).cloned().ok_or_else(|| Refusal::not_there("rubric"))
+}
+
 const fn meaning(measure: Measure) -> &'static str {
     match measure {
         Measure::SessionsScored => {
@@ -47,8 +62,8 @@ const fn meaning(measure: Measure) -> &'static str {
              moves the mean."
         }
         Measure::HumanCorrelation => {
-            "How closely the overall marks of people and of the judge go together, on sessions that \
-             both have marked. Label a sample to know it."
+            "How closely the overall marks of people and of the judge go together, on the sessions that \
+             people labelled, each by how many it was drawn for. It is met with its whole interval."
         }
         Measure::SuggestionsDone => {
             "Suggestions that someone marked as done in the last four weeks. Advice that nobody \

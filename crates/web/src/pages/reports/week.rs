@@ -10,7 +10,7 @@ use ratchet_store::catalog::KeptSuggestion;
 use super::{read, standing, success, suggestions};
 use crate::components::chart::{self, OverTime, Series};
 use crate::components::stat::{self, Stat, Value};
-use crate::components::{badge, figure, toast};
+use crate::components::{alarm, badge, figure, toast};
 use crate::frame::{Page, Section};
 use crate::place::Place;
 use crate::refusal::{PageResult, Refusal};
@@ -67,6 +67,7 @@ fn neighbours(report: &WeekReport, place: &Place) -> Markup {
 
 fn body(report: &WeekReport, tracked: &[KeptSuggestion], place: &Place) -> Markup {
     html! {
+        (alarm::drift(&report.drift))
         (stat::row(&figures(report)))
         section.report-part { h2 { "Dimensions" } (standing::table(report)) (course(report)) }
         section.report-part {

@@ -79,7 +79,7 @@ impl Outline<'_> {
         let of_turn = |turn: &Trace, name: &str| {
             let scores = self.scores.get(&turn.id)?.iter().filter(|score| score.name == name);
             let numbers: Vec<f64> = scores.filter_map(|score| score.value.number()).collect();
-            ratchet_core::stats::interval::mean(&numbers).map(|mean| mean.value)
+            ratchet_core::stats::interval::mean(&numbers).ok().map(|mean| mean.value)
         };
         let series = |(hue, name): (usize, &&str)| Series {
             name: (*name).chars().take(14).collect(),
