@@ -23,6 +23,8 @@ pub mod desk;
 pub mod scope;
 /// Where they are: the project, the part of it, and the way to other pages.
 pub mod place;
+/// Forms that change something.
+pub(crate) mod wish;
 /// What is around every page.
 pub mod frame;
 /// Hourly sums of what is in scope.

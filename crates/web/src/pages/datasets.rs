@@ -29,9 +29,10 @@ use ratchet_store::query::PageNumber;
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section};
-use crate::place::{Params, Place};
+use crate::place::Place;
 use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
+use crate::wish::Wish;
 
 const ROWS: u64 = 50;
 /// Bytes of a text in a cell.
@@ -119,9 +120,7 @@ fn maker(place: &Place) -> Markup {
 }
 
 /// `POST …/datasets`: makes a dataset.
-async fn make(State(web): State<Web>, place: Place, said: String) -> PageResult<Redirect> {
-    place.visitor.may_change()?;
-    let said = Params::read(&said);
+async fn make(State(web): State<Web>, Wish { place, form: said }: Wish) -> PageResult<Redirect> {
     let name = said.get("name").unwrap_or_default().trim().to_owned();
     check_name(&name).map_err(|why| Refusal::Bad(format!("name: {why}")))?;
     let catalog = &web.store.catalog;

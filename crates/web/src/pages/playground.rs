@@ -22,9 +22,10 @@ use ratchet_store::query::PageNumber;
 
 use crate::components::{empty, toast};
 use crate::frame::{Page, Section};
-use crate::place::{Params, Place};
+use crate::place::Place;
 use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
+use crate::wish::Wish;
 
 use try_out::TryOut;
 
@@ -78,9 +79,8 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     Ok(drawn(&place, &desk))
 }
 
-async fn run(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
-    place.visitor.may_change()?;
-    let asked = TryOut::read(&Params::read(&form));
+async fn run(State(web): State<Web>, Wish { place, form }: Wish) -> PageResult<Response> {
+    let asked = TryOut::read(&form);
     let mut desk = Desk::set_up(&web, &place, asked).await?;
     if desk.asked.check(&desk.connections) {
         desk.tried = asking::ask(&web, &place, &desk).await?;

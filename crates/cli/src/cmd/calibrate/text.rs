@@ -107,7 +107,10 @@ fn told(statistic: Statistic) -> String {
                 "{:.2} ({:.2} to {:.2}, n = {})",
                 estimate.value, interval.lower, interval.upper, estimate.n
             ),
-            None => format!("{:.2} (too few or too alike for an interval, n = {})", estimate.value, estimate.n),
+            None => format!(
+                "{:.2} (too few or too alike for an interval, n = {})",
+                estimate.value, estimate.n
+            ),
         },
         Err(why) => format!("cannot tell: {why}"),
     }

@@ -16,6 +16,7 @@ use crate::filter::{Filter, On};
 use crate::place::{Params, Place};
 use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
+use crate::wish::Wish;
 
 /// How large a chart is when it is placed: columns and rows.
 const LARGE: (i64, i64) = (6, 6);
@@ -32,11 +33,8 @@ pub(super) fn back(place: &Place, id: &str, done: Done, edits: bool) -> Redirect
 /// Makes a dashboard.
 pub(super) async fn create(
     State(web): State<Web>,
-    place: Place,
-    form: String,
+    Wish { place, form }: Wish,
 ) -> PageResult<Redirect> {
-    place.visitor.may_change()?;
-    let form = Params::read(&form);
     let now = place.now;
     let new = DashboardView {
         id: Uuid::new_v4().to_string(),
@@ -65,12 +63,9 @@ pub(super) async fn keep<T: Send + 'static>(
 /// Changes, copies or removes a dashboard.
 pub(super) async fn change(
     State(web): State<Web>,
-    place: Place,
     Path((_, id)): Path<(String, String)>,
-    form: String,
+    Wish { place, form }: Wish,
 ) -> PageResult<Redirect> {
-    place.visitor.may_change()?;
-    let form = Params::read(&form);
     let now = place.now;
     match form.get("do") {
         Some("remove") => {
@@ -126,12 +121,10 @@ async fn rename(web: &Web, place: &Place, id: String, form: Params) -> PageResul
 /// Places a chart that there is.
 pub(super) async fn add(
     State(web): State<Web>,
-    place: Place,
     Path((_, id)): Path<(String, String)>,
-    form: String,
+    Wish { place, form }: Wish,
 ) -> PageResult<Redirect> {
-    place.visitor.may_change()?;
-    let widget = Params::read(&form).get("widget").unwrap_or_default().to_owned();
+    let widget = form.get("widget").unwrap_or_default().to_owned();
     let (to, now) = (id.clone(), place.now);
     keep(&web, &place, move |documents| place_widget(documents, (&id, widget), now)).await?;
     Ok(back(&place, &to, Done::Placed, true))
@@ -176,12 +169,10 @@ fn room(tiles: &[Placement], wanted: i64) -> (i64, i64) {
 /// Moves, resizes, copies or takes off a tile.
 pub(super) async fn shift(
     State(web): State<Web>,
-    place: Place,
     Path((_, id, tile)): Path<(String, String, String)>,
-    form: String,
+    Wish { place, form }: Wish,
 ) -> PageResult<Redirect> {
-    place.visitor.may_change()?;
-    let wish = Params::read(&form).get("do").unwrap_or_default().to_owned();
+    let wish = form.get("do").unwrap_or_default().to_owned();
     let (to, now) = (id.clone(), place.now);
     let done = match wish.as_str() {
         "off" => Done::TakenOff,

@@ -14,9 +14,10 @@ use super::tile;
 use crate::assets;
 use crate::components::plot::Tall;
 use crate::frame::{Page, Section};
-use crate::place::{Link, Params, Place};
+use crate::place::{Link, Place};
 use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
+use crate::wish::Wish;
 
 /// A chart that is being made or changed, and where.
 struct Desk {
@@ -147,12 +148,10 @@ fn delete(place: &Place, desk: &Desk) -> Markup {
 /// Keeps a new chart and places it.
 pub(super) async fn create(
     State(web): State<Web>,
-    place: Place,
     Path((_, id)): Path<(String, String)>,
-    form: String,
+    Wish { place, form }: Wish,
 ) -> PageResult<Redirect> {
-    place.visitor.may_change()?;
-    let draft = Draft::read(&Params::read(&form));
+    let draft = Draft::read(&form);
     let widget = draft.new_widget(Uuid::new_v4().to_string(), place.now).map_err(Refusal::Bad)?;
     let (to, now) = (id.clone(), place.now);
     keep(&web, &place, move |documents| {
@@ -166,12 +165,9 @@ pub(super) async fn create(
 /// Keeps a changed chart, or deletes it.
 pub(super) async fn save(
     State(web): State<Web>,
-    place: Place,
     Path((_, id, widget)): Path<(String, String, String)>,
-    form: String,
+    Wish { place, form }: Wish,
 ) -> PageResult<Redirect> {
-    place.visitor.may_change()?;
-    let form = Params::read(&form);
     let (to, now) = (id.clone(), place.now);
     if form.get("do") == Some("delete") {
         keep(&web, &place, move |documents| {

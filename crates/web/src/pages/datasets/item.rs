@@ -12,9 +12,10 @@ use serde_json::Value;
 use super::{form, one};
 use crate::components::{diff, figure};
 use crate::frame::Page;
-use crate::place::{Params, Place};
+use crate::place::Place;
 use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
+use crate::wish::Wish;
 
 /// Versions that are listed.
 const VERSIONS: u64 = 200;
@@ -247,13 +248,10 @@ pub(super) async fn adding(
 /// `POST …/datasets/{name}/add`: keeps one more item.
 pub(super) async fn add(
     State(web): State<Web>,
-    place: Place,
     Path((_, name)): Path<(String, String)>,
-    said: String,
+    Wish { place, form: said }: Wish,
 ) -> PageResult<Redirect> {
-    place.visitor.may_change()?;
     let dataset = one::find(&web, &place, name).await?;
-    let said = Params::read(&said);
     let input = form::typed(&said, "input");
     let id = said.get("id").map(|id| id.trim().to_owned()).filter(|id| !id.is_empty());
     if let Some(id) = &id {
@@ -280,16 +278,13 @@ pub(super) async fn add(
 /// `POST …/datasets/{name}/items/{item}`: changes an item, archives it or brings it back.
 pub(super) async fn change(
     State(web): State<Web>,
-    place: Place,
     Path((_, name, id)): ItemPath,
-    said: String,
+    Wish { place, form: said }: Wish,
 ) -> PageResult<Redirect> {
-    place.visitor.may_change()?;
     let dataset = one::find(&web, &place, name).await?;
     let known = web.store.catalog.dataset_item(place.project_id(), id, None).await?;
     let known = known.filter(|known| known.dataset == dataset.id);
     let known = known.ok_or_else(|| Refusal::not_there("item in this dataset"))?;
-    let said = Params::read(&said);
     let same = NewDatasetItem {
         dataset_name: dataset.name.clone(),
         id: Some(known.id.clone()),

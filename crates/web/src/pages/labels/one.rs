@@ -22,6 +22,7 @@ use crate::pages::session;
 use crate::place::{Params, Place};
 use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
+use crate::wish::Wish;
 
 pub(super) async fn show(
     State(web): State<Web>,
@@ -165,16 +166,13 @@ fn shown(dimension: &Dimension, value: Option<f64>) -> String {
 
 pub(super) async fn keep(
     State(web): State<Web>,
-    place: Place,
     Path((_, id)): Path<(String, String)>,
-    form: String,
+    Wish { place, form }: Wish,
 ) -> PageResult<Redirect> {
-    place.visitor.may_change()?;
     let id = SessionId::parse(&id).map_err(|_| Refusal::not_there("session"))?;
     let there = web.store.telemetry.session(place.project_id(), id.clone()).await?;
     there.ok_or_else(|| Refusal::not_there("session"))?;
     let rubric = &rubric(&web, &place)?;
-    let form = Params::read(&form);
     let marks = marks(&form, rubric).map_err(Refusal::Bad)?;
     let why = form.get("why").map(|why| why.replace("\r\n", "\n").trim().to_owned());
     let why = why.filter(|why| !why.is_empty());

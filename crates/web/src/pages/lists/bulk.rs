@@ -1,6 +1,5 @@
 use std::collections::BTreeSet;
 
-use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
@@ -23,6 +22,7 @@ use crate::frame::{Page, Section};
 use crate::place::{Params, Place};
 use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
+use crate::wish::Wish;
 
 /// The form that takes the rows one has chosen.
 pub(super) const FORM: &str = "chosen";
@@ -106,11 +106,8 @@ fn of_traces(on: On, what: &str) -> String {
 /// Does something with the chosen rows.
 pub(super) async fn act<R: ListedRow>(
     State(web): State<Web>,
-    place: Place,
-    body: Bytes,
+    Wish { place, form }: Wish,
 ) -> PageResult<Response> {
-    place.visitor.may_change()?;
-    let form = Params::read(&String::from_utf8_lossy(&body));
     let ids: BTreeSet<&str> = form.all("id").filter(|id| !id.is_empty()).collect();
     let ids: Vec<String> = ids.into_iter().map(str::to_owned).collect();
     if ids.is_empty() {

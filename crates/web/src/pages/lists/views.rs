@@ -1,4 +1,3 @@
-use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
@@ -14,6 +13,7 @@ use crate::frame::menu;
 use crate::place::{Link, Params, Place};
 use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
+use crate::wish::Wish;
 
 /// Characters of a name.
 const MAX_NAME: usize = 80;
@@ -98,11 +98,8 @@ pub(super) fn back(place: &Place, on: On) -> Markup {
 /// Keeps what is shown under a name.
 pub(super) async fn save<R: ListedRow>(
     State(web): State<Web>,
-    place: Place,
-    body: Bytes,
+    Wish { place, form }: Wish,
 ) -> PageResult<Redirect> {
-    place.visitor.may_change()?;
-    let form = Params::read(&String::from_utf8_lossy(&body));
     let name = form.get("name").unwrap_or_default().trim();
     if name.is_empty() || name.chars().count() > MAX_NAME {
         let why = format!("the name of a view has 1 to {MAX_NAME} characters");
@@ -124,11 +121,8 @@ pub(super) async fn save<R: ListedRow>(
 /// Deletes a view.
 pub(super) async fn forget<R: ListedRow>(
     State(web): State<Web>,
-    place: Place,
-    body: Bytes,
+    Wish { place, form }: Wish,
 ) -> PageResult<Redirect> {
-    place.visitor.may_change()?;
-    let form = Params::read(&String::from_utf8_lossy(&body));
     let id = form.get("id").unwrap_or_default().to_owned();
     place.visitor.catalog(&web).delete_view(place.project_id(), id, place.now).await?;
     Ok(Done::DeletedView.back(&place, R::ON, &form))

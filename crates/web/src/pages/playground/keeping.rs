@@ -5,9 +5,10 @@ use ratchet_core::prompt::{PromptBody, PromptKind, check_message, check_name};
 use ratchet_store::catalog::{NewDatasetItem, NewPrompt};
 use serde_json::{Value, json};
 
-use crate::place::{Params, Place};
+use crate::place::Place;
 use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
+use crate::wish::Wish;
 
 /// What was kept just now, in words.
 pub(super) fn told(place: &Place) -> Option<&'static str> {
@@ -20,11 +21,8 @@ pub(super) fn told(place: &Place) -> Option<&'static str> {
 /// `POST …/playground/item`: keeps an answer as what should come out.
 pub(super) async fn item(
     State(web): State<Web>,
-    place: Place,
-    form: String,
+    Wish { place, form }: Wish,
 ) -> PageResult<Redirect> {
-    place.visitor.may_change()?;
-    let form = Params::read(&form);
     let bad = |why: &str| Refusal::Bad(why.to_owned());
     let dataset = form.get("dataset").ok_or_else(|| bad("dataset: choose one"))?;
     let input = form.get("input").and_then(Json::parse);
@@ -45,11 +43,8 @@ pub(super) async fn item(
 /// `POST …/playground/version`: keeps the prompt as a new version, with no label but `latest`.
 pub(super) async fn version(
     State(web): State<Web>,
-    place: Place,
-    form: String,
+    Wish { place, form }: Wish,
 ) -> PageResult<Redirect> {
-    place.visitor.may_change()?;
-    let form = Params::read(&form);
     let name = form.get("name").unwrap_or_default().trim().to_owned();
     check_name(&name).map_err(|why| Refusal::Bad(format!("name: {why}")))?;
     let message = form.get("message").unwrap_or_default().trim().to_owned();

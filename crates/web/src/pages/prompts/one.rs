@@ -14,9 +14,10 @@ use super::{changes, labels};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{diff, figure, json, toast};
 use crate::frame::{Page, Section};
-use crate::place::{Params, Place};
+use crate::place::Place;
 use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
+use crate::wish::Wish;
 
 /// Versions in the list beside the text; older ones are there by number.
 const VERSIONS: u64 = 100;
@@ -232,12 +233,9 @@ fn called(uses: &[Observation], place: &Place) -> Markup {
 
 pub(super) async fn label(
     State(web): State<Web>,
-    place: Place,
     Path((_, name)): Path<(String, String)>,
-    form: String,
+    Wish { place, form }: Wish,
 ) -> PageResult<Redirect> {
-    place.visitor.may_change()?;
-    let form = Params::read(&form);
     let label = form.get("label").unwrap_or_default().trim().to_owned();
     check_label(&label).map_err(|why| Refusal::Bad(format!("label: {why}")))?;
     if label == LATEST {

@@ -11,9 +11,10 @@ use super::{Tab, tabs, week};
 use crate::components::badge::{self, Decider};
 use crate::components::{copy, empty, figure, toast};
 use crate::frame::{Page, Section};
-use crate::place::{Link, Params, Place};
+use crate::place::{Link, Place};
 use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
+use crate::wish::Wish;
 
 pub(super) fn routes() -> Router<Web> {
     Router::new()
@@ -152,12 +153,9 @@ const fn verb(progress: Progress) -> &'static str {
 
 async fn decide(
     State(web): State<Web>,
-    place: Place,
     Path((_, id)): Path<(String, String)>,
-    form: String,
+    Wish { place, form }: Wish,
 ) -> PageResult<Redirect> {
-    place.visitor.may_change()?;
-    let form = Params::read(&form);
     let to = form.get("to").and_then(Progress::parse);
     let to = to.ok_or_else(|| Refusal::Bad("say what is decided".to_owned()))?;
     let catalog = place.visitor.catalog(&web);

@@ -18,6 +18,7 @@ use super::{TracePath, content, run, trace_id};
 use crate::place::{Params, Place};
 use crate::refusal::{PageResult, Refusal};
 use crate::web::Web;
+use crate::wish::Wish;
 
 /// Characters of a comment, as the API takes them.
 const MAX_CHARS: usize = 5_000;
@@ -105,12 +106,9 @@ async fn subject(web: &Web, place: &Place, trace: &str, form: &Params) -> PageRe
 /// `POST …/traces/{trace}/comments`: keeps a comment.
 pub(super) async fn comment(
     State(web): State<Web>,
-    place: Place,
     Path((_, trace)): TracePath,
-    body: String,
+    Wish { place, form }: Wish,
 ) -> PageResult<Redirect> {
-    place.visitor.may_change()?;
-    let form = Params::read(&body);
     let content = form.get("content").unwrap_or_default().trim();
     if !(1..=MAX_CHARS).contains(&content.chars().count()) {
         return Err(Refusal::Bad(format!("a comment has 1 to {MAX_CHARS} characters")));
@@ -129,12 +127,9 @@ pub(super) async fn comment(
 /// `POST …/traces/{trace}/scores`: records a person's judgement.
 pub(super) async fn score(
     State(web): State<Web>,
-    place: Place,
     Path((_, trace)): TracePath,
-    body: String,
+    Wish { place, form }: Wish,
 ) -> PageResult<Redirect> {
-    place.visitor.may_change()?;
-    let form = Params::read(&body);
     let subject = subject(&web, &place, &trace, &form).await?;
     let intake = web.store.catalog.intake(&place.project_id()).await?;
     let config = form.get("config").and_then(|id| intake.score_configs.get(id));
