@@ -8,3 +8,27 @@ pub mod work_folder;
 pub mod given;
 /// Skills, brought where agents find them.
 pub mod skill_sync;
+/// Sessions, for any number of clients at once.
+mod service;
+/// Whoever runs a session.
+mod host;
+/// Where those who have to do with a session meet.
+mod room;
+/// What someone wants of a session.
+mod wish;
+/// The events of a session, kept ones first.
+mod feed;
+/// Turns become traces.
+mod book;
+/// How processes are started.
+mod launch;
+/// How a session is set up.
+mod setting;
+/// Why a session does not do what is wanted.
+mod refusal;
+
+pub use feed::Feed;
+pub use launch::Launcher;
+pub use refusal::MajorError;
+pub use service::{Major, MajorClock, NewMessage};
+pub use setting::{ChatSetting, MajorLimits, MajorPlaces, NewChat};

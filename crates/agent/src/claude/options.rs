@@ -50,6 +50,8 @@ pub struct ClaudeOptions {
     pub subagent_text: SubagentText,
     /// How many tokens make the program shorten the conversation by itself.
     pub autocompact: Option<u32>,
+    /// Whether every line that the program keeps of the conversation is told too.
+    pub kept_lines: KeptLines,
     /// The schema of the answer, when it is to be a document.
     pub json_schema: Option<Value>,
 }
@@ -157,6 +159,16 @@ pub enum SubagentText {
     #[default]
     Hidden,
     /// Their words too.
+    Told,
+}
+
+/// Whether what the program keeps of a conversation is told line by line, as `transcript_mirror`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeptLines {
+    /// It is not.
+    #[default]
+    Hidden,
+    /// It is.
     Told,
 }
 

@@ -6,7 +6,8 @@ use uuid::Uuid;
 use crate::claude::command::ClaudePlace;
 use crate::claude::error::ClaudeError;
 use crate::claude::options::{
-    BypassLater, ChatThread, ClaudeOptions, McpScope, PermissionMode, SettingSource, SystemPrompt,
+    BypassLater, ChatThread, ClaudeOptions, KeptLines, McpScope, PermissionMode, SettingSource,
+    SystemPrompt,
 };
 
 /// What makes the program speak to us and not to a terminal.
@@ -59,6 +60,9 @@ pub(super) fn of(
     options.add_dirs.iter().for_each(|folder| arguments.path("add-dir", folder));
     let autocompact = options.autocompact.map(|tokens| tokens.to_string());
     arguments.some("autocompact", autocompact.as_deref());
+    if options.kept_lines == KeptLines::Told {
+        arguments.switch("session-mirror");
+    }
     Ok(arguments.0)
 }
 

@@ -65,7 +65,8 @@ impl Stream {
         kind: EventKind,
         text: &'t str,
     ) -> Option<&'t str> {
-        let is_this = message.is_some() && self.message.as_deref() == message;
+        // Pieces that name no message belong to whichever comes.
+        let is_this = self.message.is_none() || self.message.as_deref() == message;
         let open = |block: &&mut Block| is_this && block.kind == kind && !block.is_whole;
         let begins = |block: &Block| !block.text.is_empty() && text.starts_with(&block.text);
         let has_begun = self.blocks.values_mut().filter(open).any(|block| begins(block));

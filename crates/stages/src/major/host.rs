@@ -1,0 +1,299 @@
+//! Whoever runs a session: one task, which alone speaks for it.
+//!
+//! Wishes, lines of the agent and the end of chores come in one at a time, so who was first is
+//! never in doubt. Whatever is decided becomes events; only when they are on disk does anything
+//! follow from them: clients are told, wishes are answered, and the agent hears it.
+
+/// What the agent says.
+mod lines;
+/// What people want.
+mod wishes;
+/// What is on its way to the disk, and what follows from it.
+mod outbox;
+/// From no process to one, and back.
+mod process;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use ratchet_agent::claude::error::ClaudeError;
+use ratchet_agent::claude::lines::{ClaudeLines, FromClaude};
+use ratchet_agent::claude::message::UserMessage;
+use ratchet_agent::claude::process::ClaudeProcess;
+use ratchet_core::major::asked::Asked;
+use ratchet_core::major::event::{EventBody, EventKind, Telling};
+use ratchet_core::major::reader::LineReader;
+use ratchet_core::major::state::{AskId, Happening, MajorState, StateWord, Unfit, next};
+use ratchet_core::time::Timestamp;
+use ratchet_store::StoreError;
+use ratchet_store::catalog::{Chat, ChatProcess, ChatStanding};
+use tokio::sync::mpsc;
+
+use super::book::TurnBook;
+use super::room::Room;
+use super::service::Shared;
+use super::wish::Wish;
+use outbox::{Outbox, Saving};
+
+pub(super) use outbox::{Writing, placed};
+
+/// First answers that are remembered, to tell whoever comes second.
+const MOST_ANSWERS: usize = 500;
+
+/// The one who runs a session.
+pub(super) struct Host {
+    shared: Arc<Shared>,
+    room: Arc<Room>,
+    chat: Chat,
+    state: MajorState,
+    why: Option<String>,
+    wishes: mpsc::Receiver<Wish>,
+    /// The process and what it says.
+    running: Option<Running>,
+    /// A process that is told to end, and must have before there is another.
+    leaving: Option<ClaudeProcess>,
+    reader: LineReader,
+    book: TurnBook,
+    /// What the agent asks and nobody has answered.
+    asks: HashMap<AskId, Asked>,
+    /// How questions were answered, as clients were told.
+    answers: BTreeMap<AskId, Arc<str>>,
+    outbox: Outbox,
+    chores: FuturesUnordered<BoxFuture<'static, Chore>>,
+    /// The message that begins the turn, until there is a process.
+    first: Option<Box<UserMessage>>,
+    /// What else waits until there is a process.
+    later: Vec<Wish>,
+    /// Counts what happened, so that a clock that was set knows whether anything has since.
+    beat: u64,
+    /// Counts processes, so that one that comes too late is known.
+    launch: u64,
+    background: usize,
+    /// Whether the agent does something else first, before it takes up the message of this turn.
+    is_put_off: bool,
+    is_stopping: bool,
+}
+
+struct Running {
+    process: ClaudeProcess,
+    lines: ClaudeLines,
+    is_up: bool,
+}
+
+/// What came of something that was begun.
+enum Chore {
+    /// A process was started, or not.
+    Launched(u64, Result<(ClaudeProcess, ClaudeLines), ClaudeError>),
+    /// A process is ready, or not.
+    Greeted(u64, Result<(), ClaudeError>),
+    /// A process that was told to end has.
+    Left,
+    /// Something was said to the agent; why it does not hear us, if it does not.
+    Said(Option<ClaudeError>),
+    /// How the session stands is kept.
+    Saved(Result<(), StoreError>),
+    /// Time is up for an answer.
+    AskOver(AskId),
+    /// Nothing has happened for long, if nothing has since.
+    IdleOver(u64),
+    /// Somebody else was answered.
+    Done,
+}
+
+impl Host {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        room: Arc<Room>,
+        chat: Chat,
+        last: u64,
+        wishes: mpsc::Receiver<Wish>,
+    ) -> Self {
+        let state = match chat.standing.state {
+            StateWord::Closed => MajorState::Closed,
+            StateWord::Failed => MajorState::Failed,
+            _ => MajorState::Parked,
+        };
+        Self {
+            reader: LineReader::new(chat.standing.agent_cost),
+            book: TurnBook::new(chat.id.clone()),
+            outbox: Outbox::new(last),
+            why: chat.standing.why.clone(),
+            shared,
+            room,
+            chat,
+            state,
+            wishes,
+            running: None,
+            leaving: None,
+            asks: HashMap::new(),
+            answers: BTreeMap::new(),
+            chores: FuturesUnordered::new(),
+            first: None,
+            later: Vec::new(),
+            beat: 0,
+            launch: 0,
+            background: 0,
+            is_put_off: false,
+            is_stopping: false,
+        }
+    }
+
+    /// Runs the session until it has nothing to do and no process.
+    pub(super) async fn run(mut self) {
+        self.room.stand(Some(self.standing()));
+        loop {
+            self.flush();
+            if self.is_at_rest() {
+                // From now on wishes go to whoever comes next; those that came meanwhile, too.
+                self.wishes.close();
+                self.room.stand(None);
+                return;
+            }
+            let can_hear = self.outbox.has_room();
+            let is_idle = self.is_idle();
+            tokio::select! {
+                wish = self.wishes.recv() => match wish {
+                    Some(wish) => self.wish(wish),
+                    None => self.is_stopping = true,
+                },
+                said = said(&mut self.running), if can_hear => self.hear(said),
+                written = self.outbox.written() => self.written(written),
+                chore = self.chores.next(), if !self.chores.is_empty() => {
+                    if let Some(chore) = chore {
+                        self.chore(chore);
+                    }
+                }
+                () = self.shared.seat_wanted(), if is_idle => self.park(),
+            }
+        }
+    }
+
+    /// Whether there is nothing to wait for but wishes, and no process to lose.
+    fn is_at_rest(&self) -> bool {
+        let is_quiet = self.running.is_none() && self.leaving.is_none() && self.later.is_empty();
+        !self.state.has_process() && is_quiet && self.outbox.is_empty() && self.wishes.is_empty()
+    }
+
+    /// Whether its process is of no use to anyone at the moment.
+    fn is_idle(&self) -> bool {
+        self.state == MajorState::Idle && self.background == 0 && self.running.is_some()
+    }
+
+    fn now(&self) -> Timestamp {
+        (self.shared.clock)()
+    }
+
+    /// Lets something happen, if it may, and tells everyone.
+    fn happen(&mut self, happening: Happening) -> Result<(), Unfit> {
+        let after = next(&self.state, happening)?;
+        self.beat += 1;
+        let before = std::mem::replace(&mut self.state, after);
+        if before.word() != self.state.word() || before.turn() != self.state.turn() {
+            self.tell_state();
+        }
+        if self.is_idle() {
+            let (beat, idle) = (self.beat, self.shared.limits.idle);
+            self.chores.push(Box::pin(async move {
+                tokio::time::sleep(idle).await;
+                Chore::IdleOver(beat)
+            }));
+        }
+        Ok(())
+    }
+
+    fn tell_state(&mut self) {
+        let body = EventBody::default()
+            .text("state", self.state.word().as_str())
+            .text_if("turn", self.state.turn().map(ToString::to_string).as_deref())
+            .text_if("why", self.why.as_deref());
+        self.tell(body.told(EventKind::State));
+        self.outbox.is_stale = true;
+        self.room.stand(Some(self.standing()));
+    }
+
+    /// Puts an event in its place; it is on its way.
+    fn tell(&mut self, told: Telling) -> u64 {
+        self.outbox.add(told, self.now())
+    }
+
+    fn tell_error(&mut self, message: &str) {
+        let turn = self.state.turn().map(ToString::to_string);
+        let body = EventBody::default().text("message", message).text_if("turn", turn.as_deref());
+        self.tell(body.told(EventKind::Error));
+    }
+
+    fn standing(&self) -> ChatStanding {
+        let mark = self.running.as_ref().map(|running| running.process.mark());
+        let process = mark.map(|mark| ChatProcess { pid: mark.pid, started: mark.started.clone() });
+        ChatStanding {
+            state: self.state.word(),
+            why: self.why.clone(),
+            turn: self.state.turn().cloned(),
+            process,
+            ..self.chat.standing.clone()
+        }
+    }
+
+    /// Begins to write what is to be written, unless that is under way.
+    fn flush(&mut self) {
+        if let Some(batch) = self.outbox.next_batch(&mut self.book) {
+            let writing = self.shared.clone().write(self.room.clone(), batch);
+            self.outbox.begin(Box::pin(writing));
+        }
+        for deed in self.outbox.due_already() {
+            self.follow(deed);
+        }
+        if let Some(saving) = self.outbox.begin_saving() {
+            self.save(saving);
+        }
+    }
+
+    fn save(&mut self, saving: Saving) {
+        let (catalog, standing) = (self.shared.store.catalog.clone(), self.standing());
+        let (project, id) = (self.room.project.clone(), self.room.session.clone());
+        let (title, setting) = (self.chat.title.clone(), self.chat.setting.clone());
+        let now = self.now();
+        self.chores.push(Box::pin(async move {
+            if saving == Saving::Setting
+                && let Err(error) =
+                    catalog.set_chat(project.clone(), id.clone(), title, setting).await
+            {
+                return Chore::Saved(Err(error));
+            }
+            Chore::Saved(catalog.stand_chat(project, id, standing, now).await)
+        }));
+    }
+
+    fn chore(&mut self, chore: Chore) {
+        match chore {
+            Chore::Launched(launch, outcome) => self.launched(launch, outcome),
+            Chore::Greeted(launch, outcome) => self.greeted(launch, outcome),
+            Chore::Left => self.left(),
+            Chore::Said(Some(ClaudeError::NotAsked { .. } | ClaudeError::Ended(_)) | None)
+            | Chore::Done => {}
+            Chore::Said(Some(error)) => self.tell_error(&error.to_string()),
+            Chore::Saved(outcome) => self.saved(outcome),
+            Chore::AskOver(ask) => self.ask_over(&ask),
+            Chore::IdleOver(beat) if beat == self.beat && self.is_idle() => self.park(),
+            Chore::IdleOver(_) => {}
+        }
+    }
+
+    fn saved(&mut self, outcome: Result<(), StoreError>) {
+        self.outbox.is_saving = false;
+        if let Err(error) = outcome {
+            // What clients were told is on disk; the catalog only says how to go on with it.
+            tracing::error!(%error, "cannot keep how a session stands");
+        }
+    }
+}
+
+async fn said(running: &mut Option<Running>) -> Option<FromClaude> {
+    match running {
+        Some(running) => running.lines.next().await,
+        None => std::future::pending().await,
+    }
+}

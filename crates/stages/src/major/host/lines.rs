@@ -1,0 +1,166 @@
+use std::sync::Arc;
+
+use ratchet_agent::claude::lines::FromClaude;
+use ratchet_agent::claude::message::Reply;
+use ratchet_agent::claude::request::CliRequest;
+use ratchet_core::id::TraceId;
+use ratchet_core::major::asked::Asked;
+use ratchet_core::major::event::{EventBody, EventKind, Telling};
+use ratchet_core::major::reader::{Hearing, Sign, TurnEnd};
+use ratchet_core::major::state::{AskId, Happening, MajorState};
+
+use super::{Chore, Host};
+
+impl Host {
+    /// Takes what the agent said.
+    pub(super) fn hear(&mut self, said: Option<FromClaude>) {
+        match said {
+            Some(FromClaude::Line(line)) => self.line(line.raw.get()),
+            Some(FromClaude::Request(request)) => self.request(&request),
+            Some(FromClaude::Withdrawn { id, raw }) => {
+                self.raw(raw.get());
+                self.withdrawn(&AskId::new(id));
+            }
+            Some(FromClaude::Lost { bytes }) => {
+                self.tell_error(&format!(
+                    "the agent said {bytes} bytes in one line, too many to keep"
+                ));
+            }
+            Some(FromClaude::Ended(end)) => self.died(&end.to_string()),
+            None => self.died("the agent is gone"),
+        }
+    }
+
+    fn line(&mut self, raw: &str) {
+        let Hearing { told, sign } = self.reader.take(raw, self.state.turn());
+        if let Some(Sign::Kept { file, lines }) = &sign {
+            // It repeats what the other lines say, for the record.
+            return self.book.kept(file, lines);
+        }
+        // A turn begins before its first event and ends after its last.
+        if let Some(Sign::Began { .. }) = &sign {
+            self.begin_by_itself(raw);
+        }
+        self.raw(raw);
+        for telling in told {
+            self.tell(telling);
+        }
+        match sign {
+            Some(Sign::Ended(end)) => self.ended(&end),
+            Some(Sign::Background(tasks)) => {
+                self.background = tasks;
+                self.beat += 1;
+                self.set_idle_clock();
+            }
+            Some(Sign::PutOff(message)) if self.is_about_turn(&message) => self.is_put_off = true,
+            Some(Sign::TakenUp(message)) if self.is_about_turn(&message) => self.is_put_off = false,
+            _ => {}
+        }
+    }
+
+    /// Tells a line as it is.
+    fn raw(&mut self, raw: &str) {
+        self.tell(Telling { kind: EventKind::Raw, body: raw.into() });
+    }
+
+    fn is_about_turn(&self, message: &str) -> bool {
+        let turn = self.state.turn().map(ToString::to_string);
+        turn.is_some_and(|turn| turn == message.replace('-', ""))
+    }
+
+    /// The agent begins a turn that no message of ours began.
+    fn begin_by_itself(&mut self, raw: &str) {
+        let is_free = self.state.turn().is_none();
+        let Some(turn) = own_turn(raw).filter(|_| is_free) else { return };
+        if self.happen(Happening::Began(turn.clone())).is_ok() {
+            let at = self.now();
+            self.book.began(&turn, at, None);
+        }
+    }
+
+    fn ended(&mut self, end: &TurnEnd) {
+        if self.is_put_off {
+            // It was another turn that ended: of the agent's own, before it takes up ours.
+            return;
+        }
+        let Some(turn) = self.state.turn().cloned() else { return };
+        let at = self.now();
+        self.book.ended(&turn, end, at);
+        let standing = &mut self.chat.standing;
+        standing.turns += 1;
+        standing.cost = standing.cost + end.cost.unwrap_or_default();
+        standing.agent_cost = self.reader.cost();
+        self.why = end.result.clone().filter(|_| end.is_error);
+        drop(self.happen(Happening::Ended));
+        self.why = None;
+    }
+
+    /// The agent asks something: of a person, or of us, who know nothing.
+    fn request(&mut self, request: &CliRequest) {
+        self.raw(request.raw.get());
+        let asked = Asked::of_line(request.raw.get());
+        let Some(asked) = asked else { return self.answer_nothing(request) };
+        if self.happen(Happening::Asked(asked.id.clone())).is_err() {
+            return self.answer_nothing(request);
+        }
+        let at = self.now();
+        self.book.asked(&asked, self.state.turn(), at);
+        self.tell(asked.telling());
+        let (ask, limit) = (asked.id.clone(), self.shared.limits.answer);
+        self.answers.remove(&ask);
+        self.asks.insert(ask.clone(), asked);
+        self.chores.push(Box::pin(async move {
+            tokio::time::sleep(limit).await;
+            Chore::AskOver(ask)
+        }));
+    }
+
+    fn answer_nothing(&mut self, request: &CliRequest) {
+        let Some(running) = &self.running else { return };
+        let (process, id) = (running.process.clone(), request.id.clone());
+        let reply = Reply::unknown(request);
+        self.chores
+            .push(Box::pin(async move { Chore::Said(process.answer(&id, &reply).await.err()) }));
+    }
+
+    /// The agent does not want to know any more.
+    fn withdrawn(&mut self, ask: &AskId) {
+        if self.happen(Happening::Withdrawn(ask.clone())).is_err() {
+            return;
+        }
+        self.asks.remove(ask);
+        let body = EventBody::default().text("id", ask.as_str()).text("decision", "withdrawn");
+        let told = body.told(EventKind::Answered);
+        self.remember(ask, &told.body);
+        self.tell(told);
+    }
+
+    /// Remembers how a question was answered, for whoever comes second and for the record.
+    pub(super) fn remember(&mut self, ask: &AskId, body: &Arc<str>) {
+        let at = self.now();
+        self.book.answered(ask.as_str(), body, at);
+        if self.answers.len() >= super::MOST_ANSWERS {
+            self.answers.pop_first();
+        }
+        self.answers.insert(ask.clone(), body.clone());
+    }
+
+    /// Has the process given up after a while without anything to do.
+    pub(super) fn set_idle_clock(&mut self) {
+        if self.state != MajorState::Idle || self.background > 0 || self.running.is_none() {
+            return;
+        }
+        let (beat, idle) = (self.beat, self.shared.limits.idle);
+        self.chores.push(Box::pin(async move {
+            tokio::time::sleep(idle).await;
+            Chore::IdleOver(beat)
+        }));
+    }
+}
+
+/// The turn that a line of the agent's own begins: named by that line, as all turns are.
+fn own_turn(raw: &str) -> Option<TraceId> {
+    let line: serde_json::Value = serde_json::from_str(raw).ok()?;
+    let id = line["uuid"].as_str()?.replace('-', "");
+    TraceId::parse(&id).ok()
+}

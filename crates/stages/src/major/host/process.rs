@@ -1,0 +1,161 @@
+use ratchet_agent::claude::error::ClaudeError;
+use ratchet_agent::claude::lines::ClaudeLines;
+use ratchet_agent::claude::process::ClaudeProcess;
+use ratchet_core::major::event::{EventBody, EventKind};
+use ratchet_core::major::reader::LineReader;
+use ratchet_core::major::state::{Happening, MajorState};
+
+use super::super::refusal::MajorError;
+use super::outbox::Deed;
+use super::{Chore, Host, Running, Wish};
+
+impl Host {
+    /// Sees to it that there is a process, once there is a place for it and the last one is gone.
+    pub(super) fn launch(&mut self) {
+        let is_under_way = self.running.is_some();
+        if is_under_way {
+            return;
+        }
+        self.launch += 1;
+        self.why = None;
+        self.reader = LineReader::new(self.chat.standing.agent_cost);
+        let (launch, leaving) = (self.launch, self.leaving.clone());
+        let (shared, chat) = (self.shared.clone(), self.chat.clone());
+        self.chores.push(Box::pin(async move {
+            if let Some(leaving) = leaving {
+                leaving.end().await;
+            }
+            let seat = shared.seat().await;
+            let command = match shared.launcher.command(&chat) {
+                Ok(command) => command,
+                Err(error) => {
+                    let why = error.to_string();
+                    return Chore::Launched(launch, Err(ClaudeError::NotStarted { why }));
+                }
+            };
+            Chore::Launched(launch, command.spawn(seat))
+        }));
+    }
+
+    pub(super) fn launched(
+        &mut self,
+        launch: u64,
+        outcome: Result<(ClaudeProcess, ClaudeLines), ClaudeError>,
+    ) {
+        let is_wanted = launch == self.launch && matches!(self.state, MajorState::Starting { .. });
+        let (process, lines) = match outcome {
+            // Dropping it ends it.
+            Ok(_) if !is_wanted => return,
+            Ok(started) => started,
+            Err(error) if is_wanted => return self.died(&error.to_string()),
+            Err(_) => return,
+        };
+        let greeting = process.clone();
+        self.running = Some(Running { process, lines, is_up: false });
+        self.outbox.is_stale = true;
+        self.chores.push(Box::pin(async move {
+            Chore::Greeted(launch, greeting.initialize().await.map(drop))
+        }));
+    }
+
+    pub(super) fn greeted(&mut self, launch: u64, outcome: Result<(), ClaudeError>) {
+        if launch != self.launch || self.running.is_none() {
+            return;
+        }
+        if let Err(error) = outcome {
+            let why = error.to_string();
+            if let Some(running) = self.running.take() {
+                self.dismiss(running.process);
+            }
+            return self.died(&why);
+        }
+        if let Some(running) = &mut self.running {
+            running.is_up = true;
+        }
+        if self.happen(Happening::Started).is_err() {
+            return;
+        }
+        if let Some(message) = self.first.take() {
+            self.outbox.then(Deed::Say(message));
+        }
+        for wish in std::mem::take(&mut self.later) {
+            self.wish(wish);
+        }
+    }
+
+    /// The process is gone, or there never was one.
+    pub(super) fn died(&mut self, why: &str) {
+        self.running = None;
+        self.background = 0;
+        self.withdraw_all();
+        let lost = self.state.turn().cloned();
+        let at = self.now();
+        if let Some(turn) = &lost {
+            self.book.broke_off(turn, why, at);
+        }
+        let is_a_loss = lost.is_some() || matches!(self.state, MajorState::Starting { .. });
+        if is_a_loss {
+            self.why = Some(why.to_owned());
+            self.tell_error(why);
+        }
+        self.first = None;
+        if self.happen(Happening::Died).is_err() {
+            self.outbox.is_stale = true;
+        }
+        for wish in std::mem::take(&mut self.later) {
+            refuse(wish, why);
+        }
+    }
+
+    /// Gives the process up: nothing happens, or someone else needs the place.
+    pub(super) fn park(&mut self) {
+        if self.happen(Happening::Parked).is_ok()
+            && let Some(running) = self.running.take()
+        {
+            self.dismiss(running.process);
+        }
+    }
+
+    /// Has a process end; no other is started before it has.
+    pub(super) fn dismiss(&mut self, process: ClaudeProcess) {
+        self.leaving = Some(process.clone());
+        self.outbox.is_stale = true;
+        self.chores.push(Box::pin(async move {
+            process.end().await;
+            Chore::Left
+        }));
+    }
+
+    pub(super) fn left(&mut self) {
+        self.leaving = None;
+    }
+
+    /// Nobody has to answer any more.
+    pub(super) fn withdraw_all(&mut self) {
+        let asks: Vec<_> = self.asks.drain().map(|(ask, _)| ask).collect();
+        for ask in asks {
+            let body = EventBody::default().text("id", ask.as_str()).text("decision", "withdrawn");
+            let told = body.told(EventKind::Answered);
+            let at = self.now();
+            self.book.answered(ask.as_str(), &told.body, at);
+            self.tell(told);
+        }
+    }
+}
+
+/// Answers a wish that cannot come true.
+fn refuse(wish: Wish, why: &str) {
+    let error = || MajorError::Agent(why.to_owned());
+    // Whoever does not wait any more does not mind.
+    match wish {
+        Wish::Send { reply, .. } => drop(reply.send(Err(error()))),
+        Wish::Rewind { reply, .. } => drop(reply.send(Err(error()))),
+        Wish::Answer { reply, .. }
+        | Wish::Interrupt { reply }
+        | Wish::Wake { reply }
+        | Wish::Mode { reply, .. }
+        | Wish::Model { reply, .. }
+        | Wish::Close { reply }
+        | Wish::Stop { reply } => drop(reply.send(Err(error()))),
+    }
+}

@@ -1,0 +1,246 @@
+use ratchet_agent::claude::control::Queued;
+use ratchet_agent::claude::error::ClaudeError;
+use ratchet_agent::claude::message::{MessageContent, Reply as ToAgent, UserMessage};
+use ratchet_core::id::TraceId;
+use ratchet_core::major::asked::{Decision, Misfit};
+use ratchet_core::major::event::{EventBody, EventKind};
+use ratchet_core::major::state::{AskId, Happening, MajorState};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::super::refusal::MajorError;
+use super::super::setting::ChatSetting;
+use super::super::wish::{Reply, Wish};
+use super::outbox::Deed;
+use super::{Chore, Host};
+
+impl Host {
+    /// Does what someone wants, or says why not.
+    pub(super) fn wish(&mut self, wish: Wish) {
+        match wish {
+            Wish::Send { message, by, reply } => {
+                let sent = self.send(message, by.as_deref());
+                self.answer_wish(reply, sent);
+            }
+            Wish::Answer { ask, decision, by, reply } => {
+                let answered = self.answer(&ask, &decision, by.as_deref());
+                self.answer_wish(reply, answered);
+            }
+            Wish::Interrupt { reply } => self.interrupt(reply),
+            Wish::Wake { reply } => {
+                let woken = self.wake();
+                self.answer_wish(reply, woken);
+            }
+            Wish::Close { reply } => {
+                let closed = self.close();
+                self.answer_wish(reply, closed);
+            }
+            Wish::Stop { reply } => self.stop(reply),
+            Wish::Mode { .. } | Wish::Model { .. } | Wish::Rewind { .. } => self.adjust(wish),
+        }
+    }
+
+    /// Answers whoever wished, once what it came to is on disk.
+    fn answer_wish<T: Send + 'static>(&mut self, reply: Reply<T>, came: Result<T, MajorError>) {
+        // Whoever does not wait any more does not mind.
+        self.outbox.then(Deed::Answer(Box::new(move || drop(reply.send(came)))));
+    }
+
+    fn send(&mut self, message: Box<UserMessage>, by: Option<&str>) -> Result<TraceId, MajorError> {
+        let name = message.uuid.simple().to_string();
+        let turn = TraceId::parse(&name).map_err(|why| MajorError::Setting(why.to_string()))?;
+        let before = self.state.clone();
+        let after = ratchet_core::major::state::next(&before, Happening::Sent(turn.clone()))?;
+        let content = match &message.content {
+            MessageContent::Text(text) => Value::from(text.as_str()),
+            MessageContent::Blocks(blocks) => Value::from(blocks.clone()),
+        };
+        let body = EventBody::default()
+            .text("id", &message.uuid.to_string())
+            .text("turn", &name)
+            .text_if("by", by)
+            .value("content", content);
+        self.tell(body.told(EventKind::Message));
+        let at = self.now();
+        self.book.began(&turn, at, by);
+        self.why = None;
+        self.is_put_off = false;
+        self.happen(Happening::Sent(turn.clone()))?;
+        if let MajorState::Starting { .. } = after {
+            self.first = Some(message);
+            if !matches!(before, MajorState::Starting { .. }) {
+                self.launch();
+            }
+        } else {
+            self.outbox.then(Deed::Say(message));
+        }
+        Ok(turn)
+    }
+
+    fn answer(
+        &mut self,
+        ask: &AskId,
+        decision: &Decision,
+        by: Option<&str>,
+    ) -> Result<(), MajorError> {
+        let Some(asked) = self.asks.get(ask) else {
+            return Err(match self.answers.get(ask) {
+                Some(first) => MajorError::Answered { ask: ask.clone(), first: first.clone() },
+                None => MajorError::NotOpen(ask.clone()),
+            });
+        };
+        let reply = RawValue::from_string(asked.reply(decision)?).map_err(|_| Misfit::Input)?;
+        let told = decision.telling(ask, by);
+        self.asks.remove(ask);
+        self.remember(ask, &told.body);
+        self.tell(told);
+        self.outbox.then(Deed::Reply(ask.as_str().to_owned(), ToAgent::Success(reply)));
+        self.happen(Happening::Answered(ask.clone()))?;
+        Ok(())
+    }
+
+    /// Nobody answered in time.
+    pub(super) fn ask_over(&mut self, ask: &AskId) {
+        if self.asks.contains_key(ask)
+            && let Err(error) = self.answer(ask, &Decision::TimedOut, None)
+        {
+            self.tell_error(&error.to_string());
+        }
+    }
+
+    fn interrupt(&mut self, reply: Reply<()>) {
+        let stopped = self.happen(Happening::Interrupted).map_err(MajorError::from);
+        let running = self.running.as_ref().map(|running| running.process.clone());
+        let (Ok(()), Some(process)) = (&stopped, running) else {
+            return self.answer_wish(reply, stopped);
+        };
+        self.ask_agent(reply, async move { process.interrupt(Queued::Cancel).await.map(drop) });
+    }
+
+    /// Has the agent do something and tells whoever wished what it says.
+    fn ask_agent<T: Send + 'static>(
+        &mut self,
+        reply: Reply<T>,
+        asking: impl Future<Output = Result<T, ClaudeError>> + Send + 'static,
+    ) {
+        self.chores.push(Box::pin(async move {
+            let said = asking.await.map_err(|error| MajorError::Agent(error.to_string()));
+            // Whoever does not wait any more does not mind.
+            drop(reply.send(said));
+            Chore::Done
+        }));
+    }
+
+    fn wake(&mut self) -> Result<(), MajorError> {
+        let had_process = self.state.has_process();
+        self.happen(Happening::Woken)?;
+        if !had_process {
+            self.launch();
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), MajorError> {
+        self.withdraw_all();
+        if let Some(turn) = self.state.turn().cloned() {
+            let at = self.now();
+            self.book.broke_off(&turn, "the session was closed", at);
+        }
+        self.first = None;
+        self.launch += 1;
+        self.happen(Happening::Closed)?;
+        self.let_go();
+        Ok(())
+    }
+
+    /// Ends the process at once; no other is started before it has.
+    fn let_go(&mut self) {
+        let Some(running) = self.running.take() else { return };
+        let process = running.process;
+        self.leaving = Some(process.clone());
+        self.outbox.is_stale = true;
+        self.chores.push(Box::pin(async move {
+            process.kill().await;
+            Chore::Left
+        }));
+    }
+
+    /// The server goes down. What is under way is broken off; the conversation goes on later.
+    fn stop(&mut self, reply: Reply<()>) {
+        self.is_stopping = true;
+        self.launch += 1;
+        match self.state {
+            MajorState::Idle => self.park(),
+            _ if self.state.has_process() => {
+                let running = self.running.take();
+                self.died("the server was stopped");
+                self.running = running;
+                self.let_go();
+            }
+            _ => {}
+        }
+        self.answer_wish(reply, Ok(()));
+    }
+
+    /// Changes how the agent works, or what it did.
+    fn adjust(&mut self, wish: Wish) {
+        if self.state == MajorState::Closed {
+            return closed(wish);
+        }
+        let process = self.running.as_ref().filter(|running| running.is_up);
+        let process = process.map(|running| running.process.clone());
+        match (wish, process) {
+            (Wish::Mode { mode, reply }, process) => {
+                let word = mode.as_str();
+                self.set(("mode", word), |setting| setting.mode = Some(word.to_owned()));
+                match process {
+                    Some(process) => self
+                        .ask_agent(reply, async move { process.set_permission_mode(mode).await }),
+                    None => self.answer_wish(reply, Ok(())),
+                }
+            }
+            (Wish::Model { model, reply }, process) => {
+                let (kept, word) = (model.clone(), model.as_deref().unwrap_or("default"));
+                self.set(("model", word), |setting| setting.model = kept);
+                match process {
+                    Some(process) => self
+                        .ask_agent(reply, async move { process.set_model(model.as_deref()).await }),
+                    None => self.answer_wish(reply, Ok(())),
+                }
+            }
+            (Wish::Rewind { reply, .. }, _) if self.state.turn().is_some() => {
+                let turn = self.state.turn().cloned();
+                let busy = turn.map_or(MajorError::NoTurn, |turn| MajorError::Busy { turn });
+                self.answer_wish(reply, Err(busy));
+            }
+            (Wish::Rewind { message, rewind, reply }, Some(process)) => {
+                self.ask_agent(reply, async move { process.rewind_files(message, rewind).await });
+            }
+            (wish, _) => {
+                self.later.push(wish);
+                drop(self.wake());
+            }
+        }
+    }
+
+    /// Changes how the agent is started from now on, and tells everyone.
+    fn set(&mut self, (what, word): (&str, &str), change: impl FnOnce(&mut ChatSetting)) {
+        let Ok(mut setting) = ChatSetting::read(&self.chat.setting) else { return };
+        change(&mut setting);
+        self.chat.setting = setting.write();
+        self.outbox.is_reset = true;
+        let body = EventBody::default().text("what", what).text("text", word);
+        self.tell(body.told(EventKind::Notice));
+    }
+}
+
+fn closed(wish: Wish) {
+    // Whoever does not wait any more does not mind.
+    match wish {
+        Wish::Rewind { reply, .. } => drop(reply.send(Err(MajorError::Closed))),
+        Wish::Mode { reply, .. } | Wish::Model { reply, .. } => {
+            drop(reply.send(Err(MajorError::Closed)));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,73 @@
+use std::sync::Arc;
+
+use ratchet_core::id::{SessionId, TraceId};
+use ratchet_core::major::asked::Misfit;
+use ratchet_core::major::state::{AskId, StateWord, Unfit};
+use ratchet_store::StoreError;
+
+/// Why a session does not do what is wanted.
+#[derive(Debug, thiserror::Error)]
+pub enum MajorError {
+    /// The project has no such session.
+    #[error("session {0} not found")]
+    NotFound(SessionId),
+    /// One turn at a time.
+    #[error("turn {turn} is under way")]
+    Busy {
+        /// The turn that runs.
+        turn: TraceId,
+    },
+    /// There is nothing to stop.
+    #[error("no turn is under way")]
+    NoTurn,
+    /// The first answer counts.
+    #[error("{ask} was answered already")]
+    Answered {
+        /// What was to be answered.
+        ask: AskId,
+        /// The first answer, as all clients were told it.
+        first: Arc<str>,
+    },
+    /// It was taken back or never asked.
+    #[error("{0} is not an open question")]
+    NotOpen(AskId),
+    /// That is no answer to this question.
+    #[error(transparent)]
+    Misfit(#[from] Misfit),
+    /// It is over.
+    #[error("the session is closed")]
+    Closed,
+    /// It cannot be done now.
+    #[error("it cannot be done while the session is {}", .0.as_str())]
+    OutOfPlace(StateWord),
+    /// A reader did not keep up, and is to come back for what follows its last event.
+    #[error("too slow: events after {after} were not taken in time; ask again from there")]
+    Behind {
+        /// The last event that it got.
+        after: u64,
+    },
+    /// The agent does not start, or will not.
+    #[error("{0}")]
+    Agent(String),
+    /// A setting makes no sense.
+    #[error("{0}")]
+    Setting(String),
+    /// The server is going down.
+    #[error("the server is shutting down")]
+    Stopping,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<Unfit> for MajorError {
+    fn from(unfit: Unfit) -> Self {
+        match unfit {
+            Unfit::Busy { turn } => Self::Busy { turn },
+            Unfit::NoTurn => Self::NoTurn,
+            Unfit::NotOpen { ask } => Self::NotOpen(ask),
+            Unfit::Closed => Self::Closed,
+            Unfit::OutOfPlace(word) => Self::OutOfPlace(word),
+        }
+    }
+}

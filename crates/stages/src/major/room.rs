@@ -1,0 +1,40 @@
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ratchet_core::id::SessionId;
+use ratchet_core::major::event::SessionEvent;
+use ratchet_store::catalog::ChatStanding;
+use ratchet_store::project::ProjectId;
+use tokio::sync::{broadcast, mpsc};
+
+use super::wish::Wish;
+
+/// Where whoever has to do with a session meets: the one who runs it, and those who look on.
+#[derive(Debug)]
+pub(super) struct Room {
+    pub(super) project: ProjectId,
+    pub(super) session: SessionId,
+    /// Events on their way to whoever looks on, each after it is on disk.
+    pub(super) live: broadcast::Sender<Arc<SessionEvent>>,
+    /// Who runs the session, if anyone does. Held while that is decided, so that it is one.
+    pub(super) host: tokio::sync::Mutex<Option<mpsc::Sender<Wish>>>,
+    /// How the session stands, as far as someone runs it.
+    standing: Mutex<Option<ChatStanding>>,
+}
+
+impl Room {
+    pub(super) fn new(project: ProjectId, session: SessionId, backlog: usize) -> Self {
+        let (live, _) = broadcast::channel(backlog.max(1));
+        let (host, standing) = (tokio::sync::Mutex::new(None), Mutex::new(None));
+        Self { project, session, live, host, standing }
+    }
+
+    /// How the session stands now, if anyone runs it.
+    pub(super) fn standing(&self) -> Option<ChatStanding> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Says how the session stands; that nobody runs it when `None`.
+    pub(super) fn stand(&self, standing: Option<ChatStanding>) {
+        *self.standing.lock().unwrap_or_else(PoisonError::into_inner) = standing;
+    }
+}

@@ -1,0 +1,115 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ratchet_core::id::SessionId;
+use ratchet_core::payload::Json;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::refusal::MajorError;
+
+/// How the agent of a session is started. It is kept with the session as a JSON object, and holds
+/// for every process that the session gets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ChatSetting {
+    /// Which model answers; the program's own choice when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What may be done without asking, in the program's own word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// What the agent is told besides its own words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// Servers of tools: `{"mcpServers": {…}}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcp: Option<Value>,
+    /// The tools there are; all when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
+    /// Rules for tools that need no asking.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allowed_tools: Vec<String>,
+    /// Rules for tools that are refused.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disallowed_tools: Vec<String>,
+    /// How often the model may be asked in one turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_turns: Option<u32>,
+    /// Dollars that one process may spend.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_budget: Option<f64>,
+    /// Whether what lies in the workspace may run code.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub trusts_workspace: bool,
+}
+
+impl ChatSetting {
+    /// Reads what is kept.
+    ///
+    /// # Errors
+    /// Says what makes no sense.
+    pub fn read(kept: &Json) -> Result<Self, MajorError> {
+        let odd = |why: serde_json::Error| MajorError::Setting(format!("setting: {why}"));
+        serde_json::from_str(kept.as_str()).map_err(odd)
+    }
+
+    /// What is kept.
+    pub fn write(&self) -> Json {
+        // Every field is a text, a number or JSON, and so is the whole.
+        serde_json::to_value(self)
+            .map_or_else(|_| Json::from_value(&Value::Null), |value| Json::from_value(&value))
+    }
+}
+
+/// A session to be made.
+#[derive(Clone, Debug)]
+pub struct NewChat {
+    /// Which session: a UUID, for the agent gives its conversation the same name.
+    pub id: SessionId,
+    /// What people call it.
+    pub title: Option<String>,
+    /// The folder that it works in; whoever asks has made sure that it may.
+    pub workspace: PathBuf,
+    /// How its agent is started.
+    pub setting: ChatSetting,
+}
+
+/// Where sessions keep what is theirs.
+#[derive(Clone, Debug)]
+pub struct MajorPlaces {
+    /// The agent's program, as a path or a name in `PATH`.
+    pub program: PathBuf,
+    /// A folder with one for each family of conversations.
+    pub families: PathBuf,
+    /// A folder with one for each session; a short path, for sockets lie in it.
+    pub scratch: PathBuf,
+}
+
+/// How much, and how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MajorLimits {
+    /// Processes that run at once; each takes about 200 MB.
+    pub processes: usize,
+    /// How long a session may do nothing before its process is ended.
+    pub idle: Duration,
+    /// How long a person may take to answer.
+    pub answer: Duration,
+    /// Events that a reader may be behind.
+    pub backlog: usize,
+    /// Bytes of one text in a trace.
+    pub text_bytes: usize,
+}
+
+impl Default for MajorLimits {
+    fn default() -> Self {
+        Self {
+            processes: 8,
+            idle: Duration::from_secs(10 * 60),
+            answer: Duration::from_secs(60 * 60),
+            backlog: 4_096,
+            text_bytes: 8 * 1024 * 1024,
+        }
+    }
+}

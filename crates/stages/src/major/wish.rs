@@ -1,0 +1,36 @@
+use ratchet_agent::claude::control::{Rewind, RewindReport};
+use ratchet_agent::claude::message::UserMessage;
+use ratchet_agent::claude::options::PermissionMode;
+use ratchet_core::id::TraceId;
+use ratchet_core::major::asked::Decision;
+use ratchet_core::major::state::AskId;
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+use super::refusal::MajorError;
+
+/// Where an answer goes.
+pub(super) type Reply<T> = oneshot::Sender<Result<T, MajorError>>;
+
+/// What someone wants of a session.
+#[derive(Debug)]
+pub(super) enum Wish {
+    /// A message is to begin a turn.
+    Send { message: Box<UserMessage>, by: Option<String>, reply: Reply<TraceId> },
+    /// A question is answered.
+    Answer { ask: AskId, decision: Decision, by: Option<String>, reply: Reply<()> },
+    /// The turn is to stop.
+    Interrupt { reply: Reply<()> },
+    /// A process is to be there.
+    Wake { reply: Reply<()> },
+    /// What may be done without asking is another.
+    Mode { mode: PermissionMode, reply: Reply<()> },
+    /// The model is another.
+    Model { model: Option<String>, reply: Reply<()> },
+    /// Files are to be as they were before a message.
+    Rewind { message: Uuid, rewind: Rewind, reply: Reply<RewindReport> },
+    /// It is over.
+    Close { reply: Reply<()> },
+    /// The server goes down: the process ends, the session does not.
+    Stop { reply: Reply<()> },
+}

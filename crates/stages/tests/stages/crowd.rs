@@ -1,0 +1,94 @@
+use std::sync::Arc;
+
+use ratchet_core::id::SessionId;
+use ratchet_core::major::event::{EventKind, SessionEvent};
+use ratchet_stages::major::{Major, MajorError, MajorLimits};
+use ratchet_testkit::chance::Chance;
+use tokio::task::JoinSet;
+
+use crate::talk::{Stage, assert_in_order, body};
+
+const SESSIONS: usize = 8;
+const CLIENTS: u64 = 3;
+const TURNS: usize = 3;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_loses_the_line_ends_with_the_same_events() {
+    let stage = Arc::new(Stage::fake());
+    let limits = MajorLimits { processes: 3, backlog: 16, ..MajorLimits::default() };
+    let major = stage.serve(limits).await;
+    let mut talks = JoinSet::new();
+    for n in 0..SESSIONS {
+        let (stage, major) = (stage.clone(), major.clone());
+        talks.spawn(async move {
+            let session = stage.session(&major).await;
+            let mut clients = JoinSet::new();
+            for client in 0..CLIENTS {
+                let (stage, major, session) = (stage.clone(), major.clone(), session.clone());
+                let chance = Chance::new(n as u64 * CLIENTS + client);
+                clients.spawn(async move { watch(&stage, &major, &session, chance).await });
+            }
+            talk(&stage, &major, &session).await;
+            let seen = clients.join_all().await;
+            let kept = stage.kept(&session).await;
+            assert_in_order(&kept);
+            assert!(seen.iter().all(|seen| *seen == kept), "session {n} was seen otherwise");
+        });
+    }
+    while let Some(talk) = talks.join_next().await {
+        talk.unwrap();
+    }
+}
+
+async fn talk(stage: &Stage, major: &Major, session: &SessionId) {
+    let mut after = 0;
+    for _ in 0..TURNS {
+        stage.say(major, session, "deltas 20").await.unwrap();
+        after = rest(stage, major, session, after).await;
+    }
+    major.close(stage.shop.clone(), session.clone()).await.unwrap();
+}
+
+/// Waits until the session has done what it was told; gives the place of the event that says so.
+async fn rest(stage: &Stage, major: &Major, session: &SessionId, mut after: u64) -> u64 {
+    let mut client = stage.look_on(major, session, after).await;
+    let mut is_done = false;
+    loop {
+        let Ok(event) = client.next().await.unwrap() else {
+            client = stage.look_on(major, session, after).await;
+            continue;
+        };
+        after = event.seq;
+        is_done |= event.kind == EventKind::Done;
+        if is_done && event.kind == EventKind::State {
+            return after;
+        }
+    }
+}
+
+/// Looks on with a line that breaks now and then.
+async fn watch(
+    stage: &Stage,
+    major: &Major,
+    session: &SessionId,
+    mut chance: Chance,
+) -> Vec<SessionEvent> {
+    let mut seen: Vec<SessionEvent> = Vec::new();
+    loop {
+        let after = seen.last().map_or(0, |event| event.seq);
+        let mut client = stage.look_on(major, session, after).await;
+        for _ in 0..1 + chance.number() % 40 {
+            match client.next().await {
+                Some(Ok(_)) => {}
+                Some(Err(MajorError::Behind { .. })) => break,
+                Some(Err(error)) => panic!("{error}"),
+                None => break,
+            }
+        }
+        seen.extend(client.seen);
+        let last = seen.last().filter(|event| event.kind == EventKind::State);
+        if last.is_some_and(|event| body(event)["state"] == "closed") {
+            return seen;
+        }
+    }
+}

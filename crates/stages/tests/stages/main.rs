@@ -1,0 +1,11 @@
+//! Stages as their callers see them, on a real store and with real processes.
+#![expect(clippy::unwrap_used, reason = "a broken expectation must stop the test")]
+
+/// What the tests of sessions share.
+mod talk;
+/// Sessions with a program that does as it is told.
+mod sessions;
+/// Many sessions, many clients, bad connections.
+mod crowd;
+/// Sessions with the real program.
+mod real;

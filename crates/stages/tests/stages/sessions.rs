@@ -1,0 +1,316 @@
+use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt as _;
+use std::time::Duration;
+
+use ratchet_agent::claude::mark::ProcessMark;
+use ratchet_core::id::SessionId;
+use ratchet_core::major::asked::{Allowance, Decision};
+use ratchet_core::major::event::EventKind;
+use ratchet_core::major::state::{AskId, StateWord};
+use ratchet_stages::major::{ChatSetting, Major, MajorError, MajorLimits};
+use ratchet_store::catalog::{ChatProcess, ChatStanding};
+use serde_json::{Value, json};
+
+use crate::talk::{Stage, assert_in_order, body, is_alive, kill};
+
+const ALLOW: Decision = Decision::Allow { allowance: Allowance::Once, input: None };
+
+fn ask_of(told: &Value) -> AskId {
+    AskId::new(told["id"].as_str().unwrap())
+}
+
+async fn answer(
+    stage: &Stage,
+    major: &Major,
+    session: &SessionId,
+    (ask, decision, by): (&AskId, Decision, &str),
+) -> Result<(), MajorError> {
+    let (project, by) = (stage.shop.clone(), Some(by.to_owned()));
+    major.answer(project, session.clone(), (ask.clone(), decision), by).await
+}
+
+#[tokio::test]
+async fn all_who_look_on_see_the_same() {
+    let stage = Stage::fake();
+    let major = stage.serve(MajorLimits::default()).await;
+    let session = stage.session(&major).await;
+    let mut first = stage.look_on(&major, &session, 0).await;
+    let mut second = stage.look_on(&major, &session, 0).await;
+    let turn = stage.say(&major, &session, "hello").await.unwrap();
+    let done = first.until(EventKind::Done).await;
+    assert_eq!((&done["turn"], &done["result"]), (&json!(turn.to_string()), &json!("Hello")));
+    assert_eq!(done["cost"], 0.25);
+    first.until_state("idle").await;
+    second.until_state("idle").await;
+    assert_eq!(first.seen, second.seen);
+    assert_in_order(&first.seen);
+    assert_eq!(first.words(), "Hello", "no word twice");
+    assert_eq!(first.states(), ["starting", "running", "idle"]);
+    assert_eq!(stage.kept(&session).await, first.seen, "what was told is what is kept");
+    // Whoever comes later has it all, or what follows what they had.
+    let mut late = stage.look_on(&major, &session, 0).await;
+    late.until_state("idle").await;
+    assert_eq!(late.seen, first.seen);
+    let mut back = stage.look_on(&major, &session, 3).await;
+    back.until_state("idle").await;
+    assert_eq!(back.seen, first.seen[3..]);
+    let chat = major.chat(stage.shop.clone(), session.clone()).await.unwrap();
+    assert_eq!((chat.standing.state, chat.standing.turns), (StateWord::Idle, 1));
+}
+
+#[tokio::test]
+async fn one_turn_at_a_time_and_the_first_answer_counts() {
+    let stage = Stage::fake();
+    let major = stage.serve(MajorLimits::default()).await;
+    let session = stage.session(&major).await;
+    let mut client = stage.look_on(&major, &session, 0).await;
+    let turn = stage.say(&major, &session, "ask").await.unwrap();
+    let asked = client.until(EventKind::Permission).await;
+    assert_eq!((&asked["tool"], &asked["rules"]), (&json!("Bash"), &json!(["Bash(ls)"])));
+    let busy = stage.say(&major, &session, "hello").await.unwrap_err();
+    assert!(matches!(&busy, MajorError::Busy { turn: runs } if *runs == turn), "{busy}");
+    let ask = ask_of(&asked);
+    let says = Decision::Says("yes".to_owned());
+    let odd = answer(&stage, &major, &session, (&ask, says, "ann")).await.unwrap_err();
+    assert!(matches!(odd, MajorError::Misfit(_)), "{odd}");
+    let (ann, bob) = tokio::join!(
+        answer(&stage, &major, &session, (&ask, ALLOW, "ann")),
+        answer(&stage, &major, &session, (&ask, Decision::TimedOut, "bob")),
+    );
+    assert!(ann.is_ok() != bob.is_ok(), "{ann:?} {bob:?}");
+    let winner = if ann.is_ok() { "ann" } else { "bob" };
+    let second = ann.err().or(bob.err()).unwrap();
+    let MajorError::Answered { first, .. } = &second else { panic!("{second}") };
+    let first: Value = serde_json::from_str(first).unwrap();
+    assert_eq!(first["by"], winner);
+    client.until_state("idle").await;
+    let answers = client.told().into_iter().filter(|(kind, _)| *kind == EventKind::Answered);
+    assert_eq!(answers.map(|(_, body)| body).collect::<Vec<_>>(), [first]);
+    let unasked = answer(&stage, &major, &session, (&AskId::new("x"), ALLOW, "ann")).await;
+    assert!(matches!(unasked, Err(MajorError::NotOpen(_))), "{unasked:?}");
+}
+
+#[tokio::test]
+async fn questions_are_answered_and_turns_interrupted() {
+    let stage = Stage::fake();
+    let major = stage.serve(MajorLimits::default()).await;
+    let session = stage.session(&major).await;
+    let mut client = stage.look_on(&major, &session, 0).await;
+    stage.say(&major, &session, "question").await.unwrap();
+    let asked = client.until(EventKind::Question).await;
+    assert_eq!(asked["questions"][0]["question"], "Which?");
+    let answers = BTreeMap::from([("Which?".to_owned(), "A".to_owned())]);
+    let decision = Decision::Answers(answers);
+    answer(&stage, &major, &session, (&ask_of(&asked), decision, "ann")).await.unwrap();
+    assert_eq!(client.until(EventKind::Done).await["result"], "it was allowed");
+    client.until_state("idle").await;
+    stage.say(&major, &session, "question").await.unwrap();
+    client.until(EventKind::Question).await;
+    major.interrupt(stage.shop.clone(), session.clone()).await.unwrap();
+    assert_eq!(client.until(EventKind::Answered).await["decision"], "withdrawn");
+    assert_eq!(client.until(EventKind::Done).await["is_error"], true);
+    client.until_state("idle").await;
+    let nothing = major.interrupt(stage.shop.clone(), session.clone()).await;
+    assert!(matches!(nothing, Err(MajorError::NoTurn)), "{nothing:?}");
+}
+
+#[tokio::test]
+async fn nobody_is_waited_for_for_ever() {
+    let stage = Stage::fake();
+    let limits = MajorLimits { answer: Duration::from_millis(30), ..MajorLimits::default() };
+    let major = stage.serve(limits).await;
+    let session = stage.session(&major).await;
+    let mut client = stage.look_on(&major, &session, 0).await;
+    stage.say(&major, &session, "ask").await.unwrap();
+    assert_eq!(client.until(EventKind::Answered).await["decision"], "timeout");
+    assert_eq!(client.until(EventKind::Done).await["result"], "it was denied");
+}
+
+#[tokio::test]
+async fn an_agent_that_dies_at_work_is_started_anew() {
+    let stage = Stage::fake();
+    let major = stage.serve(MajorLimits::default()).await;
+    let session = stage.session(&major).await;
+    let mut client = stage.look_on(&major, &session, 0).await;
+    let turn = stage.say(&major, &session, "die").await.unwrap();
+    let error = client.until(EventKind::Error).await;
+    assert_eq!(error["turn"], turn.to_string());
+    assert!(error["message"].as_str().unwrap().contains("signal 9"), "{error}");
+    client.until_state("failed").await;
+    stage.say(&major, &session, "hello").await.unwrap();
+    assert_eq!(client.until(EventKind::Done).await["result"], "Hello");
+    client.until_state("idle").await;
+    assert_in_order(&client.seen);
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_start_says_why() {
+    let stage = Stage::fake();
+    let major = stage.serve(MajorLimits::default()).await;
+    let setting = ChatSetting { model: Some("gone".to_owned()), ..ChatSetting::default() };
+    let session = stage.session_with(&major, setting).await;
+    let mut client = stage.look_on(&major, &session, 0).await;
+    stage.say(&major, &session, "hello").await.unwrap();
+    let why = client.until_state("failed").await["why"].as_str().unwrap().to_owned();
+    assert!(why.contains("does not want to start"), "{why}");
+    major.model(stage.shop.clone(), session.clone(), None).await.unwrap();
+    stage.say(&major, &session, "hello").await.unwrap();
+    client.until_state("idle").await;
+}
+
+#[tokio::test]
+async fn a_restart_of_the_server_loses_nothing() {
+    let stage = Stage::fake();
+    let major = stage.serve(MajorLimits::default()).await;
+    let session = stage.session(&major).await;
+    let mut client = stage.look_on(&major, &session, 0).await;
+    stage.say(&major, &session, "ask").await.unwrap();
+    client.until(EventKind::Permission).await;
+    let chat = major.chat(stage.shop.clone(), session.clone()).await.unwrap();
+    let pid = chat.standing.process.unwrap().pid;
+    let before = client.seen.clone();
+    drop((major, client));
+    let major = stage.serve(MajorLimits::default()).await;
+    assert!(!is_alive(pid), "the agent outlives the server");
+    let mut client = stage.look_on(&major, &session, 0).await;
+    let failed = client.until_state("failed").await;
+    assert!(failed["why"].as_str().unwrap().contains("restarted"), "{failed}");
+    assert_eq!(client.seen[..before.len()], before);
+    stage.say(&major, &session, "hello").await.unwrap();
+    client.until_state("idle").await;
+    assert_in_order(&client.seen);
+}
+
+#[tokio::test]
+async fn what_an_earlier_server_left_running_is_ended() {
+    let stage = Stage::fake();
+    let major = stage.serve(MajorLimits::default()).await;
+    let session = stage.session(&major).await;
+    drop(major);
+    let mut left = std::process::Command::new("cat");
+    let mut left = left.stdin(std::process::Stdio::piped()).process_group(0).spawn().unwrap();
+    let mark = ProcessMark::of(left.id());
+    let process = Some(ChatProcess { pid: mark.pid, started: mark.started });
+    let standing = ChatStanding { process, state: StateWord::Idle, ..ChatStanding::new() };
+    let catalog = stage.data.catalog();
+    let now = ratchet_testkit::build::START;
+    catalog.stand_chat(stage.shop.clone(), session.clone(), standing, now).await.unwrap();
+    let major = stage.serve(MajorLimits::default()).await;
+    assert!(!left.wait().unwrap().success(), "it was killed");
+    let chat = major.chat(stage.shop.clone(), session.clone()).await.unwrap();
+    assert_eq!((chat.standing.state, chat.standing.process), (StateWord::Parked, None));
+    assert_eq!(stage.kept(&session).await.len(), 1);
+}
+
+#[tokio::test]
+async fn idle_sessions_give_their_process_up_and_get_another() {
+    let stage = Stage::fake();
+    let limits = MajorLimits { idle: Duration::from_millis(30), ..MajorLimits::default() };
+    let major = stage.serve(limits).await;
+    let session = stage.session(&major).await;
+    let mut client = stage.look_on(&major, &session, 0).await;
+    for _ in 0..2 {
+        stage.say(&major, &session, "hello").await.unwrap();
+        client.until_state("parked").await;
+    }
+    assert_in_order(&client.seen);
+    let expected = ["starting", "running", "idle", "parked"].repeat(2);
+    assert_eq!(client.states(), expected);
+}
+
+#[tokio::test]
+async fn who_needs_a_process_gets_that_of_an_idle_session() {
+    let stage = Stage::fake();
+    let major = stage.serve(MajorLimits { processes: 1, ..MajorLimits::default() }).await;
+    let (one, other) = (stage.session(&major).await, stage.session(&major).await);
+    let mut first = stage.look_on(&major, &one, 0).await;
+    let mut second = stage.look_on(&major, &other, 0).await;
+    stage.say(&major, &one, "ask").await.unwrap();
+    let asked = first.until(EventKind::Permission).await;
+    stage.say(&major, &other, "hello").await.unwrap();
+    second.until_state("starting").await;
+    answer(&stage, &major, &one, (&ask_of(&asked), ALLOW, "ann")).await.unwrap();
+    first.until_state("parked").await;
+    second.until_state("idle").await;
+}
+
+#[tokio::test]
+async fn a_slow_reader_is_told_and_comes_back() {
+    let stage = Stage::fake();
+    let major = stage.serve(MajorLimits { backlog: 8, ..MajorLimits::default() }).await;
+    let session = stage.session(&major).await;
+    let mut slow = stage.look_on(&major, &session, 0).await;
+    stage.say(&major, &session, "hello").await.unwrap();
+    slow.until_state("idle").await;
+    let mut quick = stage.look_on(&major, &session, slow.feed.after()).await;
+    stage.say(&major, &session, "deltas 200").await.unwrap();
+    // One event live, so that it follows and does not read any more.
+    slow.until(EventKind::Message).await;
+    let mut told = Vec::new();
+    let after = loop {
+        match quick.next().await.unwrap() {
+            Ok(event) if event.kind == EventKind::Done => break None,
+            Ok(event) => told.push(event),
+            Err(MajorError::Behind { after }) => break Some(after),
+            Err(error) => panic!("{error}"),
+        }
+    };
+    if let Some(after) = after {
+        assert_eq!(told.last().map(|event| event.seq), Some(after));
+    }
+    let reason = loop {
+        match slow.next().await.unwrap() {
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    let MajorError::Behind { after } = reason else { panic!("{reason}") };
+    assert_eq!(slow.seen.last().unwrap().seq, after);
+    let mut again = stage.look_on(&major, &session, after).await;
+    again.until(EventKind::Done).await;
+    let all: Vec<_> = slow.seen.iter().chain(&again.seen).cloned().collect();
+    assert_in_order(&all);
+}
+
+#[tokio::test]
+async fn a_closed_session_ends_for_everyone() {
+    let stage = Stage::fake();
+    let major = stage.serve(MajorLimits::default()).await;
+    let session = stage.session(&major).await;
+    let mut client = stage.look_on(&major, &session, 0).await;
+    stage.say(&major, &session, "silence").await.unwrap();
+    client.until_state("running").await;
+    let chat = major.chat(stage.shop.clone(), session.clone()).await.unwrap();
+    major.close(stage.shop.clone(), session.clone()).await.unwrap();
+    client.until_state("closed").await;
+    assert!(client.next().await.is_none());
+    let late = stage.say(&major, &session, "hello").await.unwrap_err();
+    assert!(matches!(late, MajorError::Closed), "{late}");
+    let mut after = stage.look_on(&major, &session, 0).await;
+    after.until_state("closed").await;
+    assert!(after.next().await.is_none());
+    let gone = stage.look_on(&major, &session, client.feed.after()).await.feed.next().await;
+    assert!(gone.is_none(), "{gone:?}");
+    major.stop().await;
+    assert!(!is_alive(chat.standing.process.unwrap().pid));
+    let missing = SessionId::parse("nobody").unwrap();
+    let missing = stage.say(&major, &missing, "hello").await.unwrap_err();
+    assert!(matches!(missing, MajorError::NotFound(_)), "{missing}");
+}
+
+#[tokio::test]
+async fn an_idle_agent_that_is_killed_is_not_missed() {
+    let stage = Stage::fake();
+    let major = stage.serve(MajorLimits::default()).await;
+    let session = stage.session(&major).await;
+    let mut client = stage.look_on(&major, &session, 0).await;
+    major.resume(stage.shop.clone(), session.clone()).await.unwrap();
+    client.until_state("idle").await;
+    let chat = major.chat(stage.shop.clone(), session.clone()).await.unwrap();
+    kill(chat.standing.process.unwrap().pid);
+    client.until_state("parked").await;
+    stage.say(&major, &session, "hello").await.unwrap();
+    client.until_state("idle").await;
+    assert!(client.seen.iter().all(|event| event.kind != EventKind::Error));
+    assert_eq!(body(&client.seen[0])["state"], "starting");
+}

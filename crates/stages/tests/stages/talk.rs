@@ -1,0 +1,203 @@
+//! A server with sessions, as the tests hold it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use ratchet_agent::claude::command::ClaudePatience;
+use ratchet_agent::claude::environment;
+use ratchet_agent::claude::message::UserMessage;
+use ratchet_core::id::{SessionId, TraceId};
+use ratchet_core::major::event::{EventKind, SessionEvent};
+use ratchet_core::secret::Secret;
+use ratchet_stages::major::{
+    ChatSetting, Feed, Launcher, Major, MajorError, MajorLimits, MajorPlaces, NewChat, NewMessage,
+};
+use ratchet_store::project::ProjectId;
+use ratchet_testkit::build::{at, project};
+use ratchet_testkit::claude;
+use ratchet_testkit::folder::DataFolder;
+use ratchet_testkit::scripted::ScriptedModel;
+use serde_json::Value;
+use uuid::Uuid;
+
+/// No test waits longer than this for an event.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A data folder, a model, and the folders of agents.
+pub(crate) struct Stage {
+    pub(crate) data: DataFolder,
+    pub(crate) model: ScriptedModel,
+    pub(crate) shop: ProjectId,
+    folder: tempfile::TempDir,
+    program: PathBuf,
+    /// A clock that goes on by a millisecond whenever someone looks.
+    ticks: Arc<AtomicI64>,
+}
+
+impl Stage {
+    /// With a program that does as it is told.
+    pub(crate) fn fake() -> Self {
+        Self::new(claude::fake())
+    }
+
+    /// With the real program.
+    pub(crate) fn real() -> Self {
+        Self::new(claude::real())
+    }
+
+    fn new(program: PathBuf) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("work")).unwrap();
+        let model = ScriptedModel::start().unwrap();
+        let (data, shop) = (DataFolder::new(), project("shop"));
+        Self { data, model, shop, folder, program, ticks: Arc::default() }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A server on the folder: the first, or one after a restart.
+    pub(crate) async fn serve(&self, limits: MajorLimits) -> Major {
+        let variable = |name: &str, value: String| (name.to_owned(), Secret::new(value));
+        let mut environment = environment::inherited();
+        environment.retain(|(name, _)| !name.starts_with("ANTHROPIC_") && name != "HOME");
+        environment.extend([
+            variable("HOME", self.path("home").display().to_string()),
+            variable("ANTHROPIC_BASE_URL", self.model.url()),
+            variable("ANTHROPIC_API_KEY", "none".to_owned()),
+        ]);
+        let launcher = Launcher {
+            places: MajorPlaces {
+                program: self.program.clone(),
+                families: self.path("families"),
+                scratch: self.path("t"),
+            },
+            environment: Arc::new(environment),
+            patience: ClaudePatience::default(),
+        };
+        let ticks = self.ticks.clone();
+        let clock = move || at(ticks.fetch_add(1, Ordering::Relaxed));
+        Major::open(self.data.folder().clone(), launcher, limits, Arc::new(clock)).await.unwrap()
+    }
+
+    /// A new session in the workspace.
+    pub(crate) async fn session(&self, major: &Major) -> SessionId {
+        self.session_with(major, ChatSetting::default()).await
+    }
+
+    pub(crate) async fn session_with(&self, major: &Major, setting: ChatSetting) -> SessionId {
+        let id = SessionId::parse(&Uuid::new_v4().to_string()).unwrap();
+        let model = setting.model.clone().or(Some("claude-sonnet-5".to_owned()));
+        let new = NewChat {
+            id: id.clone(),
+            title: None,
+            workspace: self.path("work"),
+            setting: ChatSetting { model, ..setting },
+        };
+        major.create(self.shop.clone(), new).await.unwrap();
+        id
+    }
+
+    pub(crate) async fn say(
+        &self,
+        major: &Major,
+        session: &SessionId,
+        words: &str,
+    ) -> Result<TraceId, MajorError> {
+        let message = UserMessage::text(Uuid::new_v4(), words);
+        let new = NewMessage { message, by: Some("ann".to_owned()) };
+        major.send(self.shop.clone(), session.clone(), new).await
+    }
+
+    pub(crate) async fn look_on(&self, major: &Major, session: &SessionId, after: u64) -> Client {
+        let feed = major.events(self.shop.clone(), session.clone(), after).await.unwrap();
+        Client { feed, seen: Vec::new() }
+    }
+
+    /// All events of a session that are kept.
+    pub(crate) async fn kept(&self, session: &SessionId) -> Vec<SessionEvent> {
+        let telemetry = self.data.telemetry();
+        telemetry.session_events(self.shop.clone(), session.clone(), 0, 100_000).await.unwrap()
+    }
+}
+
+/// Someone who looks on.
+pub(crate) struct Client {
+    pub(crate) feed: Feed,
+    pub(crate) seen: Vec<SessionEvent>,
+}
+
+impl Client {
+    pub(crate) async fn next(&mut self) -> Option<Result<SessionEvent, MajorError>> {
+        let next = tokio::time::timeout(PATIENCE, self.feed.next()).await;
+        let next = next.unwrap_or_else(|_| panic!("nothing came after {:#?}", self.told()));
+        next.map(|event| {
+            let event = (*event?).clone();
+            self.seen.push(event.clone());
+            Ok(event)
+        })
+    }
+
+    /// Looks on until something of this kind comes; gives what it says.
+    pub(crate) async fn until(&mut self, kind: EventKind) -> Value {
+        loop {
+            let event = self.next().await.unwrap().unwrap();
+            if event.kind == kind {
+                return body(&event);
+            }
+        }
+    }
+
+    /// Looks on until the session does this.
+    pub(crate) async fn until_state(&mut self, state: &str) -> Value {
+        loop {
+            let body = self.until(EventKind::State).await;
+            if body["state"] == state {
+                return body;
+            }
+        }
+    }
+
+    /// What was seen but for raw lines.
+    pub(crate) fn told(&self) -> Vec<(EventKind, Value)> {
+        let told = self.seen.iter().filter(|event| event.kind != EventKind::Raw);
+        told.map(|event| (event.kind, body(event))).collect()
+    }
+
+    /// The words of the agent.
+    pub(crate) fn words(&self) -> String {
+        let words = self.told().into_iter().filter(|(kind, _)| *kind == EventKind::TextDelta);
+        words.map(|(_, body)| body["text"].as_str().unwrap().to_owned()).collect()
+    }
+
+    pub(crate) fn states(&self) -> Vec<String> {
+        let states = self.told().into_iter().filter(|(kind, _)| *kind == EventKind::State);
+        states.map(|(_, body)| body["state"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+pub(crate) fn body(event: &SessionEvent) -> Value {
+    serde_json::from_str(&event.body).unwrap()
+}
+
+/// Whether each event has its place, from the first on.
+#[track_caller]
+pub(crate) fn assert_in_order(events: &[SessionEvent]) {
+    let places = events.iter().map(|event| event.seq);
+    assert!(places.clone().eq(1..=events.len() as u64), "{:?}", places.collect::<Vec<_>>());
+}
+
+/// Ends a process without asking it.
+pub(crate) fn kill(pid: u32) {
+    let killed = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status();
+    assert!(killed.unwrap().success());
+}
+
+/// Whether a process runs.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
+}
