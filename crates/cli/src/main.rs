@@ -10,6 +10,8 @@ mod first_start;
 mod folder;
 /// Rubrics by name.
 mod rubrics;
+/// Judges by their names.
+mod judges;
 /// Where a command's data is.
 mod target;
 /// Where scoring reads, writes and keeps its journal.

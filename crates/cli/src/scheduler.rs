@@ -3,22 +3,27 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Context;
+use ratchet_agent::budget::{Allowance, Budget};
 use ratchet_core::calendar::Zone;
-use ratchet_core::rubric;
 use ratchet_remote::hook::Hook;
+use ratchet_server::app::App;
 use ratchet_server::clock::Clock;
 use ratchet_server::stop::Stop;
-use ratchet_stages::schedule::{DueRun, Runner};
+use ratchet_stages::schedule::{self, DueRun, Runner};
 use ratchet_stages::score::ScoringDesk;
 use ratchet_stages::score::journal::Journal;
+use ratchet_stages::score::judge::Judge;
 use ratchet_stages::sink::{LocalSink, Sink};
 use ratchet_stages::source::Source;
+use ratchet_stages::week::Archive;
 use ratchet_store::embedded::Folder;
 use uuid::Uuid;
 
 use crate::cmd::week::webhook_secret;
+use crate::judges::Courthouse;
+use crate::rubrics::Rubrics;
 use crate::weekly::{self, Weekly};
+use crate::workplace::SEED;
 
 /// How often to look for what is due.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
@@ -43,15 +48,31 @@ impl Station {
         let (name, zone) = (Uuid::new_v4().to_string(), Zone::of_this_machine());
         Self { folder, data, runner: Runner { catalog, name, zone } }
     }
+
+    /// Makes the judge of a run ready; nobody is asked yet.
+    async fn judge(&self, run: &DueRun) -> anyhow::Result<Option<Judge>> {
+        let what = &run.schedule.what;
+        let Some(name) = schedule::judge(&what.judge)? else { return Ok(None) };
+        let seed = self.folder.secrets.sign(SEED)?;
+        let courthouse = Courthouse {
+            folder: Some(&self.folder),
+            project: &run.claim.project,
+            data: Some(&self.data),
+            seed: &seed,
+        };
+        let allowance = Allowance { money: what.max_cost, ..Allowance::default() };
+        courthouse.open(&name, Budget::new(allowance)).await.map(Some)
+    }
 }
 
 /// Runs what is due until told to stop.
-pub(crate) async fn run(station: Station, stop: Stop) {
+pub(crate) async fn run(station: Station, app: App, stop: Stop) {
     let mut looks = tokio::time::interval(LOOK_EVERY);
     looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             () = stop.requested() => return,
+            () = app.run_wanted() => {}
             _tick = looks.tick() => {}
         }
         if let Err(error) = look(&station, &stop).await {
@@ -83,8 +104,8 @@ pub(crate) async fn run_one(
     stop: &Stop,
 ) -> anyhow::Result<String> {
     let mut renewals = tokio::time::interval(RENEW_EVERY);
-    let work = work(station, run, stop);
-    tokio::pin!(work);
+    // In a box: a run is the deepest of all futures of a server.
+    let mut work = Box::pin(work(station, run, stop));
     let worked = loop {
         tokio::select! {
             worked = &mut work => break worked,
@@ -96,6 +117,11 @@ pub(crate) async fn run_one(
             }
         }
     };
+    if worked.is_err() && stop.is_requested() {
+        // It did not fail: whoever is up next goes on with it.
+        station.runner.leave(run, Clock::System.now()).await?;
+        return worked;
+    }
     let told = worked.as_ref().map(String::clone).map_err(|error| format!("{error:#}"));
     station.runner.end(run, told, Clock::System.now()).await?;
     worked
@@ -114,13 +140,16 @@ async fn work(station: &Station, run: &DueRun, stop: &Stop) -> anyhow::Result<St
         Some(url) => Some(Hook::Signed(url, webhook_secret()?)),
         None => None,
     };
-    let rubric = rubric::shipped().find(|rubric| rubric.name == rubric::DEFAULT);
+    let what = &run.schedule.what;
     let weekly = Weekly {
         week: run.week(),
-        rubric: rubric.cloned().context("there is no rubric")?,
-        judge: weekly::judge(&run.schedule.what.judge)?,
+        rubric: Rubrics::open(&station.data)?.find(&what.rubric)?.rubric,
+        judge: Box::pin(station.judge(run)).await?,
+        at_once: weekly::AT_ONCE,
+        batch: None,
         templates: weekly::templates(&station.data)?,
-        learnings: run.schedule.what.learnings.as_ref().map(PathBuf::from),
+        words: weekly::words(Some(&station.data))?,
+        learnings: what.learnings.as_ref().map(PathBuf::from),
         hooks: told.slack.map(Hook::Slack).into_iter().chain(webhook).collect(),
         run: Uuid::new_v4().to_string(),
     };
@@ -132,5 +161,6 @@ async fn work(station: &Station, run: &DueRun, stop: &Stop) -> anyhow::Result<St
         is_stopping: &|| stop.is_requested(),
         watch: &|_| (),
     };
-    Ok(weekly.run(&desk).await?.line())
+    let archive = Archive::Catalog { catalog: &journal.catalog, project: &journal.project };
+    Ok(weekly.run(&desk, archive).await?.line())
 }

@@ -103,8 +103,9 @@ impl Server {
             trusted_proxies: self.trusted_proxies,
         };
         let pages = ratchet_web::pages(pages_of(&self.app, sign_in, self.station.data.clone()));
+        let app = self.app.clone();
         let serving = ratchet_server::run::run(self.app, self.listeners, pages, stop.clone());
-        let scheduling = scheduler::run(self.station, stop);
+        let scheduling = scheduler::run(self.station, app, stop);
         tokio::pin!(serving, scheduling);
         tokio::select! {
             served = &mut serving => {

@@ -8,6 +8,8 @@ mod remote;
 mod people;
 /// What a project has settled.
 mod settled;
+/// What runs by itself.
+mod schedules;
 /// A backup that comes as a stream.
 mod unpack;
 

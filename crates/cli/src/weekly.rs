@@ -2,13 +2,15 @@
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use ratchet_core::calendar::Week;
 use ratchet_core::label::DATASET;
 use ratchet_core::learnings;
+use ratchet_core::money::Money;
 use ratchet_core::rubric::Rubric;
-use ratchet_core::suggestion::{Progress, Suggestion, Templates};
+use ratchet_core::suggestion::{Progress, Suggestion, Templates, advice};
 use ratchet_remote::hook::Hook;
 use ratchet_remote::langfuse::client::Between;
 use ratchet_remote::langfuse::client::pace::SystemPace;
@@ -16,16 +18,18 @@ use ratchet_stages::score::fetch::{Sieve, Wanted};
 use ratchet_stages::score::judge::Judge;
 use ratchet_stages::score::{self, Again, Keeping, ScoringDesk};
 use ratchet_stages::trust::panel;
-use ratchet_stages::week::{self, WeekDone, WeekRequest};
-use ratchet_store::catalog::ReportEffect;
+use ratchet_stages::week::{self, Adviser, Archive, WeekDone, WeekRequest};
+use ratchet_store::catalog::{ReportEffect, RunOutcome};
 use uuid::Uuid;
+
+use crate::judges;
 
 /// Traces that a session of the week must have.
 const MIN_TRACES: u64 = 3;
 /// A session that has been quiet for so long is ready, in nanoseconds.
 const IDLE: i64 = 30 * 60 * 1_000_000_000;
-/// Sessions judged at once.
-const AT_ONCE: usize = 4;
+/// Sessions judged at once, unless someone says how many.
+pub(crate) const AT_ONCE: usize = 4;
 
 /// What is to be done about a week.
 #[derive(Debug)]
@@ -36,8 +40,14 @@ pub(crate) struct Weekly {
     pub(crate) rubric: Rubric,
     /// Who judges; nobody if the scores that are there will do.
     pub(crate) judge: Option<Judge>,
-    /// What suggestions are made from.
+    /// Sessions judged at once.
+    pub(crate) at_once: usize,
+    /// Whether questions are handed in together, and how often one looks for answers then.
+    pub(crate) batch: Option<Duration>,
+    /// What suggestions are made from where no model makes them.
     pub(crate) templates: Templates,
+    /// What a model is told that makes them.
+    pub(crate) words: String,
     /// The file that suggestions are added to.
     pub(crate) learnings: Option<PathBuf>,
     /// Who is told.
@@ -51,13 +61,29 @@ pub(crate) struct Weekly {
 pub(crate) struct Told {
     /// The report.
     pub(crate) done: WeekDone,
+    /// What was scored for it.
+    pub(crate) scoring: WeekScored,
+}
+
+/// What was scored for a report.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WeekScored {
     /// Sessions that were scored now.
     pub(crate) scored: usize,
     /// Sessions that could not be.
     pub(crate) failed: usize,
+    /// What that cost.
+    pub(crate) cost: Money,
+    /// Whether the budget ended before the sessions did.
+    pub(crate) is_cut: bool,
 }
 
 impl Told {
+    /// What all that was asked for it cost.
+    pub(crate) fn cost(&self) -> Money {
+        self.scoring.cost + self.done.advice_cost
+    }
+
     /// What came of it, in a line.
     pub(crate) fn line(&self) -> String {
         let effect = match self.done.saved.effect {
@@ -65,40 +91,50 @@ impl Told {
             ReportEffect::Changed => "the report has changed",
             ReportEffect::Same => "the report is as it was",
         };
-        let report = &self.done.report;
+        let WeekScored { scored, failed, is_cut, .. } = self.scoring;
+        let cost = self.cost();
+        let cost = if cost > Money::ZERO { format!(" for {cost}") } else { String::new() };
+        let cut = if is_cut { "the budget was spent and the next run goes on, " } else { "" };
+        let (week, headline) = (&self.done.report.week, self.done.report.headline());
+        let note = self.done.report.advice.note.as_deref();
+        let note = note.map(|note| format!(" {note}.")).unwrap_or_default();
         format!(
-            "week {}: {} sessions scored now, {} failed, {effect}; {}",
-            report.week,
-            self.scored,
-            self.failed,
-            report.headline()
+            "week {week}: {scored} sessions scored now{cost}, {failed} failed, {cut}{effect}; \
+             {headline}{note}"
         )
     }
 }
 
 impl Weekly {
     /// Does it: fetch, score, synthesize, suggest, report, tell.
-    pub(crate) async fn run(&self, desk: &ScoringDesk<'_>) -> anyhow::Result<Told> {
+    pub(crate) async fn run(
+        &self,
+        desk: &ScoringDesk<'_>,
+        archive: Archive<'_>,
+    ) -> anyhow::Result<Told> {
         let request = WeekRequest {
             week: self.week.clone(),
             rubric: self.rubric.clone(),
             templates: self.templates.clone(),
+            adviser: self.adviser(),
         };
-        let (scored, failed) = match &self.judge {
-            Some(judge) => self.score(desk, judge.clone()).await?,
-            None => (0, 0),
+        let scoring = match &self.judge {
+            // In boxes: scoring and asking are the deepest futures there are.
+            Some(judge) => Box::pin(self.score(desk, judge.clone())).await?,
+            None => WeekScored::default(),
         };
         if let Some(judge) = &self.judge {
-            self.sit(desk, judge.clone()).await?;
+            Box::pin(self.sit(desk, judge.clone())).await?;
         }
-        let done = week::report_at(desk, &request).await?;
+        let place = (desk.source, desk.sink);
+        let done = Box::pin(week::report(place, archive, &request, (desk.clock)())).await?;
         if let Some(file) = &self.learnings {
             append(file, &done)?;
         }
         for hook in &self.hooks {
             hook.tell(&done.report, &SystemPace).await?;
         }
-        Ok(Told { done, scored, failed })
+        Ok(Told { done, scoring })
     }
 
     /// Has the judge see its panel again, so that the report can say whether it has drifted.
@@ -117,7 +153,18 @@ impl Weekly {
         Ok(())
     }
 
-    async fn score(&self, desk: &ScoringDesk<'_>, judge: Judge) -> anyhow::Result<(usize, usize)> {
+    /// A model that judges is also asked what to change.
+    fn adviser(&self) -> Option<Adviser> {
+        match &self.judge {
+            Some(Judge::Model(judge)) => {
+                let (judge, words) = (judge.clone(), self.words.clone());
+                Some(Adviser { judge, words })
+            }
+            Some(Judge::Offline | Judge::HandedIn(_)) | None => None,
+        }
+    }
+
+    async fn score(&self, desk: &ScoringDesk<'_>, judge: Judge) -> anyhow::Result<WeekScored> {
         let between = Between { from: Some(self.week.start()), to: Some(self.week.end()) };
         let request = score::Request {
             run: self.run.clone(),
@@ -134,20 +181,18 @@ impl Weekly {
             }),
             again: Again::IfGrown,
             keeping: Keeping::Write,
-            at_once: AT_ONCE,
-            batch: None,
+            at_once: self.at_once,
+            batch: self.batch,
         };
         let report = score::run(desk, &request).await?;
-        Ok((report.sessions.len(), report.failed.len()))
-    }
-}
-
-/// The judge of that name; nobody for `none`.
-pub(crate) fn judge(name: &str) -> anyhow::Result<Option<Judge>> {
-    match name {
-        "none" => Ok(None),
-        "offline" => Ok(Some(Judge::Offline)),
-        other => anyhow::bail!("there is no judge {other} for a week; there are offline and none"),
+        let is_cut = report.outcome == RunOutcome::Stopped;
+        // A report of what happened to be judged by now would pass for one of the week.
+        ensure!(
+            !(is_cut && (desk.is_stopping)()),
+            "stopped before all sessions of the week were judged; the same again goes on"
+        );
+        let (scored, failed) = (report.sessions.len(), report.failed.len());
+        Ok(WeekScored { scored, failed, cost: report.tally.cost, is_cut })
     }
 }
 
@@ -160,6 +205,11 @@ pub(crate) fn templates(data: &Path) -> anyhow::Result<Templates> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Templates::shipped()),
         Err(error) => Err(error).with_context(|| format!("cannot read {}", file.display())),
     }
+}
+
+/// What a model is told that makes suggestions: the user's words in `<data>/prompts`, or ours.
+pub(crate) fn words(data: Option<&Path>) -> anyhow::Result<String> {
+    judges::words(data, advice::FILE, advice::SHIPPED)
 }
 
 /// Adds what is new to the file, all of it or nothing: another file takes its place.

@@ -18,6 +18,7 @@ use ratchet_server::clock::Clock;
 use ratchet_stages::score::journal::Journal;
 use ratchet_stages::sink::{LocalSink, Sink};
 use ratchet_stages::source::Source;
+use ratchet_stages::week::Archive;
 use ratchet_store::catalog::{Actor, Catalog};
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
@@ -25,6 +26,7 @@ use uuid::Uuid;
 
 use crate::config::{Config, ConfigArgs};
 use crate::folder;
+use crate::judges::Courthouse;
 use crate::target::Target;
 use alive::Alive;
 
@@ -45,6 +47,9 @@ pub(crate) struct WorkplaceArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) project: Option<String>,
 }
+
+/// What the secret is called that marks around evidence are made of.
+pub(crate) const SEED: &str = "marks around evidence";
 
 /// The source that is the data folder.
 const LOCAL: &str = "local";
@@ -149,11 +154,28 @@ impl Workplace {
         self.folder.as_ref().map(|_| self.data.as_path())
     }
 
+    /// Where reports are kept: on the server, if that is a Ratchet; otherwise beside the journal.
+    pub(crate) async fn archive(&self) -> anyhow::Result<Archive<'_>> {
+        let Journal { catalog, project } = &self.journal;
+        Ok(match &self.source {
+            Source::Remote(server) if server.report_weeks().await?.is_some() => {
+                Archive::Server(server)
+            }
+            Source::Remote(_) | Source::Local(..) => Archive::Catalog { catalog, project },
+        })
+    }
+
+    /// Where judges are found for what is done here. `seed` is [`Self::seed`].
+    pub(crate) fn courthouse<'a>(&'a self, seed: &'a str) -> Courthouse<'a> {
+        let (folder, data) = (self.folder(), self.data());
+        Courthouse { folder, project: &self.journal.project, data, seed }
+    }
+
     /// A secret that is the same each time, from which marks follow that nobody can guess whose
     /// work is judged.
     pub(crate) fn seed(&self) -> anyhow::Result<String> {
         if let Some(folder) = &self.folder {
-            return Ok(folder.secrets.sign("marks around evidence")?);
+            return Ok(folder.secrets.sign(SEED)?);
         }
         let state = self.state.as_ref().context("there is no place to keep a secret")?;
         seed_in(state)

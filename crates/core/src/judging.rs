@@ -287,7 +287,7 @@ pub fn repair<F: Display>(faults: &[F]) -> String {
 }
 
 /// The first hexadecimal digits of a hash.
-fn digits(hash: Sha256, count: usize) -> String {
+pub(crate) fn digits(hash: Sha256, count: usize) -> String {
     let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     digits.chars().take(count).collect()
 }

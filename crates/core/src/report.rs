@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::calibration::panel::DriftAlert;
 use crate::success::{Measure, Reading, SuccessMetric};
 use crate::suggestion::Suggestion;
+use crate::suggestion::advice::{AdviceOrigin, TEMPLATES};
 use crate::synthesis::{Change, Standing, Synthesis, Trend};
 
 /// What a week of scored sessions says.
@@ -33,6 +34,9 @@ pub struct WeekReport {
     pub drift: Vec<DriftAlert>,
     /// What could be changed.
     pub suggestions: Vec<Suggestion>,
+    /// Who says so.
+    #[serde(default)]
+    pub advice: AdviceOrigin,
 }
 
 impl WeekReport {
@@ -78,7 +82,7 @@ pub fn change_words(change: &Change) -> String {
         Change::By { value, interval: [lower, upper] } => {
             format!("{value:+.2} ({lower:+.2} to {upper:+.2})")
         }
-        Change::Unknown(why) => format!("cannot tell: {why}"),
+        Change::Unknown(why) => format!("cannot tell yet: {why}"),
     }
 }
 
@@ -131,6 +135,16 @@ pub fn met_word(metric: &SuccessMetric) -> &'static str {
     }
 }
 
+/// Who makes a report's suggestions, in words; nothing where templates do, as they usually do.
+pub fn advice_words(report: &WeekReport) -> Option<String> {
+    let AdviceOrigin { by, note, .. } = &report.advice;
+    match note {
+        Some(note) => Some(format!("From templates: {note}.")),
+        None if by == TEMPLATES => None,
+        None => Some(format!("Suggested by {by}; a person decides.")),
+    }
+}
+
 /// `1 session`, `2 sessions`.
 pub fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
@@ -172,6 +186,7 @@ mod tests {
             success: success(&facts),
             drift: Vec::new(),
             synthesis,
+            advice: AdviceOrigin::default(),
         }
     }
 
@@ -196,7 +211,7 @@ mod tests {
             "Week 2026-11-08 to 2026-11-14 (UTC)",
             "3 sessions scored, overall quality 0.63.",
             "tool_mastery",
-            "cannot tell: no session the week before",
+            "cannot tell yet: no session the week before",
             "too early to tell: 1 week of 8",
             "Check what a tool needs before calling it",
         ] {

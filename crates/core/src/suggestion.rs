@@ -2,6 +2,8 @@
 
 /// The texts that suggestions are made from.
 mod template;
+/// Suggestions of a model.
+pub mod advice;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

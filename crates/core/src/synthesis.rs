@@ -3,6 +3,8 @@
 
 /// What goes wrong again and again.
 mod issue;
+/// What a phrase complains of.
+mod trouble;
 
 use std::collections::BTreeMap;
 

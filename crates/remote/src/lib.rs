@@ -4,6 +4,8 @@
 pub mod http;
 /// Programs that are told of reports.
 pub mod hook;
+/// Weekly reports on other Ratchet servers.
+pub mod week;
 /// Langfuse, whose API Ratchet also serves.
 pub mod langfuse;
 /// Servers that vouch for people.

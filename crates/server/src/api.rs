@@ -1,5 +1,5 @@
-//! Ratchet's own API, `/api/v1/…`, one file per resource. Every route but those of media needs
-//! an owner's key.
+//! Ratchet's own API, `/api/v1/…`, one file per resource. Every route but those of media, reports
+//! and suggestions needs an owner's key.
 //!
 //! An owner's key opens the whole server, not only its project: whoever may make keys for other
 //! projects could let themselves in anyway.
@@ -26,6 +26,10 @@ pub mod backup;
 pub mod tar;
 /// The bytes of media, behind signed links.
 pub mod media;
+/// What weeks of scored sessions say.
+pub mod reports;
+/// What runs by itself.
+pub mod schedules;
 /// Giving freed disk space back.
 pub mod compact;
 
@@ -55,5 +59,12 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(audit::of_project))
         .routes(routes!(audit::of_server))
         .routes(routes!(backup::create))
+        .routes(routes!(reports::list))
+        .routes(routes!(reports::show, reports::keep))
+        .routes(routes!(reports::suggestions))
+        .routes(routes!(schedules::list))
+        .routes(routes!(schedules::save, schedules::remove))
+        .routes(routes!(schedules::switch))
+        .routes(routes!(schedules::runs, schedules::run))
         .routes(routes!(compact::run))
 }

@@ -40,6 +40,7 @@ pub struct Parts {
     pub(crate) bodies: InFlight,
     is_closing: AtomicBool,
     sweep: Notify,
+    runs: Notify,
 }
 
 impl App {
@@ -60,6 +61,7 @@ impl App {
             bodies,
             is_closing: AtomicBool::new(false),
             sweep: Notify::new(),
+            runs: Notify::new(),
         }))
     }
 
@@ -76,6 +78,16 @@ impl App {
     /// Waits until that is wanted.
     pub(crate) async fn sweep_wanted(&self) {
         self.sweep.notified().await;
+    }
+
+    /// Has schedules looked at soon, and not only with the next half minute.
+    pub(crate) fn run_soon(&self) {
+        self.runs.notify_one();
+    }
+
+    /// Waits until that is wanted.
+    pub async fn run_wanted(&self) {
+        self.runs.notified().await;
     }
 
     /// Lets the readiness check say that the server is on its way out.

@@ -3,11 +3,26 @@
 //! Any number of servers may ask; the row of a run in the catalog is the claim on it, so that each
 //! run is one server's. Time is an argument.
 
+use ratchet_agent::judge::{DefaultModels, JudgeName, NoJudge};
 use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreResult;
-use ratchet_store::catalog::{Catalog, RunClaim, Schedule, ScheduleOutcome};
+use ratchet_store::catalog::{Catalog, RunClaim, Schedule, ScheduleOutcome, ScheduleRun};
 use ratchet_store::project::ProjectId;
+
+/// Names nobody as a judge, where the scores that are there will do.
+pub const NOBODY: &str = "none";
+
+/// The judge of that name, its model included; `None` for [`NOBODY`].
+///
+/// # Errors
+/// Lists who there is.
+pub fn judge(name: &str) -> Result<Option<JudgeName>, NoJudge> {
+    if name == NOBODY {
+        return Ok(None);
+    }
+    JudgeName::parse(name, &DefaultModels::builtin()).map(Some)
+}
 
 /// How long a claim holds without a renewal, in nanoseconds.
 pub const HOLD: i64 = 5 * 60 * 1_000_000_000;
@@ -51,9 +66,6 @@ impl Runner {
         self.catalog.ensure_weekly(project.clone(), self.zone.clone(), now).await?;
         let mut claimed = Vec::new();
         for schedule in self.catalog.schedules(project.clone()).await? {
-            if !schedule.is_on {
-                continue;
-            }
             let Some(due_at) = self.due(project, &schedule, now).await? else { continue };
             let claim = self.claim(project, &schedule, due_at, now);
             if self.catalog.claim_run(claim.clone(), now).await? {
@@ -87,6 +99,15 @@ impl Runner {
         self.catalog.renew_run(RunClaim { until, ..run.claim.clone() }).await
     }
 
+    /// Leaves a run that could not be ended to whoever looks next.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn leave(&self, run: &DueRun, now: Timestamp) -> StoreResult<()> {
+        self.catalog.renew_run(RunClaim { until: now, ..run.claim.clone() }).await?;
+        Ok(())
+    }
+
     /// Notes how a run went.
     ///
     /// # Errors
@@ -113,9 +134,15 @@ impl Runner {
     ) -> StoreResult<Option<Timestamp>> {
         let name = schedule.name.clone();
         let last = self.catalog.schedule_runs(project.clone(), name, 1).await?.into_iter().next();
+        let left = |run: &&ScheduleRun| run.ended_at.is_none() && run.claimed_until <= now;
+        let left = last.as_ref().filter(left);
+        if !schedule.is_on {
+            // Someone may ask for a run of what does not run by itself.
+            let asked = left.filter(|run| run.runner.is_empty());
+            return Ok(asked.map(|run| run.due_at));
+        }
         let after = last.as_ref().map_or(schedule.due_after, |run| run.due_at);
         let due = schedule.cron.latest(after.max(schedule.due_after), now, &schedule.zone);
-        let left = last.filter(|run| run.ended_at.is_none() && run.claimed_until <= now);
         Ok(due.or_else(|| left.map(|run| run.due_at)))
     }
 

@@ -5,39 +5,37 @@
 
 /// The marks of sessions, from their scores.
 mod marks;
+/// What to change, by a model or by templates.
+mod advise;
+/// Where reports are kept.
+mod archive;
 
 use std::collections::BTreeSet;
 
 use ratchet_core::calendar::Week;
 use ratchet_core::calibration::Statistic;
 use ratchet_core::calibration::panel::{self, DriftAlert};
-use ratchet_core::payload::Json;
+use ratchet_core::money::Money;
 use ratchet_core::report::WeekReport;
 use ratchet_core::rubric::Rubric;
 use ratchet_core::success::{SuccessFacts, SuccessMetric, success};
-use ratchet_core::suggestion::{Progress, Suggestion, Templates, suggest};
+use ratchet_core::suggestion::{Progress, Suggestion, Templates};
 use ratchet_core::synthesis::{Trend, WEEKS, synthesize};
 use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::client::ClientError;
 use ratchet_store::StoreError;
-use ratchet_store::catalog::{Catalog, KeptSuggestion, NewReport, SavedReport};
-use ratchet_store::project::ProjectId;
+use ratchet_store::catalog::{KeptSuggestion, SavedReport};
 
-use crate::score::ScoringDesk;
 use crate::sink::Sink;
 use crate::source::{Source, SourceError};
 use crate::trust::{self, TrustError, panel as panels};
+use advise::{Advice, Shown};
+
+pub use advise::Adviser;
+pub use archive::Archive;
 
 /// Four weeks, in nanoseconds: what "a month" is to a count of suggestions.
 const FOUR_WEEKS: i64 = 28 * 86_400 * 1_000_000_000;
-
-/// Where a report is kept.
-#[derive(Clone, Copy, Debug)]
-pub struct Archive<'a> {
-    /// In this catalog.
-    pub catalog: &'a Catalog,
-    /// In this project.
-    pub project: &'a ProjectId,
-}
 
 /// Which week is reported on, and how.
 #[derive(Clone, Debug)]
@@ -46,8 +44,10 @@ pub struct WeekRequest {
     pub week: Week,
     /// By which rubric.
     pub rubric: Rubric,
-    /// What suggestions are made from.
+    /// What suggestions are made from where no model makes them.
     pub templates: Templates,
+    /// The model that makes them.
+    pub adviser: Option<Adviser>,
 }
 
 /// What came of a week.
@@ -57,6 +57,8 @@ pub struct WeekDone {
     pub report: WeekReport,
     /// What that changed, and its suggestions as they are tracked.
     pub saved: SavedReport,
+    /// What asking for suggestions cost.
+    pub advice_cost: Money,
 }
 
 /// Why there is no report.
@@ -71,6 +73,9 @@ pub enum WeekError {
     /// The report cannot be kept.
     #[error("cannot keep the report: {0}")]
     Store(#[from] StoreError),
+    /// The server that keeps reports cannot be asked.
+    #[error("cannot keep the report: {0}")]
+    Server(#[from] ClientError),
     /// The report cannot be written as JSON.
     #[error("cannot write the report as JSON")]
     Json(#[from] serde_json::Error),
@@ -92,8 +97,17 @@ pub async fn report(
     let dimensions: Vec<&str> =
         request.rubric.dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
     let synthesis = synthesize(&dimensions, &weeks);
-    let suggestions = suggest(&synthesis, &request.templates);
-    let tracked = archive.catalog.suggestions(archive.project.clone()).await?;
+    let (week, last_day) = request.week.days();
+    let known = archive.report(&week).await?;
+    let shown = Shown {
+        synthesis: &synthesis,
+        marks: weeks.last().map(Vec::as_slice).unwrap_or_default(),
+        templates: &request.templates,
+        known: known.as_ref(),
+    };
+    let Advice { suggestions, origin, cost } =
+        advise::advise(request.adviser.as_ref(), shown).await;
+    let tracked = archive.suggestions().await?;
     let facts = SuccessFacts {
         sessions: synthesis.sessions,
         correlation: trust::correlation(source, sink, &request.rubric).await?,
@@ -101,33 +115,19 @@ pub async fn report(
         made: made(&tracked, &suggestions),
         trend: synthesis.overall.trend.clone(),
     };
-    let (week, last_day) = request.week.days();
     let report = WeekReport {
-        week: week.clone(),
+        week,
         last_day,
         zone: request.week.zone().to_string(),
         rubric: request.rubric.name.clone(),
         synthesis,
         success: success(&facts),
         drift: drift(sink, &request.week).await?,
-        suggestions: suggestions.clone(),
+        suggestions,
+        advice: origin,
     };
-    let document = Json::from_value(&serde_json::to_value(&report)?);
-    let new = NewReport { week, document, suggestions };
-    let saved = archive.catalog.save_report(archive.project.clone(), new, now).await?;
-    Ok(WeekDone { report, saved })
-}
-
-/// The same, for whoever has a desk to score at: the journal's catalog keeps the report.
-///
-/// # Errors
-/// Fails if scores cannot be read or the report cannot be kept.
-pub async fn report_at(
-    desk: &ScoringDesk<'_>,
-    request: &WeekRequest,
-) -> Result<WeekDone, WeekError> {
-    let archive = Archive { catalog: &desk.journal.catalog, project: &desk.journal.project };
-    report((desk.source, desk.sink), archive, request, (desk.clock)()).await
+    let saved = archive.keep(&report, now).await?;
+    Ok(WeekDone { report, saved, advice_cost: cost })
 }
 
 /// Reads the success metrics of a project as of now, from its last report, its suggestions and how

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &McpArgs) -> anyhow::Result<Outcome> {
 #[derive(Clone, Debug)]
 struct Desk {
     source: Source,
-    /// Where reports are kept; a server shows its own on its pages.
+    /// The folder's catalog, which keeps reports; a server keeps its own.
     reports: Option<(Catalog, ProjectId)>,
     tools: Arc<Vec<Tool>>,
 }

@@ -1,26 +1,33 @@
 use std::path::PathBuf;
+use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail, ensure};
 use clap::{Args, Subcommand};
-use ratchet_core::cron::Cron;
-use ratchet_core::secret::Secret;
-use ratchet_core::time::Timestamp;
+use ratchet_core::money::Money;
+use ratchet_core::rubric;
+use ratchet_server::api::schedules::{
+    ScheduleRequest, ScheduleRunView, ScheduleState, ScheduleView,
+};
 use ratchet_server::clock::Clock;
 use ratchet_server::stop;
 use ratchet_stages::schedule::Runner;
-use ratchet_store::catalog::{Actor, NewSchedule, Schedule, Switched};
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
-use serde_json::{Value, json};
+use serde_json::json;
 use uuid::Uuid;
 
+use crate::cmd::score::dollars;
 use crate::cmd::week::{TellArgs, webhook_secret, zone};
-use crate::config::{Config, ConfigArgs};
+use crate::config::Config;
 use crate::exit::Outcome;
 use crate::print::{OutputArgs, table};
+use crate::rubrics::Rubrics;
+use crate::runtime;
 use crate::scheduler::{self, Station};
-use crate::target::Target;
-use crate::{folder, runtime, weekly};
+use crate::target::{Remote, Target, TargetArgs};
+
+/// How often a server is asked whether a run has ended.
+const ASK_EVERY: Duration = Duration::from_secs(1);
 
 /// `ratchet schedule …`
 #[derive(Args, Debug)]
@@ -35,7 +42,7 @@ enum Action {
     List(ScheduleArgs),
     /// Add a schedule, or change the one of its name
     Add(AddArgs),
-    /// Run a schedule now, due or not
+    /// Run a schedule now, due or not; a server runs its own
     Run(NamedArgs),
     /// Stop a schedule from running by itself
     Pause(NamedArgs),
@@ -47,11 +54,11 @@ enum Action {
     History(NamedArgs),
 }
 
-/// Where schedules are. A running server shows and switches its own on its page of schedules.
+/// Where schedules are.
 #[derive(Args, Debug)]
 struct ScheduleArgs {
     #[command(flatten)]
-    config: ConfigArgs,
+    target: TargetArgs,
     /// Which project, by name or id; needed only if there are several
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
@@ -78,10 +85,19 @@ struct AddArgs {
     /// By whose clocks, such as Europe/Berlin [default: this machine's]
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
-    /// Who judges
+    /// Who judges: `offline` (costs nothing, needs no key), `anthropic[:MODEL]`, `bedrock:MODEL`,
+    /// `openai:MODEL`, `claude[:MODEL]`, `connection:NAME[:MODEL]`, or `none`; keys are looked for
+    /// in the environment of whoever runs it
     #[arg(long, value_name = "JUDGE", default_value = "offline")]
     judge: String,
-    /// Add new suggestions to this file
+    /// What is looked at: the name of a rubric of the data folder, or of one that comes with
+    /// Ratchet
+    #[arg(long, value_name = "NAME", default_value = rubric::DEFAULT)]
+    rubric: String,
+    /// Begin no question that could make a run cost more dollars; the next run goes on
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    max_cost: Option<Money>,
+    /// Add new suggestions to this file, on the machine of whoever runs it
     #[arg(long, value_name = "FILE")]
     learnings: Option<PathBuf>,
     #[command(flatten)]
@@ -97,182 +113,170 @@ pub(crate) fn run(command: &ScheduleCommand) -> anyhow::Result<Outcome> {
             Action::List(args) => list(args).await,
             Action::Add(args) => add(args).await,
             Action::Run(args) => run_now(args).await,
-            Action::Pause(args) => switch(args, Switched::Off).await,
-            Action::Resume(args) => switch(args, Switched::On).await,
+            Action::Pause(args) => switch(args, ScheduleState::Paused).await,
+            Action::Resume(args) => switch(args, ScheduleState::On).await,
             Action::Remove(args) => remove(args).await,
             Action::History(args) => history(args).await,
         }
     })
 }
 
-/// An open folder and the project in it.
-struct Opened {
-    folder: Folder,
-    project: ProjectId,
-    config: Config,
-}
-
+/// Works with the schedules of a project, wherever they are.
 async fn with<T>(
     args: &ScheduleArgs,
-    work: impl AsyncFnOnce(&Opened) -> anyhow::Result<T>,
+    work: impl AsyncFnOnce(&Target, &str) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let config = Config::load(&args.config, Vec::new())?;
-    folder::must_exist(&config.data)?;
-    let mut folder = folder::open(&config, "ratchet schedule")?;
-    folder.catalog = folder.catalog.by(Actor::CommandLine);
-    let worked = async {
-        let target = Target::Folder(folder.clone());
+    Target::with(&args.target, "ratchet schedule", async |target| {
         let project = target.project(args.project.as_deref()).await?;
-        let project = ProjectId::parse(&project.id)?;
-        let opened = Opened { folder: folder.clone(), project, config };
-        let (catalog, zone) = (&opened.folder.catalog, zone(None)?);
-        catalog.ensure_weekly(opened.project.clone(), zone, Clock::System.now()).await?;
-        work(&opened).await
-    };
-    let worked = worked.await;
-    folder.close().await.context("cannot close the data folder")?;
-    worked
+        work(target, &project.id).await
+    })
+    .await
 }
 
-impl Opened {
-    async fn schedule(&self, name: &str) -> anyhow::Result<Schedule> {
-        let schedules = self.folder.catalog.schedules(self.project.clone()).await?;
-        let names: Vec<String> = schedules.iter().map(|known| known.name.clone()).collect();
-        let found = schedules.into_iter().find(|known| known.name == name);
-        found.with_context(|| {
-            format!("there is no schedule {name}; there are: {}", names.join(", "))
-        })
-    }
+/// Whether there is a schedule of that name; who is wrong learns which there are.
+async fn must_be_there(target: &Target, project: &str, name: &str) -> anyhow::Result<()> {
+    let schedules = target.schedules(project).await?;
+    let names: Vec<&str> = schedules.iter().map(|known| known.name.as_str()).collect();
+    let is_there = names.contains(&name);
+    ensure!(is_there, "there is no schedule {name}; there are: {}", names.join(", "));
+    Ok(())
 }
 
 async fn list(args: &ScheduleArgs) -> anyhow::Result<Outcome> {
-    let now = Clock::System.now();
-    let schedules = with(args, async |opened| {
-        Ok(opened.folder.catalog.schedules(opened.project.clone()).await?)
-    });
-    let views: Vec<Value> = schedules.await?.iter().map(|known| view(known, now)).collect();
+    let views = with(args, async |target, project| target.schedules(project).await).await?;
     args.output.show(&views, |views| schedules_text(views))?;
     Ok(Outcome::Done)
 }
 
-fn view(schedule: &Schedule, now: Timestamp) -> Value {
-    let next = schedule.is_on.then(|| schedule.cron.next(now, &schedule.zone)).flatten();
-    json!({
-        "name": schedule.name,
-        "state": if schedule.is_on { "on" } else { "paused" },
-        "cron": schedule.cron.to_string(),
-        "zone": schedule.zone.name(),
-        "judge": schedule.what.judge,
-        "learnings": schedule.what.learnings,
-        "slack": schedule.what.tells_slack,
-        "webhook": schedule.what.tells_webhook,
-        "next": next.map(|next| next.to_string()),
-    })
-}
-
-fn schedules_text(views: &[Value]) -> String {
-    let text = |view: &Value, key: &str| view[key].as_str().unwrap_or("-").to_owned();
-    let row = |view: &Value| {
-        ["name", "state", "cron", "zone", "judge", "next"].map(|key| text(view, key))
+fn schedules_text(views: &[ScheduleView]) -> String {
+    let row = |view: &ScheduleView| {
+        let next = view.next.clone().unwrap_or_else(|| "-".to_owned());
+        let state = view.state.as_str().to_owned();
+        let (cron, zone, judge) = (view.cron.clone(), view.zone.clone(), view.judge.clone());
+        [view.name.clone(), state, cron, zone, judge, view.rubric.clone(), next]
     };
     let rows: Vec<_> = views.iter().map(row).collect();
-    let table = table(["NAME", "STATE", "CRON", "ZONE", "JUDGE", "NEXT RUN"], &rows);
+    let table = table(["NAME", "STATE", "CRON", "ZONE", "JUDGE", "RUBRIC", "NEXT RUN"], &rows);
     format!("{table}They run while `ratchet serve` is up; `ratchet schedule run` runs one now.\n")
 }
 
 async fn add(args: &AddArgs) -> anyhow::Result<Outcome> {
-    let new = NewSchedule {
-        name: args.name.clone(),
-        cron: Cron::parse(&args.cron)?,
-        zone: zone(args.zone.as_deref())?,
-        judge: args.judge.clone(),
+    let request = ScheduleRequest {
+        cron: args.cron.clone(),
+        zone: zone(args.zone.as_deref())?.name().to_owned(),
+        judge: Some(args.judge.clone()),
+        rubric: Some(args.rubric.clone()),
+        max_cost: args.max_cost.map(Money::dollars),
         learnings: args.learnings.as_ref().map(|file| file.display().to_string()),
-        slack: args.tell.slack.clone().map(Secret::new),
-        webhook: args.tell.webhook.clone().map(Secret::new),
+        slack: args.tell.slack.clone(),
+        webhook: args.tell.webhook.clone(),
     };
-    weekly::judge(&new.judge)?;
-    if new.webhook.is_some() {
-        webhook_secret()?;
-    }
-    let now = Clock::System.now();
-    let made = with(&args.schedule, async |opened| {
-        let (project, secrets) = (opened.project.clone(), opened.folder.secrets.clone());
-        Ok(opened.folder.catalog.save_schedule(project, new, secrets, now).await?)
+    let made = with(&args.schedule, async |target, project| {
+        if let Target::Folder(_) = target {
+            args.can_run_here()?;
+        }
+        target.save_schedule(project, &args.name, request).await
     });
-    let view = view(&made.await?, now);
-    args.schedule.output.show(&view, |view| schedules_text(std::slice::from_ref(view)))?;
+    args.schedule.output.show(&made.await?, |view| schedules_text(std::slice::from_ref(view)))?;
     Ok(Outcome::Done)
 }
 
-async fn switch(args: &NamedArgs, to: Switched) -> anyhow::Result<Outcome> {
-    let now = Clock::System.now();
-    let switched = with(&args.schedule, async |opened| {
-        let name = opened.schedule(&args.name).await?.name;
-        Ok(opened.folder.catalog.switch_schedule(opened.project.clone(), name, to, now).await?)
+impl AddArgs {
+    /// Whether this machine has what a run will need; a server knows its own.
+    fn can_run_here(&self) -> anyhow::Result<()> {
+        let config = Config::load(&self.schedule.target.config, Vec::new())?;
+        let found = Rubrics::open(&config.data)?.find(&self.rubric)?.rubric;
+        let rubrics = config.data.join("rubrics");
+        ensure!(
+            found.name == self.rubric,
+            "a schedule names its rubric: put the file into {} and say {}",
+            rubrics.display(),
+            found.name
+        );
+        if self.tell.webhook.is_some() {
+            webhook_secret()?;
+        }
+        Ok(())
+    }
+}
+
+async fn switch(args: &NamedArgs, to: ScheduleState) -> anyhow::Result<Outcome> {
+    let switched = with(&args.schedule, async |target, project| {
+        must_be_there(target, project, &args.name).await?;
+        target.switch_schedule(project, &args.name, to).await
     });
-    let view = view(&switched.await?, now);
+    let view = switched.await?;
     args.schedule.output.show(&view, |view| schedules_text(std::slice::from_ref(view)))?;
     Ok(Outcome::Done)
 }
 
 async fn remove(args: &NamedArgs) -> anyhow::Result<Outcome> {
-    let removed = with(&args.schedule, async |opened| {
-        let name = opened.schedule(&args.name).await?.name;
-        let project = opened.project.clone();
-        Ok(opened.folder.catalog.remove_schedule(project, name, Clock::System.now()).await?)
+    let removed = with(&args.schedule, async |target, project| {
+        must_be_there(target, project, &args.name).await?;
+        target.remove_schedule(project, &args.name).await
     });
-    removed.await?;
-    let removed = json!({ "removed": args.name });
-    args.schedule.output.show(&removed, |_| format!("removed {}\n", args.name))?;
+    args.schedule.output.show(&removed.await?, |gone| format!("removed {}\n", gone.removed))?;
     Ok(Outcome::Done)
 }
 
 async fn history(args: &NamedArgs) -> anyhow::Result<Outcome> {
-    /// Runs that are listed.
-    const RUNS: u64 = 50;
-    let runs = with(&args.schedule, async |opened| {
-        let name = opened.schedule(&args.name).await?.name;
-        Ok(opened.folder.catalog.schedule_runs(opened.project.clone(), name, RUNS).await?)
+    let runs = with(&args.schedule, async |target, project| {
+        must_be_there(target, project, &args.name).await?;
+        target.schedule_runs(project, &args.name).await
     });
-    let views: Vec<Value> = runs
-        .await?
-        .iter()
-        .map(|run| {
-            json!({
-                "due": run.due_at.to_string(),
-                "began": run.began_at.to_string(),
-                "ended": run.ended_at.map(|ended| ended.to_string()),
-                "outcome": run.outcome.as_str(),
-                "runner": run.runner,
-                "message": run.message,
-            })
-        })
-        .collect();
-    args.schedule.output.show(&views, |views| {
-        let text = |view: &Value, key: &str| view[key].as_str().unwrap_or("-").to_owned();
-        let row = |view: &Value| ["due", "outcome", "ended", "message"].map(|key| text(view, key));
-        let rows: Vec<_> = views.iter().map(row).collect();
+    args.schedule.output.show(&runs.await?, |runs| {
+        let row = |run: &ScheduleRunView| {
+            let ended = run.ended.clone().unwrap_or_else(|| "-".to_owned());
+            [run.due.clone(), run.outcome.clone(), ended, run.message.clone()]
+        };
+        let rows: Vec<_> = runs.iter().map(row).collect();
         table(["DUE", "OUTCOME", "ENDED", "WHAT IT DID"], &rows)
     })?;
     Ok(Outcome::Done)
 }
 
 async fn run_now(args: &NamedArgs) -> anyhow::Result<Outcome> {
-    let (_stopper, stop) = stop::signal();
-    let told = with(&args.schedule, async |opened| {
-        let schedule = opened.schedule(&args.name).await?;
-        let runner = Runner {
-            catalog: opened.folder.catalog.clone(),
-            name: Uuid::new_v4().to_string(),
-            zone: zone(None)?,
-        };
-        let claimed = runner.claim_now(&opened.project, schedule, Clock::System.now()).await?;
-        let run = claimed.with_context(|| format!("{} is running already", args.name))?;
-        let data = opened.config.data.clone();
-        let station = Station { folder: opened.folder.clone(), data, runner };
-        scheduler::run_one(&station, &run, &stop).await
+    let told = with(&args.schedule, async |target, project| {
+        must_be_there(target, project, &args.name).await?;
+        match target {
+            Target::Folder(folder) => run_here(args, folder, ProjectId::parse(project)?).await,
+            Target::Server(server) => run_there(server, project, &args.name).await,
+        }
     });
     let line = told.await?;
     args.schedule.output.show(&json!({ "message": line }), |_| format!("{line}\n"))?;
     Ok(Outcome::Done)
+}
+
+async fn run_here(args: &NamedArgs, folder: &Folder, project: ProjectId) -> anyhow::Result<String> {
+    let (_stopper, stop) = stop::signal();
+    let schedules = folder.catalog.schedules(project.clone()).await?;
+    let schedule = schedules.into_iter().find(|known| known.name == args.name);
+    let schedule = schedule.with_context(|| format!("there is no schedule {}", args.name))?;
+    let catalog = folder.catalog.clone();
+    let runner = Runner { catalog, name: Uuid::new_v4().to_string(), zone: zone(None)? };
+    let claimed = runner.claim_now(&project, schedule, Clock::System.now()).await?;
+    let run = claimed.with_context(|| format!("{} is running already", args.name))?;
+    let data = Config::load(&args.schedule.target.config, Vec::new())?.data;
+    let station = Station { folder: folder.clone(), data, runner };
+    scheduler::run_one(&station, &run, &stop).await
+}
+
+/// Has a server run a schedule, and waits until it has.
+async fn run_there(server: &Remote, project: &str, name: &str) -> anyhow::Result<String> {
+    let runs = ["projects", project, "schedules", name, "runs"];
+    let asked: ScheduleRunView = server.post_to(&runs).await?;
+    loop {
+        let known: Vec<ScheduleRunView> = server.get_from(&runs).await?;
+        let ours = known.into_iter().find(|run| run.due == asked.due);
+        let ours = ours.context("the schedule was removed")?;
+        if ours.ended.is_none() {
+            tokio::time::sleep(ASK_EVERY).await;
+            continue;
+        }
+        if ours.outcome == "failed" {
+            bail!("{}", ours.message);
+        }
+        return Ok(ours.message);
+    }
 }

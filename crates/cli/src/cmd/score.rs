@@ -30,7 +30,7 @@ use crate::runtime;
 use crate::signals::Signals;
 use crate::workplace::{Workplace, WorkplaceArgs};
 use estimate::EstimateView;
-pub(crate) use judge::{JudgeArgs, prices};
+pub(crate) use judge::{JudgeArgs, dollars, prices};
 pub(crate) use progress::ScoringTeller;
 use report::ScoringView;
 

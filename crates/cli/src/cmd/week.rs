@@ -13,6 +13,7 @@ use ratchet_stages::score::ScoringDesk;
 use ratchet_store::catalog::ReportEffect;
 use serde_json::{Value, json};
 
+use crate::cmd::score::{JudgeArgs, find_rubric};
 use crate::config::Config;
 use crate::exit::Outcome;
 use crate::print::print;
@@ -36,19 +37,20 @@ pub(crate) struct WeekArgs {
     zone: Option<String>,
     #[command(flatten)]
     place: WorkplaceArgs,
-    /// What is looked at; see `ratchet rubrics list`
-    #[arg(long, value_name = "NAME", default_value = rubric::DEFAULT)]
+    /// What is looked at: a rubric's name, or its file
+    #[arg(long, value_name = "NAME|FILE", default_value = rubric::DEFAULT)]
     rubric: String,
-    /// Who judges sessions of the week that have no scores yet: `offline` costs nothing and needs
-    /// no key, `none` leaves them alone
-    #[arg(long, value_name = "JUDGE", default_value = "offline")]
-    judge: String,
+    #[command(flatten)]
+    judge: JudgeArgs,
     /// Add new suggestions to this file
     #[arg(long, value_name = "FILE")]
     learnings: Option<PathBuf>,
     /// How the report reads
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
+    /// Short for --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
     #[command(flatten)]
     tell: TellArgs,
 }
@@ -104,9 +106,9 @@ pub(crate) fn run(args: &WeekArgs) -> anyhow::Result<Outcome> {
         let (stopper, stop) = stop::signal();
         let outcome = Cell::new(Outcome::Done);
         let work = Workplace::with(&args.place, "ratchet week", async |place| {
-            let told = told(args, place, &stop).await?;
-            print(&answer(args.format, &told)?)?;
-            let is_bad = told.failed > 0;
+            let told = Box::pin(told(args, place, &stop)).await?;
+            print(&answer(args.format(), &told)?)?;
+            let is_bad = told.scoring.failed > 0;
             outcome.set(if is_bad { Outcome::FoundBad } else { Outcome::Done });
             Ok(())
         });
@@ -117,11 +119,15 @@ pub(crate) fn run(args: &WeekArgs) -> anyhow::Result<Outcome> {
 
 async fn told(args: &WeekArgs, place: &Workplace, stop: &Stop) -> anyhow::Result<Told> {
     let config = Config::load(&args.place.config, Vec::new())?;
+    let judge = &args.judge;
     let weekly = Weekly {
         week: args.week()?,
-        rubric: crate::cmd::score::find_rubric(place, &args.rubric)?,
-        judge: weekly::judge(&args.judge)?,
+        rubric: find_rubric(place, &args.rubric)?,
+        judge: if judge.is_nobody() { None } else { Some(Box::pin(judge.open(place)).await?) },
+        at_once: judge.concurrency,
+        batch: judge.batch(),
         templates: weekly::templates(&config.data)?,
+        words: weekly::words(place.data())?,
         learnings: args.learnings.clone(),
         hooks: args.tell.hooks()?,
         run: place.run.clone(),
@@ -134,10 +140,14 @@ async fn told(args: &WeekArgs, place: &Workplace, stop: &Stop) -> anyhow::Result
         is_stopping: &|| stop.is_requested(),
         watch: &|_| (),
     };
-    weekly.run(&desk).await
+    weekly.run(&desk, place.archive().await?).await
 }
 
 impl WeekArgs {
+    fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+
     fn week(&self) -> anyhow::Result<Week> {
         let zone = zone(self.zone.as_deref())?;
         let now = Clock::System.now();
@@ -182,8 +192,10 @@ fn view(told: &Told) -> anyhow::Result<Value> {
     });
     Ok(json!({
         "effect": effect,
-        "scored": told.scored,
-        "failed": told.failed,
+        "scored": told.scoring.scored,
+        "failed": told.scoring.failed,
+        "cost": told.cost().dollars(),
+        "stopped_by_budget": told.scoring.is_cut,
         "report": serde_json::to_value(&told.done.report)?,
         "tracked": tracked.collect::<Vec<_>>(),
     }))

@@ -92,6 +92,16 @@ impl Remote {
         answer(self.send(request).await?).await
     }
 
+    /// Asks for something, named by the parts of its path below `/api/v1`.
+    pub(crate) async fn get_from<T: DeserializeOwned>(&self, parts: &[&str]) -> anyhow::Result<T> {
+        answer(self.send(self.request(Method::GET, self.named(parts)?)).await?).await
+    }
+
+    /// Has something done, named by the parts of its path below `/api/v1`.
+    pub(crate) async fn post_to<T: DeserializeOwned>(&self, parts: &[&str]) -> anyhow::Result<T> {
+        answer(self.send(self.request(Method::POST, self.named(parts)?)).await?).await
+    }
+
     /// Has something taken away, named by the parts of its path below `/api/v1`.
     pub(crate) async fn delete<T: DeserializeOwned>(&self, parts: &[&str]) -> anyhow::Result<T> {
         answer(self.send(self.request(Method::DELETE, self.named(parts)?)).await?).await

@@ -6,7 +6,7 @@ use ratchet_testkit::process::Launch;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{ask, folder, json, ratchet, server};
+use crate::{ask, folder, json, ok, ratchet, server};
 
 const SESSION: &str = "5e551011-0000-4000-8000-000000000001";
 
@@ -142,6 +142,10 @@ fn a_server_is_asked_with_its_key() {
     let session = client.call("get_session", &json!({"session_id": SESSION}));
     assert_eq!(session["session"]["session_id"], SESSION);
     let message = client.refuses("get_report", &json!({}));
-    assert!(message.contains("--data"), "{message}");
+    assert!(message.contains("there is no report yet"), "{message}");
+    ok(ask(&running, &["week", "--of", "2026-03-01", "--zone", "UTC"]));
+    let report = client.call("get_report", &json!({}));
+    assert_eq!((&report["week"], &report["weeks"]), (&json!("2026-03-01"), &json!(["2026-03-01"])));
+    assert_eq!(report["report"]["rubric"], "session-quality");
     client.end();
 }

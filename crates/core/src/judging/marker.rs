@@ -3,7 +3,6 @@ use std::fmt;
 use sha2::{Digest, Sha256};
 
 use super::digits;
-use crate::id::SessionId;
 
 /// How many hexadecimal digits the name of a marker ends in.
 const DIGITS: usize = 24;
@@ -33,13 +32,13 @@ impl fmt::Debug for Seed {
 pub(crate) struct Marker(String);
 
 impl Marker {
-    /// A marker that none of some texts has.
-    pub(crate) fn apart_from(session: &SessionId, seed: &Seed, texts: &[&str]) -> Self {
+    /// A marker for something that none of some texts has.
+    pub(crate) fn apart_from(what: impl fmt::Display, seed: &Seed, texts: &[&str]) -> Self {
         let marker = |attempt: u64| {
             let mut hash = Sha256::new();
             hash.update(seed.0);
             hash.update(attempt.to_be_bytes());
-            hash.update(session.to_string());
+            hash.update(what.to_string());
             digits(hash, DIGITS)
         };
         let is_apart = |marker: &String| texts.iter().all(|text| !text.contains(marker.as_str()));
@@ -66,6 +65,7 @@ impl Marker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::id::SessionId;
 
     #[test]
     fn a_marker_that_stands_in_the_text_is_not_taken() {

@@ -149,6 +149,16 @@ pub struct SignalSet {
 }
 
 impl SignalSet {
+    /// What is said of each signal, and what it adds to marks.
+    #[cfg(test)]
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (Signal, &str, Vec<f64>)> {
+        self.signals.iter().flat_map(|(signal, weighing)| {
+            let effects: Vec<f64> = weighing.effects.values().copied().collect();
+            let texts = [weighing.one.as_str(), weighing.many.as_str()];
+            texts.map(|text| (*signal, text, effects.clone()))
+        })
+    }
+
     /// The signals that come with Ratchet.
     pub fn shipped() -> &'static Self {
         &SHIPPED

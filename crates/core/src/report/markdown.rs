@@ -1,6 +1,6 @@
 use super::{
-    WeekReport, change_words, counted, interval_words, met_word, reading_words, standings,
-    target_words, trend_words,
+    WeekReport, advice_words, change_words, counted, interval_words, met_word, reading_words,
+    standings, target_words, trend_words,
 };
 use crate::suggestion::Suggestion;
 use crate::synthesis::Outlier;
@@ -27,6 +27,7 @@ pub(super) fn text(report: &WeekReport) -> String {
     out.push_str(&issues(report));
     if !report.suggestions.is_empty() {
         out.push_str("\n## Suggestions\n");
+        out.extend(advice_words(report).map(|words| format!("\n{}\n", escaped(&words))));
         out.extend(report.suggestions.iter().map(suggestion));
     }
     out.push_str("\n## Does it pay\n\n| what | is | target | |\n|---|---|---|---|\n");

@@ -1,6 +1,6 @@
 use super::{
-    WeekReport, change_words, counted, interval_words, met_word, reading_words, standings,
-    target_words, trend_words,
+    WeekReport, advice_words, change_words, counted, interval_words, met_word, reading_words,
+    standings, target_words, trend_words,
 };
 use crate::synthesis::Outlier;
 
@@ -102,7 +102,8 @@ fn suggestions(report: &WeekReport) -> String {
             one_line(&suggestion.reason)
         )
     });
-    std::iter::once("\nSuggestions\n".to_owned()).chain(lines).collect()
+    let by = advice_words(report).map(|words| format!("{}\n", one_line(&words)));
+    std::iter::once("\nSuggestions\n".to_owned()).chain(by).chain(lines).collect()
 }
 
 fn success(report: &WeekReport) -> String {

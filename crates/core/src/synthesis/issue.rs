@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{SessionMarks, WANTING};
+use super::{SessionMarks, WANTING, trouble};
 
 /// How alike two phrases are that say the same, as a share of their words.
 const ALIKE: f64 = 0.5;
@@ -19,7 +19,7 @@ const LEAST_WORDS: usize = 2;
 /// Something that goes wrong in more than one session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommonIssue {
-    /// In which dimension.
+    /// In which dimension; where it is said most often if in several.
     pub dimension: String,
     /// What it is, in the words of the rationale that says it best.
     pub title: String,
@@ -67,10 +67,7 @@ pub(super) fn common(dimensions: &[&str], sessions: &[SessionMarks]) -> Vec<Comm
     let mut groups: Vec<Vec<Phrase<'_>>> = Vec::new();
     for phrase in phrases {
         let found = groups.iter_mut().find(|group| {
-            group.first().is_some_and(|leader| {
-                leader.dimension == phrase.dimension
-                    && likeness(&leader.words, &phrase.words) >= ALIKE
-            })
+            group.first().is_some_and(|leader| likeness(&leader.words, &phrase.words) >= ALIKE)
         });
         match found {
             Some(group) => group.push(phrase),
@@ -95,7 +92,11 @@ fn phrases<'a>(dimensions: &[&str], session: &'a SessionMarks) -> Vec<Phrase<'a>
         Some((dimension, mark.rationale.as_str()))
     });
     let of_rationale = |(dimension, rationale): (usize, &'a str)| {
-        let said = sentences(rationale).take(MOST_OF_A_RATIONALE).filter_map(move |text| {
+        let said = sentences(rationale).flat_map(|sentence| {
+            let troubled = trouble::clauses(&sentence).filter(|clause| trouble::is_named(clause));
+            troubled.map(titled).collect::<Vec<_>>()
+        });
+        let said = said.take(MOST_OF_A_RATIONALE).filter_map(move |text| {
             let words = words(&text);
             let session = session.session.to_string();
             let says_something = words.len() >= LEAST_WORDS;
@@ -104,6 +105,14 @@ fn phrases<'a>(dimensions: &[&str], session: &'a SessionMarks) -> Vec<Phrase<'a>
         said.collect::<Vec<_>>()
     };
     low.flat_map(of_rationale).collect()
+}
+
+/// A clause as a title: how often it happened differs from session to session.
+fn titled(clause: &str) -> String {
+    let counted = clause.trim_start_matches(|char: char| char.is_ascii_digit());
+    let is_count = counted.len() < clause.len() && counted.starts_with(' ');
+    let mut chars = if is_count { counted.trim_start() } else { clause }.chars();
+    chars.next().map(char::to_uppercase).into_iter().flatten().chain(chars).collect()
 }
 
 /// The sentences of a text, and what stands between semicolons.
@@ -198,7 +207,13 @@ fn issue(dimensions: &[&str], group: &[Phrase<'_>]) -> Option<(usize, CommonIssu
         let by_text = || (&other.text, &other.session).cmp(&(&one.text, &one.session));
         count(one).cmp(&count(other)).then_with(by_length).then_with(by_text)
     })?;
-    let place = best.dimension;
+    // One cause lowers several marks: it belongs where it is said most often.
+    let mut places: BTreeMap<usize, usize> = BTreeMap::new();
+    for phrase in group {
+        *places.entry(phrase.dimension).or_default() += 1;
+    }
+    let most = places.values().copied().max()?;
+    let place = places.into_iter().find(|(_, count)| *count == most).map(|(place, _)| place)?;
     let example = Example { session: best.session.clone(), rationale: best.rationale.to_owned() };
     let issue = CommonIssue {
         dimension: (*dimensions.get(place)?).to_owned(),

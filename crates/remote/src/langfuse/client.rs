@@ -40,6 +40,8 @@ mod verdict;
 mod catalog;
 /// Media, queues and comments.
 mod rooms;
+/// Weekly reports, which only Ratchet has.
+mod weeks;
 /// What a server is told.
 mod write;
 /// What a server holds, as events.

@@ -3,6 +3,7 @@ mod run;
 
 use ratchet_core::calendar::Zone;
 use ratchet_core::cron::Cron;
+use ratchet_core::money::Money;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 
@@ -44,8 +45,12 @@ pub struct Schedule {
 /// What a schedule runs: the week that ended last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduledWeek {
-    /// Who judges.
+    /// Who judges, as a judge is named.
     pub judge: String,
+    /// By which rubric.
+    pub rubric: String,
+    /// What a run may cost at most.
+    pub max_cost: Option<Money>,
     /// The file that suggestions are added to.
     pub learnings: Option<String>,
     /// Whether Slack is told.
@@ -63,8 +68,12 @@ pub struct NewSchedule {
     pub cron: Cron,
     /// By whose clocks.
     pub zone: Zone,
-    /// Who judges.
+    /// Who judges, as a judge is named.
     pub judge: String,
+    /// By which rubric.
+    pub rubric: String,
+    /// What a run may cost at most.
+    pub max_cost: Option<Money>,
     /// The file that suggestions are added to.
     pub learnings: Option<String>,
     /// The address of a Slack webhook, which is a secret.
@@ -82,8 +91,8 @@ pub struct Told {
     pub webhook: Option<Secret>,
 }
 
-const COLUMNS: &str =
-    "name, cron, zone, judge, learnings, slack, webhook, is_on, due_after, created_at";
+const COLUMNS: &str = "name, cron, zone, judge, learnings, slack, webhook, is_on, due_after, \
+                       created_at, rubric, max_cost";
 
 impl Catalog {
     /// Gives a project the weekly run, if it has none. It is on.
@@ -148,10 +157,11 @@ impl Catalog {
             };
             tx.execute(
                 "INSERT INTO schedule (project, name, cron, zone, judge, learnings, slack, \
-                 webhook, is_on, due_after, created_at) \
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $9) \
+                 webhook, is_on, due_after, created_at, rubric, max_cost) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $9, $10, $11) \
                  ON CONFLICT (project, name) DO UPDATE SET cron = $3, zone = $4, judge = $5, \
-                 learnings = $6, slack = $7, webhook = $8, is_on = 1, due_after = $9",
+                 learnings = $6, slack = $7, webhook = $8, is_on = 1, due_after = $9, \
+                 rubric = $10, max_cost = $11",
                 &[
                     (&project).into(),
                     (&new.name).into(),
@@ -162,6 +172,8 @@ impl Catalog {
                     seal(new.slack.as_ref())?,
                     seal(new.webhook.as_ref())?,
                     now.into(),
+                    (&new.rubric).into(),
+                    new.max_cost.map(Money::pico).into(),
                 ],
             )?;
             let verb = if known.is_some() { Verb::Changed } else { Verb::Made };
@@ -276,6 +288,8 @@ fn read(row: &Row<'_>) -> StoreResult<Schedule> {
     let (slack, webhook): (Option<String>, Option<String>) = (row.get(5)?, row.get(6)?);
     let what = ScheduledWeek {
         judge: row.get(3)?,
+        rubric: row.get(10)?,
+        max_cost: row.get::<Option<i64>>(11)?.map(Money::from_pico),
         learnings: row.get(4)?,
         tells_slack: slack.is_some(),
         tells_webhook: webhook.is_some(),

@@ -37,4 +37,5 @@ pub(super) const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/catalog/0022_schedules.sql"),
     include_str!("migrations/catalog/0025_item_authors.sql"),
     include_str!("migrations/catalog/0029_chats.sql"),
+    include_str!("migrations/catalog/0027_scheduled_judges.sql"),
 ];

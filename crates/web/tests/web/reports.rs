@@ -19,9 +19,10 @@ fn this_week() -> Week {
 async fn report(site: &Site, week: Week, now: Timestamp) -> WeekDone {
     let folder = site.data.folder();
     let source = Source::Local(folder.telemetry.clone(), project("shop"));
-    let archive = Archive { catalog: &folder.catalog, project: &project("shop") };
+    let archive = Archive::Catalog { catalog: &folder.catalog, project: &project("shop") };
     let rubric = rubric::shipped().find(|rubric| rubric.name == "session-quality").unwrap();
-    let request = WeekRequest { week, rubric: rubric.clone(), templates: Templates::shipped() };
+    let (rubric, templates) = (rubric.clone(), Templates::shipped());
+    let request = WeekRequest { week, rubric, templates, adviser: None };
     let (telemetry, catalog) = (folder.telemetry.clone(), folder.catalog.clone());
     let sink = Sink::Local(LocalSink { telemetry, catalog, project: project("shop") });
     week::report((&source, &sink), archive, &request, now).await.unwrap()
@@ -138,6 +139,9 @@ async fn the_weekly_run_says_whether_it_is_on() {
     let paused = site.post(page, &format!("{page}/weekly"), "to=off").await;
     assert_eq!(paused.status, 303, "{}", paused.text);
     assert!(site.get(page).await.text.contains("paused"));
+    let asked = site.post(page, &format!("{page}/weekly"), "to=run").await;
+    assert_eq!(asked.status, 303, "{}", asked.text);
+    assert!(site.get(page).await.text.contains("running"));
     assert_eq!(site.post(page, &format!("{page}/weekly"), "to=maybe").await.status, 400);
     assert_eq!(site.post(page, &format!("{page}/nobody"), "to=on").await.status, 404);
 }

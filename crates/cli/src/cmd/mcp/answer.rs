@@ -13,6 +13,7 @@ use ratchet_remote::langfuse::client::{
 };
 use ratchet_remote::langfuse::wire::score::ScoreView;
 use ratchet_server::clock::Clock;
+use ratchet_stages::source::Source;
 use serde_json::{Value, json};
 
 use super::Desk;
@@ -116,21 +117,46 @@ impl Desk {
     }
 
     async fn report(&self, asked: &ReportAsked) -> anyhow::Result<Value> {
-        let Some((catalog, project)) = &self.reports else {
-            bail!("reports are kept in the data folder; start `ratchet mcp` with --data");
-        };
-        let reports = catalog.reports(project.clone()).await?;
-        let weeks: Vec<_> = reports.iter().map(|report| report.week.clone()).collect();
+        let weeks = self.weeks().await?;
         let wanted = match &asked.week {
-            Some(week) => reports.iter().find(|report| report.week == *week),
-            None => reports.first(),
+            Some(week) => weeks.iter().find(|known| *known == week),
+            None => weeks.first(),
         };
-        let report = wanted.with_context(|| match weeks.as_slice() {
+        let week = wanted.with_context(|| match weeks.as_slice() {
             [] => "there is no report yet; `ratchet week` writes one".to_owned(),
             weeks => format!("there is no report of that week; there are: {}", weeks.join(", ")),
         })?;
-        let document: Value = serde_json::from_str(report.document.as_str())?;
-        Ok(json!({"week": report.week, "report": document, "weeks": weeks}))
+        let document = self.document(week).await?;
+        let report = document.with_context(|| format!("the report of {week} has just gone"))?;
+        Ok(json!({"week": week, "report": report, "weeks": weeks}))
+    }
+
+    /// The weeks that have a report, the newest first.
+    async fn weeks(&self) -> anyhow::Result<Vec<String>> {
+        match (&self.reports, &self.source) {
+            (Some((catalog, project)), _) => {
+                let reports = catalog.reports(project.clone()).await?;
+                Ok(reports.into_iter().map(|report| report.week).collect())
+            }
+            (None, Source::Remote(server)) => {
+                let weeks = server.report_weeks().await?;
+                weeks.context("only Ratchet servers keep reports, and this is another")
+            }
+            (None, Source::Local(..)) => Ok(Vec::new()),
+        }
+    }
+
+    async fn document(&self, week: &str) -> anyhow::Result<Option<Value>> {
+        match (&self.reports, &self.source) {
+            (Some((catalog, project)), _) => {
+                let kept = catalog.report(project.clone(), week.to_owned()).await?;
+                Ok(kept.map(|kept| serde_json::from_str(kept.document.as_str())).transpose()?)
+            }
+            (None, Source::Remote(server)) => {
+                Ok(server.week_report(week).await?.map(|kept| kept.report))
+            }
+            (None, Source::Local(..)) => Ok(None),
+        }
     }
 }
 

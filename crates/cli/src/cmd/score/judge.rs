@@ -1,17 +1,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use clap::Args;
 use ratchet_agent::budget::{Allowance, Budget};
 use ratchet_agent::judge::{DefaultModels, JudgeName};
-use ratchet_agent::model::PriceList;
-use ratchet_core::judging::SHIPPED;
 use ratchet_core::money::Money;
 use ratchet_core::price::PriceTable;
-use ratchet_server::clock::Clock;
-use ratchet_stages::connect::judge::{self, Means};
-use ratchet_stages::score::judge::{Briefing, Judge, ModelJudge};
+use ratchet_stages::schedule::NOBODY;
+use ratchet_stages::score::judge::{Briefing, Judge};
 
 use crate::workplace::Workplace;
 
@@ -41,7 +38,7 @@ fn at_once(text: &str) -> Result<usize, String> {
     count.ok_or_else(|| "between 1 and 64".to_owned())
 }
 
-fn dollars(text: &str) -> Result<Money, String> {
+pub(crate) fn dollars(text: &str) -> Result<Money, String> {
     let dollars = text.parse().ok().filter(|dollars: &f64| *dollars >= 0.0);
     let money = dollars.and_then(Money::from_dollars);
     money.ok_or_else(|| "an amount of dollars, such as 2.50".to_owned())
@@ -63,43 +60,31 @@ impl JudgeArgs {
         Budget::new(Allowance { money: self.max_cost, ..Allowance::default() })
     }
 
+    /// Whether the scores that are there will do.
+    pub(crate) fn is_nobody(&self) -> bool {
+        self.judge == NOBODY
+    }
+
     /// Makes the judge ready; nobody is asked yet.
     pub(crate) async fn open(&self, place: &Workplace) -> anyhow::Result<Judge> {
         let name = JudgeName::parse(&self.judge, &DefaultModels::builtin())?;
-        let means = Means {
-            variables: &|name| std::env::var(name).ok(),
-            prices: PriceList { table: prices(place), at: Clock::System.now() },
-            connections: place.folder().map(|folder| (folder, &place.journal.project)),
-        };
-        let Some(model) = judge::open(&name, means).await? else {
-            ensure!(!self.batch, "the offline judge answers at once; --batch is for models");
-            return Ok(Judge::Offline);
-        };
-        Ok(Judge::Model(ModelJudge {
-            name: name.to_string(),
-            model: Arc::new(model),
-            budget: self.budget(),
-            briefing: briefing(place)?,
-        }))
+        let seed = place.seed()?;
+        let judge = place.courthouse(&seed).open(&name, self.budget()).await?;
+        let answers_at_once = matches!(judge, Judge::Offline);
+        ensure!(
+            !(self.batch && answers_at_once),
+            "the offline judge answers at once; --batch is for models"
+        );
+        Ok(judge)
     }
 }
 
 /// What models cost.
 pub(crate) fn prices(place: &Workplace) -> Arc<PriceTable> {
-    match place.folder() {
-        Some(folder) => folder.prices(&place.journal.project),
-        None => Arc::new(PriceTable::builtin()),
-    }
+    place.courthouse("").prices()
 }
 
-/// How sessions are put before a judge: in the user's own words, if they have any.
+/// How sessions are put before a judge.
 pub(super) fn briefing(place: &Workplace) -> anyhow::Result<Briefing> {
-    let own = place.data().map(|data| data.join("prompts/judge-system.md"));
-    let own = own.filter(|file| file.exists());
-    let words = match &own {
-        Some(file) => std::fs::read_to_string(file)
-            .with_context(|| format!("cannot read {}", file.display()))?,
-        None => SHIPPED.to_owned(),
-    };
-    Ok(Briefing::new(words, &place.seed()?))
+    place.courthouse(&place.seed()?).briefing()
 }

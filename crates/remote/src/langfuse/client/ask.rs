@@ -6,11 +6,18 @@ use serde::Serialize;
 use super::retry::Repeat;
 use super::slice::Position;
 
+/// Langfuse's API, which many servers have.
+const PUBLIC: &str = "public";
+/// Ratchet's own.
+const OWN: &str = "v1";
+
 /// One request: what, where, and whether it may be repeated.
 #[derive(Clone, Debug)]
 pub(super) struct Ask {
     pub(super) method: Method,
-    /// The parts of the path below `/api/public`, not yet escaped.
+    /// Whose address it is below `/api`.
+    api: &'static str,
+    /// The parts of the path below that, not yet escaped.
     path: Vec<String>,
     query: Vec<(&'static str, String)>,
     pub(super) body: Option<Vec<u8>>,
@@ -36,6 +43,12 @@ impl Ask {
         Self::new(Method::PATCH, path, Some(body), Repeat::Harmless)
     }
 
+    /// Something to be set.
+    pub(super) fn put(path: &[&str], body: &impl Serialize) -> Self {
+        let body = serde_json::to_vec(body).unwrap_or_default();
+        Self::new(Method::PUT, path, Some(body), Repeat::Harmless)
+    }
+
     /// Something to be taken away.
     pub(super) fn delete(path: &[&str]) -> Self {
         Self::new(Method::DELETE, path, None, Repeat::Harmless)
@@ -43,7 +56,12 @@ impl Ask {
 
     fn new(method: Method, path: &[&str], body: Option<Vec<u8>>, repeat: Repeat) -> Self {
         let path = path.iter().map(|part| (*part).to_owned()).collect();
-        Self { method, path, query: Vec::new(), body, repeat }
+        Self { method, api: PUBLIC, path, query: Vec::new(), body, repeat }
+    }
+
+    /// The same at an address that only Ratchet servers have.
+    pub(super) fn own(self) -> Self {
+        Self { api: OWN, ..self }
     }
 
     /// With a parameter.
@@ -74,7 +92,7 @@ impl Ask {
         let mut url = base.clone();
         if let Ok(mut parts) = url.path_segments_mut() {
             // Each part is escaped on its own: a prompt's name may hold slashes.
-            parts.pop_if_empty().extend(["api", "public"]).extend(&self.path);
+            parts.pop_if_empty().extend(["api", self.api]).extend(&self.path);
         }
         if !self.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&self.query);
@@ -84,7 +102,7 @@ impl Ask {
 
     /// The request as errors and logs name it. Keys are not in it.
     pub(super) fn label(&self) -> String {
-        let mut label = format!("{} /api/public/{}", self.method, self.path.join("/"));
+        let mut label = format!("{} /api/{}/{}", self.method, self.api, self.path.join("/"));
         for (place, (name, value)) in self.query.iter().enumerate() {
             let separator = if place == 0 { '?' } else { '&' };
             label.push_str(&format!("{separator}{name}={value}"));

@@ -1,10 +1,10 @@
 use ratchet_core::limit::elide;
 use ratchet_core::time::Timestamp;
 
-use crate::StoreResult;
-use crate::catalog::Catalog;
 use crate::catalog::sql::{FromColumn, Row, Value};
+use crate::catalog::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
+use crate::{StoreError, StoreResult};
 
 /// How much is kept of what a run says.
 const MESSAGE_BYTES: usize = 2_000;
@@ -14,7 +14,7 @@ const MESSAGE_BYTES: usize = 2_000;
 pub struct ScheduleRun {
     /// When it was due, which is what names it.
     pub due_at: Timestamp,
-    /// Which server ran it.
+    /// Which server ran it; none yet if empty.
     pub runner: String,
     /// When it began, for the last time if it was taken over.
     pub began_at: Timestamp,
@@ -99,6 +99,41 @@ impl Catalog {
                 ],
             )?;
             Ok(touched == 1)
+        })
+        .await
+    }
+
+    /// Asks for a run now, due or not: whichever server looks next claims it.
+    ///
+    /// # Errors
+    /// Fails if the project has no such schedule, or if it is running already.
+    pub async fn ask_for_run(
+        &self,
+        project: ProjectId,
+        schedule: String,
+        now: Timestamp,
+    ) -> StoreResult<ScheduleRun> {
+        self.transact(move |tx| {
+            super::wanted(tx, &project, &schedule)?;
+            let which = [(&project).into(), (&schedule).into()];
+            let newest = format!(
+                "SELECT {COLUMNS} FROM schedule_run WHERE project = $1 AND schedule = $2 \
+                 ORDER BY due_at DESC LIMIT 1"
+            );
+            let is_running = |run: &ScheduleRun| run.ended_at.is_none() && run.claimed_until > now;
+            if tx.one(&newest, &which, read)?.is_some_and(|run| is_running(&run)) {
+                return Err(StoreError::BadQuery(format!("{schedule} is running already")));
+            }
+            tx.execute(
+                "INSERT INTO schedule_run (project, schedule, due_at, runner, began_at, \
+                 claimed_until, outcome, message) VALUES ($1, $2, $3, '', $3, $3, 'running', '') \
+                 ON CONFLICT (project, schedule, due_at) DO NOTHING",
+                &[(&project).into(), (&schedule).into(), now.into()],
+            )?;
+            let deed = Verb::Changed.what(Noun::Schedule, &schedule).named(&schedule);
+            tx.note(&project, now, &deed.became("run now"))?;
+            let asked = tx.one(&newest, &which, read)?;
+            asked.ok_or_else(|| StoreError::NotFound(format!("a run of {schedule}")))
         })
         .await
     }

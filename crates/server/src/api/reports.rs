@@ -1,0 +1,156 @@
+use axum::Json;
+use axum::extract::{Path, State};
+use ratchet_core::calendar::{Week, Zone};
+use ratchet_core::payload::Json as Document;
+use ratchet_core::report::WeekReport;
+use ratchet_core::suggestion;
+use ratchet_core::synthesis::{Standing, WEEKS};
+use ratchet_remote::week::{
+    KeptEffect, KeptWeekView, TrackedListView, TrackedStepView, TrackedView, WeekListView,
+    WeekReportView,
+};
+use ratchet_store::catalog::{KeptSuggestion, NewReport, ReportEffect};
+
+use crate::app::App;
+use crate::auth::{Member, Reader};
+use crate::body::JsonBody;
+use crate::error::{ApiError, ApiResult};
+
+/// Dimensions that a report may have.
+const MOST_DIMENSIONS: usize = 50;
+/// Suggestions that one report may bring.
+const MOST_SUGGESTIONS: usize = 50;
+
+/// `GET /api/v1/reports`: the weeks of the key's project that have a report.
+#[utoipa::path(
+    get,
+    path = "/api/v1/reports",
+    tag = "Quality",
+    responses((status = 200, body = WeekListView))
+)]
+pub(super) async fn list(
+    State(app): State<App>,
+    Reader(caller): Reader,
+) -> ApiResult<Json<WeekListView>> {
+    let reports = app.store.catalog.reports(caller.project).await?;
+    Ok(Json(WeekListView { weeks: reports.into_iter().map(|report| report.week).collect() }))
+}
+
+/// `GET /api/v1/reports/{week}`: the report of a week, by the week's first day.
+#[utoipa::path(
+    get,
+    path = "/api/v1/reports/{week}",
+    tag = "Quality",
+    params(("week" = String, Path, description = "The week's first day, such as `2026-11-08`.")),
+    responses((status = 200, body = WeekReportView))
+)]
+pub(super) async fn show(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    Path(week): Path<String>,
+) -> ApiResult<Json<WeekReportView>> {
+    let kept = app.store.catalog.report(caller.project, week.clone()).await?;
+    let kept = kept.ok_or_else(|| ApiError::NotFound(format!("no report of the week {week}")))?;
+    let report = serde_json::from_str(kept.document.as_str());
+    Ok(Json(WeekReportView {
+        week: kept.week,
+        report: report.map_err(|why| ApiError::internal(format!("a kept report: {why}")))?,
+        created_at: kept.created_at.to_string(),
+        updated_at: kept.updated_at.to_string(),
+    }))
+}
+
+/// `PUT /api/v1/reports/{week}`: keeps the report of a week, and tracks its suggestions.
+#[utoipa::path(
+    put,
+    path = "/api/v1/reports/{week}",
+    tag = "Quality",
+    params(("week" = String, Path, description = "The week's first day, such as `2026-11-08`.")),
+    request_body = Object,
+    responses((status = 200, body = KeptWeekView))
+)]
+pub(super) async fn keep(
+    State(app): State<App>,
+    Member(caller): Member,
+    Path(week): Path<String>,
+    JsonBody(report): JsonBody<WeekReport>,
+) -> ApiResult<Json<KeptWeekView>> {
+    check(&week, &report)?;
+    let document = serde_json::to_value(&report);
+    let document = document.map_err(|why| ApiError::Invalid(format!("report: {why}")))?;
+    let suggestions = report.suggestions;
+    let new = NewReport { week, document: Document::from_value(&document), suggestions };
+    let project = caller.project.clone();
+    let saved = caller.catalog(&app).save_report(project, new, app.clock.now()).await?;
+    let effect = match saved.effect {
+        ReportEffect::Made => KeptEffect::Made,
+        ReportEffect::Changed => KeptEffect::Changed,
+        ReportEffect::Same => KeptEffect::Same,
+    };
+    let suggestions = saved.suggestions.into_iter().map(tracked).collect();
+    Ok(Json(KeptWeekView { effect, suggestions }))
+}
+
+/// What is kept must be what its address and its keys say it is.
+fn check(week: &str, report: &WeekReport) -> ApiResult<()> {
+    let zone = Zone::parse(&report.zone);
+    let zone = zone.map_err(|why| ApiError::Invalid(format!("zone: {why}")))?;
+    let named = Week::parse(week, &zone).ok().map(|week| week.days());
+    if named != Some((report.week.clone(), report.last_day.clone())) || report.week != week {
+        let why = "week: a Sunday, the same in the address and in the report, with its Saturday";
+        return Err(ApiError::Invalid(why.to_owned()));
+    }
+    let standings = &report.synthesis.dimensions;
+    let is_long = |standing: &Standing| standing.history.len() > WEEKS;
+    if standings.len() > MOST_DIMENSIONS
+        || standings.iter().chain([&report.synthesis.overall]).any(is_long)
+    {
+        let why = format!("synthesis: at most {MOST_DIMENSIONS} dimensions over {WEEKS} weeks");
+        return Err(ApiError::Invalid(why));
+    }
+    if report.suggestions.len() > MOST_SUGGESTIONS {
+        return Err(ApiError::Invalid(format!("suggestions: at most {MOST_SUGGESTIONS}")));
+    }
+    let is_another = |given: &&suggestion::Suggestion| {
+        given.key != suggestion::key(&given.dimension, given.edit, &given.text)
+    };
+    match report.suggestions.iter().find(is_another) {
+        Some(other) => {
+            let why = format!("suggestions: {} is not the key of what it says", other.key);
+            Err(ApiError::Invalid(why))
+        }
+        None => Ok(()),
+    }
+}
+
+/// `GET /api/v1/suggestions`: what could be changed in the key's project, and how far that is.
+#[utoipa::path(
+    get,
+    path = "/api/v1/suggestions",
+    tag = "Quality",
+    responses((status = 200, body = TrackedListView))
+)]
+pub(super) async fn suggestions(
+    State(app): State<App>,
+    Reader(caller): Reader,
+) -> ApiResult<Json<TrackedListView>> {
+    let kept = app.store.catalog.suggestions(caller.project).await?;
+    Ok(Json(TrackedListView { suggestions: kept.into_iter().map(tracked).collect() }))
+}
+
+fn tracked(kept: KeptSuggestion) -> TrackedView {
+    let steps = kept.steps.into_iter().map(|step| TrackedStepView {
+        progress: step.progress,
+        actor: step.actor,
+        at: step.at.to_string(),
+    });
+    TrackedView {
+        id: kept.id,
+        suggestion: kept.suggestion,
+        first_week: kept.first_week,
+        last_week: kept.last_week,
+        progress: kept.progress,
+        steps: steps.collect(),
+        created_at: kept.created_at.to_string(),
+    }
+}

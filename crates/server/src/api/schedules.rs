@@ -1,0 +1,353 @@
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use ratchet_core::calendar::Zone;
+use ratchet_core::cron::Cron;
+use ratchet_core::money::Money;
+use ratchet_core::rubric;
+use ratchet_core::secret::Secret;
+use ratchet_core::time::Timestamp;
+use ratchet_stages::schedule::{self, NOBODY};
+use ratchet_store::catalog::{NewSchedule, Schedule, ScheduleRun, Switched};
+use ratchet_store::project::ProjectId;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::projects::project_id;
+use crate::app::App;
+use crate::auth::Owner;
+use crate::body::JsonBody;
+use crate::error::{ApiError, ApiResult};
+
+/// Runs that a list shows.
+pub const RUNS: u64 = 50;
+/// How long a schedule's name may be.
+const MAX_NAME: usize = 100;
+/// How long other words of a schedule may be.
+const MAX_WORD: usize = 1_000;
+
+/// A run of the week that starts by itself, as clients see it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ScheduleView {
+    /// What people call it.
+    pub name: String,
+    /// Whether it runs by itself.
+    pub state: ScheduleState,
+    /// When it runs: five fields of cron.
+    pub cron: String,
+    /// By whose clocks.
+    pub zone: String,
+    /// Who judges.
+    pub judge: String,
+    /// By which rubric.
+    pub rubric: String,
+    /// What a run may cost at most, in dollars.
+    pub max_cost: Option<f64>,
+    /// The file that suggestions are added to.
+    pub learnings: Option<String>,
+    /// Whether Slack is told.
+    pub slack: bool,
+    /// Whether a webhook is told.
+    pub webhook: bool,
+    /// When it runs next, RFC 3339; null while it is paused.
+    pub next: Option<String>,
+}
+
+/// Whether a schedule runs by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ScheduleState {
+    /// It does.
+    On,
+    /// It does not.
+    Paused,
+}
+
+impl ScheduleState {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Paused => "paused",
+        }
+    }
+
+    /// What the catalog calls it.
+    pub const fn switched(self) -> Switched {
+        match self {
+            Self::On => Switched::On,
+            Self::Paused => Switched::Off,
+        }
+    }
+}
+
+impl ScheduleView {
+    /// A schedule as it is now.
+    pub fn new(schedule: Schedule, now: Timestamp) -> Self {
+        let next = schedule.is_on.then(|| schedule.cron.next(now, &schedule.zone)).flatten();
+        let state = if schedule.is_on { ScheduleState::On } else { ScheduleState::Paused };
+        let what = schedule.what;
+        Self {
+            name: schedule.name,
+            state,
+            cron: schedule.cron.to_string(),
+            zone: schedule.zone.name().to_owned(),
+            judge: what.judge,
+            rubric: what.rubric,
+            max_cost: what.max_cost.map(Money::dollars),
+            learnings: what.learnings,
+            slack: what.tells_slack,
+            webhook: what.tells_webhook,
+            next: next.map(|next| next.to_string()),
+        }
+    }
+}
+
+/// A schedule to be made, or to take the place of the one of its name.
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ScheduleRequest {
+    /// When it runs: five fields of cron, or a word such as `@weekly`.
+    pub cron: String,
+    /// By whose clocks, such as `Europe/Berlin`.
+    pub zone: String,
+    /// Who judges; `offline`, which costs nothing, when left out.
+    pub judge: Option<String>,
+    /// By which rubric; the usual one when left out.
+    pub rubric: Option<String>,
+    /// What a run may cost at most, in dollars.
+    pub max_cost: Option<f64>,
+    /// The file that suggestions are added to, on the server's machine.
+    pub learnings: Option<String>,
+    /// The address of a Slack webhook.
+    pub slack: Option<String>,
+    /// The address of another webhook.
+    pub webhook: Option<String>,
+}
+
+impl ScheduleRequest {
+    /// Checks the request.
+    ///
+    /// # Errors
+    /// 400, naming the field.
+    pub fn check(self, name: &str) -> ApiResult<NewSchedule> {
+        let invalid =
+            |field: &str, why: &dyn std::fmt::Display| ApiError::Invalid(format!("{field}: {why}"));
+        let is_name = !name.trim().is_empty() && name.chars().count() <= MAX_NAME;
+        if !is_name || name.chars().any(char::is_control) {
+            return Err(invalid("name", &format!("from 1 to {MAX_NAME} visible characters")));
+        }
+        let words = [&self.judge, &self.rubric, &self.learnings, &self.slack, &self.webhook];
+        if words.into_iter().flatten().any(|word| word.len() > MAX_WORD) {
+            return Err(ApiError::Invalid(format!("no field is longer than {MAX_WORD} bytes")));
+        }
+        let judge = schedule::judge(self.judge.as_deref().unwrap_or("offline"));
+        let judge = judge.map_err(|why| invalid("judge", &why))?;
+        let judge = judge.map_or_else(|| NOBODY.to_owned(), |judge| judge.to_string());
+        let max_cost = self.max_cost.map(|dollars| {
+            let money = Money::from_dollars(dollars);
+            money.ok_or_else(|| invalid("maxCost", &"an amount of dollars, such as 2.50"))
+        });
+        Ok(NewSchedule {
+            name: name.to_owned(),
+            cron: Cron::parse(&self.cron).map_err(|why| invalid("cron", &why))?,
+            zone: Zone::parse(&self.zone).map_err(|why| invalid("zone", &why))?,
+            judge,
+            rubric: self.rubric.unwrap_or_else(|| rubric::DEFAULT.to_owned()),
+            max_cost: max_cost.transpose()?,
+            learnings: self.learnings,
+            slack: self.slack.map(Secret::new),
+            webhook: self.webhook.map(Secret::new),
+        })
+    }
+}
+
+/// Whether a schedule is to run by itself.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScheduleSwitch {
+    /// What it is to be.
+    pub state: ScheduleState,
+}
+
+/// One run of a schedule, as clients see it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ScheduleRunView {
+    /// When it was due, RFC 3339, which is what names it.
+    pub due: String,
+    /// When it began.
+    pub began: String,
+    /// When it ended; null while it runs.
+    pub ended: Option<String>,
+    /// `running`, `done` or `failed`.
+    pub outcome: String,
+    /// Which server ran it; empty while none does.
+    pub runner: String,
+    /// What it did, or why it failed.
+    pub message: String,
+}
+
+impl From<ScheduleRun> for ScheduleRunView {
+    fn from(run: ScheduleRun) -> Self {
+        Self {
+            due: run.due_at.to_string(),
+            began: run.began_at.to_string(),
+            ended: run.ended_at.map(|ended| ended.to_string()),
+            outcome: run.outcome.as_str().to_owned(),
+            runner: run.runner,
+            message: run.message,
+        }
+    }
+}
+
+/// A schedule that was removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RemovedSchedule {
+    /// What it was called.
+    pub removed: String,
+}
+
+/// `GET /api/v1/projects/{project}/schedules`: what runs by itself in a project.
+#[utoipa::path(
+    get,
+    path = "/api/v1/projects/{project}/schedules",
+    tag = "Quality",
+    params(("project" = String, Path, description = "The project's id.")),
+    responses((status = 200, body = Vec<ScheduleView>))
+)]
+pub(super) async fn list(
+    State(app): State<App>,
+    _: Owner,
+    Path(project): Path<String>,
+) -> ApiResult<Json<Vec<ScheduleView>>> {
+    let (project, now) = (weekly(&app, &project).await?, app.clock.now());
+    let schedules = app.store.catalog.schedules(project).await?;
+    Ok(Json(schedules.into_iter().map(|known| ScheduleView::new(known, now)).collect()))
+}
+
+/// `PUT /api/v1/projects/{project}/schedules/{name}`: makes a schedule, or changes it. It is on.
+#[utoipa::path(
+    put,
+    path = "/api/v1/projects/{project}/schedules/{name}",
+    tag = "Quality",
+    params(
+        ("project" = String, Path, description = "The project's id."),
+        ("name" = String, Path, description = "The schedule's name."),
+    ),
+    request_body = ScheduleRequest,
+    responses((status = 200, body = ScheduleView))
+)]
+pub(super) async fn save(
+    State(app): State<App>,
+    Owner(caller): Owner,
+    Path((project, name)): Path<(String, String)>,
+    JsonBody(request): JsonBody<ScheduleRequest>,
+) -> ApiResult<Json<ScheduleView>> {
+    let new = request.check(&name)?;
+    let (project, now) = (weekly(&app, &project).await?, app.clock.now());
+    let secrets = app.store.secrets.clone();
+    let made = caller.catalog(&app).save_schedule(project, new, secrets, now).await?;
+    Ok(Json(ScheduleView::new(made, now)))
+}
+
+/// `DELETE /api/v1/projects/{project}/schedules/{name}`: removes a schedule and its history.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/projects/{project}/schedules/{name}",
+    tag = "Quality",
+    params(
+        ("project" = String, Path, description = "The project's id."),
+        ("name" = String, Path, description = "The schedule's name."),
+    ),
+    responses((status = 200, body = RemovedSchedule))
+)]
+pub(super) async fn remove(
+    State(app): State<App>,
+    Owner(caller): Owner,
+    Path((project, name)): Path<(String, String)>,
+) -> ApiResult<Json<RemovedSchedule>> {
+    let project = weekly(&app, &project).await?;
+    caller.catalog(&app).remove_schedule(project, name.clone(), app.clock.now()).await?;
+    Ok(Json(RemovedSchedule { removed: name }))
+}
+
+/// `PUT /api/v1/projects/{project}/schedules/{name}/state`: turns a schedule on, or pauses it.
+#[utoipa::path(
+    put,
+    path = "/api/v1/projects/{project}/schedules/{name}/state",
+    tag = "Quality",
+    params(
+        ("project" = String, Path, description = "The project's id."),
+        ("name" = String, Path, description = "The schedule's name."),
+    ),
+    request_body = ScheduleSwitch,
+    responses((status = 200, body = ScheduleView))
+)]
+pub(super) async fn switch(
+    State(app): State<App>,
+    Owner(caller): Owner,
+    Path((project, name)): Path<(String, String)>,
+    JsonBody(wish): JsonBody<ScheduleSwitch>,
+) -> ApiResult<Json<ScheduleView>> {
+    let (project, now) = (weekly(&app, &project).await?, app.clock.now());
+    let catalog = caller.catalog(&app);
+    let switched = catalog.switch_schedule(project, name, wish.state.switched(), now).await?;
+    Ok(Json(ScheduleView::new(switched, now)))
+}
+
+/// `GET /api/v1/projects/{project}/schedules/{name}/runs`: the last runs, the newest first.
+#[utoipa::path(
+    get,
+    path = "/api/v1/projects/{project}/schedules/{name}/runs",
+    tag = "Quality",
+    params(
+        ("project" = String, Path, description = "The project's id."),
+        ("name" = String, Path, description = "The schedule's name."),
+    ),
+    responses((status = 200, body = Vec<ScheduleRunView>))
+)]
+pub(super) async fn runs(
+    State(app): State<App>,
+    _: Owner,
+    Path((project, name)): Path<(String, String)>,
+) -> ApiResult<Json<Vec<ScheduleRunView>>> {
+    let project = weekly(&app, &project).await?;
+    let runs = app.store.catalog.schedule_runs(project, name, RUNS).await?;
+    Ok(Json(runs.into_iter().map(Into::into).collect()))
+}
+
+/// `POST /api/v1/projects/{project}/schedules/{name}/runs`: has a schedule run now, due or not. It
+/// answers at once; the list of runs says how it went.
+#[utoipa::path(
+    post,
+    path = "/api/v1/projects/{project}/schedules/{name}/runs",
+    tag = "Quality",
+    params(
+        ("project" = String, Path, description = "The project's id."),
+        ("name" = String, Path, description = "The schedule's name."),
+    ),
+    responses((status = 202, body = ScheduleRunView))
+)]
+pub(super) async fn run(
+    State(app): State<App>,
+    Owner(caller): Owner,
+    Path((project, name)): Path<(String, String)>,
+) -> ApiResult<(StatusCode, Json<ScheduleRunView>)> {
+    let project = weekly(&app, &project).await?;
+    let asked = caller.catalog(&app).ask_for_run(project, name, app.clock.now()).await?;
+    app.run_soon();
+    Ok((StatusCode::ACCEPTED, Json(asked.into())))
+}
+
+/// The project of a path, with the weekly run that every project has.
+async fn weekly(app: &App, project: &str) -> ApiResult<ProjectId> {
+    let project = project_id(project)?;
+    let there = app.store.catalog.projects().await?;
+    if !there.iter().any(|known| known.id == project) {
+        return Err(ApiError::NotFound(format!("project {project}")));
+    }
+    let (catalog, zone) = (&app.store.catalog, Zone::of_this_machine());
+    catalog.ensure_weekly(project.clone(), zone, app.clock.now()).await?;
+    Ok(project)
+}
