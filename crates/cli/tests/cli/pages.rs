@@ -8,6 +8,8 @@ mod writer;
 mod furnish;
 /// What a judge and people say of sessions.
 mod trusted;
+/// What weeks say.
+mod weekly;
 /// Which pages there are.
 mod list;
 /// Nothing goes wrong when a page is opened, whatever it is looked at with.

@@ -124,8 +124,10 @@ fn open(tracked: &[KeptSuggestion], place: &Place) -> Markup {
     let open = tracked.iter().filter(|kept| kept.progress == Progress::Open).count();
     html! {
         @if open > 0 {
-            p { a href=(Tab::Suggestions.link(place)) { (counted(open, "suggestion")) }
-                @if open == 1 { " waits" } @else { " wait" } " for a decision." }
+            p { a href=(Tab::Suggestions.link(place)) {
+                (counted(open, "suggestion")) @if open == 1 { " waits" } @else { " wait" }
+                " for a decision"
+            } }
         }
     }
 }

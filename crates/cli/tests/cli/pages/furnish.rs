@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::list::Places;
 use super::trusted;
+use super::weekly::{self, Said};
 use super::writer::Writer;
 
 /// Cases of the dataset; each run tries all of them.
@@ -36,6 +37,9 @@ pub(super) fn furnish(writer: &Writer<'_>) -> Places {
     let ids: Vec<String> = traces.iter().map(|trace| text(&trace["id"])).collect();
     judge(writer, &ids);
     trusted::label(writer, traces);
+    let sessions = trusted::sessions(traces);
+    let words = "The same tool call failed again, and nothing was changed in between.";
+    places.insert("week", weekly::report(writer, &Said { sessions: &sessions, words }));
     prompts(writer, &ids[0]);
     places.extend(dataset(writer, &ids));
     places.insert("queue", queue(writer, &ids));

@@ -42,6 +42,7 @@ pub(super) const PAGES: &[Listed] = &[
     Listed { name: "labels", address: "/project/{project}/labels" },
     Listed { name: "label", address: "/project/{project}/labels/session/{session}" },
     Listed { name: "reports", address: "/project/{project}/reports" },
+    Listed { name: "report", address: "/project/{project}/reports/{week}" },
     Listed { name: "suggestions", address: "/project/{project}/reports/suggestions" },
     Listed { name: "success", address: "/project/{project}/reports/success" },
     Listed { name: "schedules", address: "/project/{project}/reports/schedules" },

@@ -7,10 +7,16 @@ use super::writer::Writer;
 const GRADES: [(&str, f64); 4] =
     [("failed", 0.0), ("partial", 0.4), ("complete", 0.85), ("exceeded", 1.0)];
 
-/// A judge's marks of sessions, and what a person thinks of them: not quite the same.
-pub(super) fn label(writer: &Writer<'_>, traces: &[Value]) {
+/// The sessions of some traces.
+pub(super) fn sessions(traces: &[Value]) -> Vec<String> {
     let sessions: BTreeSet<&str> =
         traces.iter().filter_map(|trace| trace["sessionId"].as_str()).collect();
+    sessions.into_iter().map(str::to_owned).collect()
+}
+
+/// A judge's marks of sessions, and what a person thinks of them: not quite the same.
+pub(super) fn label(writer: &Writer<'_>, traces: &[Value]) {
+    let sessions = sessions(traces);
     writer.post("/api/public/v2/datasets", &json!({ "name": "ground-truth" }));
     let mut events = Vec::new();
     for (nth, session) in sessions.into_iter().enumerate() {

@@ -43,13 +43,15 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
         @match place.params.get("done") {
             Some("on") => { (toast::toast("The schedule is on.")) },
             Some("off") => { (toast::toast("The schedule is paused.")) },
+            Some("run") => { (toast::toast("It begins within half a minute.")) },
             _ => {},
         }
         @for part in parts { (part) }
         section.report-part {
             h2 { "Another schedule" }
-            p { "Stop the server or name another folder, then:" }
-            (copy::snippet("ratchet schedule add nightly --cron \"30 1 * * MON-FRI\" --zone Europe/Berlin"))
+            p { "With an owner's key in " code { "RATCHET_PUBLIC_KEY" } " and "
+                code { "RATCHET_SECRET_KEY" } ", and this server's address:" }
+            (copy::snippet("ratchet schedule add nightly --cron \"30 1 * * MON-FRI\" --zone Europe/Berlin \\\n  --judge anthropic --max-cost 5 --server http://127.0.0.1:3000"))
         }
     };
     Ok(page.show(&place))
@@ -65,7 +67,10 @@ fn part(schedule: &Schedule, runs: &[ScheduleRun], place: &Place) -> Markup {
                 @if schedule.is_on { span.badge.good { "on" } } @else { span.badge.warn { "paused" } } }
             p {
                 "Scores and reports the week before, at " code { (schedule.cron.to_string()) }
-                " by the clocks of " (schedule.zone.name()) ", judge " (badge::tag(&schedule.what.judge)) ". "
+                " by the clocks of " (schedule.zone.name()) ", judge " (badge::tag(&schedule.what.judge))
+                ", rubric " (badge::tag(&schedule.what.rubric))
+                @if let Some(most) = schedule.what.max_cost { ", for " (figure::money(most)) " at most" }
+                ". "
                 @if let Some(next) = next { "Next: " (figure::when(next, place.now)) "." }
                 @if schedule.what.tells_slack { " Tells Slack." }
                 @if schedule.what.tells_webhook { " Tells a webhook." }
@@ -75,6 +80,9 @@ fn part(schedule: &Schedule, runs: &[ScheduleRun], place: &Place) -> Markup {
                     (place.visitor.form_token.field())
                     button.button type="submit" name="to" value=(to) {
                         (verb) span.sr { " " (schedule.name) }
+                    }
+                    button.button type="submit" name="to" value="run" {
+                        "Run now" span.sr { " " (schedule.name) }
                     }
                 }
             }
@@ -118,14 +126,23 @@ async fn switch(
     form: String,
 ) -> PageResult<Redirect> {
     place.visitor.may_change()?;
-    let to = match Params::read(&form).get("to") {
-        Some("on") => Switched::On,
-        Some("off") => Switched::Off,
-        _ => return Err(Refusal::Bad("say whether it is to be on or off".to_owned())),
-    };
     let catalog = place.visitor.catalog(&web);
-    catalog.switch_schedule(place.project_id(), name, to, place.now).await?;
-    let done = if to == Switched::On { "on" } else { "off" };
+    let (project, now) = (place.project_id(), place.now);
+    let done = match Params::read(&form).get("to") {
+        Some("on") => {
+            catalog.switch_schedule(project, name, Switched::On, now).await?;
+            "on"
+        }
+        Some("off") => {
+            catalog.switch_schedule(project, name, Switched::Off, now).await?;
+            "off"
+        }
+        Some("run") => {
+            catalog.ask_for_run(project, name, now).await?;
+            "run"
+        }
+        _ => return Err(Refusal::Bad("say whether it is to be on, off or run".to_owned())),
+    };
     let back = Tab::Schedules.link(&place).with("done", done);
     Ok(Redirect::to(&back.to_string()))
 }

@@ -3,7 +3,7 @@ use axum::extract::{Path, State};
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::calendar::{Week, Zone};
-use ratchet_core::report::{WeekReport, counted};
+use ratchet_core::report::{WeekReport, advice_words, counted};
 use ratchet_core::synthesis::{CommonIssue, Outlier};
 use ratchet_store::catalog::KeptSuggestion;
 
@@ -37,7 +37,9 @@ async fn show(
         Page::new(Section::Quality, format!("Week {} to {}", report.week, report.last_day));
     page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&place))];
     page.summary = html! { (report.headline()) };
-    page.action = neighbours(&report, &place);
+    let weeks = catalog.reports(place.project_id()).await?;
+    let weeks: Vec<String> = weeks.into_iter().map(|kept| kept.week).collect();
+    page.action = neighbours(&report, &weeks, &place);
     page.body = html! {
         @if let Some(done) = place.params.get("done").and_then(suggestions::done_words) {
             (toast::toast(done))
@@ -50,16 +52,17 @@ async fn show(
     Ok(page.show(&place))
 }
 
-/// The weeks before and after.
-fn neighbours(report: &WeekReport, place: &Place) -> Markup {
-    let zone = Zone::parse(&report.zone).unwrap_or_else(|_| Zone::utc());
-    let week = Week::parse(&report.week, &zone).ok();
-    let link = |week: Week| place.to(&["reports", &week.to_string()]);
+/// The reports before and after, of all weeks from the newest to the oldest.
+fn neighbours(report: &WeekReport, weeks: &[String], place: &Place) -> Markup {
+    let at = weeks.iter().position(|week| *week == report.week);
+    let before = at.and_then(|at| weeks.get(at + 1));
+    let after = at.and_then(|at| weeks.get(at.checked_sub(1)?));
+    let link = |week: &String| place.to(&["reports", week]);
     html! {
-        @if let Some(week) = week {
+        @if before.is_some() || after.is_some() {
             nav.segments aria-label="Weeks" {
-                a href=(link(week.before())) { "Week before" }
-                a href=(link(week.after())) { "Week after" }
+                @if let Some(week) = before { a href=(link(week)) { "Week before" } }
+                @if let Some(week) = after { a href=(link(week)) { "Week after" } }
             }
         }
     }
@@ -85,6 +88,7 @@ fn body(report: &WeekReport, tracked: &[KeptSuggestion], place: &Place) -> Marku
         }
         section.report-part #suggestions {
             h2 { "Suggestions" }
+            @if let Some(words) = advice_words(report) { p.muted { bdi { (short(&words)) } } }
             @if report.suggestions.is_empty() {
                 p.muted { "Every dimension stands at 0.7 or above, and nothing goes wrong twice." }
             }
@@ -147,10 +151,10 @@ fn outliers(title: &str, outliers: &[Outlier], place: &Place) -> Markup {
     html! {
         h3 { (title) " " span.muted { (outliers.len()) } }
         @if outliers.is_empty() { p.muted { "None." } } @else {
-            ul.chips {
+            ul.chips.outliers {
                 @for outlier in outliers.iter().take(SHOWN) {
-                    li { a href=(place.to(&["sessions", &outlier.session])) {
-                        bdi { (short(&outlier.session)) } " " span.num { (format!("{:.2}", outlier.overall)) }
+                    li { a href=(place.to(&["sessions", &outlier.session])) title=(short(&outlier.session)) {
+                        bdi { (short(&outlier.session)) } span.num { (format!("{:.2}", outlier.overall)) }
                     } }
                 }
                 @if outliers.len() > SHOWN { li.muted { (outliers.len() - SHOWN) " more" } }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use super::words;
 use crate::pages::furnish::{connection, dashboard};
 use crate::pages::list::Places;
+use crate::pages::weekly::{self, Said};
 use crate::pages::writer::Writer;
 
 /// Names are shorter than texts.
@@ -38,6 +39,8 @@ pub(crate) fn seed(server: &Ratchet) -> Places {
     let queue = hand.things(last, &all);
     hand.0.post("/api/public/v2/prompts", &prompt(last, &all, &words::together_backwards()));
     hand.settings();
+    let sessions: Vec<String> = words::all().map(id_of).chain([all_of_a_name()]).collect();
+    let week = weekly::report(&hand.0, &Said { sessions: &sessions, words: &all });
     let [before, after] = ["<b>before", "<i>after"].map(|run| hand.run(last, run, &all));
     let place = |name, id: &str| (name, id.to_owned());
     Places::from([
@@ -52,6 +55,7 @@ pub(crate) fn seed(server: &Ratchet) -> Places {
         place("item", &format!("item-{last}")),
         place("words", words::RUNNING[0]),
         place("queue", &queue),
+        place("week", &week),
         place("before", &before),
         place("after", &after),
         place("dashboard", &dashboard(&hand.0, (&all_of_a_name(), &all))),
