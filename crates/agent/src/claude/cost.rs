@@ -7,7 +7,8 @@ use serde_json::value::RawValue;
 /// What a conversation has cost so far, as the `result` line of a turn says it.
 ///
 /// The program counts from the beginning of the conversation, also when another process goes on
-/// with it, so what a turn cost is [what came since](Self::since) the one before. Usage on
+/// with it, so what a turn cost is [what came since](Self::since) the one before; but after a kill
+/// it goes on from what it had last written down. [`of_turn`](Self::of_turn) knows. Usage on
 /// `assistant` lines is that of a message that has only begun: it is never summed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClaudeTotals {
@@ -41,6 +42,8 @@ struct ResultLine {
     total_cost_usd: f64,
     #[serde(default, rename = "modelUsage")]
     model_usage: BTreeMap<String, Figures>,
+    #[serde(default)]
+    model_usage_since_last_result: Option<BTreeMap<String, Figures>>,
 }
 
 #[derive(Deserialize)]
@@ -56,24 +59,41 @@ struct Figures {
     cost: f64,
 }
 
+impl ResultLine {
+    fn read(line: &RawValue) -> Option<Self> {
+        let line: Self = serde_json::from_str(line.get()).ok()?;
+        (line.r#type == "result").then_some(line)
+    }
+}
+
+fn used(models: &BTreeMap<String, Figures>) -> BTreeMap<String, ClaudeUsage> {
+    let usage = |figures: &Figures| ClaudeUsage {
+        input: figures.input_tokens,
+        output: figures.output_tokens,
+        cache_read: figures.cache_read_input_tokens,
+        cache_write: figures.cache_creation_input_tokens,
+        web_searches: figures.web_search_requests,
+        cost: Money::from_dollars(figures.cost).unwrap_or_default(),
+    };
+    models.iter().map(|(model, figures)| (model.clone(), usage(figures))).collect()
+}
+
 impl ClaudeTotals {
     /// Reads a `result` line; `None` when it is none.
     pub fn read(line: &RawValue) -> Option<Self> {
-        let line: ResultLine = serde_json::from_str(line.get()).ok()?;
-        if line.r#type != "result" {
-            return None;
-        }
-        let usage = |figures: &Figures| ClaudeUsage {
-            input: figures.input_tokens,
-            output: figures.output_tokens,
-            cache_read: figures.cache_read_input_tokens,
-            cache_write: figures.cache_creation_input_tokens,
-            web_searches: figures.web_search_requests,
-            cost: Money::from_dollars(figures.cost).unwrap_or_default(),
-        };
-        let models = line.model_usage.iter().map(|(model, one)| (model.clone(), usage(one)));
+        let line = ResultLine::read(line)?;
         let cost = Money::from_dollars(line.total_cost_usd).unwrap_or_default();
-        Some(Self { cost, models: models.collect() })
+        Some(Self { cost, models: used(&line.model_usage) })
+    }
+
+    /// What the turn cost that a `result` line ends: as the line says it, else what came since the
+    /// totals before it.
+    pub fn of_turn(line: &RawValue, before: &Self) -> Option<Self> {
+        let Some(turn) = ResultLine::read(line)?.model_usage_since_last_result else {
+            return Some(Self::read(line)?.since(before));
+        };
+        let models = used(&turn);
+        Some(Self { cost: models.values().map(|usage| usage.cost).sum(), models })
     }
 
     /// What was added since an earlier count. When the count has begun anew, that is all of it.

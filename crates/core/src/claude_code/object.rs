@@ -59,6 +59,11 @@ impl<'a> Object<'a> {
         Timestamp::parse(&self.text(key)?).ok()
     }
 
+    /// The values that are objects themselves.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = Object<'a>> {
+        self.0.values().filter_map(|raw| Object::parse(raw.get()).ok())
+    }
+
     /// An object inside.
     pub(crate) fn object(&self, key: &str) -> Option<Object<'a>> {
         Self::parse(self.raw(key)?.get()).ok()

@@ -146,8 +146,7 @@ impl LineReader {
     fn ended(&mut self, said: &Object<'_>, turn: Option<&TraceId>) -> Hearing {
         // Sub-agents in the background go on talking.
         self.streams.remove(&None);
-        let total = said.number("total_cost_usd").and_then(Money::from_dollars);
-        let cost = total.map(|total| self.turn_cost(total));
+        let cost = self.turn_cost(said);
         let end = TurnEnd {
             is_error: said.is("is_error") || said.text("subtype").is_some_and(|s| s != "success"),
             result: said.text("result"),
@@ -174,10 +173,19 @@ impl LineReader {
         Hearing { told: vec![body.told(EventKind::Done)], sign: Some(Sign::Ended(end)) }
     }
 
-    /// The part of a turn in a sum that only grows, unless the agent began to count anew.
-    fn turn_cost(&mut self, total: Money) -> Money {
+    /// What a turn cost, as its end says it; if it does not, its part in the sum over the
+    /// conversation. The sum alone would not do: after a kill the agent goes on from what it had
+    /// last written down.
+    fn turn_cost(&mut self, said: &Object<'_>) -> Option<Money> {
+        if let Some(models) = said.object("model_usage_since_last_result") {
+            let costs = models.objects().filter_map(|model| model.number("costUSD"));
+            let cost = costs.filter_map(Money::from_dollars).sum();
+            self.cost = self.cost + cost;
+            return Some(cost);
+        }
+        let total = said.number("total_cost_usd").and_then(Money::from_dollars)?;
         let before = std::mem::replace(&mut self.cost, total);
-        if total < before { total } else { total - before }
+        Some(if total < before { total } else { total - before })
     }
 }
 

@@ -1,13 +1,15 @@
 use ratchet_agent::claude::control::Rewind;
+use ratchet_agent::claude::cost::ClaudeTotals;
 use ratchet_agent::claude::message::Reply as Answer;
 use ratchet_agent::claude::options::{ChatThread, PermissionMode};
 use ratchet_agent::claude::seats::ClaudeSeats;
+use ratchet_core::money::Money;
 use ratchet_testkit::scripted::Reply;
 use serde_json::json;
 use uuid::Uuid;
 
 use super::told;
-use crate::talk::{Stage, Talk};
+use crate::talk::{Stage, Talk, Until};
 
 fn command(
     stage: &Stage,
@@ -46,6 +48,28 @@ async fn a_killed_program_goes_on_where_it_was() {
         (&json!("Made, Ana."), &json!(id.to_string()))
     );
     assert!(told(&stage.model.requests()[2]).contains("I am Ana."), "it forgot");
+}
+
+#[tokio::test]
+async fn a_turn_after_a_kill_costs_what_it_cost() {
+    let stage = Stage::new();
+    stage.model.say_always(Reply::text("Yes."));
+    let id = Uuid::new_v4();
+    let mut totals = ClaudeTotals::default();
+    let threads = [ChatThread::New(id), ChatThread::Resume { id, at: None }];
+    for thread in threads {
+        let mut talk = Talk::start(&command(&stage, thread)).await;
+        for _ in 0..2 {
+            talk.say("Is it?").await;
+            let (_, until) = talk.until(|line| line.is("result")).await;
+            let Until::Line(result) = until else { panic!("{until:?}") };
+            let turn = ClaudeTotals::of_turn(&result.raw, &totals).unwrap();
+            assert_eq!(Some(turn.cost), Money::from_dollars(0.0003), "{}", result.raw);
+            assert_eq!(turn.models["claude-sonnet-5"].input, 100);
+            totals = ClaudeTotals::read(&result.raw).unwrap();
+        }
+        talk.process.kill().await;
+    }
 }
 
 #[tokio::test]

@@ -147,6 +147,16 @@ fn a_turn_is_told_its_own_part_of_the_cost() {
 }
 
 #[test]
+fn a_turn_after_a_kill_costs_what_it_says() {
+    let mut reader = LineReader::new(Money::from_dollars(5.0).unwrap());
+    let used = json!({"a": {"costUSD": 0.25}, "b": {"costUSD": 0.5}});
+    let line = json!({"type": "result", "subtype": "success", "total_cost_usd": 3.75,
+        "model_usage_since_last_result": used});
+    let body = &said(&take(&mut reader, &line).told)[0].1;
+    assert_eq!((&body["cost"], &body["total_cost"]), (&json!(0.75), &json!(5.75)));
+}
+
+#[test]
 fn a_failed_request_is_a_failed_turn() {
     let line = json!({"type": "result", "subtype": "success", "is_error": true,
         "api_error_status": 529, "result": "Overloaded"});
