@@ -69,8 +69,7 @@ impl Model {
             return Err(ModelError::NotSetUp(format!("a batch has no place for {:?}", unfit.name)));
         }
         let all = asks.iter().map(|ask| self.toll(&ask.ask));
-        let none = Toll { tokens: 0, money: Some(Money::ZERO) };
-        let most = all.fold(none, |sum, toll| Toll {
+        let most = all.fold(Toll::NOTHING, |sum, toll| Toll {
             tokens: sum.tokens.saturating_add(toll.tokens),
             money: sum.money.zip(toll.money).map(|(sum, more)| sum + share(more)),
         });

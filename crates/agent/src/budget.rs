@@ -14,7 +14,8 @@ pub struct Allowance {
     pub time: Option<Duration>,
 }
 
-/// What was spent so far, calls under way included as if they took the most they can.
+/// What was spent so far. Where there is a bound, calls under way are included as if they took the
+/// most they can.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spending {
     /// Questions sent.
@@ -80,6 +81,11 @@ pub(crate) struct Toll {
     pub(crate) money: Option<Money>,
 }
 
+impl Toll {
+    /// No call takes that little.
+    pub(crate) const NOTHING: Self = Self { tokens: 0, money: Some(Money::ZERO) };
+}
+
 /// A part of a budget that a call has taken.
 #[derive(Debug)]
 pub(crate) struct Hold<'a> {
@@ -106,6 +112,11 @@ impl Budget {
     /// What is left, where there is a bound.
     pub fn left(&self) -> Allowance {
         self.left_after(self.spent())
+    }
+
+    /// Whether it matters beforehand how much a call can take.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.allowance.tokens.is_some() || self.allowance.money.is_some()
     }
 
     fn left_after(&self, spent: Spending) -> Allowance {
@@ -180,7 +191,7 @@ impl Hold<'_> {
 
     /// Gives everything back: nothing was billed.
     pub(crate) fn release(self) {
-        self.settle(Toll { tokens: 0, money: Some(Money::ZERO) });
+        self.settle(Toll::NOTHING);
     }
 }
 
