@@ -15,6 +15,8 @@ use ratchet_stages::score::judge::{Briefing, Judge, ModelJudge};
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
 
+use crate::offline;
+
 /// Where judges are found, and what they are told.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Courthouse<'a> {
@@ -36,7 +38,9 @@ impl Courthouse<'_> {
             prices: PriceList { table: self.prices(), at: Clock::System.now() },
             connections: self.folder.map(|folder| (folder, self.project)),
         };
-        let Some(model) = judge::open(name, means).await? else { return Ok(Judge::Offline) };
+        let Some(model) = judge::open(name, means).await? else {
+            return offline::judge(self.data);
+        };
         Ok(Judge::Model(ModelJudge {
             name: name.to_string(),
             model: Arc::new(model),

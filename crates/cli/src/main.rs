@@ -12,6 +12,8 @@ mod folder;
 mod rubrics;
 /// Judges by their names.
 mod judges;
+/// The offline judge.
+mod offline;
 /// Where a command's data is.
 mod target;
 /// Where scoring reads, writes and keeps its journal.

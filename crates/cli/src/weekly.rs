@@ -160,7 +160,7 @@ impl Weekly {
                 let (judge, words) = (judge.clone(), self.words.clone());
                 Some(Adviser { judge, words })
             }
-            Some(Judge::Offline | Judge::HandedIn(_)) | None => None,
+            Some(Judge::Offline | Judge::OwnSignals(_) | Judge::HandedIn(_)) | None => None,
         }
     }
 

@@ -52,8 +52,10 @@ pub fn judge_with(
     peers: &Peers,
 ) -> Verdict {
     let moves = moves::of(evidence);
+    let size = Size::with(evidence, &moves);
     let among = Among {
-        rank: peers.rank(&Size::with(evidence, &moves)),
+        rank: peers.rank(&size),
+        cost: size.cost.map(|cost| peers.cost_rank(cost)),
         need_no_tools: peers.do_without_tools() == Some(true),
     };
     let seen = sighting::look(signals, &moves, among);

@@ -10,6 +10,8 @@ pub mod fetch;
 pub mod gather;
 /// Who judges, and how they are asked.
 pub mod judge;
+/// What other sessions of the same agent took.
+mod peers;
 /// What was scored before.
 pub mod known;
 /// Scores are written.
@@ -47,6 +49,7 @@ use job::Job;
 use journal::{Journal, Ledger};
 use judge::Judge;
 use keep::Configs;
+use peers::PeerBook;
 
 pub use estimate::estimate;
 pub use outcome::{Report, Scored, ScoringProgress, Skip};
@@ -67,7 +70,7 @@ pub struct ScoringDesk<'a> {
     pub clock: &'a (dyn Fn() -> Timestamp + Sync),
     /// Whether to begin nothing more.
     pub is_stopping: &'a (dyn Fn() -> bool + Sync),
-    /// Is told whenever something is done.
+    /// Is told whenever a session is done with or a judge was paid.
     pub watch: &'a (dyn Fn(&ScoringProgress) + Sync),
 }
 
@@ -166,11 +169,12 @@ async fn work(
         }
         Keeping::Write | Keeping::NoScores | Keeping::Anew | Keeping::Nothing => Configs::default(),
     };
-    let job = Job { desk, request, ledger, configs: &configs };
+    let peers = PeerBook::default();
+    let job = Job { desk, request, ledger, configs: &configs, peers: &peers };
+    ledger.begin(found.len());
     if let Some(pause) = request.batch {
         batch::ask(&job, &found, pause).await?;
     }
-    let total = found.len() as u64;
     let mut outcomes = Vec::with_capacity(found.len());
     let mut running = stream::iter(found.into_iter().map(|session| job.session(session)))
         .buffer_unordered(request.at_once.max(1));
@@ -178,8 +182,6 @@ async fn work(
         let (session, outcome) = done?;
         ledger.count(&outcome);
         outcomes.push((session, outcome));
-        let done = outcomes.len() as u64;
-        (desk.watch)(&ScoringProgress { done, of: total, tally: ledger.tally() });
     }
     drop(running);
     Ok(Report::new(outcomes, ledger.tally()))

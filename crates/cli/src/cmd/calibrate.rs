@@ -148,7 +148,7 @@ async fn calibrate(
     let drift = panel::drifts(&panels::read(desk.sink).await?);
     let budget = match &judge {
         Judge::Model(judge) => judge.budget.clone(),
-        Judge::Offline | Judge::HandedIn(_) => args.judge.budget(),
+        Judge::Offline | Judge::OwnSignals(_) | Judge::HandedIn(_) => args.judge.budget(),
     };
     let with = (args.draft_with.as_deref(), &budget);
     let drafts = rewrite::drafts(place, with, &held, (&rubric, &calibration)).await?;

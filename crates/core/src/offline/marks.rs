@@ -125,6 +125,8 @@ fn confidence(marking: &Marking, causes: &[Cause<'_>]) -> f64 {
 fn missing(signal: Signal) -> String {
     match signal {
         Signal::AmongPeers => "peers to compare with".to_owned(),
+        Signal::CostAmongPeers => "costs of peers".to_owned(),
+        Signal::CostAlone => "cost of its own".to_owned(),
         other => other.name().replace('_', " "),
     }
 }

@@ -1,4 +1,5 @@
 use crate::evidence::Evidence;
+use crate::money::Money;
 use crate::moves::{self, Act, Move};
 use crate::trace::TraceSummary;
 
@@ -14,6 +15,8 @@ pub struct Size {
     pub steps: u64,
     /// Calls of tools, be they steps or part of messages.
     pub calls: u64,
+    /// What its models cost together; `None` where no cost is known.
+    pub cost: Option<Money>,
 }
 
 impl Size {
@@ -24,12 +27,18 @@ impl Size {
 
     /// The size of a session of which is known what happened.
     pub(super) fn with(evidence: &Evidence, moves: &[Move]) -> Self {
-        let sums = evidence.traces.iter().map(|trace| TraceSummary::of(&trace.steps));
-        let tokens = sums.fold(0_u64, |sum, trace| sum.saturating_add(trace.total_tokens));
+        let mut tokens = 0_u64;
+        let mut cost = None;
+        for trace in &evidence.traces {
+            let sum = TraceSummary::of(&trace.steps);
+            tokens = tokens.saturating_add(sum.total_tokens);
+            cost = cost.into_iter().chain(sum.cost).reduce(|sum: Money, more| sum + more);
+        }
         let steps = evidence.traces.iter().map(|trace| trace.steps.len()).sum();
         let calls = moves.iter().filter(|told| matches!(told.act, Act::Calls(_))).count();
         let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-        Self { tokens: (tokens > 0).then_some(tokens), steps: count(steps), calls: count(calls) }
+        let tokens = (tokens > 0).then_some(tokens);
+        Self { tokens, steps: count(steps), calls: count(calls), cost }
     }
 }
 
@@ -38,6 +47,7 @@ impl Size {
 pub struct Peers {
     tokens: Vec<u64>,
     steps: Vec<u64>,
+    costs: Vec<Money>,
     /// How many call tools.
     callers: usize,
 }
@@ -49,10 +59,12 @@ impl Peers {
         for size in sizes {
             peers.tokens.extend(size.tokens);
             peers.steps.push(size.steps);
+            peers.costs.extend(size.cost);
             peers.callers += usize::from(size.calls > 0);
         }
         peers.tokens.sort_unstable();
         peers.steps.sort_unstable();
+        peers.costs.sort_unstable();
         peers
     }
 
@@ -65,19 +77,25 @@ impl Peers {
     /// steps; `None` where there are too few.
     pub fn rank(&self, size: &Size) -> Option<f64> {
         match size.tokens {
-            Some(tokens) if self.tokens.len() >= FEWEST => rank(&self.tokens, tokens),
-            _ => rank(&self.steps, size.steps),
+            Some(tokens) if self.tokens.len() >= FEWEST => rank(&self.tokens, &tokens),
+            _ => rank(&self.steps, &size.steps),
         }
+    }
+
+    /// The share of peers that cost less, from 0 to 1; `None` where there are too few whose cost
+    /// is known.
+    pub fn cost_rank(&self, cost: Money) -> Option<f64> {
+        rank(&self.costs, &cost)
     }
 }
 
 /// The share of sorted values under one; equals count half.
-fn rank(sorted: &[u64], value: u64) -> Option<f64> {
+fn rank<T: Ord>(sorted: &[T], value: &T) -> Option<f64> {
     if sorted.len() < FEWEST {
         return None;
     }
-    let under = sorted.partition_point(|other| *other < value);
-    let up_to = sorted.partition_point(|other| *other <= value);
+    let under = sorted.partition_point(|other| other < value);
+    let up_to = sorted.partition_point(|other| other <= value);
     #[expect(clippy::cast_precision_loss, reason = "counts of sessions, far below 2^52")]
     let share = (under + up_to) as f64 / (2 * sorted.len()) as f64;
     Some(share)
@@ -89,13 +107,23 @@ mod tests {
 
     #[test]
     fn a_rank_is_the_share_of_peers_that_took_less() {
-        let size = |tokens| Size { tokens: Some(tokens), steps: tokens, calls: 0 };
+        let size = |tokens| Size { tokens: Some(tokens), steps: tokens, ..Size::default() };
         let peers = Peers::new([5, 1, 4, 2, 3].map(size));
         assert_eq!(peers.rank(&size(0)), Some(0.0));
         assert_eq!(peers.rank(&size(3)), Some(0.5));
         assert_eq!(peers.rank(&size(9)), Some(1.0));
-        assert_eq!(peers.rank(&Size { tokens: None, steps: 9, calls: 0 }), Some(1.0));
+        assert_eq!(peers.rank(&Size { steps: 9, ..Size::default() }), Some(1.0));
         assert_eq!(Peers::new([1, 2].map(size)).rank(&size(9)), None);
         assert_eq!(peers.do_without_tools(), Some(true));
+    }
+
+    #[test]
+    fn costs_are_compared_where_enough_are_known() {
+        let size = |pico| Size { cost: Some(Money::from_pico(pico)), ..Size::default() };
+        let known = Peers::new([1, 2, 3, 4, 5].map(size));
+        assert_eq!(known.cost_rank(Money::from_pico(9)), Some(1.0));
+        assert_eq!(known.cost_rank(Money::from_pico(3)), Some(0.5));
+        let unknown = Peers::new([Size::default(); 9]);
+        assert_eq!(unknown.cost_rank(Money::from_pico(9)), None);
     }
 }

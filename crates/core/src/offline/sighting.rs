@@ -63,6 +63,8 @@ impl Sightings {
 pub(super) struct Among {
     /// The share of them that took less.
     pub(super) rank: Option<f64>,
+    /// Whether its cost is known, and then the share of them that cost less.
+    pub(super) cost: Option<Option<f64>>,
     /// Whether most of them do without tools.
     pub(super) need_no_tools: bool,
 }
@@ -126,9 +128,14 @@ pub(super) fn look(set: &SignalSet, moves: &[Move], among: Among) -> Sightings {
     {
         seen.note(Signal::NoTools, trace);
     }
+    let compared = |strength| Sighting { count: 1, strength, traces: traces.clone().collect() };
     if let Some(rank) = among.rank {
-        let among = Sighting { count: 1, strength: rank, traces: traces.collect() };
-        seen.measure(Signal::AmongPeers, among);
+        seen.measure(Signal::AmongPeers, compared(rank));
+    }
+    match among.cost {
+        Some(Some(rank)) => seen.measure(Signal::CostAmongPeers, compared(rank)),
+        Some(None) => seen.measure(Signal::CostAlone, compared(1.0)),
+        None => {}
     }
     seen
 }

@@ -23,6 +23,10 @@ pub enum Signal {
     ToolCall,
     /// How much the session took among its peers, from 0 to 1.
     AmongPeers,
+    /// How much the session cost among its peers, from 0 to 1.
+    CostAmongPeers,
+    /// What the session cost is known, and nothing to hold it against.
+    CostAlone,
     /// How much happened, on a scale of logarithms.
     Length,
     /// A tool call failed.

@@ -4,6 +4,7 @@ use super::job::Job;
 use super::journal::Ledger;
 use super::judge::Briefing;
 use super::keep::Configs;
+use super::peers::PeerBook;
 use super::{Request, ScoreError, ScoringDesk, ScoringProgress, fetch};
 
 /// Says what judging would take, by whomever: sessions are read and planned, and nobody is asked.
@@ -17,7 +18,8 @@ pub async fn estimate(
 ) -> Result<JudgingEstimate, ScoreError> {
     let ledger = Ledger::idle(desk, request, (desk.clock)());
     let configs = Configs::default();
-    let job = Job { desk, request, ledger: &ledger, configs: &configs };
+    let peers = PeerBook::default();
+    let job = Job { desk, request, ledger: &ledger, configs: &configs, peers: &peers };
     let instructions = briefing.instructions(&request.rubric);
     let mut found = fetch::find(desk.source, &request.wanted).await?;
     found.retain(|session| request.wanted.holds(session));

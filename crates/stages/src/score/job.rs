@@ -7,6 +7,7 @@ use super::judge::Bench;
 use super::keep::{self, Configs, ScoreSheet};
 use super::known::Known;
 use super::outcome::{Outcome, Scored, Skip};
+use super::peers::PeerBook;
 use super::{Again, Keeping, Request, ScoreError, ScoringDesk, fetch, gather};
 
 /// A session that is to be judged.
@@ -22,6 +23,7 @@ pub(super) struct Job<'a> {
     pub(super) request: &'a Request,
     pub(super) ledger: &'a Ledger<'a>,
     pub(super) configs: &'a Configs,
+    pub(super) peers: &'a PeerBook,
 }
 
 impl Job<'_> {
@@ -123,6 +125,8 @@ impl Job<'_> {
     pub(super) fn bench(&self) -> Bench<'_> {
         Bench {
             rubric: &self.request.rubric,
+            source: self.desk.source,
+            peers: self.peers,
             ledger: self.ledger,
             clock: self.desk.clock,
             is_stopping: self.desk.is_stopping,

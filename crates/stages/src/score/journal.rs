@@ -11,7 +11,7 @@ use ratchet_store::catalog::{
 use ratchet_store::project::{ProjectId, ProjectIdError};
 
 use super::keep::hash;
-use super::outcome::Outcome;
+use super::outcome::{Outcome, ScoringProgress};
 use super::{Keeping, Request, ScoringDesk};
 
 /// How long a session is a run's own unless it says that it is still at it. Longer than any call.
@@ -64,7 +64,8 @@ pub(super) struct Ledger<'a> {
     journal: &'a Journal,
     keeping: Keeping,
     run: ScoringRun,
-    tally: Mutex<RunTally>,
+    progress: Mutex<ScoringProgress>,
+    watch: &'a (dyn Fn(&ScoringProgress) + Sync),
     is_spent: AtomicBool,
 }
 
@@ -94,7 +95,8 @@ impl<'a> Ledger<'a> {
             journal: desk.journal,
             keeping: request.keeping,
             run,
-            tally: Mutex::default(),
+            progress: Mutex::default(),
+            watch: desk.watch,
             is_spent: AtomicBool::new(false),
         }
     }
@@ -157,7 +159,7 @@ impl<'a> Ledger<'a> {
     pub(super) async fn begin_call(&self, prompt: &str, now: Timestamp) -> StoreResult<()> {
         let call = (prompt.to_owned(), self.run.id.clone());
         if self.journal.catalog.begin_scoring_call(self.project(), call, now).await? {
-            self.lock().repeated += 1;
+            self.lock().tally.repeated += 1;
         }
         Ok(())
     }
@@ -181,11 +183,12 @@ impl<'a> Ledger<'a> {
         self.journal.catalog.keep_verdict(self.project(), paid).await
     }
 
-    /// Counts an answered call and what it cost.
+    /// Counts an answered call and what it cost, and tells so.
     pub(super) fn pay(&self, cost: Money) {
-        let mut tally = self.lock();
-        tally.calls += 1;
-        tally.cost = tally.cost + cost;
+        let mut progress = self.lock();
+        progress.tally.calls += 1;
+        progress.tally.cost = progress.tally.cost + cost;
+        self.tell(progress);
     }
 
     /// Says that there is no money left.
@@ -197,17 +200,31 @@ impl<'a> Ledger<'a> {
         self.is_spent.load(Ordering::Relaxed)
     }
 
+    /// Says how many sessions there are.
+    pub(super) fn begin(&self, sessions: usize) {
+        self.lock().of = u64::try_from(sessions).unwrap_or(u64::MAX);
+    }
+
+    /// Counts a session that is done with, and tells so.
     pub(super) fn count(&self, outcome: &Outcome) {
-        let mut tally = self.lock();
+        let mut progress = self.lock();
+        progress.done += 1;
         match outcome {
-            Outcome::Scored(_) => tally.scored += 1,
-            Outcome::Skipped(_) => tally.skipped += 1,
-            Outcome::Failed(_) => tally.failed += 1,
+            Outcome::Scored(_) => progress.tally.scored += 1,
+            Outcome::Skipped(_) => progress.tally.skipped += 1,
+            Outcome::Failed(_) => progress.tally.failed += 1,
         }
+        self.tell(progress);
+    }
+
+    fn tell(&self, progress: MutexGuard<'_, ScoringProgress>) {
+        let now = *progress;
+        drop(progress);
+        (self.watch)(&now);
     }
 
     pub(super) fn tally(&self) -> RunTally {
-        *self.lock()
+        self.lock().tally
     }
 
     pub(super) async fn save_batch(&self, batch: ScoringBatch) -> StoreResult<()> {
@@ -228,8 +245,8 @@ impl<'a> Ledger<'a> {
         self.journal.catalog.close_scoring_batch(self.project(), id.to_owned()).await
     }
 
-    fn lock(&self) -> MutexGuard<'_, RunTally> {
-        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, ScoringProgress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

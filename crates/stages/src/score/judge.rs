@@ -12,7 +12,8 @@ use ratchet_core::chunk::ChunkLimits;
 use ratchet_core::evidence::Evidence;
 use ratchet_core::judging::{Instructions, JudgeCase, Seed};
 use ratchet_core::money::Money;
-use ratchet_core::offline::{self, Peers};
+use ratchet_core::offline::signals::SignalsError;
+use ratchet_core::offline::{self, SignalSet};
 use ratchet_core::rubric::Rubric;
 use ratchet_core::time::Timestamp;
 use ratchet_core::verdict::{self, ChunkVerdict, SessionVerdict};
@@ -21,7 +22,10 @@ use sha2::{Digest, Sha256};
 
 use super::ScoreError;
 use super::journal::Ledger;
+use super::keep::hash;
 use super::outcome::{Outcome, Skip};
+use super::peers::PeerBook;
+use crate::source::{Source, SourceError};
 use walk::Walk;
 
 /// Who judges.
@@ -29,11 +33,30 @@ use walk::Walk;
 pub enum Judge {
     /// Nobody but the program itself, by the session's own signals.
     Offline,
+    /// The same, by signals of the user's own.
+    OwnSignals(Arc<OwnSignals>),
     /// A model that is asked chunk by chunk.
     Model(ModelJudge),
     /// Someone who is given prompts and hands verdicts in: nobody is asked, and a session is
     /// scored once all of its chunks have one.
     HandedIn(Outsider),
+}
+
+/// A file of signals that is not the one that comes with Ratchet.
+#[derive(Clone, Debug)]
+pub struct OwnSignals {
+    set: SignalSet,
+    hash: String,
+}
+
+impl OwnSignals {
+    /// Reads a file of signals.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, SignalsError> {
+        Ok(Self { set: SignalSet::parse(text)?, hash: hash(&[text]) })
+    }
 }
 
 /// A model as a judge.
@@ -103,6 +126,8 @@ impl Briefing {
 #[derive(Clone, Copy)]
 pub(super) struct Bench<'a> {
     pub(super) rubric: &'a Rubric,
+    pub(super) source: &'a Source,
+    pub(super) peers: &'a PeerBook,
     pub(super) ledger: &'a Ledger<'a>,
     pub(super) clock: &'a (dyn Fn() -> Timestamp + Sync),
     pub(super) is_stopping: &'a (dyn Fn() -> bool + Sync),
@@ -138,6 +163,12 @@ impl Unjudged {
     }
 }
 
+impl From<SourceError> for Unjudged {
+    fn from(error: SourceError) -> Self {
+        Self::Broken(error.into())
+    }
+}
+
 impl From<StoreError> for Unjudged {
     fn from(error: StoreError) -> Self {
         Self::Broken(error.into())
@@ -148,7 +179,7 @@ impl Judge {
     /// What it is called.
     pub fn name(&self) -> &str {
         match self {
-            Self::Offline => "offline",
+            Self::Offline | Self::OwnSignals(_) => "offline",
             Self::Model(judge) => &judge.name,
             Self::HandedIn(outsider) => &outsider.name,
         }
@@ -157,7 +188,7 @@ impl Judge {
     /// Whether it costs anything.
     pub fn wants_money(&self) -> bool {
         match self {
-            Self::Offline | Self::HandedIn(_) => false,
+            Self::Offline | Self::OwnSignals(_) | Self::HandedIn(_) => false,
             Self::Model(_) => true,
         }
     }
@@ -168,11 +199,10 @@ impl Judge {
         evidence: &Evidence,
     ) -> Result<Judged, Unjudged> {
         match self {
-            Self::Offline => {
-                let verdict = offline::judge(bench.rubric, evidence, &Peers::default());
-                let whole =
-                    verdict::aggregate(bench.rubric, &[ChunkVerdict { verdict, tokens: 1 }]);
-                Ok(Judged { whole, prompt_hash: None, cost: Money::ZERO })
+            Self::Offline => by_signals(SignalSet::shipped(), bench, evidence).await,
+            Self::OwnSignals(own) => {
+                let judged = by_signals(&own.set, bench, evidence).await?;
+                Ok(Judged { prompt_hash: Some(own.hash.clone()), ..judged })
             }
             Self::Model(judge) => {
                 let walk = Walk::new(bench, evidence, &judge.name, &judge.briefing);
@@ -184,6 +214,18 @@ impl Judge {
             }
         }
     }
+}
+
+/// Judges a session beside its peers.
+async fn by_signals(
+    signals: &SignalSet,
+    bench: &Bench<'_>,
+    evidence: &Evidence,
+) -> Result<Judged, Unjudged> {
+    let peers = bench.peers.of(bench.source, evidence).await?;
+    let verdict = offline::judge_with(signals, bench.rubric, evidence, &peers);
+    let whole = verdict::aggregate(bench.rubric, &[ChunkVerdict { verdict, tokens: 1 }]);
+    Ok(Judged { whole, prompt_hash: None, cost: Money::ZERO })
 }
 
 /// Whether the same would befall every other session.

@@ -6,7 +6,7 @@ use ratchet_store::catalog::{RunOutcome, RunTally};
 use super::judge::Judged;
 
 /// How far a run has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScoringProgress {
     /// Sessions that were looked at.
     pub done: u64,

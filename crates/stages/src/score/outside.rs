@@ -13,6 +13,7 @@ use super::judge::walk::Walk;
 use super::judge::{Judge, Unjudged};
 use super::keep::Configs;
 use super::outcome::Outcome;
+use super::peers::PeerBook;
 use super::{Request, ScoreError, ScoringDesk};
 
 /// What someone is to judge next.
@@ -131,7 +132,8 @@ async fn next(
     };
     let ledger = Ledger::idle(desk, request, (desk.clock)());
     let configs = Configs::default();
-    let job = Job { desk, request, ledger: &ledger, configs: &configs };
+    let peers = PeerBook::default();
+    let job = Job { desk, request, ledger: &ledger, configs: &configs, peers: &peers };
     let ready = match job.prepare(session).await? {
         Ok(ready) => ready,
         Err(Outcome::Skipped(why)) => return Err(NoTask::NotDue(why.to_string())),

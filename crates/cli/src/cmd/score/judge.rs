@@ -70,7 +70,7 @@ impl JudgeArgs {
         let name = JudgeName::parse(&self.judge, &DefaultModels::builtin())?;
         let seed = place.seed()?;
         let judge = place.courthouse(&seed).open(&name, self.budget()).await?;
-        let answers_at_once = matches!(judge, Judge::Offline);
+        let answers_at_once = !judge.wants_money();
         ensure!(
             !(self.batch && answers_at_once),
             "the offline judge answers at once; --batch is for models"

@@ -44,3 +44,22 @@ fn line(progress: &ScoringProgress) -> String {
     }
     line
 }
+
+#[cfg(test)]
+mod tests {
+    use ratchet_core::money::Money;
+    use ratchet_store::catalog::RunTally;
+
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_far_it_is_and_what_was_spent() {
+        let tally = RunTally { scored: 2, skipped: 1, ..RunTally::default() };
+        let free = line(&ScoringProgress { done: 3, of: 6, tally });
+        assert_eq!(free, "████████████░░░░░░░░░░░░ 3 of 6 sessions, 2 scored");
+        let cost = Money::from_dollars(0.25).unwrap();
+        let paid = RunTally { calls: 4, failed: 1, cost, ..tally };
+        let paid = line(&ScoringProgress { done: 6, of: 6, tally: paid });
+        assert!(paid.ends_with("6 of 6 sessions, 2 scored, 1 failed, 4 calls, $0.2500"), "{paid}");
+    }
+}

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use ratchet_testkit::process::Launch;
-use ratchet_testkit::scripted::{Failure, Reply, ScriptedModel};
+use ratchet_testkit::scripted::{Failure, Reply, ScriptedModel, Tokens};
 use serde_json::{Value, json};
 
 use super::sessions::{Story, folder_of};
@@ -73,12 +73,39 @@ fn a_budget_ends_a_run_and_the_next_one_goes_on() {
 }
 
 #[test]
+fn a_budget_that_lasts_for_some_is_spent_on_those() {
+    let data = folder_of(&[Story::new("a", 3), Story::new("b", 3), Story::new("c", 3)]);
+    let model = ScriptedModel::start().unwrap();
+    let tokens = Tokens { input: 20_000, output: 1_000, ..Tokens::default() };
+    model.say_always(Reply { tokens, ..Reply::document(verdict(0.7)) });
+    let bounded = ["--concurrency", "1", "--max-cost", "0.12"];
+    let some = report(judged(data.path(), &model, &bounded), 0);
+    assert_eq!((&some["outcome"], ids(&some, "sessions").len()), (&json!("stopped"), 2), "{some}");
+    assert!(some["cost"].as_f64().unwrap() <= 0.12, "{some}");
+    assert!(reason(&some, "skipped", "c").contains("the same command goes on"), "{some}");
+    let rest = report(judged(data.path(), &model, &bounded), 0);
+    assert_eq!(ids(&rest, "sessions"), ["c"], "{rest}");
+    assert_eq!((&rest["outcome"], model.requests().len()), (&json!("done"), 3));
+}
+
+#[test]
 fn an_estimate_asks_nobody() {
     let data = folder_of(&[Story::new("a", 3)]);
     let model = ScriptedModel::start().unwrap();
     let found = report(judged(data.path(), &model, &["--estimate"]), 0);
     assert_eq!((&found["sessions"], &found["chunks"]), (&json!(1), &json!(1)));
-    assert!(found["judges"][0]["plain"].as_f64().unwrap() > 0.0, "{found}");
+    for count in ["input_tokens", "input_tokens_with_cache", "output_tokens"] {
+        assert!(found[count].as_u64().unwrap() > 100, "{count}: {found}");
+    }
+    let judges = found["judges"].as_array().unwrap();
+    assert_eq!(judges[0]["judge"], "anthropic:claude-sonnet-5", "the one that was asked for");
+    let price = |way: &str| judges[0][way].as_f64().unwrap();
+    assert!(price("plain") > 0.0 && price("cached") > 0.0, "{found}");
+    assert!((price("batch") - price("plain") / 2.0).abs() < 1e-9, "{found}");
+    for provider in ["offline", "anthropic:", "bedrock:", "openai:", "claude:"] {
+        let is_it = |judge: &Value| judge["judge"].as_str().unwrap().starts_with(provider);
+        assert!(judges.iter().any(is_it), "no {provider} in {found}");
+    }
     assert!(model.requests().is_empty());
     let text = ok(judged(data.path(), &model, &["--estimate"]));
     assert!(text.contains("1 sessions in 1 chunks"), "{text}");

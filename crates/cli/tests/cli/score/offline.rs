@@ -172,3 +172,67 @@ fn one_session_is_scored_however_short_and_shown_when_scored() {
     let missing = fails(score(data.path(), &["session", "nobody"]), 1);
     assert!(missing.contains("session nobody is not there"), "{missing}");
 }
+
+/// Sessions that take more and more, each ending after the one before.
+fn growing() -> Vec<Story> {
+    let names = ["a", "b", "c", "d", "e", "f", "g"];
+    names.into_iter().zip(3..).map(|(name, traces)| Story::new(name, traces)).collect()
+}
+
+#[test]
+fn a_session_is_held_against_those_before_it_whoever_is_scored_with_it() {
+    let data = folder_of(&growing());
+    let v0 = ["--rubric", "session-quality-v0", "--dry-run"];
+    let last = |args: &[&str]| report(score(data.path(), &[&["session", "g"], args].concat()), 0);
+    let alone = [last(&["--dry-run"]), last(&v0)].map(|report| report["sessions"][0].clone());
+    let why = |session: &Value, dimension: &str| {
+        session["dimensions"][dimension]["rationale"].as_str().unwrap_or_default().to_owned()
+    };
+    let said = why(&alone[0], "resource_efficiency");
+    assert!(said.contains("took more than 100 % of its peers"), "{said}");
+    let said = why(&alone[1], "cost_efficiency");
+    assert!(said.contains("cost more than 100 % of its peers"), "{said}");
+
+    let all = report(score_all(data.path(), &v0), 0);
+    assert_eq!(ids(&all, "sessions").len(), 7);
+    assert_eq!(all["sessions"][6], alone[1], "it does not matter who else is scored");
+    let said = why(&all["sessions"][0], "cost_efficiency");
+    assert!(said.contains("too few peers"), "{said}");
+
+    let running = server(data.path()).start();
+    let state = tempfile::tempdir().unwrap();
+    let over_there = ask(&running, &["score", "session", "g"]).args(v0);
+    let over_there = report(over_there.env("XDG_STATE_HOME", state.path()), 0);
+    assert_eq!(over_there["sessions"][0], alone[1], "nor where it is read");
+    stop(running);
+}
+
+#[test]
+fn a_folder_may_have_signals_of_its_own() {
+    let data = folder_of(&[Story::new("s", 3)]);
+    let shipped = include_str!("../../../../core/offline/signals.toml");
+    let mark = || {
+        let found = report(score(data.path(), &["session", "s", "--rescore"]), 0);
+        found["sessions"][0]["dimensions"]["tool_mastery"]["value"].as_f64().unwrap()
+    };
+    let before = mark();
+    let head = "[dimension.tool_mastery]\nbase = 0.95";
+    assert!(shipped.contains(head));
+    let file = data.path().join("offline/signals.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, shipped.replace(head, "[dimension.tool_mastery]\nbase = 0.45")).unwrap();
+    assert!((before - mark() - 0.5).abs() < 1e-9);
+
+    std::fs::write(&file, "version = 3").unwrap();
+    let wrong = fails(score(data.path(), &["session", "s", "--rescore"]), 1);
+    assert!(wrong.contains("signals.toml has a mistake"), "{wrong}");
+    std::fs::remove_file(&file).unwrap();
+    let running = server(data.path()).start();
+    let hashes: Vec<bool> = stored(&running, "s")
+        .iter()
+        .filter(|score| score["name"] == "overall_quality")
+        .map(|score| score["metadata"]["prompt_hash"].is_string())
+        .collect();
+    assert_eq!(hashes, [false, true], "scores say by what they were made");
+    stop(running);
+}

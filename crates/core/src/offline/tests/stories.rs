@@ -171,7 +171,7 @@ fn what_a_session_took_is_held_against_its_peers() {
     let step = generation(json!([user("Go")]), agent("Gone.")).tokens(900);
     let evidence = session(vec![trace(vec![step])]);
     let among = |tokens: [u64; 5]| {
-        let sizes = tokens.map(|tokens| Size { tokens: Some(tokens), steps: 1, calls: 0 });
+        let sizes = tokens.map(|tokens| Size { tokens: Some(tokens), ..Size::default() });
         let verdict = judge(usual(), &evidence, &Peers::new(sizes));
         verdict.judgement("resource_efficiency").unwrap().finding.value().unwrap()
     };
@@ -183,7 +183,7 @@ fn an_agent_that_has_tools_should_use_them() {
     let chat = || talk(vec![("A?", vec![], "B."), ("C?", vec![], "D."), ("E?", vec![], "F.")]);
     let said = of(&chat(), "task_completion").rationale;
     assert!(said.starts_with("No tool was called"), "{said}");
-    let sizes = [Size { tokens: None, steps: 3, calls: 0 }; 6];
+    let sizes = [Size { steps: 3, ..Size::default() }; 6];
     let verdict = judge(usual(), &chat(), &Peers::new(sizes));
     let said = &verdict.judgement("task_completion").unwrap().rationale;
     assert!(!said.contains("tool"), "{said}");
