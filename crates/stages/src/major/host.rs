@@ -194,14 +194,20 @@ impl Host {
         if before.word() != self.state.word() || before.turn() != self.state.turn() {
             self.tell_state();
         }
-        if self.is_idle() {
-            let (beat, idle) = (self.beat, self.shared.limits.idle);
-            self.chores.push(Box::pin(async move {
-                tokio::time::sleep(idle).await;
-                Chore::IdleOver(beat)
-            }));
-        }
+        self.set_idle_clock();
         Ok(())
+    }
+
+    /// Has the process given up after a while without anything to do.
+    fn set_idle_clock(&mut self) {
+        if !self.is_idle() {
+            return;
+        }
+        let (beat, idle) = (self.beat, self.shared.limits.idle);
+        self.chores.push(Box::pin(async move {
+            tokio::time::sleep(idle).await;
+            Chore::IdleOver(beat)
+        }));
     }
 
     fn tell_state(&mut self) {

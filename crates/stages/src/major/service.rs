@@ -336,8 +336,9 @@ impl Major {
                 drop(stopped.await);
             }
         }
-        let hosts = std::mem::take(&mut *self.hosts.lock().unwrap_or_else(PoisonError::into_inner));
-        hosts.join_all().await;
+        let mut hosts =
+            std::mem::take(&mut *self.hosts.lock().unwrap_or_else(PoisonError::into_inner));
+        while hosts.join_next().await.is_some() {}
     }
 
     fn room(&self, project: &ProjectId, session: &SessionId) -> Arc<Room> {

@@ -72,6 +72,37 @@ async fn a_turn_becomes_a_trace_with_its_rounds_tools_and_permissions() {
 }
 
 #[tokio::test]
+async fn a_sub_agent_hangs_on_the_call_that_began_it() {
+    let stage = Stage::real();
+    let errand = json!({"description": "look", "prompt": "Look around.",
+        "subagent_type": "general-purpose", "run_in_background": false});
+    stage.model.say(calling("toolu_errand", "Task", errand).on("Send someone"));
+    stage.model.say(Reply::text("Nothing there.").on("Look around"));
+    stage.model.say_always(Reply::text("All is well."));
+    let major = stage.serve(MajorLimits::default()).await;
+    let session = stage.session(&major).await;
+    let mut client = stage.look_on(&major, &session, 0).await;
+    let turn = stage.say(&major, &session, "Send someone to look.").await.unwrap();
+    let said = loop {
+        let said = client.until(EventKind::TextDelta).await;
+        if said["text"] == "Nothing there." {
+            break said;
+        }
+    };
+    assert_eq!(said["parent"], "toolu_errand");
+    client.until_state("idle").await;
+    major.close(stage.shop.clone(), session.clone()).await.unwrap();
+    client.until_state("closed").await;
+    let steps = steps(&stage, &turn).await;
+    let agents = of_kind(&steps, ObservationKind::Agent);
+    let errand = agents.iter().find(|agent| agent.parent.is_some()).unwrap();
+    assert_eq!(errand.parent.as_ref().map(ToString::to_string).as_deref(), Some("toolu_errand"));
+    let within = steps.iter().filter(|step| step.parent.as_ref() == Some(&errand.id));
+    let tokens: Vec<u64> = within.map(|step| step.usage.total()).collect();
+    assert_eq!(tokens, [110], "what the sub-agent used, once");
+}
+
+#[tokio::test]
 async fn a_killed_agent_goes_on_where_it_was() {
     let stage = Stage::real();
     stage.model.say(Reply::text("I will.").on("Remember the word plum"));
@@ -103,7 +134,7 @@ async fn a_fork_knows_what_its_parent_knew() {
     let major = stage.serve(MajorLimits::default()).await;
     let session = stage.session(&major).await;
     let mut client = stage.look_on(&major, &session, 0).await;
-    stage.say(&major, &session, "Remember the word plum.").await.unwrap();
+    let first = stage.say(&major, &session, "Remember the word plum.").await.unwrap();
     client.until_state("idle").await;
     let mut before = stage.kept(&session).await;
     before.retain(|event| event.kind != EventKind::Raw);
@@ -120,4 +151,6 @@ async fn a_fork_knows_what_its_parent_knew() {
     assert_eq!(kept, before, "the parent stays as it is");
     let trace = ask::trace(stage.data.telemetry(), &stage.shop, &turn.to_string()).await;
     assert_eq!(trace.session, Some(fork.id));
+    let first = ask::trace(stage.data.telemetry(), &stage.shop, &first.to_string()).await;
+    assert_eq!(first.session, Some(session), "what was copied stays where it was said");
 }

@@ -7,7 +7,7 @@ use ratchet_core::id::TraceId;
 use ratchet_core::major::asked::Asked;
 use ratchet_core::major::event::{EventBody, EventKind, Telling};
 use ratchet_core::major::reader::{Hearing, Sign, TurnEnd};
-use ratchet_core::major::state::{AskId, Happening, MajorState};
+use ratchet_core::major::state::{AskId, Happening};
 
 use super::{Chore, Host};
 
@@ -143,18 +143,6 @@ impl Host {
             self.answers.pop_first();
         }
         self.answers.insert(ask.clone(), body.clone());
-    }
-
-    /// Has the process given up after a while without anything to do.
-    pub(super) fn set_idle_clock(&mut self) {
-        if self.state != MajorState::Idle || self.background > 0 || self.running.is_none() {
-            return;
-        }
-        let (beat, idle) = (self.beat, self.shared.limits.idle);
-        self.chores.push(Box::pin(async move {
-            tokio::time::sleep(idle).await;
-            Chore::IdleOver(beat)
-        }));
     }
 }
 
