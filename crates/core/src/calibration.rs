@@ -175,6 +175,9 @@ impl Standing {
 impl Calibration {
     /// How closely the judge follows people, as far as the labels can tell of all sessions: by
     /// weights where sessions were drawn, and plainly where they were not.
+    ///
+    /// # Errors
+    /// Too few were labelled, or one side always says the same.
     pub fn correlation(&self) -> Statistic {
         let weighted = self.weighted.as_ref().and_then(|weighted| weighted.pearson.ok());
         weighted.map_or(self.overall.pearson, Ok)

@@ -77,13 +77,24 @@ pub struct DriftAlert {
 impl DriftAlert {
     /// The alert as a sentence without a full stop.
     pub fn words(&self) -> String {
-        let Self { judge, rubric, dimension, since, change, interval: [lower, upper], n, .. } =
-            self;
-        let way = if *change > 0.0 { "kinder" } else { "stricter" };
+        let Self { judge, rubric, dimension, since, .. } = self;
         format!(
-            "{judge} has become {way} on {dimension} of {rubric} since the week of {since}: \
-             {change:+.2} ({lower:+.2} to {upper:+.2}, n = {n}) on the same sessions"
+            "{judge} has become {} on {dimension} of {rubric} since the week of {since}: {} on the \
+             same sessions",
+            self.way(),
+            self.measured()
         )
+    }
+
+    /// What it has become.
+    pub fn way(&self) -> &'static str {
+        if self.change > 0.0 { "kinder" } else { "stricter" }
+    }
+
+    /// By how much, with interval and n.
+    pub fn measured(&self) -> String {
+        let Self { change, interval: [lower, upper], n, .. } = self;
+        format!("{change:+.2} ({lower:+.2} to {upper:+.2}, n = {n})")
     }
 }
 

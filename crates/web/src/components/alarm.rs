@@ -5,9 +5,32 @@ use ratchet_core::calibration::panel::DriftAlert;
 
 /// Draws judges that no longer say what they used to say; nothing where there are none.
 pub fn drift(alerts: &[DriftAlert]) -> Markup {
+    let of_one = |one: &DriftAlert, other: &DriftAlert| {
+        (&one.judge, &one.rubric, &one.since) == (&other.judge, &other.rubric, &other.since)
+    };
+    html! { @for alerts in alerts.chunk_by(of_one) { div.alarm role="status" { (judge(alerts)) } } }
+}
+
+fn judge(alerts: &[DriftAlert]) -> Markup {
     html! {
-        @for alert in alerts {
-            p.alarm role="status" { span.badge.warn { "judge drift" } " " bdi { (alert.words()) } "." }
+        @match alerts {
+            [] => {},
+            [only] => { p { (badge()) " " bdi { (only.words()) } "." } },
+            [first, ..] => {
+                p {
+                    (badge()) " " bdi { (first.judge) } " marks the same sessions otherwise by "
+                    bdi { (first.rubric) } " since the week of " (first.since) ":"
+                }
+                ul {
+                    @for alert in alerts {
+                        li { (alert.way()) " on " bdi { (alert.dimension) } " " span.muted { (alert.measured()) } }
+                    }
+                }
+            },
         }
     }
+}
+
+fn badge() -> Markup {
+    html! { span.badge.warn { "judge drift" } }
 }

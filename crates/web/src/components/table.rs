@@ -166,11 +166,21 @@ fn head(column: &Column) -> Markup {
 
 /// The way to the next and back to the first rows of a list that is read by cursor.
 pub fn pager(here: &Link, at_cursor: bool, next: Option<&str>) -> Markup {
+    pager_saying(("Newest", "Older"), here, at_cursor, next)
+}
+
+/// The same with other words for the first rows and the next.
+pub fn pager_saying(
+    (first, on): (&str, &str),
+    here: &Link,
+    at_cursor: bool,
+    next: Option<&str>,
+) -> Markup {
     html! {
         nav.pager aria-label="Pages of this list" {
-            @if at_cursor { a.button href=(here.clone().without("cursor")) { "Newest" } }
+            @if at_cursor { a.button href=(here.clone().without("cursor")) { (first) } }
             @if let Some(cursor) = next {
-                a.button href=(here.clone().with("cursor", cursor)) rel="next" { "Older" }
+                a.button href=(here.clone().with("cursor", cursor)) rel="next" { (on) }
             }
         }
     }

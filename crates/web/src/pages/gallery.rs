@@ -258,16 +258,17 @@ fn moved() -> Markup {
 }
 
 fn drifted() -> Markup {
-    alarm::drift(&[DriftAlert {
+    let alert = |dimension: &str, change: f64| DriftAlert {
         judge: "anthropic:claude-sonnet-5".to_owned(),
         rubric: "session-quality".to_owned(),
-        dimension: "tool_mastery".to_owned(),
+        dimension: dimension.to_owned(),
         since: "2026-10-04".to_owned(),
         week: "2026-11-08".to_owned(),
-        change: -0.12,
-        interval: [-0.18, -0.06],
+        change,
+        interval: [change - 0.06, change + 0.06],
         n: 12,
-    }])
+    };
+    alarm::drift(&[alert("overall_quality", -0.12), alert("tool_mastery", 0.2)])
 }
 
 fn rows() -> Markup {

@@ -14,7 +14,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::routing::get;
 use maud::{Markup, html};
-use ratchet_core::calibration::panel::{self, DriftAlert};
+use ratchet_core::calibration::panel;
 use ratchet_stages::trust::{asking, panel as panels};
 use ratchet_store::aggregate::Sums;
 
@@ -56,7 +56,7 @@ async fn show(State(web): State<Web>, headers: HeaderMap, place: Place) -> PageR
     let (names, course) = (course.course.names(), course.all());
     let reach = sums::agent_reach(&web, &place, place.range()).await?;
     page.body = html! {
-        (alarm::drift(&drift(&web, &place).await?))
+        (drifted(&web, &place).await?)
         (stations::draw(&stations))
         (partly(&place, reach))
         div.home {
@@ -72,12 +72,18 @@ async fn show(State(web): State<Web>, headers: HeaderMap, place: Place) -> PageR
     Ok(page.show(&place))
 }
 
-/// Judges that were found to have drifted in the last two weeks.
-async fn drift(web: &Web, place: &Place) -> PageResult<Vec<DriftAlert>> {
+/// Judges that were found to have drifted in the last two weeks, and where more is said of them.
+async fn drifted(web: &Web, place: &Place) -> PageResult<Markup> {
     let (_, sink) = ends(web, place);
     let verdicts = panels::read(&sink).await.map_err(|why| refused(why.into()))?;
     let (from, to) = (asking::week(place.now.plus_nanos(-7 * DAY)), asking::week(place.now));
-    Ok(panel::alerts(&verdicts, from.as_str()..=to.as_str()))
+    let alerts = panel::alerts(&verdicts, from.as_str()..=to.as_str());
+    Ok(html! {
+        (alarm::drift(&alerts))
+        @if !alerts.is_empty() {
+            p { a href=(Section::Calibration.link(place)) { "See how far the judge is to be trusted" } }
+        }
+    })
 }
 
 /// Says so when only the newest records of an agent were read.

@@ -163,14 +163,8 @@ fn pager<R>(place: &Place, state: &ListState, found: &Found<R>) -> Markup {
     if found.is_unsorted {
         list = list.without("sort");
     }
-    html! {
-        nav.pager aria-label="Pages of this list" {
-            @if state.cursor.is_some() { a.button href=(list) { "First page" } }
-            @if let Some(cursor) = &found.cursor {
-                a.button href=(list.clone().with("cursor", cursor)) rel="next" { (goes_on) }
-            }
-        }
-    }
+    let words = ("First page", goes_on.as_str());
+    table::pager_saying(words, &list, state.cursor.is_some(), found.cursor.as_deref())
 }
 
 /// Said when there are too many rows to sort.
