@@ -8,6 +8,8 @@ pub mod work_folder;
 pub mod given;
 /// Skills, brought where agents find them.
 pub mod skill_sync;
+/// On what ground agents stand here.
+pub mod ground;
 /// Sessions, for any number of clients at once.
 mod service;
 /// Whoever runs a session.

@@ -15,6 +15,13 @@ const DIGITS: usize = 24;
 pub struct Seed([u8; 32]);
 
 impl Seed {
+    /// Takes a text that nobody can guess.
+    pub fn of(secret: &str) -> Self {
+        let mut seed = [0; 32];
+        seed.iter_mut().zip(Sha256::digest(secret).iter()).for_each(|(byte, from)| *byte = *from);
+        Self(seed)
+    }
+
     /// Takes bytes that nobody can guess.
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)

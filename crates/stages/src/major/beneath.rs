@@ -101,7 +101,13 @@ impl Beneath {
     /// # Errors
     /// It is not there, no folder, or its path is not canonical.
     pub fn open(path: &Path) -> Result<Self, BeneathError> {
-        Self::open_in(path, Way::Kernel)
+        match Self::open_in(path, Way::Kernel) {
+            // An old kernel, or a container that does not let it be asked.
+            Err(BeneathError::Io { cause, .. }) if is_unknown(&cause) => {
+                Self::open_in(path, Way::Walk)
+            }
+            opened => opened,
+        }
     }
 
     pub(super) fn open_in(path: &Path, way: Way) -> Result<Self, BeneathError> {
@@ -347,7 +353,6 @@ fn descend(
                 Mounts::Crossed => usual,
             };
             match fs::openat2(from, path, flags, Mode::empty(), resolve) {
-                Err(Errno::NOSYS | Errno::PERM) => walk(from, path, flags, mounts),
                 // Someone renames on the way; to ask again is what the kernel wants.
                 Err(Errno::AGAIN) => walk(from, path, flags, mounts),
                 opened => opened,
@@ -357,6 +362,11 @@ fn descend(
         Way::Kernel => walk(from, path, flags, mounts),
         Way::Walk => walk(from, path, flags, mounts),
     }
+}
+
+fn is_unknown(cause: &io::Error) -> bool {
+    let code = cause.raw_os_error();
+    [Errno::NOSYS, Errno::PERM].iter().any(|errno| code == Some(errno.raw_os_error()))
 }
 
 /// The same, part by part.

@@ -18,7 +18,6 @@ use ratchet_core::rubric::Rubric;
 use ratchet_core::time::Timestamp;
 use ratchet_core::verdict::{self, ChunkVerdict, SessionVerdict};
 use ratchet_store::StoreError;
-use sha2::{Digest, Sha256};
 
 use super::ScoreError;
 use super::journal::Ledger;
@@ -107,10 +106,7 @@ impl Briefing {
     /// How sessions are put before a judge. `secret` is what nobody knows who is judged; the same
     /// one gives the same prompts.
     pub fn new(words: impl Into<String>, secret: &str) -> Self {
-        let digest = Sha256::digest(secret);
-        let mut seed = [0; 32];
-        seed.iter_mut().zip(digest.iter()).for_each(|(byte, from)| *byte = *from);
-        Self { words: words.into(), seed: Seed::new(seed), limits: ChunkLimits::default() }
+        Self { words: words.into(), seed: Seed::of(secret), limits: ChunkLimits::default() }
     }
 
     pub(super) fn case(&self, evidence: &Evidence) -> JudgeCase {

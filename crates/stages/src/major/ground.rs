@@ -1,0 +1,198 @@
+use std::path::{Path, PathBuf};
+
+use ratchet_core::id::SessionId;
+use ratchet_core::judging::Seed;
+use ratchet_core::major::attachment::{
+    AttachedContent, Attachment, AttachmentError, MAX_PDF_BYTES,
+};
+use ratchet_core::major::layer::Trust;
+use ratchet_core::major::prompt::{self, ChatBrief, PastWords, PromptError};
+use ratchet_core::major::skills;
+use ratchet_core::major::workspace::{Exposure, Roots};
+use serde_json::{Value, json};
+
+use super::beneath::BeneathError;
+use super::given::{GivenError, LayerFolders};
+use super::setting::ChatSetting;
+use super::skill_sync;
+use super::work_folder::{WorkFolder, WorkFolderError};
+
+/// How many tokens the texts that go with one message may have.
+const MESSAGE_TOKENS: u64 = 30_000;
+
+/// On what ground agents stand here: where they may work, and what each of them is given.
+#[derive(Clone, Debug)]
+pub struct ChatGround {
+    /// Folders under which they may work.
+    pub roots: Roots,
+    /// Who can ask for one.
+    pub exposure: Exposure,
+    /// Workspaces whose own settings may run programs.
+    pub trusted: Vec<PathBuf>,
+    /// Where the platform and the user keep what every agent gets.
+    pub layers: LayerFolders,
+    /// How long a system prompt may be.
+    pub prompt_tokens: u64,
+    /// What nobody can guess, for the markers around what others wrote.
+    pub seed: Seed,
+}
+
+/// Something that is attached: here already, or a file of the workspace.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Attached {
+    /// It came with the request.
+    Here(Attachment),
+    /// It is to be read, by its path from the workspace.
+    InWorkspace(String),
+}
+
+/// What a session is begun with.
+#[derive(Clone, Debug, Default)]
+pub struct ChatWish {
+    /// What it is given.
+    pub attached: Vec<Attached>,
+    /// What was said in an earlier conversation.
+    pub history: Vec<PastWords>,
+    /// How its agent is started, as far as someone said; the rest is filled in.
+    pub setting: ChatSetting,
+}
+
+/// A session that can be begun.
+#[derive(Debug)]
+pub struct ReadyChat {
+    /// Where it works: the canonical path.
+    pub workspace: PathBuf,
+    /// How its agent is started.
+    pub setting: ChatSetting,
+    /// What is worth knowing: where tool servers and skills come from, what did not fit.
+    pub notes: Vec<String>,
+}
+
+/// Why a session cannot be begun, or something not be attached.
+#[derive(Debug, thiserror::Error)]
+pub enum GroundError {
+    /// The agent may not work there.
+    #[error(transparent)]
+    Folder(#[from] WorkFolderError),
+    /// What it should get is not in order.
+    #[error(transparent)]
+    Given(#[from] GivenError),
+    /// A file of the workspace cannot be attached.
+    #[error("attachments: {0}")]
+    File(#[from] BeneathError),
+    /// The workspace has no such file.
+    #[error("attachments: the workspace has no file {0}")]
+    NoFile(String),
+    /// It is of a kind that no model reads.
+    #[error("attachments: {0}")]
+    Attachment(#[from] AttachmentError),
+    /// Only texts are told before the conversation begins.
+    #[error("attachments: {0} is no text: send it with a message")]
+    NoText(String),
+    /// The general words are too long.
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
+}
+
+impl ChatGround {
+    /// Opens the folder that someone named.
+    ///
+    /// # Errors
+    /// Nobody may work there, or it is not there.
+    pub fn folder(&self, named: &Path) -> Result<WorkFolder, WorkFolderError> {
+        WorkFolder::open(named, &self.roots, self.exposure)
+    }
+
+    /// Gets everything ready that a new session needs: looks at its folder, brings skills there,
+    /// merges servers of tools and writes the system prompt.
+    ///
+    /// # Errors
+    /// Says what is not in order, and where.
+    pub fn prepare(
+        &self,
+        session: &SessionId,
+        named: &Path,
+        wish: ChatWish,
+    ) -> Result<ReadyChat, GroundError> {
+        let work = self.folder(named)?;
+        let trust = self.trust(&work);
+        let mut notes = Vec::new();
+        let servers = self.layers.servers(&work, trust)?;
+        notes.extend(servers.explanation().lines().map(str::to_owned));
+        if trust == Trust::Trusted {
+            let plan = skill_sync::sync(&self.layers, work.files(), skills::FOLDER)?;
+            let told = plan.fates.iter().map(|(name, fate)| format!("skill {name}: {fate}"));
+            notes.extend(told);
+        }
+        let attachments = attachments(&work, wish.attached)?;
+        if let Some(odd) = attachments.iter().find(|one| one.block().is_some()) {
+            return Err(GroundError::NoText(odd.name().to_owned()));
+        }
+        let workspace = work.path();
+        let brief = ChatBrief {
+            base: &self.layers.base_prompt()?,
+            workspace: &workspace.display().to_string(),
+            attachments: &attachments,
+            history: &wish.history,
+        };
+        let prompt = prompt::compose(&brief, session, &self.seed, self.prompt_tokens)?;
+        notes.extend(prompt.cuts.iter().map(ToString::to_string));
+        let setting = ChatSetting {
+            prompt: Some(prompt.text),
+            mcp: (!servers.is_empty()).then(|| servers.config()),
+            trusts_workspace: trust == Trust::Trusted,
+            ..wish.setting
+        };
+        Ok(ReadyChat { workspace, setting, notes })
+    }
+
+    /// What goes with a message, as blocks beside its words.
+    ///
+    /// # Errors
+    /// A file of the workspace cannot be read, or is of a kind that no model reads.
+    pub fn enclosures(
+        &self,
+        session: &SessionId,
+        workspace: &Path,
+        attached: Vec<Attached>,
+    ) -> Result<Vec<Value>, GroundError> {
+        if attached.is_empty() {
+            return Ok(Vec::new());
+        }
+        let work = self.folder(workspace)?;
+        let attachments = attachments(&work, attached)?;
+        let mut blocks: Vec<Value> = attachments.iter().filter_map(Attachment::block).collect();
+        let is_text = |one: &&Attachment| match one.content() {
+            AttachedContent::Entity { .. } | AttachedContent::Text(_) => true,
+            AttachedContent::Image { .. } | AttachedContent::Pdf(_) => false,
+        };
+        let texts: Vec<Attachment> = attachments.iter().filter(is_text).cloned().collect();
+        if !texts.is_empty() {
+            let (text, _) = prompt::enclose(&texts, session, &self.seed, MESSAGE_TOKENS);
+            blocks.push(json!({"type": "text", "text": text}));
+        }
+        Ok(blocks)
+    }
+
+    /// A workspace is trusted if someone named it, or a folder around it.
+    fn trust(&self, work: &WorkFolder) -> Trust {
+        let canonical = self.trusted.iter().filter_map(|path| path.canonicalize().ok());
+        let path = work.path();
+        match canonical.into_iter().any(|trusted| path.starts_with(trusted)) {
+            true => Trust::Trusted,
+            false => Trust::Untrusted,
+        }
+    }
+}
+
+fn attachments(work: &WorkFolder, attached: Vec<Attached>) -> Result<Vec<Attachment>, GroundError> {
+    let read = |one| match one {
+        Attached::Here(attachment) => Ok(attachment),
+        Attached::InWorkspace(path) => {
+            let bytes = work.files().read(&path, MAX_PDF_BYTES)?;
+            let bytes = bytes.ok_or_else(|| GroundError::NoFile(path.clone()))?;
+            Ok(Attachment::read(&path, bytes)?)
+        }
+    };
+    attached.into_iter().map(read).collect()
+}
