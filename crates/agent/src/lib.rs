@@ -33,6 +33,6 @@ pub mod claude;
 /// Requests over HTTP.
 mod http;
 /// Streams of events over HTTP.
-mod sse;
+pub mod sse;
 /// What single models do not take.
 mod manner;

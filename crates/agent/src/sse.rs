@@ -5,16 +5,16 @@ const MAX_BYTES: usize = 32 * 1024 * 1024;
 
 /// One event of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SseEvent {
+pub struct SseEvent {
     /// What kind of event; often empty.
-    pub(crate) name: String,
+    pub name: String,
     /// What it says, its lines joined.
-    pub(crate) data: String,
+    pub data: String,
 }
 
 /// Puts events together from bytes, however these are cut up.
 #[derive(Debug, Default)]
-pub(crate) struct SseReader {
+pub struct SseReader {
     line: Vec<u8>,
     event: SseEvent,
     has_data: bool,
@@ -25,7 +25,10 @@ pub(crate) struct SseReader {
 
 impl SseReader {
     /// Takes more bytes and returns the events that they complete.
-    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, ModelError> {
+    ///
+    /// # Errors
+    /// An event is longer than any that makes sense.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, ModelError> {
         let mut events = Vec::new();
         for byte in bytes {
             let ends_line = match byte {

@@ -1,5 +1,5 @@
-//! Ratchet's own API, `/api/v1/…`, one file per resource. Every route but those of media, reports
-//! and suggestions needs an owner's key.
+//! Ratchet's own API, `/api/v1/…`, one file per resource. Every route but those of media, reports,
+//! suggestions and sessions needs an owner's key.
 //!
 //! An owner's key opens the whole server, not only its project: whoever may make keys for other
 //! projects could let themselves in anyway.
@@ -32,6 +32,8 @@ pub mod reports;
 pub mod schedules;
 /// Giving freed disk space back.
 pub mod compact;
+/// Sessions with agents that run here.
+pub mod sessions;
 
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -67,4 +69,5 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(schedules::switch))
         .routes(routes!(schedules::runs, schedules::run))
         .routes(routes!(compact::run))
+        .merge(sessions::routes())
 }

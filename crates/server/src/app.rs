@@ -1,7 +1,7 @@
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ratchet_core::price::PriceTable;
@@ -9,6 +9,7 @@ use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
 use tokio::sync::Notify;
 
+use crate::chats::Chats;
 use crate::clock::Clock;
 use crate::inflight::InFlight;
 use crate::metrics::Metrics;
@@ -39,8 +40,10 @@ pub struct Parts {
     /// The memory that bodies take.
     pub(crate) bodies: InFlight,
     is_closing: AtomicBool,
+    closing: Notify,
     sweep: Notify,
     runs: Notify,
+    chats: OnceLock<Arc<Chats>>,
 }
 
 impl App {
@@ -60,8 +63,10 @@ impl App {
             workers,
             bodies,
             is_closing: AtomicBool::new(false),
+            closing: Notify::new(),
             sweep: Notify::new(),
             runs: Notify::new(),
+            chats: OnceLock::new(),
         }))
     }
 
@@ -93,6 +98,26 @@ impl App {
     /// Lets the readiness check say that the server is on its way out.
     pub fn begin_closing(&self) {
         self.is_closing.store(true, Ordering::SeqCst);
+        self.closing.notify_waiters();
+    }
+
+    /// Returns once the server is on its way out, at once if it is.
+    pub(crate) async fn closing(&self) {
+        let told = self.closing.notified();
+        if !self.is_closing() {
+            told.await;
+        }
+    }
+
+    /// Has the server run agents, from now on and once and for all.
+    pub fn run_agents(&self, chats: Chats) {
+        // A second time would be a mistake of ours, and the first one counts.
+        drop(self.chats.set(Arc::new(chats)));
+    }
+
+    /// The agents that it runs, if it does.
+    pub fn chats(&self) -> Option<Arc<Chats>> {
+        self.chats.get().cloned()
     }
 
     /// Whether the server is on its way out.

@@ -5,6 +5,8 @@
 
 /// What every handler can reach, and the limits it keeps to.
 pub mod app;
+/// The agents that a server runs.
+pub mod chats;
 /// The one place that reads the system clock.
 pub mod clock;
 /// Every route.

@@ -14,7 +14,7 @@ mod comparison;
 /// One call of each operation.
 mod calls;
 /// Those calls with every kind of key.
-mod walk;
+pub(crate) mod walk;
 /// Whether every change is noted.
 mod audit;
 

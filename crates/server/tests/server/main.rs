@@ -27,6 +27,8 @@ mod traces;
 mod contract;
 /// What must not be kept.
 mod redaction;
+/// Sessions with agents.
+mod sessions;
 /// Thumbs from web pages, and what users say of the product.
 mod feedback;
 /// Decoders fed with nonsense.

@@ -8,7 +8,7 @@ use ratchet_store::catalog::Role;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::operations;
+use super::{Operation, operations};
 use crate::harness::{Reply, TestServer};
 
 /// What stands in bodies for a word that must not leak.
@@ -92,8 +92,13 @@ pub(super) fn all() -> Vec<Call> {
 
 fn check_against_description(calls: &[Call]) {
     let document = openapi::document().unwrap();
-    let described: Vec<_> =
-        operations(&document).iter().map(|one| format!("{} {}", one.method, one.path)).collect();
+    // What sessions answer depends on what an agent is doing: `sessions` has tests of its own.
+    let is_walked = |one: &&Operation| !one.path.starts_with("/api/v1/sessions");
+    let described: Vec<_> = operations(&document)
+        .iter()
+        .filter(is_walked)
+        .map(|one| format!("{} {}", one.method, one.path))
+        .collect();
     let is_called = |operation: &&String| calls.iter().any(|call| call.operation == **operation);
     let without: Vec<_> = described.iter().filter(|one| !is_called(one)).collect();
     assert!(

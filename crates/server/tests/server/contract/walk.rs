@@ -17,7 +17,7 @@ pub(super) const OURS: &str = "ourword";
 /// The word in what others send.
 const THEIRS: &str = "theirword";
 /// `Basic` of `pk-neighbour:sk`, an owner of another project.
-const NEIGHBOUR: &str = "Basic cGstbmVpZ2hib3VyOnNr";
+pub(crate) const NEIGHBOUR: &str = "Basic cGstbmVpZ2hib3VyOnNr";
 /// `Basic` of `pk-revoked:sk`, once an owner of this one.
 const REVOKED: &str = "Basic cGstcmV2b2tlZDpzaw==";
 
@@ -61,7 +61,7 @@ impl Walk {
     }
 }
 
-pub(super) async fn make_strangers(server: &TestServer) {
+pub(crate) async fn make_strangers(server: &TestServer) {
     let (now, catalog) = (Timestamp::default(), &server.app.store.catalog);
     let project = ProjectId::parse("neighbour").unwrap();
     let new =

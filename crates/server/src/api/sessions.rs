@@ -1,0 +1,360 @@
+//! Sessions with agents that run on this server: `/api/v1/sessions`.
+//!
+//! Whoever may read may watch; to say something, to answer and to stop takes a member's key.
+
+/// What clients send.
+mod wire;
+/// What clients see.
+mod view;
+/// What is in the way.
+mod refusal;
+/// What happens, as it happens.
+mod events;
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use ratchet_agent::claude::control::Rewind;
+use ratchet_agent::claude::message::UserMessage;
+use ratchet_core::id::SessionId;
+use ratchet_core::major::state::AskId;
+use ratchet_stages::major::{NewChat, NewMessage};
+use ratchet_store::catalog::Chat;
+use ratchet_store::project::ProjectId;
+use ratchet_store::query::PageNumber;
+use serde::Deserialize;
+use serde_json::json;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::auth::{Caller, Member, Reader};
+use crate::body::JsonBody;
+use crate::chats::Chats;
+use crate::error::{ApiError, ApiResult};
+use refusal::ChatResult;
+pub use view::{ChatView, ChatsView, RewindView, SentView};
+pub use wire::{
+    AnswerRequest, AttachmentRequest, ForkRequest, MessageRequest, ModeRequest, PastWordsRequest,
+    RewindRequest, SessionRequest,
+};
+
+/// Sessions of one answer, unless it is said how many.
+const USUAL: u64 = 50;
+/// Sessions of one answer at most.
+const MOST: u64 = 100;
+
+/// The routes of sessions.
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default()
+        .routes(routes!(list, create))
+        .routes(routes!(show, close))
+        .routes(routes!(send))
+        .routes(routes!(interrupt))
+        .routes(routes!(answer))
+        .routes(routes!(fork))
+        .routes(routes!(rewind))
+        .routes(routes!(set_mode))
+        .routes(routes!(events::follow))
+}
+
+/// Which sessions are wanted, as clients ask for them.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ChatsRequest {
+    /// The page's number, from 1.
+    pub page: Option<u64>,
+    /// How many, from 1 to 100; 50 unless it is said.
+    pub limit: Option<u64>,
+}
+
+/// The agents that this server runs.
+fn chats(app: &App) -> ApiResult<Arc<Chats>> {
+    let none = || ApiError::NotFound("this server runs no agents".to_owned());
+    app.chats().ok_or_else(none)
+}
+
+fn session_id(text: &str) -> ApiResult<SessionId> {
+    SessionId::parse(text).map_err(|_| ApiError::NotFound(format!("session {text} not found")))
+}
+
+/// Who someone is to the others in a session.
+fn name_of(caller: &Caller) -> Option<String> {
+    Some(caller.actor.name().to_owned()).filter(|name| !name.is_empty())
+}
+
+async fn seen(app: &App, project: &ProjectId, chat: Chat) -> ApiResult<Json<ChatView>> {
+    let last = app.store.telemetry.last_event(project.clone(), chat.id.clone()).await?;
+    Ok(Json(ChatView::new(chat, last)))
+}
+
+/// `GET /api/v1/sessions`: the project's sessions with agents, those that changed last first.
+#[utoipa::path(
+    get,
+    path = "/api/v1/sessions",
+    tag = "Sessions",
+    params(ChatsRequest),
+    responses((status = 200, body = ChatsView))
+)]
+async fn list(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    Query(request): Query<ChatsRequest>,
+) -> ChatResult<Json<ChatsView>> {
+    let (page, limit) = (request.page.unwrap_or(1), request.limit.unwrap_or(USUAL));
+    if page == 0 || !(1..=MOST).contains(&limit) {
+        return Err(ApiError::Invalid(format!("page: from 1; limit: 1 to {MOST}")).into());
+    }
+    let page = PageNumber { page, limit };
+    let found = chats(&app)?.major.chats(caller.project.clone(), page).await?;
+    let mut sessions = Vec::with_capacity(found.rows.len());
+    for chat in found.rows {
+        sessions.push(seen(&app, &caller.project, chat).await?.0);
+    }
+    Ok(Json(ChatsView { sessions, total: found.total.unwrap_or_default() }))
+}
+
+/// `POST /api/v1/sessions`: begins a session. Its agent starts with the first message.
+#[utoipa::path(
+    post,
+    path = "/api/v1/sessions",
+    tag = "Sessions",
+    request_body = SessionRequest,
+    responses((status = 201, body = ChatView))
+)]
+async fn create(
+    State(app): State<App>,
+    Member(caller): Member,
+    JsonBody(request): JsonBody<SessionRequest>,
+) -> ChatResult<(StatusCode, Json<ChatView>)> {
+    let (folder, title, wish) = (request.folder()?, request.title()?, request.wish()?);
+    let chats = chats(&app)?;
+    let id = session_id(&Uuid::new_v4().to_string())?;
+    let (ground, session) = (Arc::clone(&chats), id.clone());
+    let preparing = move || ground.ground.prepare(&session, &folder, wish);
+    let ready = on_a_thread(preparing).await??;
+    let (workspace, setting) = (ready.workspace, ready.setting);
+    let new = NewChat { id, title, workspace, setting };
+    let chat = chats.major.create(caller.project.clone(), new).await?;
+    let Json(view) = seen(&app, &caller.project, chat).await?;
+    Ok((StatusCode::CREATED, Json(ChatView { notes: ready.notes, ..view })))
+}
+
+/// Does what touches files where nobody else waits for it.
+async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> ApiResult<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| ApiError::Internal(Box::new(error)))
+}
+
+/// `GET /api/v1/sessions/{session}`: how a session stands.
+#[utoipa::path(
+    get,
+    path = "/api/v1/sessions/{session}",
+    tag = "Sessions",
+    params(("session" = String, Path, description = "The session's id.")),
+    responses((status = 200, body = ChatView))
+)]
+async fn show(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    Path(session): Path<String>,
+) -> ChatResult<Json<ChatView>> {
+    let chat = chats(&app)?.major.chat(caller.project.clone(), session_id(&session)?).await?;
+    Ok(seen(&app, &caller.project, chat).await?)
+}
+
+/// `DELETE /api/v1/sessions/{session}`: ends a session for good; what was said in it stays.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/sessions/{session}",
+    tag = "Sessions",
+    params(("session" = String, Path, description = "The session's id.")),
+    responses((status = 200, body = ChatView))
+)]
+async fn close(
+    State(app): State<App>,
+    Member(caller): Member,
+    Path(session): Path<String>,
+) -> ChatResult<Json<ChatView>> {
+    let (chats, id) = (chats(&app)?, session_id(&session)?);
+    chats.major.close(caller.project.clone(), id.clone()).await?;
+    let chat = chats.major.chat(caller.project.clone(), id).await?;
+    Ok(seen(&app, &caller.project, chat).await?)
+}
+
+/// `POST /api/v1/sessions/{session}/messages`: says something to the agent, which begins a turn.
+///
+/// One turn at a time: 409 names the one that is `running`.
+#[utoipa::path(
+    post,
+    path = "/api/v1/sessions/{session}/messages",
+    tag = "Sessions",
+    params(("session" = String, Path, description = "The session's id.")),
+    request_body = MessageRequest,
+    responses((status = 202, body = SentView))
+)]
+async fn send(
+    State(app): State<App>,
+    Member(caller): Member,
+    Path(session): Path<String>,
+    JsonBody(request): JsonBody<MessageRequest>,
+) -> ChatResult<(StatusCode, Json<SentView>)> {
+    let text = request.words()?.to_owned();
+    let attached = AttachmentRequest::read_all(&request.attachments)?;
+    let (chats, id) = (chats(&app)?, session_id(&session)?);
+    let chat = chats.major.chat(caller.project.clone(), id.clone()).await?;
+    let (ground, session) = (Arc::clone(&chats), id.clone());
+    let enclosing =
+        move || ground.ground.enclosures(&session, std::path::Path::new(&chat.workspace), attached);
+    let mut blocks = on_a_thread(enclosing).await??;
+    let uuid = Uuid::new_v4();
+    let message = if blocks.is_empty() {
+        UserMessage::text(uuid, text)
+    } else {
+        if !text.trim().is_empty() {
+            blocks.insert(0, json!({"type": "text", "text": text}));
+        }
+        UserMessage::blocks(uuid, blocks)
+    };
+    let new = NewMessage { message, by: name_of(&caller) };
+    let turn = chats.major.send(caller.project, id, new).await?;
+    let sent = SentView { message: uuid.to_string(), turn: turn.to_string() };
+    Ok((StatusCode::ACCEPTED, Json(sent)))
+}
+
+/// `POST /api/v1/sessions/{session}/interrupt`: stops the turn that is under way.
+#[utoipa::path(
+    post,
+    path = "/api/v1/sessions/{session}/interrupt",
+    tag = "Sessions",
+    params(("session" = String, Path, description = "The session's id.")),
+    responses((status = 200, body = ChatView))
+)]
+async fn interrupt(
+    State(app): State<App>,
+    Member(caller): Member,
+    Path(session): Path<String>,
+) -> ChatResult<Json<ChatView>> {
+    let (chats, id) = (chats(&app)?, session_id(&session)?);
+    chats.major.interrupt(caller.project.clone(), id.clone()).await?;
+    let chat = chats.major.chat(caller.project.clone(), id).await?;
+    Ok(seen(&app, &caller.project, chat).await?)
+}
+
+/// `POST /api/v1/sessions/{session}/answers`: answers what the agent asked.
+///
+/// The first answer counts: 409 tells the one that was given, as `answer`.
+#[utoipa::path(
+    post,
+    path = "/api/v1/sessions/{session}/answers",
+    tag = "Sessions",
+    params(("session" = String, Path, description = "The session's id.")),
+    request_body = AnswerRequest,
+    responses((status = 200, body = ChatView))
+)]
+async fn answer(
+    State(app): State<App>,
+    Member(caller): Member,
+    Path(session): Path<String>,
+    JsonBody(request): JsonBody<AnswerRequest>,
+) -> ChatResult<Json<ChatView>> {
+    let (chats, id) = (chats(&app)?, session_id(&session)?);
+    let ask = AskId::new(request.id.clone());
+    let decision = request.decision()?;
+    let by = name_of(&caller);
+    chats.major.answer(caller.project.clone(), id.clone(), (ask, decision), by).await?;
+    let chat = chats.major.chat(caller.project.clone(), id).await?;
+    Ok(seen(&app, &caller.project, chat).await?)
+}
+
+/// `POST /api/v1/sessions/{session}/fork`: begins a session that goes on where this one is, or was
+/// after one of its messages.
+#[utoipa::path(
+    post,
+    path = "/api/v1/sessions/{session}/fork",
+    tag = "Sessions",
+    params(("session" = String, Path, description = "The session's id.")),
+    request_body = ForkRequest,
+    responses((status = 201, body = ChatView))
+)]
+async fn fork(
+    State(app): State<App>,
+    Member(caller): Member,
+    Path(session): Path<String>,
+    JsonBody(request): JsonBody<ForkRequest>,
+) -> ChatResult<(StatusCode, Json<ChatView>)> {
+    let at = request.at.as_deref().map(|at| message_id("at", at)).transpose()?;
+    let (chats, id) = (chats(&app)?, session_id(&session)?);
+    let chat = chats.major.fork(caller.project.clone(), id, Uuid::new_v4(), at).await?;
+    Ok((StatusCode::CREATED, seen(&app, &caller.project, chat).await?))
+}
+
+fn message_id(field: &str, text: &str) -> ApiResult<Uuid> {
+    let odd = |_| ApiError::Invalid(format!("{field}: the id of a message"));
+    Uuid::parse_str(text).map_err(odd)
+}
+
+/// `POST /api/v1/sessions/{session}/rewind`: puts files back as they were before a message, or
+/// tells what that would change.
+#[utoipa::path(
+    post,
+    path = "/api/v1/sessions/{session}/rewind",
+    tag = "Sessions",
+    params(("session" = String, Path, description = "The session's id.")),
+    request_body = RewindRequest,
+    responses((status = 200, body = RewindView))
+)]
+async fn rewind(
+    State(app): State<App>,
+    Member(caller): Member,
+    Path(session): Path<String>,
+    JsonBody(request): JsonBody<RewindRequest>,
+) -> ChatResult<Json<RewindView>> {
+    let message = message_id("message", &request.message)?;
+    let way = if request.dry_run { Rewind::Try } else { Rewind::Do };
+    let (chats, id) = (chats(&app)?, session_id(&session)?);
+    let done = chats.major.rewind(caller.project, id, message, way).await?;
+    Ok(Json(RewindView {
+        can_rewind: done.can_rewind,
+        files_changed: done.files_changed,
+        insertions: done.insertions,
+        deletions: done.deletions,
+    }))
+}
+
+/// `POST /api/v1/sessions/{session}/mode`: sets what the agent may do without asking, and which
+/// model answers.
+#[utoipa::path(
+    post,
+    path = "/api/v1/sessions/{session}/mode",
+    tag = "Sessions",
+    params(("session" = String, Path, description = "The session's id.")),
+    request_body = ModeRequest,
+    responses((status = 200, body = ChatView))
+)]
+async fn set_mode(
+    State(app): State<App>,
+    Member(caller): Member,
+    Path(session): Path<String>,
+    JsonBody(request): JsonBody<ModeRequest>,
+) -> ChatResult<Json<ChatView>> {
+    let mode = request.mode.as_deref().map(wire::mode).transpose()?;
+    let model = request.model.as_deref().map(wire::model).transpose()?;
+    if mode.is_none() && model.is_none() {
+        return Err(ApiError::Invalid("mode or model: one of them".to_owned()).into());
+    }
+    let (chats, id) = (chats(&app)?, session_id(&session)?);
+    if let Some(mode) = mode {
+        chats.major.mode(caller.project.clone(), id.clone(), mode).await?;
+    }
+    if let Some(model) = model {
+        chats.major.model(caller.project.clone(), id.clone(), Some(model)).await?;
+    }
+    let chat = chats.major.chat(caller.project.clone(), id).await?;
+    Ok(seen(&app, &caller.project, chat).await?)
+}

@@ -1,0 +1,325 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ratchet_agent::claude::command::ClaudePatience;
+use ratchet_agent::claude::environment;
+use ratchet_core::judging::Seed;
+use ratchet_core::major::prompt::USUAL_BUDGET;
+use ratchet_core::major::workspace::{Exposure, Roots};
+use ratchet_server::chats::Chats;
+use ratchet_stages::major::given::LayerFolders;
+use ratchet_stages::major::ground::ChatGround;
+use ratchet_stages::major::{Launcher, Major, MajorLimits, MajorPlaces};
+use ratchet_store::catalog::Role;
+use ratchet_testkit::claude;
+use reqwest::Response;
+use serde_json::{Value, json};
+use tempfile::{TempDir, tempdir};
+
+use crate::harness::{TestServer, basic};
+
+/// A server that runs agents on the fake program.
+struct Stage {
+    server: TestServer,
+    place: TempDir,
+}
+
+impl Stage {
+    async fn start() -> Self {
+        Self::start_with(MajorLimits::default()).await
+    }
+
+    async fn start_with(limits: MajorLimits) -> Self {
+        let server = TestServer::start().await;
+        let place = tempdir().unwrap();
+        let real = place.path().canonicalize().unwrap();
+        std::fs::create_dir_all(real.join("roots/work")).unwrap();
+        let launcher = Launcher {
+            places: MajorPlaces {
+                program: claude::fake(),
+                families: real.join("families"),
+                scratch: real.join("s"),
+            },
+            environment: Arc::new(environment::inherited()),
+            patience: ClaudePatience::default(),
+        };
+        let clock = server.app.clock.clone();
+        let store = server.app.store.clone();
+        let major = Major::open(store, launcher, limits, Arc::new(move || clock.now())).await;
+        let ground = ChatGround {
+            roots: Roots::new([real.join("roots")]).unwrap(),
+            exposure: Exposure::Network,
+            trusted: Vec::new(),
+            layers: LayerFolders::default(),
+            prompt_tokens: USUAL_BUDGET,
+            seed: Seed::new([7; 32]),
+        };
+        server.app.run_agents(Chats { major: major.unwrap(), ground });
+        Self { server, place }
+    }
+
+    fn work(&self) -> PathBuf {
+        self.place.path().canonicalize().unwrap().join("roots/work")
+    }
+
+    async fn begun(&self) -> String {
+        let reply = self.post("", &json!({"workspace": self.work()})).await;
+        assert_eq!(reply.0, 201, "{}", reply.1);
+        reply.1["id"].as_str().unwrap().to_owned()
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        let request = self.server.post(&format!("/api/v1/sessions{path}"));
+        let reply = request.json(body.to_string()).send().await;
+        (reply.status.as_u16(), reply.json())
+    }
+
+    async fn say(&self, session: &str, text: &str) -> (u16, Value) {
+        self.post(&format!("/{session}/messages"), &json!({"text": text})).await
+    }
+
+    async fn follow(&self, session: &str, query: &str, last: Option<u64>) -> Events {
+        let url = format!("http://{}/api/v1/sessions/{session}/events{query}", self.server.web);
+        let client = ratchet_remote::http::on_this_machine().build().unwrap();
+        let mut request = client.get(url).header("authorization", basic(Role::Viewer));
+        if let Some(last) = last {
+            request = request.header("last-event-id", last.to_string());
+        }
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status().as_u16(), 200);
+        Events { response, text: String::new() }
+    }
+}
+
+/// A stream of events.
+struct Events {
+    response: Response,
+    text: String,
+}
+
+impl Events {
+    /// The next frame; `None` when the stream has ended.
+    async fn next(&mut self) -> Option<Value> {
+        loop {
+            if let Some((frame, rest)) = self.text.split_once("\n\n") {
+                let (frame, rest) = (frame.to_owned(), rest.to_owned());
+                self.text = rest;
+                let data = frame.lines().find_map(|line| line.strip_prefix("data: "));
+                match data {
+                    Some(data) => return Some(serde_json::from_str(data).unwrap()),
+                    None => continue,
+                }
+            }
+            let bytes = self.response.chunk().await.unwrap()?;
+            self.text.push_str(std::str::from_utf8(&bytes).unwrap());
+        }
+    }
+
+    /// Events up to the first of a kind.
+    async fn until(&mut self, kind: &str) -> Vec<Value> {
+        let mut heard = Vec::new();
+        loop {
+            let event = self.next().await.unwrap_or_else(|| panic!("no {kind} in {heard:?}"));
+            let is_last = event["type"] == kind;
+            heard.push(event);
+            if is_last {
+                return heard;
+            }
+        }
+    }
+
+    /// Events until the session is at rest after a turn.
+    async fn until_idle(&mut self) -> Vec<Value> {
+        let mut heard = self.until("done").await;
+        while !heard.last().is_some_and(|event| event["body"]["state"] == "idle") {
+            heard.push(self.next().await.unwrap());
+        }
+        heard
+    }
+}
+
+#[tokio::test]
+async fn clients_see_the_same_events_and_come_back_where_they_left() {
+    let stage = Stage::start().await;
+    let session = stage.begun().await;
+    let mut first = stage.follow(&session, "", None).await;
+    let mut second = stage.follow(&session, "", None).await;
+    let (status, sent) = stage.say(&session, "deltas 5").await;
+    assert_eq!(status, 202, "{sent}");
+    assert!(sent["turn"].is_string() && sent["message"].is_string(), "{sent}");
+    let heard = first.until_idle().await;
+    assert_eq!(second.until_idle().await, heard);
+    let seqs: Vec<u64> = heard.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
+    assert_eq!(seqs, (1..=seqs.len() as u64).collect::<Vec<_>>());
+    let mut back = stage.follow(&session, "", Some(3)).await;
+    assert_eq!(back.until_idle().await, heard[3..]);
+    let mut back = stage.follow(&session, "?after=3", None).await;
+    assert_eq!(back.until_idle().await, heard[3..]);
+    let mut few = stage.follow(&session, "?types=done,state", None).await;
+    let wanted: Vec<Value> = heard
+        .iter()
+        .filter(|event| event["type"] == "done" || event["type"] == "state")
+        .cloned()
+        .collect();
+    assert_eq!(few.until_idle().await, wanted);
+    let known = stage.server.get(&format!("/api/v1/sessions/{session}")).send().await.json();
+    assert_eq!((&known["turns"], &known["cost"]), (&json!(1), &json!(0.25)));
+    assert_eq!(known["lastEvent"], heard.last().unwrap()["seq"]);
+    let listed = stage.server.get("/api/v1/sessions").send().await.json();
+    assert_eq!((&listed["total"], &listed["sessions"][0]["id"]), (&json!(1), &known["id"]));
+}
+
+#[tokio::test]
+async fn one_turn_at_a_time_and_the_first_answer_counts() {
+    let stage = Stage::start().await;
+    let session = stage.begun().await;
+    let mut events = stage.follow(&session, "", None).await;
+    let (_, sent) = stage.say(&session, "ask").await;
+    let asked = events.until("permission").await.pop().unwrap();
+    assert_eq!(asked["body"]["input"]["command"], "ls");
+    let (status, busy) = stage.say(&session, "more").await;
+    assert_eq!((status, &busy["running"]), (409, &sent["turn"]), "{busy}");
+    let path = format!("/{session}/answers");
+    let id = &asked["body"]["id"];
+    let (status, misfit) = stage.post(&path, &json!({"id": id, "response": "hm"})).await;
+    assert_eq!(status, 400, "{misfit}");
+    let (status, told) = stage.post(&path, &json!({"id": id, "decision": "allow"})).await;
+    assert_eq!(status, 200, "{told}");
+    let (status, late) = stage.post(&path, &json!({"id": id, "decision": "deny"})).await;
+    assert_eq!((status, &late["answer"]["decision"]), (409, &json!("allow")), "{late}");
+    events.until_idle().await;
+}
+
+#[tokio::test]
+async fn a_turn_is_interrupted_and_a_session_closed() {
+    let stage = Stage::start().await;
+    let session = stage.begun().await;
+    let (status, _) = stage.post(&format!("/{session}/interrupt"), &json!({})).await;
+    assert_eq!(status, 409, "there is no turn");
+    let mut events = stage.follow(&session, "", None).await;
+    stage.say(&session, "hello").await;
+    events.until_idle().await;
+    let (status, copy) = stage.post(&format!("/{session}/fork"), &json!({})).await;
+    assert_eq!((status, &copy["parent"]), (201, &json!(session)), "{copy}");
+    let closed = stage.server.delete(&format!("/api/v1/sessions/{session}")).send().await;
+    assert_eq!(closed.json()["state"], "closed");
+    let told = events.until("state").await.pop().unwrap();
+    assert_eq!(told["body"]["state"], "closed");
+    assert_eq!(events.next().await.unwrap()["reason"], "the session is closed");
+    assert_eq!(events.next().await, None);
+    let (status, _) = stage.say(&session, "anyone?").await;
+    assert_eq!(status, 409);
+}
+
+#[tokio::test]
+async fn who_may_only_look_may_not_speak() {
+    let stage = Stage::start().await;
+    let session = stage.begun().await;
+    let as_role = |role, path: &str, body: Value| {
+        let request = stage.server.post(&format!("/api/v1/sessions{path}")).key(role);
+        request.json(body.to_string()).send()
+    };
+    for role in [Role::Viewer, Role::IngestOnly] {
+        let made = as_role(role, "", json!({"workspace": stage.work()})).await;
+        assert_eq!(made.status.as_u16(), 403, "{role:?}");
+        for what in ["messages", "interrupt", "answers", "fork", "rewind", "mode"] {
+            let path = format!("/{session}/{what}");
+            let said = as_role(role, &path, json!({"text": "hi"})).await;
+            assert_eq!(said.status.as_u16(), 403, "{role:?} {what}");
+        }
+    }
+    let seen = stage.server.get("/api/v1/sessions").key(Role::IngestOnly).send().await;
+    assert_eq!(seen.status.as_u16(), 403);
+}
+
+#[tokio::test]
+async fn another_projects_session_is_not_there() {
+    let stage = Stage::start().await;
+    let session = stage.begun().await;
+    crate::contract::walk::make_strangers(&stage.server).await;
+    let ask = |method: &str, path: String| {
+        let request = stage.server.request(method, &format!("/api/v1/sessions{path}"));
+        let request = request.header("authorization", crate::contract::walk::NEIGHBOUR);
+        if method == "POST" { request.json("{}".to_owned()) } else { request }.send()
+    };
+    for path in [format!("/{session}"), format!("/{session}/events")] {
+        assert_eq!(ask("GET", path).await.status.as_u16(), 404);
+    }
+    assert_eq!(ask("DELETE", format!("/{session}")).await.status.as_u16(), 404);
+    for what in ["interrupt", "fork"] {
+        assert_eq!(ask("POST", format!("/{session}/{what}")).await.status.as_u16(), 404, "{what}");
+    }
+    assert_eq!(ask("GET", String::new()).await.json()["total"], 0);
+}
+
+#[tokio::test]
+async fn bad_requests_are_refused_with_their_reason() {
+    let stage = Stage::start().await;
+    let session = stage.begun().await;
+    let outside = stage.place.path().canonicalize().unwrap();
+    let missing = "00000000-0000-4000-8000-000000000009";
+    let at = |what: &str| format!("/{session}/{what}");
+    let cases = [
+        (String::new(), json!({"workspace": outside}), 403, "under none of the folders"),
+        (String::new(), json!({"workspace": "work"}), 400, "absolute path"),
+        (String::new(), json!({"workspace": stage.work().join("x")}), 400, "No such file"),
+        (
+            String::new(),
+            json!({"workspace": stage.work(), "mode": "bypassPermissions"}),
+            400,
+            "mode",
+        ),
+        (String::new(), json!({"workspace": stage.work(), "model": "--x"}), 400, "model"),
+        (String::new(), json!({"workspace": stage.work(), "maxBudget": -1}), 400, "maxBudget"),
+        (
+            String::new(),
+            json!({"workspace": stage.work(), "attachments": [{"path": "../secret"}]}),
+            400,
+            "inside the workspace",
+        ),
+        (
+            String::new(),
+            json!({"workspace": stage.work(), "attachments": [{"name": "a", "data": "!"}]}),
+            400,
+            "Base64",
+        ),
+        (at("messages"), json!({"text": " "}), 400, "text"),
+        (at("messages"), json!({"words": "hi"}), 400, "words"),
+        (at("answers"), json!({"id": "x", "decision": "maybe"}), 400, "decision"),
+        (at("answers"), json!({"id": "x", "decision": "allow"}), 409, "not an open question"),
+        (at("rewind"), json!({"message": "x"}), 400, "message"),
+        (at("mode"), json!({}), 400, "mode or model"),
+        (at("fork"), json!({"at": "x"}), 400, "at"),
+        (format!("/{missing}/messages"), json!({"text": "hi"}), 404, "not found"),
+    ];
+    for (path, body, expected, why) in cases {
+        let (status, told) = stage.post(&path, &body).await;
+        assert_eq!(status, expected, "{path} {body}: {told}");
+        assert!(told["message"].as_str().unwrap().contains(why), "{path} {body}: {told}");
+    }
+    let events = format!("/api/v1/sessions/{session}/events");
+    for query in ["?types=nonsense", "?after=x"] {
+        let reply = stage.server.get(&format!("{events}{query}")).send().await;
+        assert_eq!(reply.status.as_u16(), 400, "{query}");
+    }
+    let reply = stage.server.get(&format!("/api/v1/sessions/{missing}/events")).send().await;
+    assert_eq!(reply.status.as_u16(), 404);
+}
+
+#[tokio::test]
+async fn a_server_without_agents_says_so() {
+    let server = TestServer::start().await;
+    let reply = server.get("/api/v1/sessions").send().await;
+    assert_eq!(reply.status.as_u16(), 404);
+    assert!(reply.json()["message"].as_str().unwrap().contains("runs no agents"));
+}
+
+#[tokio::test]
+async fn streams_end_when_the_server_does() {
+    let stage = Stage::start().await;
+    let session = stage.begun().await;
+    let mut events = stage.follow(&session, "", None).await;
+    stage.server.begin_stop();
+    assert_eq!(events.next().await.unwrap()["reason"], "the server is shutting down");
+    assert_eq!(events.next().await, None);
+}
