@@ -26,6 +26,8 @@ pub(crate) mod redaction;
 pub(crate) mod audit;
 /// `ratchet rubrics`
 pub(crate) mod rubrics;
+/// `ratchet chat`
+pub(crate) mod chat;
 /// `ratchet mcp`
 pub(crate) mod mcp;
 /// `ratchet backup`
@@ -94,6 +96,8 @@ pub(crate) enum Command {
     Audit(audit::AuditArgs),
     /// List, show, check and compare what sessions are judged by
     Rubrics(rubrics::RubricsCommand),
+    /// Talk to an agent on the claude program, here or through a server
+    Chat(Box<chat::ChatArgs>),
     /// Let other agents ask about sessions, scores and reports, over the Model Context Protocol
     Mcp(mcp::McpArgs),
     /// Copy all data into a new folder, also while a server is running

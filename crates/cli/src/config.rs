@@ -11,6 +11,8 @@ pub(crate) mod layers;
 pub(crate) mod lookup;
 /// The kinds of values they have.
 pub(crate) mod value;
+/// How chat agents run.
+pub(crate) mod chat;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -22,6 +24,7 @@ use ratchet_core::secret::Secret;
 use ratchet_server::app::{Limits, Timeouts};
 use ratchet_server::rate::Rate;
 
+use chat::ChatConfig;
 use layers::{Flag, Layers, Source};
 use lookup::{Effective, Lookup};
 use value::{Address, ByteSize, Count, Lasting, Listen, Place, Switch};
@@ -60,6 +63,8 @@ pub(crate) struct Config {
     /// A server that vouches for people.
     pub(crate) trusted_proxies: Networks,
     pub(crate) oidc: Oidc,
+    /// How chat agents run.
+    pub(crate) chat: ChatConfig,
     /// What the first start creates.
     pub(crate) init: Init,
     /// The key for `--server`.
@@ -217,6 +222,7 @@ impl Config {
                 "networks whose X-Forwarded-For is believed, with commas",
             )?,
             oidc: Oidc::read(&mut of)?,
+            chat: ChatConfig::read(&mut of)?,
             init: Init::read(&mut of)?,
             credentials: Credentials {
                 public_key: of.optional("public_key", "public key for --server")?,

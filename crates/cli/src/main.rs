@@ -26,6 +26,8 @@ mod weekly;
 mod scheduler;
 /// A server, from its configuration to its end.
 mod serving;
+/// The agents that a server runs.
+mod agents;
 /// The provider that people sign in with.
 mod vouching;
 /// What a server says once it listens.
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Command::Redaction(args) => cmd::redaction::run(&args),
         Command::Audit(args) => cmd::audit::run(&args),
         Command::Rubrics(args) => cmd::rubrics::run(&args),
+        Command::Chat(args) => cmd::chat::run(&args),
         Command::Mcp(args) => cmd::mcp::run(&args),
         Command::Backup(args) => cmd::backup::run(&args),
         Command::Restore(args) => cmd::restore::run(&args),

@@ -10,7 +10,7 @@ use ratchet_server::app::{Access, App, Settings};
 use ratchet_server::clock::Clock;
 use ratchet_server::run::Listeners;
 use ratchet_server::stop::Stop;
-use ratchet_store::catalog::{KeyPair, NewKey, Role};
+use ratchet_store::catalog::{Catalog, KeyPair, NewKey, Role};
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
 use ratchet_web::sign_in::{SignIn, Vouching};
@@ -24,7 +24,7 @@ use crate::first_start::{Opening, Presets};
 use crate::rubrics::Rubrics;
 use crate::scheduler::{self, Station};
 use crate::target::Target;
-use crate::{folder, vouching, welcome};
+use crate::{agents, folder, vouching, welcome};
 
 /// A server with its folder open and its ports bound; clients may connect and wait.
 #[derive(Debug)]
@@ -64,6 +64,7 @@ impl Server {
         let settings = settings(config, &opening.project.id)?;
         let prices = folder::prices(&config.data)?;
         let app = App::new(folder.clone(), settings, Clock::System, prices);
+        app.run_agents(agents::open(config, &folder).await?);
         let bound = Bound::of(&listeners)?;
         let trusted_proxies = config.trusted_proxies.clone();
         let station = Station::new(folder.clone(), config.data.clone());
@@ -77,6 +78,11 @@ impl Server {
         let new = NewKey { project, role: Role::Member, note, pair: None };
         let made = self.folder.catalog.create_key(new, Clock::System.now()).await;
         Ok(made.context("cannot make a key")?.1)
+    }
+
+    /// The catalog of its folder.
+    pub(crate) fn catalog(&self) -> Catalog {
+        self.folder.catalog.clone()
     }
 
     /// Whether nobody is asked to sign in.
@@ -104,6 +110,7 @@ impl Server {
         };
         let pages = ratchet_web::pages(pages_of(&self.app, sign_in, self.station.data.clone()));
         let app = self.app.clone();
+        let chats = self.app.chats();
         let serving = ratchet_server::run::run(self.app, self.listeners, pages, stop.clone());
         let scheduling = scheduler::run(self.station, app, stop);
         tokio::pin!(serving, scheduling);
@@ -114,6 +121,9 @@ impl Server {
                 scheduling.await;
             }
             () = &mut scheduling => serving.await?,
+        }
+        if let Some(chats) = chats {
+            chats.major.stop().await;
         }
         self.folder.close().await.context("cannot close the data folder")?;
         tracing::info!("stopped");

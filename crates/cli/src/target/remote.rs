@@ -36,7 +36,7 @@ impl Remote {
         let (Some(public_key), Some(secret_key)) =
             (credentials.public_key.clone(), credentials.secret_key.clone())
         else {
-            bail!("--server needs an owner's key in RATCHET_PUBLIC_KEY and RATCHET_SECRET_KEY");
+            bail!("--server needs a key in RATCHET_PUBLIC_KEY and RATCHET_SECRET_KEY");
         };
         let client = http::toward(&base)
             // A redirected request would arrive without its key, or as another method.
@@ -70,6 +70,27 @@ impl Remote {
     ) -> anyhow::Result<T> {
         let request = self.request(Method::POST, self.base.join(path)?).json(body);
         answer(self.send(request).await?).await
+    }
+
+    /// Has something done, named by the parts of its path below `/api/v1`.
+    pub(crate) async fn post_named<T: DeserializeOwned>(
+        &self,
+        parts: &[&str],
+        body: &impl Serialize,
+    ) -> anyhow::Result<T> {
+        let request = self.request(Method::POST, self.named(parts)?).json(body);
+        answer(self.send(request).await?).await
+    }
+
+    /// Asks for something that comes as a stream, named likewise.
+    pub(crate) async fn follow(
+        &self,
+        parts: &[&str],
+        query: &[(&str, &str)],
+    ) -> anyhow::Result<Response> {
+        let mut url = self.named(parts)?;
+        url.query_pairs_mut().extend_pairs(query);
+        self.send(self.request(Method::GET, url)).await
     }
 
     /// Has something set.

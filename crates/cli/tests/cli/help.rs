@@ -43,6 +43,7 @@ fn each_command_explains_itself() {
         "rubrics show",
         "rubrics validate",
         "rubrics diff",
+        "chat",
         "mcp",
         "backup",
         "restore",

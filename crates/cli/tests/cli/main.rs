@@ -25,6 +25,8 @@ mod trust;
 mod week;
 /// What sessions are judged by.
 mod rubrics;
+/// Talking to agents.
+mod chat;
 /// Questions of other agents.
 mod mcp;
 /// What comes with Claude Code's plugin.

@@ -1,0 +1,71 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use ratchet_agent::claude::command::ClaudePatience;
+use ratchet_agent::claude::environment;
+use ratchet_core::judging::Seed;
+use ratchet_core::major::workspace::Exposure;
+use ratchet_server::chats::Chats;
+use ratchet_server::clock::Clock;
+use ratchet_stages::major::given::LayerFolders;
+use ratchet_stages::major::ground::ChatGround;
+use ratchet_stages::major::{Launcher, Major, MajorLimits, MajorPlaces};
+use ratchet_store::embedded::Folder;
+
+use crate::config::Config;
+
+/// The folder of what agents keep, in the data folder.
+const KEPT: &str = "chats";
+/// What the secret behind the markers is signed for.
+const SEED: &str = "marks around what chat agents are given";
+/// What the name of their scratch folder is signed for.
+const SCRATCH: &str = "the scratch folder of chat agents";
+
+/// Makes ready to run agents: whatever an earlier server left running is ended first.
+pub(crate) async fn open(config: &Config, folder: &Folder) -> anyhow::Result<Chats> {
+    let data = std::path::absolute(&config.data).context("cannot tell where the data folder is")?;
+    let launcher = Launcher {
+        places: MajorPlaces {
+            program: config.chat.program.clone(),
+            families: data.join(KEPT),
+            scratch: scratch(folder)?,
+        },
+        environment: Arc::new(environment::inherited()),
+        patience: ClaudePatience::default(),
+    };
+    let limits = MajorLimits {
+        processes: config.chat.processes,
+        idle: config.chat.idle,
+        answer: config.chat.answers,
+        text_bytes: config.limits.text_bytes,
+        ..MajorLimits::default()
+    };
+    let major = Major::open(folder.clone(), launcher, limits, Arc::new(|| Clock::System.now()));
+    let major = major.await.context("cannot make ready to run agents")?;
+    Ok(Chats { major, ground: ground(config, folder, &data)? })
+}
+
+fn ground(config: &Config, folder: &Folder, data: &Path) -> anyhow::Result<ChatGround> {
+    let is_private = config.addresses.doors().all(|(_, address)| address.ip().is_loopback());
+    let secret = folder.secrets.sign(SEED).context("cannot use the secret of the data folder")?;
+    Ok(ChatGround {
+        roots: config.chat.roots.clone(),
+        exposure: if is_private { Exposure::Loopback } else { Exposure::Network },
+        trusted: config.chat.trusted.clone(),
+        layers: LayerFolders {
+            platform: Some(config.chat.platform_in(data)),
+            user: config.chat.user.clone(),
+        },
+        prompt_tokens: config.chat.prompt_tokens,
+        seed: Seed::of(&secret),
+    })
+}
+
+/// Where agents keep what they do not need tomorrow: the same for the same data folder, so that
+/// what an earlier server left is found. The path is short, for sockets lie in it.
+fn scratch(folder: &Folder) -> anyhow::Result<PathBuf> {
+    let name = folder.secrets.sign(SCRATCH).context("cannot use the secret of the data folder")?;
+    let name: String = name.chars().take(8).collect();
+    Ok(std::env::temp_dir().join(format!("ratchet-{name}")))
+}

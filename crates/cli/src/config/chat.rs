@@ -1,0 +1,126 @@
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use ratchet_core::major::prompt;
+use ratchet_core::major::workspace::Roots;
+use ratchet_stages::major::MajorLimits;
+
+use super::lookup::Lookup;
+use super::value::{Count, Lasting, Place};
+
+/// How chat agents run.
+#[derive(Clone, Debug)]
+pub(crate) struct ChatConfig {
+    /// The program that agents run on.
+    pub(crate) program: PathBuf,
+    /// Folders under which agents may work.
+    pub(crate) roots: Roots,
+    /// Workspaces whose own settings may run programs.
+    pub(crate) trusted: Vec<PathBuf>,
+    /// How many agents run at once.
+    pub(crate) processes: usize,
+    /// How long an agent without work keeps its process.
+    pub(crate) idle: Duration,
+    /// How long a question waits for a person.
+    pub(crate) answers: Duration,
+    /// How long the system prompt may be, in tokens.
+    pub(crate) prompt_tokens: u64,
+    /// Where the platform keeps servers of tools, skills and prompts; the data folder if nobody says.
+    pub(crate) platform: Option<PathBuf>,
+    /// Where the user does.
+    pub(crate) user: Option<PathBuf>,
+}
+
+/// Folders, with commas between them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Folders(Vec<PathBuf>);
+
+impl FromStr for Folders {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+        let folders: Vec<PathBuf> = names.map(PathBuf::from).collect();
+        // The rules for roots are the rules for all folders that are matched against others.
+        match Roots::new(folders.clone()) {
+            Ok(_) => Ok(Self(folders)),
+            Err(_) => Err("absolute paths without '.' and '..', with commas".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Folders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("(none)");
+        }
+        let names: Vec<String> = self.0.iter().map(|path| path.display().to_string()).collect();
+        f.write_str(&names.join(","))
+    }
+}
+
+impl ChatConfig {
+    pub(super) fn read(of: &mut Lookup<'_>) -> anyhow::Result<Self> {
+        let program = Place(PathBuf::from("claude"));
+        let usual = MajorLimits::default();
+        let budget = Count(usize::try_from(prompt::USUAL_BUDGET).unwrap_or(usize::MAX));
+        let roots: Folders =
+            of.value("chat.roots", Folders::default(), "folders that agents may work in")?;
+        let trusted: Folders = of.value(
+            "chat.trusted",
+            Folders::default(),
+            "workspaces whose own hooks and tool servers may run",
+        )?;
+        let processes =
+            of.value("chat.processes", Count(usual.processes), "agents that run at once")?;
+        let tokens = of.value("chat.prompt_tokens", budget, "length of the system prompt")?;
+        Ok(Self {
+            program: of.value("claude_bin", program, "the claude program that agents run on")?.0,
+            roots: Roots::new(roots.0)?,
+            trusted: trusted.0,
+            processes: processes.0,
+            idle: of.value("chat.idle", Lasting(usual.idle), "until a resting agent ends")?.0,
+            answers: of.value("chat.answers", Lasting(usual.answer), "that a question waits")?.0,
+            prompt_tokens: u64::try_from(tokens.0).unwrap_or(u64::MAX),
+            platform: folder(
+                of.optional("chat.platform", "folder of mcp.json, skills/, prompts/ for all")?,
+            ),
+            user: folder(of.optional("chat.user", "folder of the same for you")?)
+                .or_else(own_folder),
+        })
+    }
+
+    /// The platform's folder.
+    pub(crate) fn platform_in(&self, data: &Path) -> PathBuf {
+        self.platform.clone().unwrap_or_else(|| data.to_owned())
+    }
+}
+
+fn folder(place: Option<Place>) -> Option<PathBuf> {
+    place.map(|Place(path)| path)
+}
+
+/// `ratchet` in the folder where people keep their configuration.
+fn own_folder() -> Option<PathBuf> {
+    let is_said = |text: &OsString| !text.is_empty();
+    let configured = std::env::var_os("XDG_CONFIG_HOME").filter(is_said).map(PathBuf::from);
+    let home = || Some(PathBuf::from(std::env::var_os("HOME").filter(is_said)?).join(".config"));
+    configured.or_else(home).map(|folder| folder.join("ratchet"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_absolute() {
+        assert_eq!("/a, /b/c".parse::<Folders>().unwrap().to_string(), "/a,/b/c");
+        assert_eq!("".parse::<Folders>().unwrap().to_string(), "(none)");
+        for bad in ["a", "/a,b", "/a/../b"] {
+            assert!(bad.parse::<Folders>().is_err(), "{bad}");
+        }
+    }
+}

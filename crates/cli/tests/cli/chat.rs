@@ -1,0 +1,253 @@
+//! `ratchet chat` with the real program, against a scripted model.
+
+use std::path::{Path, PathBuf};
+
+use ratchet_testkit::claude;
+use ratchet_testkit::process::{Finished, Launch, PUBLIC_KEY, SECRET_KEY};
+use ratchet_testkit::scripted::{Call, Failure, Reply, ScriptedModel};
+use serde_json::{Value, json};
+use tempfile::{TempDir, tempdir};
+
+/// The binary under test.
+const BINARY: &str = env!("CARGO_BIN_EXE_ratchet");
+
+/// A folder to work in, a folder for data, and a model.
+struct Stage {
+    top: TempDir,
+    model: ScriptedModel,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let top = tempdir().unwrap();
+        std::fs::create_dir(top.path().join("work")).unwrap();
+        Self { top, model: ScriptedModel::start().unwrap() }
+    }
+
+    fn work(&self) -> PathBuf {
+        self.top.path().join("work")
+    }
+
+    fn data(&self) -> PathBuf {
+        self.top.path().join("data")
+    }
+
+    /// With what every process needs that runs agents.
+    fn equipped(&self, launch: Launch) -> Launch {
+        launch
+            .env("RATCHET_CLAUDE_BIN", claude::real())
+            .env("ANTHROPIC_BASE_URL", self.model.url())
+            .env("ANTHROPIC_API_KEY", "none")
+            .env("XDG_CONFIG_HOME", self.top.path().join("config"))
+    }
+
+    fn chat(&self) -> Launch {
+        let launch = Launch::command(BINARY).arg("chat").arg("--data").arg(self.data());
+        self.equipped(launch)
+    }
+
+    fn begun(&self) -> Launch {
+        self.chat().arg("--workspace").arg(self.work())
+    }
+
+    fn file(&self, path: impl AsRef<Path>, text: &str) -> PathBuf {
+        let path = self.top.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+#[track_caller]
+fn done(finished: &Finished) -> &str {
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    &finished.stdout
+}
+
+fn calling(name: &str, input: Value) -> Reply {
+    let call = Call { id: format!("toolu_{name}"), name: name.to_owned(), input };
+    Reply { calls: vec![call], ..Reply::text("") }
+}
+
+/// The events that `--json` printed, of one kind.
+fn events<'a>(stdout: &'a str, kind: &'a str) -> impl Iterator<Item = Value> + 'a {
+    let all = stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    all.filter(move |event| event["type"] == kind).map(|event| event["body"].clone())
+}
+
+#[test]
+fn print_gives_the_final_answer_alone() {
+    let stage = Stage::new();
+    stage.model.script([Reply::text("Lisbon.")]);
+    let finished = stage.begun().args(["--print", "Where to?"]).run();
+    assert_eq!(done(&finished), "Lisbon.\n");
+    let told = stage.model.requests()[0]["system"].to_string();
+    let work = stage.work().canonicalize().unwrap();
+    assert!(told.contains("You are an agent that people talk to through Ratchet"), "{told}");
+    assert!(told.contains(work.to_str().unwrap()), "{told}");
+}
+
+#[test]
+fn json_gives_every_event_in_order() {
+    let stage = Stage::new();
+    stage.model.script([Reply::text("Lisbon.")]);
+    let finished = stage.begun().args(["--json", "--print", "Where to?"]).run();
+    let stdout = done(&finished);
+    let seqs: Vec<u64> = stdout
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["seq"].as_u64().unwrap())
+        .collect();
+    assert!(seqs.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{seqs:?}");
+    let words: String = events(stdout, "text_delta")
+        .map(|body| body["text"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(words, "Lisbon.");
+    let ends: Vec<Value> = events(stdout, "done").collect();
+    assert_eq!(ends.len(), 1);
+    assert_eq!((&ends[0]["result"], &ends[0]["is_error"]), (&json!("Lisbon."), &json!(false)));
+    assert!(events(stdout, "raw").any(|body| body["type"] == "result"));
+}
+
+#[test]
+fn attachments_reach_the_agent_as_material() {
+    let stage = Stage::new();
+    stage.model.script([Reply::text("Read.")]);
+    let plan = stage.file("plan.md", "---\ntitle: Plan\n---\nShip on Friday.\n");
+    let finished = stage.begun().args(["--print", "What is the plan?", "--attach"]).arg(plan).run();
+    done(&finished);
+    let told = stage.model.requests()[0]["system"].to_string();
+    assert!(told.contains("Document 1 of 1: \\\"plan.md\\\""), "{told}");
+    assert!(told.contains("  Ship on Friday."), "{told}");
+    assert!(told.contains("<given-"), "{told}");
+}
+
+#[test]
+fn a_permission_shows_the_command_and_is_given_by_number() {
+    let stage = Stage::new();
+    let command = json!({"command": "touch made-it", "description": "Makes a file"});
+    stage.model.script([calling("Bash", command), Reply::text("Made.")]);
+    let finished = stage.begun().typing("make it\n1\n").run();
+    let stdout = done(&finished);
+    assert!(stdout.contains("The agent wants to use Bash:\n    touch made-it\n"), "{stdout}");
+    assert!(stdout.contains("⚙ Bash touch made-it"), "{stdout}");
+    assert!(stdout.contains("✓ allowed"), "{stdout}");
+    assert!(stdout.contains("Made.\n"), "{stdout}");
+    assert!(stage.work().join("made-it").exists());
+}
+
+#[test]
+fn a_permission_that_nobody_can_give_is_denied() {
+    let stage = Stage::new();
+    let command = json!({"command": "touch made-it"});
+    stage.model.script([calling("Bash", command), Reply::text("I could not.")]);
+    let finished = stage.begun().args(["--print", "make it"]).run();
+    assert_eq!(done(&finished), "I could not.\n");
+    assert!(!stage.work().join("made-it").exists());
+    let heard = stage.model.requests()[1]["messages"].to_string();
+    assert!(heard.contains("Nobody is there to answer"), "{heard}");
+}
+
+#[test]
+fn questions_are_menus() {
+    let stage = Stage::new();
+    let options =
+        json!([{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}]);
+    let question = |text: &str, several: bool| json!({"question": text, "header": "Colour", "options": options, "multiSelect": several});
+    let questions =
+        json!({"questions": [question("Which one?", false), question("Which ones?", true)]});
+    stage.model.script([calling("AskUserQuestion", questions), Reply::text("Fine.")]);
+    let finished = stage.begun().typing("ask me\n2\n1,2\n").run();
+    let stdout = done(&finished);
+    assert!(stdout.contains("Which one?\n  1. Red: warm\n  2. Blue: cold\n"), "{stdout}");
+    assert!(stdout.contains("Fine.\n"), "{stdout}");
+    let heard = stage.model.requests()[1]["messages"].to_string();
+    assert!(heard.contains("Blue") && heard.contains("Red, Blue"), "{heard}");
+}
+
+#[test]
+fn a_session_goes_on_and_parts() {
+    let stage = Stage::new();
+    stage.model.script([Reply::text("Hello Ada."), Reply::text("Ada."), Reply::text("Ada too.")]);
+    let first = stage.begun().args(["--json", "--print", "I am Ada."]).run();
+    let session = session_of(&first);
+    let resumed = stage.chat().args(["--resume", &session, "--print", "Who am I?"]).run();
+    assert_eq!(done(&resumed), "Ada.\n");
+    let heard = stage.model.requests()[1]["messages"].to_string();
+    assert!(heard.contains("I am Ada.") && heard.contains("Hello Ada."), "{heard}");
+    let forked = stage.chat().args(["--fork", &session, "--print", "And here?"]).run();
+    assert_eq!(done(&forked), "Ada too.\n");
+    let heard = stage.model.requests()[2]["messages"].to_string();
+    assert!(heard.contains("Who am I?"), "{heard}");
+}
+
+/// The session of a command that told on stderr which it was.
+fn session_of(finished: &Finished) -> String {
+    done(finished);
+    let told = finished.stderr.lines().find_map(|line| line.strip_prefix("session "));
+    told.unwrap_or_else(|| panic!("{finished:?}")).split(' ').next().unwrap().to_owned()
+}
+
+#[test]
+fn commands_begin_with_a_slash() {
+    let stage = Stage::new();
+    stage.model.script([Reply::text("Hi.")]);
+    let finished =
+        stage.begun().typing("hello\n/cost\n/mode plan\n/nonsense\n/quit\nnot sent\n").run();
+    done(&finished);
+    assert!(finished.stderr.contains(", turns: 1\n"), "{finished:?}");
+    assert!(finished.stderr.contains("no such command"), "{finished:?}");
+    assert_eq!(stage.model.requests().len(), 1);
+}
+
+#[test]
+fn a_failing_model_is_told_and_exits_with_one() {
+    let stage = Stage::new();
+    stage.model.say_always(Reply::failing(Failure::Status(400)));
+    let finished = stage.begun().args(["--print", "hello"]).run();
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    assert!(finished.stderr.contains("the turn failed"), "{finished:?}");
+    assert_eq!(finished.stdout, "");
+}
+
+#[test]
+fn a_server_runs_agents_for_its_clients() {
+    let stage = Stage::new();
+    stage.model.script([Reply::text("From afar.")]);
+    let serve =
+        Launch::serve(BINARY, &stage.data()).env("RATCHET_CHAT_ROOTS", canonical(&stage.work()));
+    let server = stage.equipped(serve).start();
+    let client = || {
+        let client = Launch::command(BINARY).args(["chat", "--server", server.web()]);
+        client.env("RATCHET_PUBLIC_KEY", PUBLIC_KEY).env("RATCHET_SECRET_KEY", SECRET_KEY)
+    };
+    let finished = client().arg("--workspace").arg(stage.work()).args(["--print", "hello"]).run();
+    assert_eq!(done(&finished), "From afar.\n");
+    let outside =
+        client().arg("--workspace").arg(stage.top.path()).args(["--print", "hello"]).run();
+    assert_eq!(outside.code, Some(1));
+    assert!(outside.stderr.contains("under none of the folders"), "{outside:?}");
+}
+
+fn canonical(path: &Path) -> String {
+    path.canonicalize().unwrap().display().to_string()
+}
+
+#[test]
+fn tool_servers_come_from_three_layers_if_the_workspace_is_trusted() {
+    let stage = Stage::new();
+    let server = |who: &str| {
+        let entry = json!({"command": claude::fake_mcp(), "args": [who]});
+        json!({"mcpServers": {"lake": entry}}).to_string()
+    };
+    stage.file("data/mcp.json", &server("platform"));
+    stage.file("work/.mcp.json", &server("workspace"));
+    let asks = || [calling("mcp__lake__who", json!({})), Reply::text("So.")];
+    stage.model.script(asks());
+    let untrusted = stage.begun().typing("who?\n1\n").run();
+    assert!(done(&untrusted).contains("platform"), "{untrusted:?}");
+    assert!(untrusted.stderr.contains("the workspace is not trusted"), "{untrusted:?}");
+    stage.model.script(asks());
+    let trusted = stage.begun().arg("--trust").typing("who?\n1\n").run();
+    assert!(done(&trusted).contains("workspace"), "{trusted:?}");
+    assert!(trusted.stderr.contains("instead of"), "{trusted:?}");
+}
