@@ -10,6 +10,7 @@ use ratchet_server::chats::Chats;
 use ratchet_server::clock::Clock;
 use ratchet_stages::major::given::LayerFolders;
 use ratchet_stages::major::ground::ChatGround;
+use ratchet_stages::major::work_folder::Boundary;
 use ratchet_stages::major::{Launcher, Major, MajorLimits, MajorPlaces};
 use ratchet_store::embedded::Folder;
 
@@ -25,6 +26,7 @@ const SCRATCH: &str = "the scratch folder of chat agents";
 /// Makes ready to run agents: whatever an earlier server left running is ended first.
 pub(crate) async fn open(config: &Config, folder: &Folder) -> anyhow::Result<Chats> {
     let data = std::path::absolute(&config.data).context("cannot tell where the data folder is")?;
+    let ground = ground(config, folder, &data)?;
     let launcher = Launcher {
         places: MajorPlaces {
             program: config.chat.program.clone(),
@@ -33,6 +35,7 @@ pub(crate) async fn open(config: &Config, folder: &Folder) -> anyhow::Result<Cha
         },
         environment: Arc::new(environment::inherited()),
         patience: ClaudePatience::default(),
+        boundary: Some(ground.boundary.clone()),
     };
     let limits = MajorLimits {
         processes: config.chat.processes,
@@ -43,15 +46,17 @@ pub(crate) async fn open(config: &Config, folder: &Folder) -> anyhow::Result<Cha
     };
     let major = Major::open(folder.clone(), launcher, limits, Arc::new(|| Clock::System.now()));
     let major = major.await.context("cannot make ready to run agents")?;
-    Ok(Chats { major, ground: ground(config, folder, &data)? })
+    Ok(Chats { major, ground })
 }
 
 fn ground(config: &Config, folder: &Folder, data: &Path) -> anyhow::Result<ChatGround> {
     let is_private = config.addresses.doors().all(|(_, address)| address.ip().is_loopback());
     let secret = folder.secrets.sign(SEED).context("cannot use the secret of the data folder")?;
     Ok(ChatGround {
-        roots: config.chat.roots.clone(),
-        exposure: if is_private { Exposure::Loopback } else { Exposure::Network },
+        boundary: Boundary {
+            roots: config.chat.roots.clone(),
+            exposure: if is_private { Exposure::Loopback } else { Exposure::Network },
+        },
         trusted: config.chat.trusted.clone(),
         layers: LayerFolders {
             platform: Some(config.chat.platform_in(data)),

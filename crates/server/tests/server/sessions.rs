@@ -9,6 +9,7 @@ use ratchet_core::major::workspace::{Exposure, Roots};
 use ratchet_server::chats::Chats;
 use ratchet_stages::major::given::LayerFolders;
 use ratchet_stages::major::ground::ChatGround;
+use ratchet_stages::major::work_folder::Boundary;
 use ratchet_stages::major::{Launcher, Major, MajorLimits, MajorPlaces};
 use ratchet_store::catalog::Role;
 use ratchet_testkit::claude;
@@ -34,7 +35,12 @@ impl Stage {
         let place = tempdir().unwrap();
         let real = place.path().canonicalize().unwrap();
         std::fs::create_dir_all(real.join("roots/work")).unwrap();
+        let boundary = Boundary {
+            roots: Roots::new([real.join("roots")]).unwrap(),
+            exposure: Exposure::Network,
+        };
         let launcher = Launcher {
+            boundary: Some(boundary.clone()),
             places: MajorPlaces {
                 program: claude::fake(),
                 families: real.join("families"),
@@ -47,8 +53,7 @@ impl Stage {
         let store = server.app.store.clone();
         let major = Major::open(store, launcher, limits, Arc::new(move || clock.now())).await;
         let ground = ChatGround {
-            roots: Roots::new([real.join("roots")]).unwrap(),
-            exposure: Exposure::Network,
+            boundary,
             trusted: Vec::new(),
             layers: LayerFolders::default(),
             prompt_tokens: USUAL_BUDGET,

@@ -8,14 +8,13 @@ use ratchet_core::major::attachment::{
 use ratchet_core::major::layer::Trust;
 use ratchet_core::major::prompt::{self, ChatBrief, PastWords, PromptError};
 use ratchet_core::major::skills;
-use ratchet_core::major::workspace::{Exposure, Roots};
 use serde_json::{Value, json};
 
 use super::beneath::BeneathError;
 use super::given::{GivenError, LayerFolders};
 use super::setting::ChatSetting;
 use super::skill_sync;
-use super::work_folder::{WorkFolder, WorkFolderError};
+use super::work_folder::{Boundary, WorkFolder, WorkFolderError};
 
 /// How many tokens the texts that go with one message may have.
 const MESSAGE_TOKENS: u64 = 30_000;
@@ -23,10 +22,8 @@ const MESSAGE_TOKENS: u64 = 30_000;
 /// On what ground agents stand here: where they may work, and what each of them is given.
 #[derive(Clone, Debug)]
 pub struct ChatGround {
-    /// Folders under which they may work.
-    pub roots: Roots,
-    /// Who can ask for one.
-    pub exposure: Exposure,
+    /// Where they may work.
+    pub boundary: Boundary,
     /// Workspaces whose own settings may run programs.
     pub trusted: Vec<PathBuf>,
     /// Where the platform and the user keep what every agent gets.
@@ -100,7 +97,7 @@ impl ChatGround {
     /// # Errors
     /// Nobody may work there, or it is not there.
     pub fn folder(&self, named: &Path) -> Result<WorkFolder, WorkFolderError> {
-        WorkFolder::open(named, &self.roots, self.exposure)
+        self.boundary.open(named)
     }
 
     /// Gets everything ready that a new session needs: looks at its folder, brings skills there,

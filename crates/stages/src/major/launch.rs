@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::refusal::MajorError;
 use super::setting::{ChatSetting, MajorPlaces};
+use super::work_folder::{Boundary, WorkFolder};
 
 /// How processes are started for sessions.
 #[derive(Clone, Debug)]
@@ -24,14 +25,19 @@ pub struct Launcher {
     pub environment: Arc<Vec<(String, Secret)>>,
     /// How long they are waited for.
     pub patience: ClaudePatience,
+    /// Where agents may work, looked at anew whenever one is started; anywhere when `None`.
+    pub boundary: Option<Boundary>,
 }
 
 impl Launcher {
-    /// What starts the process of a session.
+    /// What starts the process of a session, and its folder, which is to be held until it has.
     ///
     /// # Errors
-    /// Says what is wrong with the session's setting.
-    pub(super) fn command(&self, chat: &Chat) -> Result<ClaudeCommand, MajorError> {
+    /// Says what is wrong with the session's setting, or with its folder by now.
+    pub(super) fn command(
+        &self,
+        chat: &Chat,
+    ) -> Result<(ClaudeCommand, Option<WorkFolder>), MajorError> {
         let setting = ChatSetting::read(&chat.setting)?;
         let config = self.family(chat);
         let options = ClaudeOptions {
@@ -55,13 +61,16 @@ impl Launcher {
             kept_lines: KeptLines::Told,
             ..ClaudeOptions::default()
         };
-        let workspace = PathBuf::from(&chat.workspace);
+        let named = PathBuf::from(&chat.workspace);
+        let held = self.boundary.as_ref().map(|boundary| boundary.again(&named)).transpose();
+        let held = held.map_err(|why| MajorError::Setting(why.to_string()))?;
+        let workspace = held.as_ref().map_or(named, WorkFolder::entrance);
         let place = ClaudePlace { workspace, config, temp: self.scratch(&chat.id) };
         let command = ClaudeCommand::new(&self.places.program, place);
         let command = command.with_environment(self.environment.to_vec());
         let mut command = command.with_options(options);
         command.patience = self.patience;
-        Ok(command)
+        Ok((command, held))
     }
 
     /// The folder that a conversation shares with its forks.

@@ -13,6 +13,37 @@ pub struct WorkFolder {
     files: Beneath,
 }
 
+/// Where agents may work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Boundary {
+    /// Folders under which they may.
+    pub roots: Roots,
+    /// Who can ask for one.
+    pub exposure: Exposure,
+}
+
+impl Boundary {
+    /// Opens the folder that someone named.
+    ///
+    /// # Errors
+    /// Nobody may work there, or it is not there.
+    pub fn open(&self, named: &Path) -> Result<WorkFolder, WorkFolderError> {
+        WorkFolder::open(named, &self.roots, self.exposure)
+    }
+
+    /// Opens a folder again by the canonical path that it had.
+    ///
+    /// # Errors
+    /// The path leads elsewhere now, or nowhere.
+    pub fn again(&self, canonical: &Path) -> Result<WorkFolder, WorkFolderError> {
+        let work = self.open(canonical)?;
+        match work.path() == canonical {
+            true => Ok(work),
+            false => Err(WorkFolderError::Moved(canonical.display().to_string())),
+        }
+    }
+}
+
 /// Why an agent cannot work in a folder.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkFolderError {

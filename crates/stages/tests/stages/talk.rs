@@ -77,6 +77,7 @@ impl Stage {
             },
             environment: Arc::new(environment),
             patience: ClaudePatience::default(),
+            boundary: None,
         };
         let ticks = self.ticks.clone();
         let clock = move || at(ticks.fetch_add(1, Ordering::Relaxed));

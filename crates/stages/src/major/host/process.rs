@@ -26,7 +26,8 @@ impl Host {
                 leaving.end().await;
             }
             let seat = shared.seat().await;
-            let command = match shared.launcher.command(&chat) {
+            // The folder is held until the process is in it.
+            let (command, _folder) = match shared.launcher.command(&chat) {
                 Ok(command) => command,
                 Err(error) => {
                     let why = error.to_string();

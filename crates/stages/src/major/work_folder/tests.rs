@@ -82,6 +82,18 @@ fn a_workspace_that_is_swapped_is_noticed_at_the_next_use() {
 }
 
 #[test]
+fn a_path_that_leads_elsewhere_by_now_is_refused() {
+    let (_top, real) = place();
+    let boundary = Boundary { roots: Roots::default(), exposure: Exposure::Loopback };
+    let path = boundary.open(&real.join("top/work")).unwrap().path();
+    assert_eq!(boundary.again(&path).unwrap().path(), path);
+    fs::rename(&path, real.join("top/old")).unwrap();
+    symlink(real.join("other"), &path).unwrap();
+    let why = boundary.again(&path).unwrap_err().to_string();
+    assert!(why.contains("not the folder any more"), "{why}");
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn a_process_starts_in_the_folder_that_was_opened() {
     let (_top, real) = place();
