@@ -80,6 +80,8 @@ fn ask(server: &Ratchet, args: &[&str]) -> Launch {
         .args(["--server", server.web()])
         .env("RATCHET_PUBLIC_KEY", ratchet_testkit::process::PUBLIC_KEY)
         .env("RATCHET_SECRET_KEY", ratchet_testkit::process::SECRET_KEY)
+        // What it remembers of servers stays in its own folder, which goes with it.
+        .env("XDG_STATE_HOME", "state")
 }
 
 /// The output of a command that worked.

@@ -98,8 +98,7 @@ fn task(hand: Hand) {
         page.wait_for_path(&shown);
         hand.press(page, ".outliers a");
         page.wait_for_path(&format!("/project/{PROJECT}/sessions/"));
-        page.js("history.back()");
-        page.wait_for_path(&shown);
+        page.open(&demo.url(&shown));
         // Each hand has a suggestion of its own to decide about.
         let nth = if hand == Hand::Keys { 1 } else { 2 };
         let card = format!(".suggestion:nth-of-type({nth})");
