@@ -3,12 +3,10 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::header::CONTENT_TYPE;
-use axum::response::IntoResponse;
 use axum::routing::post;
+use axum::{Json, Router};
 use ratchet_core::rubric::{self, Rubric, Scale};
 use ratchet_core::tokens::Tokens;
 use serde::Serialize;
@@ -101,37 +99,19 @@ fn add(sent: &mut Sent, kept: &mut HashSet<String>, question: &Value) {
     sent.tokens_with_cache += all - known;
 }
 
-/// Answers in the format of Anthropic's Messages, streamed.
-async fn answer(State(all): State<Arc<Mutex<Vec<Bytes>>>>, body: Bytes) -> impl IntoResponse {
+/// Answers in the format of Anthropic's Messages.
+async fn answer(State(all): State<Arc<Mutex<Vec<Bytes>>>>, body: Bytes) -> Json<Value> {
     let tool = tool(&body);
     heard(&all).push(body);
     let verdict = rubric::shipped().find(|rubric| rubric.name == rubric::DEFAULT).map(verdict);
-    let verdict = verdict.unwrap_or_default().to_string();
-    let usage = json!({"input_tokens": 1, "output_tokens": 1});
-    let (block, delta) = match tool {
-        Some(name) => (
-            json!({"type": "tool_use", "id": "call_1", "name": name, "input": {}}),
-            json!({"type": "input_json_delta", "partial_json": verdict}),
-        ),
-        None => {
-            (json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": verdict}))
-        }
+    let verdict = verdict.unwrap_or_default();
+    let content = match tool {
+        Some(name) => json!({"type": "tool_use", "id": "call_1", "name": name, "input": verdict}),
+        None => json!({"type": "text", "text": verdict.to_string()}),
     };
-    let message = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "bench",
-        "content": [], "stop_reason": null, "stop_sequence": null, "usage": usage});
-    let events = [
-        json!({"type": "message_start", "message": message}),
-        json!({"type": "content_block_start", "index": 0, "content_block": block}),
-        json!({"type": "content_block_delta", "index": 0, "delta": delta}),
-        json!({"type": "content_block_stop", "index": 0}),
-        json!({"type": "message_delta", "usage": usage,
-            "delta": {"stop_reason": "end_turn", "stop_sequence": null}}),
-        json!({"type": "message_stop"}),
-    ];
-    let line = |event: &Value| {
-        format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default())
-    };
-    ([(CONTENT_TYPE, "text/event-stream")], events.iter().map(line).collect::<String>())
+    Json(json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "bench",
+        "content": [content], "stop_reason": "end_turn", "stop_sequence": null,
+        "usage": {"input_tokens": 1, "output_tokens": 1}}))
 }
 
 /// The tool through which the verdict is to be handed in, if the question names one.
