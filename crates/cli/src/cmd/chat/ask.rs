@@ -250,8 +250,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(ask: &mut Ask, typed: &str, expected: Typed) {
-        assert_eq!(ask.take(typed), expected, "{typed}");
+    fn check(ask: &mut Ask, typed: &str, expected: &Typed) {
+        assert_eq!(&ask.take(typed), expected, "{typed}");
     }
 
     #[test]
@@ -262,14 +262,14 @@ mod tests {
             Typed::Answer(answer)
         };
         let mut lasting = permission(&["Bash"]);
-        check(&mut lasting, " 1\n", answer(json!({"decision": "allow"})));
-        check(&mut lasting, "2", answer(json!({"decision": "allow", "always": true})));
-        check(&mut lasting, "no", answer(json!({"decision": "deny"})));
+        check(&mut lasting, " 1\n", &answer(json!({"decision": "allow"})));
+        check(&mut lasting, "2", &answer(json!({"decision": "allow", "always": true})));
+        check(&mut lasting, "no", &answer(json!({"decision": "deny"})));
         let why = json!({"decision": "deny", "message": "use make clean"});
-        check(&mut lasting, "n use make clean", answer(why));
-        check(&mut lasting, "yes please", Typed::Again("1, 2 or n".to_owned()));
-        check(&mut permission(&[]), "2", Typed::Again("1 or n".to_owned()));
-        check(&mut permission(&[]), "", Typed::Again("1 or n".to_owned()));
+        check(&mut lasting, "n use make clean", &answer(why));
+        check(&mut lasting, "yes please", &Typed::Again("1, 2 or n".to_owned()));
+        check(&mut permission(&[]), "2", &Typed::Again("1 or n".to_owned()));
+        check(&mut permission(&[]), "", &Typed::Again("1 or n".to_owned()));
     }
 
     #[test]
@@ -286,20 +286,20 @@ mod tests {
           2. Blue
           a number, or words of your own
         ");
-        check(&mut ask, "3", Typed::Again("a number from 1 to 2".to_owned()));
-        check(&mut ask, "2", Typed::More);
+        check(&mut ask, "3", &Typed::Again("a number from 1 to 2".to_owned()));
+        check(&mut ask, "2", &Typed::More);
         assert!(ask.menu().starts_with("Which sides?"));
-        check(&mut ask, "1, 2", Typed::More);
+        check(&mut ask, "1, 2", &Typed::More);
         let answers = json!({"Which colour?": "Blue", "Which sides?": "Red, Blue", "Why?": "3"});
-        check(&mut ask, "3", Typed::Answer(json!({"id": "q", "answers": answers})));
+        check(&mut ask, "3", &Typed::Answer(json!({"id": "q", "answers": answers})));
     }
 
     #[test]
     fn forms_take_json_or_no() {
         let mut ask =
             ask(EventKind::Question, json!({"id": "f", "server": "calc", "message": "?"}));
-        check(&mut ask, "{\"a\":1}", Typed::Answer(json!({"id": "f", "content": {"a": 1}})));
-        check(&mut ask, "n", Typed::Answer(json!({"id": "f", "decision": "deny"})));
+        check(&mut ask, "{\"a\":1}", &Typed::Answer(json!({"id": "f", "content": {"a": 1}})));
+        check(&mut ask, "n", &Typed::Answer(json!({"id": "f", "decision": "deny"})));
         assert!(matches!(ask.take("yes"), Typed::Again(_)));
     }
 }

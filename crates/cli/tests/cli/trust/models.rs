@@ -23,7 +23,7 @@ fn judged_alike(model: &ScriptedModel) -> tempfile::TempDir {
 
 fn with(data: &Path, model: &ScriptedModel, args: &[&str]) -> Launch {
     on(data, args)
-        .args(&["--judge", "anthropic:claude-sonnet-5"])
+        .args(["--judge", "anthropic:claude-sonnet-5"])
         .env("ANTHROPIC_BASE_URL", model.url())
         .env("ANTHROPIC_API_KEY", "sk-test")
 }
