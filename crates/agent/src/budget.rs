@@ -58,7 +58,7 @@ pub enum Overdraft {
 
 /// A budget that calls share: each reserves the most it can take, and gives back what it did not.
 ///
-/// A call that is dropped before it is settled stays spent, because it may be billed.
+/// A call that is dropped before it is settled counts as spent, because it may be billed.
 ///
 /// ```
 /// use ratchet_agent::budget::{Allowance, Budget};
@@ -86,11 +86,17 @@ impl Toll {
     pub(crate) const NOTHING: Self = Self { tokens: 0, money: Some(Money::ZERO) };
 }
 
+/// Counts the most that a call could take. Of a long question that takes longer than all else that
+/// is done with it here, so it is done only when it matters.
+pub(crate) type Most<'a> = &'a (dyn Fn() -> Toll + Sync);
+
 /// A part of a budget that a call has taken.
-#[derive(Debug)]
 pub(crate) struct Hold<'a> {
     budget: &'a Budget,
-    taken: Toll,
+    most: Most<'a>,
+    /// None where there is no bound that it would matter for.
+    taken: Option<Toll>,
+    is_settled: bool,
 }
 
 impl Budget {
@@ -115,7 +121,7 @@ impl Budget {
     }
 
     /// Whether it matters beforehand how much a call can take.
-    pub(crate) fn is_bounded(&self) -> bool {
+    fn is_bounded(&self) -> bool {
         self.allowance.tokens.is_some() || self.allowance.money.is_some()
     }
 
@@ -129,13 +135,18 @@ impl Budget {
     }
 
     /// Takes the most that a call could need.
-    pub(crate) fn reserve(&self, most: Toll, model: &str) -> Result<Hold<'_>, Overdraft> {
+    pub(crate) fn reserve<'a>(
+        &'a self,
+        most: Most<'a>,
+        model: &str,
+    ) -> Result<Hold<'a>, Overdraft> {
+        let taken = self.is_bounded().then(most);
         let mut spent = self.lock();
-        self.check(*spent, most, model)?;
+        self.check(*spent, taken.unwrap_or(Toll::NOTHING), model)?;
         spent.calls += 1;
-        spent.add(most);
+        spent.add(taken.unwrap_or(Toll::NOTHING));
         drop(spent);
-        Ok(Hold { budget: self, taken: most })
+        Ok(Hold { budget: self, most, taken, is_settled: false })
     }
 
     /// Whether there is room for so much.
@@ -182,16 +193,28 @@ impl Spending {
 
 impl Hold<'_> {
     /// Replaces what was reserved by what it took.
-    pub(crate) fn settle(self, took: Toll) {
+    pub(crate) fn settle(mut self, took: Toll) {
+        self.is_settled = true;
+        let taken = self.taken.unwrap_or(Toll::NOTHING);
         let mut spent = self.budget.lock();
-        spent.tokens = spent.tokens.saturating_sub(self.taken.tokens);
-        spent.money = spent.money - self.taken.money.unwrap_or(Money::ZERO);
+        spent.tokens = spent.tokens.saturating_sub(taken.tokens);
+        spent.money = spent.money - taken.money.unwrap_or(Money::ZERO);
         spent.add(took);
     }
 
     /// Gives everything back: nothing was billed.
     pub(crate) fn release(self) {
         self.settle(Toll::NOTHING);
+    }
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        if self.is_settled || self.taken.is_some() {
+            return;
+        }
+        let most = (self.most)();
+        self.budget.lock().add(most);
     }
 }
 
@@ -208,37 +231,40 @@ mod tests {
     #[test]
     fn what_is_not_used_is_given_back() {
         let budget = budget(12);
-        let hold = budget.reserve(TEN, "m").unwrap();
-        let refused = budget.reserve(TEN, "m").unwrap_err();
+        let hold = budget.reserve(&|| TEN, "m").unwrap();
+        let refused = budget.reserve(&|| TEN, "m").err().unwrap();
         assert_eq!(refused, Overdraft::Tokens { needed: 10, left: 2 });
         hold.settle(Toll { tokens: 2, money: Some(Money::from_pico(3)) });
         assert_eq!(budget.left().tokens, Some(10));
         assert_eq!(budget.spent().money, Money::from_pico(3));
-        budget.reserve(TEN, "m").unwrap().release();
+        budget.reserve(&|| TEN, "m").unwrap().release();
         assert_eq!(budget.left().tokens, Some(10));
     }
 
     #[test]
     fn a_dropped_call_stays_spent() {
         let budget = budget(12);
-        let hold = budget.reserve(TEN, "m").unwrap();
-        assert_eq!(hold.taken, TEN);
+        let hold = budget.reserve(&|| TEN, "m").unwrap();
+        drop(hold);
         assert_eq!(budget.left().tokens, Some(2));
+        let budget = Budget::unlimited();
+        drop(budget.reserve(&|| TEN, "m").unwrap());
+        assert_eq!(budget.spent().tokens, 10, "it may be billed");
     }
 
     #[test]
     fn a_bound_on_money_needs_a_price() {
         let money = Some(Money::from_pico(5));
         let budget = Budget::new(Allowance { money, ..Allowance::default() });
-        let unknown = budget.reserve(Toll { tokens: 1, money: None }, "m").unwrap_err();
+        let unknown = budget.reserve(&|| Toll { tokens: 1, money: None }, "m").err().unwrap();
         assert_eq!(unknown, Overdraft::NoPrice { model: "m".to_owned() });
-        assert!(matches!(budget.reserve(TEN, "m"), Err(Overdraft::Money { .. })));
+        assert!(matches!(budget.reserve(&|| TEN, "m"), Err(Overdraft::Money { .. })));
     }
 
     #[test]
     fn no_call_begins_when_the_time_is_up() {
         let time = Some(Duration::ZERO);
         let budget = Budget::new(Allowance { time, ..Allowance::default() });
-        assert_eq!(budget.reserve(TEN, "m").unwrap_err(), Overdraft::Time);
+        assert_eq!(budget.reserve(&|| TEN, "m").err().unwrap(), Overdraft::Time);
     }
 }

@@ -1,4 +1,4 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use ratchet_core::json_schema::Schema;
@@ -149,8 +149,8 @@ impl Model {
         mut listener: Listener<'_>,
     ) -> Result<Answer, ModelError> {
         let schema = compiled(ask)?;
-        // Counting a long question takes longer than all else that is done with it here.
-        let most = if budget.is_bounded() { self.toll(ask) } else { Toll::NOTHING };
+        let counted = OnceLock::new();
+        let most = || *counted.get_or_init(|| self.toll(ask));
         let (mut attempts, mut paused) = (0, Duration::ZERO);
         loop {
             attempts += 1;
@@ -158,7 +158,7 @@ impl Model {
                 Some(pool) => Some(pool.enter().await),
                 None => None,
             };
-            let hold = budget.reserve(most, &self.name)?;
+            let hold = budget.reserve(&most, &self.name)?;
             let mut has_heard = false;
             let wants_pieces = listener.is_some();
             let mut tell = |piece: &str| {
