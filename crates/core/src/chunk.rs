@@ -207,16 +207,18 @@ impl<'a> Sizes<'a> {
 
     /// Merges a last chunk that adds little into the one before, or lets the two share evenly.
     fn settle_last(&self, pieces: &mut Vec<Piece>) {
-        let Some([before, last]) = pieces.last_chunk().copied() else { return };
-        let adds_little = self.of(last.fresh..last.end) < self.of(before.first..before.end) / 2;
-        if !adds_little {
-            return;
-        }
-        pieces.truncate(pieces.len() - 2);
-        if self.of(before.first..last.end) <= self.limits.hard {
+        // Two that were merged may still be little beside the one before them.
+        while let Some([before, last]) = pieces.last_chunk().copied() {
+            let adds_little = self.of(last.fresh..last.end) < self.of(before.first..before.end) / 2;
+            if !adds_little {
+                return;
+            }
+            pieces.truncate(pieces.len() - 2);
+            if self.of(before.first..last.end) > self.limits.hard {
+                pieces.extend(self.share(before, last.end));
+                return;
+            }
             pieces.push(Piece { end: last.end, ..before });
-        } else {
-            pieces.extend(self.share(before, last.end));
         }
     }
 

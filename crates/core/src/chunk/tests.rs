@@ -49,6 +49,14 @@ fn a_small_last_chunk_joins_the_one_before() {
 }
 
 #[test]
+fn what_was_joined_joins_again_if_it_is_still_small() {
+    let limits = ChunkLimits::new(17, 1, 17).unwrap().with_overlap(0);
+    let chunks = plan(&[measured(9), measured(12), measured(4), measured(1)], &limits);
+    let traces: Vec<_> = chunks.into_iter().map(|chunk| chunk.traces).collect();
+    assert_eq!(traces, [0..1, 1..4]);
+}
+
+#[test]
 fn the_last_two_share_where_together_they_are_too_long() {
     // 70 and 34 more are over the hard limit, and 34 is less than half of 70.
     check(&[2; 52], &[(0, 28), (24, 52)]);
