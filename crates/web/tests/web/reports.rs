@@ -84,7 +84,7 @@ async fn a_week_shows_how_it_stands_and_what_to_change() {
         "too early to tell: 2 weeks of 8",
         "reach-mean",
         "/sessions/%3Cb%3Es0",
-        "Check what a tool needs before calling it",
+        "Look before editing",
         "an error&lt;/i&gt;",
         "cannot tell",
     ] {
