@@ -18,11 +18,16 @@ impl OutputArgs {
         value: &T,
         text: impl FnOnce(&T) -> String,
     ) -> io::Result<()> {
-        if self.json {
-            print(&(serde_json::to_string_pretty(value)? + "\n"))
-        } else {
-            print(&text(value))
-        }
+        print(&self.text(value, text)?)
+    }
+
+    /// An answer as it is printed.
+    pub(crate) fn text<T: Serialize>(
+        self,
+        value: &T,
+        text: impl FnOnce(&T) -> String,
+    ) -> io::Result<String> {
+        if self.json { Ok(serde_json::to_string_pretty(value)? + "\n") } else { Ok(text(value)) }
     }
 }
 

@@ -2,12 +2,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use ratchet_testkit::fixtures;
-use ratchet_testkit::http;
 use ratchet_testkit::process::{PUBLIC_KEY, SECRET_KEY};
+use ratchet_testkit::scripted::{Reply, ScriptedModel};
+use ratchet_testkit::{claude, fixtures, http};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::score::models::verdict;
+use crate::score::sessions::{Story, tell};
 use crate::{folder, server};
 
 fn plugin() -> PathBuf {
@@ -116,4 +118,72 @@ fn hooks_never_stand_in_the_way() {
     assert!(log.contains("transcript_path"), "{log}");
     let log = hook("http://127.0.0.1:9", &json!({"transcript_path": "/nowhere.jsonl"}).to_string());
     assert!(log.contains("there is no /nowhere.jsonl"), "{log}");
+}
+
+/// The model's part in judging a session by way of the plugin, as the skill says to go about it.
+fn carried(server: &str, home: &Path) -> [Reply; 7] {
+    let file = |name: &str| format!(".ratchet/judging/s/{name}");
+    let whole = |file: &str| home.join(file).display().to_string();
+    let (prompt, answer) = (file("1.txt"), file("1.json"));
+    let run = |command: String| Reply::call("Bash", json!({ "command": command }));
+    let judge = json!({
+        "description": "Judge a part", "prompt": format!("Judge by {prompt}"),
+        "subagent_type": "ratchet:session-judge", "run_in_background": false,
+    });
+    let handed = json!({"session_id": "s", "chunk": 1, "verdict": verdict(0.5)});
+    [
+        run(format!("ratchet score prompt s --chunk 1 --server {server} --out {prompt}")),
+        Reply::call("Agent", judge),
+        Reply::call("Read", json!({ "file_path": whole(&prompt) })),
+        Reply::text(&verdict(0.5).to_string()),
+        Reply::call("Write", json!({"file_path": whole(&answer), "content": handed.to_string()})),
+        run(format!("ratchet score submit --server {server} {answer}")),
+        Reply::text("Scored."),
+    ]
+}
+
+#[test]
+fn sub_agents_of_the_real_program_judge_a_session() {
+    let data = folder();
+    let running = server(data.path()).start();
+    tell(&running, &[Story::new("s", 3)]);
+    let home = TempDir::new().unwrap();
+    let model = ScriptedModel::start().unwrap();
+    model.script(carried(running.web(), home.path()));
+    let binary = Path::new(env!("CARGO_BIN_EXE_ratchet")).parent().unwrap();
+    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
+    let said = Command::new(claude::real())
+        .args(["--print", "/ratchet:score s", "--output-format", "json", "--plugin-dir"])
+        .arg(plugin())
+        .env_clear()
+        .env("PATH", path)
+        .env("HOME", home.path())
+        .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+        .env("DISABLE_AUTOUPDATER", "1")
+        .env("ANTHROPIC_BASE_URL", model.url())
+        .env("ANTHROPIC_API_KEY", "none")
+        .env("RATCHET_SERVER", running.web())
+        .env("RATCHET_PUBLIC_KEY", PUBLIC_KEY)
+        .env("RATCHET_SECRET_KEY", SECRET_KEY)
+        .current_dir(home.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let result: Value = serde_json::from_str(&said).unwrap_or_else(|_| panic!("{said}"));
+    assert_eq!(result["permission_denials"], json!([]), "{result}");
+    assert_eq!(result["result"], "Scored.", "{result}");
+    let asked = model.requests();
+    let evidence = asked[3]["messages"].to_string();
+    assert!(evidence.contains("step 2 of the migration"), "the judge read the session: {evidence}");
+    let main = asked[6]["messages"].to_string();
+    assert!(!main.contains("step 2 of the migration"), "whoever carries it did not: {main}");
+    let scores = running.send(http::get("/api/public/v2/scores?sessionId=s")).json();
+    let mastery =
+        scores["data"].as_array().unwrap().iter().find(|score| score["name"] == "tool_mastery");
+    let mastery = mastery.unwrap_or_else(|| panic!("{scores}"));
+    assert_eq!(
+        (&mastery["value"], &mastery["metadata"]["judge"]),
+        (&json!(0.5), &json!("claude-code"))
+    );
 }

@@ -1,4 +1,6 @@
-use std::io::Read as _;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
@@ -28,6 +30,9 @@ pub(super) struct PromptArgs {
     /// Which chunk, from 1 [default: the next one without a verdict]
     #[arg(long, value_name = "N")]
     chunk: Option<usize>,
+    /// Write it to this file, whose folder is made if it is not there [default: print it]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
     #[command(flatten)]
     outside: OutsideArgs,
 }
@@ -35,6 +40,9 @@ pub(super) struct PromptArgs {
 /// `ratchet score submit`
 #[derive(Args, Debug)]
 pub(super) struct SubmitArgs {
+    /// Where the verdict is [default: on standard input]
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
     #[command(flatten)]
     outside: OutsideArgs,
 }
@@ -93,7 +101,7 @@ struct TaskView {
 
 /// Runs `ratchet score prompt`.
 pub(super) async fn prompt(args: &PromptArgs) -> anyhow::Result<Outcome> {
-    let PromptArgs { session, chunk, outside } = args;
+    let PromptArgs { session, chunk, out, outside } = args;
     Workplace::with(&outside.place, "ratchet score prompt", async |place| {
         let request = outside.request(place, session)?;
         let task = outside::task(&desk_of(place), &request, session, *chunk).await?;
@@ -107,10 +115,20 @@ pub(super) async fn prompt(args: &PromptArgs) -> anyhow::Result<Outcome> {
             system: task.prompt.system,
             schema: verdict::schema(&request.rubric),
         };
-        outside.output.show(&view, |view| format!("{}\n\n{}", view.system, view.message))?;
+        let told = |view: &TaskView| format!("{}\n\n{}", view.system, view.message);
+        match out {
+            Some(file) => write(file, &outside.output.text(&view, told)?)?,
+            None => outside.output.show(&view, told)?,
+        }
         Ok(Outcome::Done)
     })
     .await
+}
+
+fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    let folder = file.parent().unwrap_or(file);
+    let written = fs::create_dir_all(folder).and_then(|()| fs::write(file, text));
+    written.with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// What someone hands in.
@@ -125,14 +143,14 @@ struct Submission {
 
 /// Runs `ratchet score submit`.
 pub(super) async fn submit(args: &SubmitArgs) -> anyhow::Result<Outcome> {
-    let mut text = String::new();
-    std::io::stdin()
-        .take(MAX_VERDICT_BYTES)
-        .read_to_string(&mut text)
-        .context("cannot read the verdict on standard input")?;
-    let handed: Submission = serde_json::from_str(&text).context(
-        "standard input is not {\"session_id\", \"chunk\", \"prompt_hash\", \"verdict\"}",
-    )?;
+    let (place, text) = match &args.file {
+        Some(file) => (file.display().to_string(), File::open(file).and_then(read)),
+        None => ("standard input".to_owned(), read(io::stdin())),
+    };
+    let text = text.with_context(|| format!("cannot read the verdict: {place}"))?;
+    let handed: Submission = serde_json::from_str(&text).with_context(|| {
+        format!("{place} is not {{\"session_id\", \"chunk\", \"prompt_hash\", \"verdict\"}}")
+    })?;
     let session = SessionId::parse(&handed.session_id)?;
     let outside = &args.outside;
     Workplace::with(&outside.place, "ratchet score submit", async |place| {
@@ -150,4 +168,10 @@ pub(super) async fn submit(args: &SubmitArgs) -> anyhow::Result<Outcome> {
         Ok(view.outcome())
     })
     .await
+}
+
+fn read(from: impl Read) -> io::Result<String> {
+    let mut text = String::new();
+    from.take(MAX_VERDICT_BYTES).read_to_string(&mut text)?;
+    Ok(text)
 }
