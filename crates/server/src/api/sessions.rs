@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, Uri};
 use ratchet_agent::claude::control::Rewind;
 use ratchet_agent::claude::message::UserMessage;
 use ratchet_core::id::SessionId;
@@ -104,8 +104,9 @@ async fn seen(app: &App, project: &ProjectId, chat: Chat) -> ApiResult<Json<Chat
 async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
-    Query(request): Query<ChatsRequest>,
+    uri: Uri,
 ) -> ChatResult<Json<ChatsView>> {
+    let request: ChatsRequest = asked(&uri)?;
     let (page, limit) = (request.page.unwrap_or(1), request.limit.unwrap_or(USUAL));
     if page == 0 || !(1..=MOST).contains(&limit) {
         return Err(ApiError::Invalid(format!("page: from 1; limit: 1 to {MOST}")).into());
@@ -292,6 +293,12 @@ async fn fork(
     let (chats, id) = (chats(&app)?, session_id(&session)?);
     let chat = chats.major.fork(caller.project.clone(), id, Uuid::new_v4(), at).await?;
     Ok((StatusCode::CREATED, seen(&app, &caller.project, chat).await?))
+}
+
+/// Reads what an address asks for.
+fn asked<T: serde::de::DeserializeOwned>(uri: &Uri) -> ApiResult<T> {
+    let read = Query::try_from_uri(uri);
+    read.map(|Query(asked)| asked).map_err(|why| ApiError::Invalid(format!("query: {why}")))
 }
 
 fn message_id(field: &str, text: &str) -> ApiResult<Uuid> {

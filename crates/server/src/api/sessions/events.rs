@@ -3,9 +3,9 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::{HeaderMap, HeaderValue, Uri};
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt as _};
@@ -88,9 +88,10 @@ pub(super) async fn follow(
     State(app): State<App>,
     Reader(caller): Reader,
     Path(session): Path<String>,
-    Query(request): Query<EventsRequest>,
+    uri: Uri,
     headers: HeaderMap,
 ) -> ChatResult<Response> {
+    let request: EventsRequest = super::asked(&uri)?;
     let kinds = request.kinds()?;
     let after = request.place(&headers)?;
     let chats = chats(&app)?;
