@@ -33,6 +33,8 @@ mod ask;
 mod watch;
 /// Keys by their names.
 mod keys;
+/// What works while nobody looks.
+mod worker;
 /// How a page is looked at.
 mod look;
 /// What axe-core finds.

@@ -260,6 +260,15 @@ impl Page {
         std::fs::write(path, bytes).unwrap();
     }
 
+    pub(crate) fn wire(&self) -> &Wire {
+        &self.wire
+    }
+
+    /// What keeps this page's cookies and workers apart from others'.
+    pub(crate) fn context(&self) -> &str {
+        &self.context
+    }
+
     pub(crate) fn watch(&self) -> &Watch {
         &self.watch
     }

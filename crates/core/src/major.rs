@@ -10,6 +10,12 @@ pub mod state;
 pub mod event;
 /// From the agent's lines to events.
 pub mod reader;
+/// What the agent said and had not kept when it was killed.
+pub mod unkept;
+/// Events as a conversation that people read.
+pub mod story;
+/// What a session tells where rules say what must not be kept.
+pub mod hush;
 /// What the agent asks of a person, and the answers.
 pub mod asked;
 /// Whose word it is: the platform's, the user's or the workspace's.
@@ -24,3 +30,7 @@ pub mod prompt;
 pub mod mcp;
 /// Which skills are put into a workspace.
 pub mod skills;
+/// What people are told who are not looking.
+pub mod notice;
+/// Whether what could not be delivered is tried again.
+pub mod delivery;

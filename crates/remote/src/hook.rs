@@ -1,18 +1,26 @@
-//! Telling other programs of a report: Slack, and anyone who takes a signed POST.
+//! Telling other programs: Slack, and anyone who takes a signed POST.
+//!
+//! Messages are signed as Standard Webhooks has it, which receivers have libraries for: the HMAC of
+//! the message's id, the time and the body, each with a full stop between them.
 
 /// What Slack understands.
 mod slack;
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use ratchet_core::report::WeekReport;
 use ratchet_core::secret::Secret;
+use ratchet_core::time::Timestamp;
 use reqwest::{StatusCode, Url};
 use ring::hmac;
+use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
-use crate::http;
 use crate::langfuse::client::pace::Pace;
+use crate::post::{self, Letter};
 
 /// How often something is sent before it is given up.
 const TRIES: u32 = 4;
@@ -21,10 +29,16 @@ const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Holds what names a message, the same whenever it is sent again.
+pub const ID_HEADER: &str = "webhook-id";
 /// Holds when a message was signed, in seconds since 1970.
-pub const TIME_HEADER: &str = "x-ratchet-timestamp";
-/// Holds the signature: `sha256=` and the HMAC of time, a full stop and the body.
-pub const SIGNATURE_HEADER: &str = "x-ratchet-signature";
+pub const TIME_HEADER: &str = "webhook-timestamp";
+/// Holds the signature: `v1,` and the HMAC in base64.
+pub const SIGNATURE_HEADER: &str = "webhook-signature";
+/// What secrets begin with that we make; the rest is the key in base64.
+pub const SECRET_PREFIX: &str = "whsec_";
+/// Bytes of a key.
+const KEY_BYTES: usize = 32;
 
 /// Someone who is told.
 #[derive(Clone, Debug)]
@@ -65,20 +79,17 @@ impl Hook {
     pub async fn tell(&self, report: &WeekReport, pace: &dyn Pace) -> Result<(), HookError> {
         let name = self.name();
         let (Self::Slack(address) | Self::Signed(address, _)) = self;
-        let url = Url::parse(address.expose()).ok();
-        let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-        let url = url.ok_or(HookError::Address(name))?;
-        let client = http::toward(&url).timeout(PATIENCE).build();
-        let client = client.map_err(|error| HookError::Unreachable(name, error.without_url()))?;
-        let body = self.body(report).to_string();
+        let url = post::address(address.expose()).ok_or(HookError::Address(name))?;
+        let (id, body) = (Uuid::new_v4().to_string(), self.body(report).to_string());
         let mut wait = FIRST_WAIT;
         let mut tries = 1;
         loop {
-            let answer = self.request(&client, &url, &body, pace).send().await;
-            let failed = match answer {
-                Ok(answer) if answer.status().is_success() => return Ok(()),
-                Ok(answer) => HookError::Refused(name, answer.status()),
-                Err(error) => HookError::Unreachable(name, error.without_url()),
+            let now = pace.now();
+            let letter = self.letter(url.clone(), (&id, &body), now);
+            let failed = match letter.hand_over(PATIENCE, now).await {
+                Ok(receipt) if receipt.status.is_success() => return Ok(()),
+                Ok(receipt) => HookError::Refused(name, receipt.status),
+                Err(error) => HookError::Unreachable(name, error),
             };
             if tries == TRIES || !failed.may_pass() {
                 return Err(failed);
@@ -96,26 +107,29 @@ impl Hook {
         }
     }
 
-    fn request(
-        &self,
-        client: &reqwest::Client,
-        url: &Url,
-        body: &str,
-        pace: &dyn Pace,
-    ) -> reqwest::RequestBuilder {
-        let request = client
-            .post(url.clone())
-            .header("content-type", "application/json")
-            .body(body.to_owned());
+    fn letter(&self, url: Url, (id, body): (&str, &str), now: Timestamp) -> Letter {
         match self {
-            Self::Slack(_) => request,
-            Self::Signed(_, secret) => {
-                let time = (pace.now().millis() / 1_000).to_string();
-                let signature = signature(secret, &time, body);
-                request.header(TIME_HEADER, time).header(SIGNATURE_HEADER, signature)
-            }
+            Self::Slack(_) => Letter {
+                url,
+                headers: vec![("content-type", "application/json".to_owned())],
+                body: body.into(),
+            },
+            Self::Signed(_, secret) => signed(url, secret, (id, body), now),
         }
     }
+}
+
+/// A message that whoever has the secret can tell to be ours, and when it was sent.
+pub fn signed(url: Url, secret: &Secret, (id, body): (&str, &str), now: Timestamp) -> Letter {
+    let time = (now.millis() / 1_000).to_string();
+    let signature = signature(secret, (id, &time), body);
+    let headers = vec![
+        ("content-type", "application/json".to_owned()),
+        (ID_HEADER, id.to_owned()),
+        (TIME_HEADER, time),
+        (SIGNATURE_HEADER, signature),
+    ];
+    Letter { url, headers, body: body.into() }
 }
 
 impl HookError {
@@ -130,12 +144,22 @@ impl HookError {
     }
 }
 
-/// The signature of a message: whoever has the secret can tell that we sent it, and when.
-pub fn signature(secret: &Secret, time: &str, body: &str) -> String {
-    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.expose().as_bytes());
-    let tag = hmac::sign(&key, format!("{time}.{body}").as_bytes());
-    let hex: String = tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256={hex}")
+/// The signature of a message.
+pub fn signature(secret: &Secret, (id, time): (&str, &str), body: &str) -> String {
+    let text = secret.expose();
+    // A secret that people chose themselves is a key as it stands.
+    let decoded = text.strip_prefix(SECRET_PREFIX).and_then(|key| STANDARD.decode(key).ok());
+    let key = decoded.as_deref().unwrap_or(text.as_bytes());
+    let key = hmac::Key::new(hmac::HMAC_SHA256, key);
+    let tag = hmac::sign(&key, format!("{id}.{time}.{body}").as_bytes());
+    format!("v1,{}", STANDARD.encode(tag))
+}
+
+/// A new secret to sign with; `None` if the system has no randomness to give.
+pub fn new_secret() -> Option<Secret> {
+    let mut key = [0; KEY_BYTES];
+    SystemRandom::new().fill(&mut key).ok()?;
+    Some(Secret::new(format!("{SECRET_PREFIX}{}", STANDARD.encode(key))))
 }
 
 #[cfg(test)]
@@ -143,13 +167,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signatures_are_hmacs_of_time_and_body() {
-        // Reference: printf '17.{}' | openssl dgst -sha256 -hmac key
-        let signature = signature(&Secret::new("key".to_owned()), "17", "{}");
-        assert_eq!(signature.len(), "sha256=".len() + 64);
+    fn signatures_are_those_of_standard_webhooks() {
+        // The example of the specification's reference libraries.
+        let secret = Secret::new("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+        let id = "msg_p5jXN8AQM9LWM0D4loKWxJek";
+        let signature = signature(&secret, (id, "1614265330"), r#"{"test": 2432232314}"#);
+        assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    }
+
+    #[test]
+    fn a_secret_of_ones_own_is_the_key_as_it_stands() {
+        // Reference: printf 'a.17.{}' | openssl dgst -sha256 -hmac key -binary | base64
+        let signature = signature(&Secret::new("key"), ("a", "17"), "{}");
         assert_eq!(signature, REFERENCE);
     }
 
-    const REFERENCE: &str =
-        "sha256=e66392eac42eafc68c35a01c712811e016386c12456975fc3af80c9268568e3a";
+    #[test]
+    fn new_secrets_differ() {
+        assert_ne!(new_secret(), new_secret());
+        assert!(new_secret().unwrap().expose().starts_with(SECRET_PREFIX));
+    }
+
+    const REFERENCE: &str = "v1,wlpekMxoKUyMIAYrQ6VKW67+P4di2MzLqw+87ZEl2T0=";
 }

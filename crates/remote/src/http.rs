@@ -33,7 +33,8 @@ pub fn toward(url: &Url) -> ClientBuilder {
     }
 }
 
-fn is_loopback(url: &Url) -> bool {
+/// Whether an address is on this machine.
+pub(crate) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     let is_loopback = |address: std::net::IpAddr| address.is_loopback();
     host == "localhost" || host.parse().is_ok_and(is_loopback)

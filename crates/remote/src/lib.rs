@@ -2,8 +2,12 @@
 
 /// HTTP clients.
 pub mod http;
-/// Programs that are told of reports.
+/// One try to hand a message over.
+pub mod post;
+/// Programs that are told of reports and of news.
 pub mod hook;
+/// Browsers that are told of news.
+pub mod web_push;
 /// Weekly reports on other Ratchet servers.
 pub mod week;
 /// Langfuse, whose API Ratchet also serves.

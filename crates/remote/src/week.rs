@@ -78,6 +78,15 @@ pub struct TrackedView {
     pub created_at: String,
 }
 
+/// What is decided about a suggestion.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrackedRequest {
+    /// `open`, `accepted`, `done` or `dismissed`.
+    #[schema(value_type = String)]
+    pub progress: Progress,
+}
+
 /// Something that someone decided about a suggestion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TrackedStepView {

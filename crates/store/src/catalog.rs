@@ -69,6 +69,8 @@ mod suggestion;
 mod schedule;
 /// Conversations with agents that run here.
 mod chat;
+/// Who is told when a turn ends or a person is needed.
+mod notice;
 /// What owners do with whole projects and with people.
 pub(crate) mod administration;
 /// What judges were asked and said.
@@ -80,6 +82,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ratchet_core::price::PriceTable;
+use tokio::sync::Notify;
 
 use crate::embedded;
 use crate::prices::ProjectPrices;
@@ -103,6 +106,10 @@ pub use key::{ApiKey, KeyPair, NewKey, Role};
 pub use llm_connection::{LlmConnection, LlmCredentials, NewLlmConnection};
 pub use media::{Media, MediaOwner, MediaUse, Mention, NewMedia, TraceUse, UploadReport};
 pub use model::KeptModel;
+pub use notice::{
+    DeliveryOutcome, DueDelivery, NewNotice, NewReceiver, NoticeDelivery, NoticeReceiver,
+    ReceiverChange, ReceiverKeys, Settled,
+};
 pub use person::{NewUser, User};
 pub use product_feedback::ProductFeedback;
 pub use project::{NewProject, Project};
@@ -130,6 +137,8 @@ pub struct Catalog {
     intakes: KnownIntakes,
     prices: ProjectPrices,
     passwords: Passwords,
+    /// Rung when there is something to deliver.
+    bell: Arc<Notify>,
     /// Who holds it.
     actor: Arc<Actor>,
 }
@@ -149,6 +158,7 @@ impl Catalog {
             intakes: KnownIntakes::default(),
             prices,
             passwords: Passwords::default(),
+            bell: Arc::default(),
             actor: Arc::default(),
         }
     }

@@ -5,6 +5,7 @@ mod apply;
 mod backup;
 mod block;
 mod catalog_db;
+mod chat_notice;
 mod chat_row;
 mod column;
 mod compact;

@@ -29,7 +29,7 @@ pub mod judgement;
 /// Traces, observations, sessions and scores.
 pub mod telemetry;
 /// What chat agents said.
-mod chat;
+pub mod chat;
 /// Projects, keys and people.
 pub mod catalog;
 /// The bytes of media.

@@ -31,6 +31,8 @@ pub mod proxy;
 pub mod tls;
 /// Real processes on free ports.
 pub mod process;
+/// Programs at a terminal.
+pub mod pty;
 /// Small disks that can be filled.
 pub mod mount;
 /// A model that says what it was told to say.
@@ -39,6 +41,8 @@ pub mod scripted;
 pub mod claude;
 /// A provider that vouches for whomever it is told to.
 pub mod provider;
+/// A receiver of webhooks and pushes.
+pub mod inbox;
 /// Inputs written by hand.
 pub mod fixtures;
 /// Feeding decoders with nonsense.

@@ -14,7 +14,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use rustix::process::{Pid, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, kill_process, setrlimit};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -32,6 +32,15 @@ pub const SECRET_KEY: &str = "sk-lf-test";
 
 /// How long a process may take to listen or to end before a test gives up on it.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Lets this process have so many files and connections open, as far as the system allows it.
+pub fn allow_open_files(wanted: u64) {
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.map_or(wanted, |maximum| maximum.min(wanted));
+    if limit.current.is_some_and(|current| current < most) {
+        setrlimit(Resource::Nofile, Rlimit { current: Some(most), ..limit }).unwrap();
+    }
+}
 
 /// A process to be started.
 #[derive(Debug)]

@@ -59,9 +59,9 @@ impl<'a> Object<'a> {
         Timestamp::parse(&self.text(key)?).ok()
     }
 
-    /// The values that are objects themselves.
-    pub(crate) fn objects(&self) -> impl Iterator<Item = Object<'a>> {
-        self.0.values().filter_map(|raw| Object::parse(raw.get()).ok())
+    /// The values that are objects themselves, by their keys.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, Object<'a>)> {
+        self.0.iter().filter_map(|(key, raw)| Some((key.as_str(), Object::parse(raw.get()).ok()?)))
     }
 
     /// An object inside.

@@ -66,7 +66,19 @@ impl AgentAbout {
 /// The turns that prompts began. Sub-agents know only the prompt, so all transcripts that are read
 /// together share one of these.
 #[derive(Clone, Debug, Default)]
-pub struct Turns(HashMap<String, TraceId>);
+pub struct Turns {
+    known: HashMap<String, TraceId>,
+    /// What the turn that begins next is called, if not as its prompt says.
+    next: Option<TraceId>,
+}
+
+impl Turns {
+    /// Says what the turn that begins next is called; as its prompt says when `None`. Whoever runs
+    /// the agent may have had to name a turn before anyone knew its prompt.
+    pub fn name_next(&mut self, turn: Option<TraceId>) {
+        self.next = turn;
+    }
+}
 
 /// Reads one transcript: of a session, or of a sub-agent.
 #[derive(Clone, Debug, Default)]
@@ -89,6 +101,11 @@ impl Transcript {
     /// A transcript of a sub-agent of which this is known.
     pub fn of_agent(about: AgentAbout) -> Self {
         Self { about: Some(about), ..Self::default() }
+    }
+
+    /// Says which turn is under way, until a line begins another.
+    pub fn go_on_in(&mut self, turn: TraceId) {
+        self.turn = Some(turn);
     }
 
     /// Takes the next line.
@@ -127,14 +144,15 @@ impl Transcript {
         let prompt = line.text("promptId");
         if line.agent.is_some() && self.turn.is_none() {
             // Only the first line decides: a sub-agent stays in the turn that began it.
-            let known = prompt.as_ref().and_then(|prompt| turns.0.get(prompt).cloned());
+            let known = prompt.as_ref().and_then(|prompt| turns.known.get(prompt).cloned());
             let own = || id::turn(prompt.as_deref()?);
             self.turn = known.or_else(own);
         }
         if line.agent.is_none() && heard::begins_turn(line) {
-            self.turn = line.text("uuid").and_then(|uuid| id::turn(&uuid));
+            let own = || line.text("uuid").and_then(|uuid| id::turn(&uuid));
+            self.turn = turns.next.take().or_else(own);
             if let (Some(prompt), Some(turn)) = (prompt, &self.turn) {
-                turns.0.insert(prompt, turn.clone());
+                turns.known.insert(prompt, turn.clone());
             }
         }
         if self.turn.is_none() {

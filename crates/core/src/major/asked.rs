@@ -231,6 +231,17 @@ fn rule_text(rule: &Value) -> Value {
 }
 
 impl Decision {
+    /// What was decided, in a word or two and without anyone's words.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Allow { allowance: Allowance::Once, .. } => "allow",
+            Self::Allow { allowance: Allowance::Session, .. } => "allow for the session",
+            Self::Deny { .. } => "deny",
+            Self::Answers(_) | Self::Says(_) | Self::Fills(_) => "answer",
+            Self::TimedOut => "timeout",
+        }
+    }
+
     /// What the others are told of it.
     pub fn telling(&self, ask: &AskId, by: Option<&str>) -> Telling {
         let body = EventBody::default().text("id", ask.as_str()).text_if("by", by);

@@ -13,6 +13,7 @@ use super::event::{EventBody, EventKind, Telling};
 use crate::claude_code::object::Object;
 use crate::id::TraceId;
 use crate::money::Money;
+use crate::usage::Usage;
 use stream::Stream;
 
 /// Kinds of lines that say something worth knowing, and where they say it.
@@ -23,6 +24,9 @@ const NOTICES: [(&str, &str); 5] = [
     ("permission_denied", "message"),
     ("task_notification", "summary"),
 ];
+
+/// How the word for an end that a person wanted begins.
+const ABORTED: &str = "aborted";
 
 /// What a line comes to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -69,10 +73,14 @@ pub enum Sign {
 pub struct TurnEnd {
     /// Whether it failed.
     pub is_error: bool,
+    /// Whether a person stopped it.
+    pub is_interrupted: bool,
     /// What the agent said last, or why it failed.
     pub result: Option<String>,
     /// What the turn cost, as the agent reckons.
     pub cost: Option<Money>,
+    /// What it used of each model, as the agent reckons; nothing when it does not say.
+    pub used: BTreeMap<String, Usage>,
 }
 
 /// Reads the lines of one agent process, in order.
@@ -147,10 +155,15 @@ impl LineReader {
         // Sub-agents in the background go on talking.
         self.streams.remove(&None);
         let cost = self.turn_cost(said);
+        let is_error = said.is("is_error") || said.text("subtype").is_some_and(|s| s != "success");
+        let stopped = said.text("terminal_reason").is_some_and(|why| why.starts_with(ABORTED));
+        let why = || reason(said, stopped).filter(|_| is_error);
         let end = TurnEnd {
-            is_error: said.is("is_error") || said.text("subtype").is_some_and(|s| s != "success"),
-            result: said.text("result"),
+            is_error,
+            is_interrupted: is_error && stopped,
+            result: said.text("result").or_else(why),
             cost,
+            used: used(said),
         };
         let raw = |key: &str| said.written(key);
         let body = EventBody::default()
@@ -159,7 +172,7 @@ impl LineReader {
             .raw_if("subtype", raw("subtype"))
             .raw_if("reason", raw("terminal_reason"))
             .raw_if("status", raw("api_error_status"))
-            .raw_if("result", raw("result"))
+            .text_if("result", end.result.as_deref())
             .raw_if("errors", raw("errors"))
             .raw_if("usage", raw("usage"))
             .raw_if("duration_ms", raw("duration_ms"))
@@ -178,7 +191,7 @@ impl LineReader {
     /// last written down.
     fn turn_cost(&mut self, said: &Object<'_>) -> Option<Money> {
         if let Some(models) = said.object("model_usage_since_last_result") {
-            let costs = models.objects().filter_map(|model| model.number("costUSD"));
+            let costs = models.entries().filter_map(|(_, model)| model.number("costUSD"));
             let cost = costs.filter_map(Money::from_dollars).sum();
             self.cost = self.cost + cost;
             return Some(cost);
@@ -199,6 +212,40 @@ impl From<Option<Sign>> for Hearing {
     fn from(sign: Option<Sign>) -> Self {
         Self { told: Vec::new(), sign }
     }
+}
+
+/// Why a turn failed that says no last word.
+fn reason(said: &Object<'_>, is_stopped: bool) -> Option<String> {
+    if is_stopped {
+        return Some("interrupted".to_owned());
+    }
+    let errors = said.list("errors").into_iter();
+    let errors: Vec<String> =
+        errors.filter_map(|raw| serde_json::from_str(raw.get()).ok()).collect();
+    if errors.is_empty() { said.text("subtype") } else { Some(errors.join("; ")) }
+}
+
+/// What a turn used of each model.
+fn used(said: &Object<'_>) -> BTreeMap<String, Usage> {
+    let Some(models) = said.object("model_usage_since_last_result") else {
+        return BTreeMap::new();
+    };
+    let usage = |model: &Object<'_>| {
+        let count = |key: &str| model.count(key).filter(|count| *count > 0);
+        let for_an_hour = count("cacheCreationEphemeral1hInputTokens");
+        let written = count("cacheCreationInputTokens");
+        let for_minutes = written.map(|all| all.saturating_sub(for_an_hour.unwrap_or(0)));
+        let kinds = [
+            ("input", count("inputTokens")),
+            ("input_cached_tokens", count("cacheReadInputTokens")),
+            ("input_cache_creation", for_minutes.filter(|count| *count > 0)),
+            ("input_cache_creation_1h", for_an_hour),
+            ("output", count("outputTokens")),
+        ];
+        let said = kinds.into_iter().filter_map(|(kind, count)| Some((kind.to_owned(), count?)));
+        Usage::new(said.collect())
+    };
+    models.entries().map(|(model, figures)| (model.to_owned(), usage(&figures))).collect()
 }
 
 fn words(kind: EventKind, text: &str, message: Option<&str>, parent: Option<&str>) -> Telling {

@@ -1,5 +1,8 @@
 //! Rewrites a JSON text token by token. What is not redacted stays to the byte.
 
+/// Events of chats.
+mod event;
+
 use std::borrow::Cow;
 
 use super::path::{Root, Trail};

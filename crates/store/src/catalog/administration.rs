@@ -25,6 +25,8 @@ pub(crate) const TABLES: &[&str] = &[
     "media",
     "membership",
     "model",
+    "notice_delivery",
+    "notice_receiver",
     "page_origin",
     "product_feedback",
     "project_note",

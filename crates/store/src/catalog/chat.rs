@@ -5,6 +5,7 @@ use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 
 use super::Catalog;
+use super::audit::{Noun, Verb};
 use super::sql::{FromColumn, Listing, Row, Value};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
@@ -118,7 +119,42 @@ impl Catalog {
                 "INSERT INTO chat (project, {COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, \
                  $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)"
             );
-            tx.insert(&sql, &values, || format!("session {id}"))
+            tx.insert(&sql, &values, || format!("session {id}"))?;
+            let object = id.to_string();
+            let deed = Verb::Made.what(Noun::Chat, &object).became(workspace);
+            let deed = match title {
+                Some(title) => deed.named(title),
+                None => deed,
+            };
+            let deed = match &origin.parent {
+                Some(parent) => deed.was(format!("fork of {parent}")),
+                None => deed,
+            };
+            tx.note(&project, chat.created_at, &deed)
+        })
+        .await
+    }
+
+    /// Notes what was done to a conversation; what it came to is among its events.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn note_chat(
+        &self,
+        project: ProjectId,
+        id: SessionId,
+        (verb, became): (Verb, Option<String>),
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| {
+            let sql = "SELECT title FROM chat WHERE project = $1 AND id = $2";
+            let read = |row: &Row<'_>| row.get::<Option<String>>(0);
+            let title = tx.one(sql, &[(&project).into(), (&id).into()], read)?.flatten();
+            let object = id.to_string();
+            let deed = verb.what(Noun::Chat, &object);
+            let deed = title.as_deref().map_or(deed.clone(), |title| deed.named(title));
+            let deed = became.as_deref().map_or(deed.clone(), |became| deed.became(became));
+            tx.note(&project, now, &deed)
         })
         .await
     }

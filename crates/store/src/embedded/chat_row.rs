@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ratchet_core::id::SessionId;
 use ratchet_core::major::event::{EventKind, SessionEvent};
+use ratchet_core::major::notice::Notice;
 use ratchet_core::time::Timestamp;
 use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -12,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::apply::Applier;
 use super::column::Column;
 use super::load::project_number;
-use super::{Engine, Prepared};
+use super::{Engine, Prepared, chat_notice};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -24,6 +25,8 @@ const COMPRESSED_FROM: usize = 600;
 const ZSTD_LEVEL: i32 = 1;
 /// No line is longer: the agent's are bounded well below. Guards against damaged files.
 const MAX_BODY_BYTES: usize = 512 * 1024 * 1024;
+/// Bytes of events after which one answer has enough; lines can be very long.
+const ENOUGH_BYTES: usize = 1024 * 1024;
 /// Events that one slice deletes at most.
 const SLICE: u32 = 2_000;
 
@@ -40,6 +43,8 @@ struct PreparedEvent {
     at: Timestamp,
     kind: EventKind,
     body: Body,
+    /// Whether someone may want to be told of it.
+    is_news: bool,
 }
 
 #[derive(Debug)]
@@ -72,6 +77,7 @@ impl Prepared {
     #[must_use]
     pub fn with_events(mut self, session: SessionId, events: Vec<SessionEvent>) -> Self {
         let prepare = |event: SessionEvent| PreparedEvent {
+            is_news: Notice::of(&event).is_some(),
             seq: event.seq,
             at: event.at,
             kind: event.kind,
@@ -110,6 +116,9 @@ impl Applier<'_> {
                     insert.execute(params![no, Column(event.at), kind, bytes])?
                 }
             };
+            if event.is_news {
+                chat_notice::add(self.db, no)?;
+            }
         }
         Ok(())
     }
@@ -173,7 +182,34 @@ impl Engine {
                        ORDER BY no LIMIT ?";
             let (after, last) = (number(chat, after), *numbers(chat).end());
             let mut statement = db.prepare_cached(sql)?;
-            let rows = statement.query_map(params![after, last, limit], read)?;
+            let mut rows = statement.query_map(params![after, last, limit], read)?;
+            let (mut events, mut bytes) = (Vec::new(), 0);
+            while bytes < ENOUGH_BYTES
+                && let Some(event) = rows.next().transpose()?
+            {
+                bytes += event.body.len();
+                events.push(event);
+            }
+            Ok(events)
+        };
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+    }
+
+    /// See `Telemetry::newest_events`.
+    pub(crate) async fn newest_events(
+        &self,
+        project: ProjectId,
+        session: SessionId,
+        kind: EventKind,
+        limit: u32,
+    ) -> StoreResult<Vec<SessionEvent>> {
+        let query = move |db: &Connection| -> rusqlite::Result<Vec<SessionEvent>> {
+            let Some(chat) = find(db, &project, &session)? else { return Ok(Vec::new()) };
+            let sql = "SELECT no, at, kind, body FROM chat_event WHERE no BETWEEN ? AND ? \
+                       AND kind = ? ORDER BY no DESC LIMIT ?";
+            let (first, last) = numbers(chat).into_inner();
+            let mut statement = db.prepare_cached(sql)?;
+            let rows = statement.query_map(params![first, last, kind.as_str(), limit], read)?;
             rows.collect()
         };
         self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
@@ -192,7 +228,8 @@ impl Engine {
     }
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<SessionEvent> {
+/// Reads an event: its number, time, kind and body.
+pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<SessionEvent> {
     let odd = |column, kind| rusqlite::Error::InvalidColumnType(column, String::new(), kind);
     let kind = EventKind::parse(row.get_ref(2)?.as_str()?).ok_or(odd(2, Type::Text))?;
     let body: Arc<str> = match row.get_ref(3)? {
@@ -233,6 +270,7 @@ pub(super) fn delete_slice(
         if gone > 0 {
             return Ok(gone as u64);
         }
+        chat_notice::forget(db, first, last)?;
         db.prepare_cached("DELETE FROM chat WHERE no = ?")?.execute([chat])?;
     }
 }

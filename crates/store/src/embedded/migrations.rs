@@ -9,6 +9,7 @@ pub(super) const TELEMETRY_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/telemetry/0005_pricing_tiers.sql"),
     include_str!("migrations/telemetry/0006_people.sql"),
     include_str!("migrations/telemetry/0007_chat_events.sql"),
+    include_str!("migrations/telemetry/0008_chat_notices.sql"),
 ];
 
 /// How catalogs became what they are, oldest first.
@@ -38,4 +39,5 @@ pub(super) const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/catalog/0025_item_authors.sql"),
     include_str!("migrations/catalog/0029_chats.sql"),
     include_str!("migrations/catalog/0027_scheduled_judges.sql"),
+    include_str!("migrations/catalog/0030_notifications.sql"),
 ];

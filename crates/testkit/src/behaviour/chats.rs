@@ -42,7 +42,15 @@ async fn tell(
 }
 
 async fn all(store: &Telemetry, shop: &ProjectId, id: &str) -> Vec<SessionEvent> {
-    store.session_events(shop.clone(), chat(id), 0, 10_000).await.unwrap()
+    let mut told: Vec<SessionEvent> = Vec::new();
+    loop {
+        let last = told.last().map_or(0, |event| event.seq);
+        let more = store.session_events(shop.clone(), chat(id), last, 10_000).await.unwrap();
+        if more.is_empty() {
+            return told;
+        }
+        told.extend(more);
+    }
 }
 
 async fn in_order(store: Telemetry) {
@@ -70,6 +78,13 @@ async fn bodies(store: Telemetry) {
     }
     let kinds: Vec<_> = all(&store, &shop, "c").await.iter().skip(3).map(|it| it.kind).collect();
     assert_eq!(kinds, EventKind::ALL);
+    let newest = |kind, limit| store.newest_events(shop.clone(), chat("c"), kind, limit);
+    let texts = newest(EventKind::TextDelta, 2).await.unwrap();
+    assert_eq!(texts.iter().map(|event| event.seq).collect::<Vec<_>>(), [7, 3]);
+    let done = newest(EventKind::Done, 9).await.unwrap();
+    assert_eq!(done.iter().map(|event| event.kind).collect::<Vec<_>>(), [EventKind::Done]);
+    let elsewhere = store.newest_events(project("other"), chat("c"), EventKind::Done, 9).await;
+    assert_eq!(elsewhere.unwrap(), []);
 }
 
 async fn apart(store: Telemetry) {

@@ -147,6 +147,43 @@ fn a_turn_is_told_its_own_part_of_the_cost() {
 }
 
 #[test]
+fn what_an_answer_says_it_used_is_never_summed() {
+    let mut reader = LineReader::default();
+    let usage = json!({"input_tokens": 1_000_000, "output_tokens": 1});
+    let mut line = whole("m1", "Hello");
+    line["message"]["usage"] = usage;
+    for _ in 0..3 {
+        take(&mut reader, &line);
+    }
+    assert_eq!(reader.cost(), Money::ZERO);
+    let line = json!({"type": "result", "subtype": "success"});
+    let Some(Sign::Ended(end)) = take(&mut reader, &line).sign else { panic!("no end") };
+    assert_eq!(end.cost, None, "nobody said what it cost, which is not nothing");
+}
+
+proptest! {
+    /// Whether turns are told exactly or by the sum, together they cost what they cost.
+    #[test]
+    fn turns_add_up(cents in prop::collection::vec((0..500_u32, any::<bool>()), 0..8)) {
+        let mut reader = LineReader::default();
+        let (mut sum, mut told) = (0, Money::ZERO);
+        for (cost, is_exact) in cents {
+            sum += cost;
+            let mut line = json!({"type": "result", "subtype": "success",
+                "total_cost_usd": f64::from(sum) / 100.0});
+            if is_exact {
+                let cost = f64::from(cost) / 100.0;
+                line["model_usage_since_last_result"] = json!({"m": {"costUSD": cost}});
+            }
+            let Some(Sign::Ended(end)) = take(&mut reader, &line).sign else { panic!("no end") };
+            told = told + end.cost.unwrap();
+        }
+        prop_assert_eq!(Some(told), Money::from_dollars(f64::from(sum) / 100.0));
+        prop_assert_eq!(reader.cost(), told);
+    }
+}
+
+#[test]
 fn a_turn_after_a_kill_costs_what_it_says() {
     let mut reader = LineReader::new(Money::from_dollars(5.0).unwrap());
     let used = json!({"a": {"costUSD": 0.25}, "b": {"costUSD": 0.5}});
@@ -165,6 +202,43 @@ fn a_failed_request_is_a_failed_turn() {
     let body = &said(&heard.told)[0].1;
     assert_eq!((&body["is_error"], &body["status"]), (&json!(true), &json!(529)));
     assert_eq!(body["turn"], "t1");
+}
+
+#[test]
+fn a_turn_that_says_no_last_word_says_why() {
+    let end = |more: &Value| {
+        let mut line = json!({"type": "result", "subtype": "error_during_execution",
+            "is_error": true});
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        match take(&mut LineReader::default(), &line).sign {
+            Some(Sign::Ended(end)) => (end.result.unwrap(), end.is_interrupted),
+            other => panic!("{other:?}"),
+        }
+    };
+    let aborted = json!({"terminal_reason": "aborted_streaming", "errors": ["internals"]});
+    assert_eq!(end(&aborted), ("interrupted".to_owned(), true));
+    let spent = json!({"errors": ["too many turns", "really"]});
+    assert_eq!(end(&spent), ("too many turns; really".to_owned(), false));
+    assert_eq!(end(&json!({})), ("error_during_execution".to_owned(), false));
+}
+
+#[test]
+fn a_turn_says_what_it_used_of_each_model() {
+    let figures = json!({"inputTokens": 5, "outputTokens": 2, "cacheReadInputTokens": 0,
+        "cacheCreationInputTokens": 9, "cacheCreationEphemeral1hInputTokens": 4});
+    let line = json!({"type": "result", "model_usage_since_last_result": {"m": figures}});
+    let Some(Sign::Ended(end)) = take(&mut LineReader::default(), &line).sign else {
+        panic!("no end")
+    };
+    let kinds = end.used["m"].kinds().iter().map(|(kind, count)| (kind.as_str(), *count));
+    let expected = [
+        ("input", 5),
+        ("input_cache_creation", 5),
+        ("input_cache_creation_1h", 4),
+        ("output", 2),
+        ("total", 16),
+    ];
+    assert_eq!(kinds.collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -1,8 +1,11 @@
 use ratchet_core::report::WeekReport;
+use ratchet_core::suggestion::Progress;
 
 use super::ask::Ask;
 use super::{ClientError, LangfuseClient};
-use crate::week::{KeptWeekView, TrackedListView, TrackedView, WeekListView, WeekReportView};
+use crate::week::{
+    KeptWeekView, TrackedListView, TrackedRequest, TrackedView, WeekListView, WeekReportView,
+};
 
 /// What other servers than Ratchet's say to our own addresses.
 const NOT_THERE: [u16; 2] = [404, 405];
@@ -51,6 +54,19 @@ impl LangfuseClient {
     pub async fn tracked_suggestions(&self) -> Result<Vec<TrackedView>, ClientError> {
         let list: TrackedListView = self.get(&Ask::get(&["suggestions"]).own()).await?;
         Ok(list.suggestions)
+    }
+
+    /// Has a Ratchet server note what is decided about a suggestion.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be asked or refuses, as it does where there is no such
+    /// suggestion, or where it cannot go there from where it is.
+    pub async fn decide_suggestion(
+        &self,
+        id: &str,
+        progress: Progress,
+    ) -> Result<TrackedView, ClientError> {
+        self.get(&Ask::put(&["suggestions", id], &TrackedRequest { progress }).own()).await
     }
 }
 

@@ -23,11 +23,17 @@ pub enum Verb {
     Revoked,
     /// A person came.
     SignedIn,
+    /// What it asked was answered.
+    Answered,
+    /// What it was doing was broken off.
+    Stopped,
+    /// It goes on no more, and stays to be read.
+    Closed,
 }
 
 impl Verb {
     /// Every verb.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::Made,
         Self::Added,
         Self::Changed,
@@ -38,6 +44,9 @@ impl Verb {
         Self::Deleted,
         Self::Revoked,
         Self::SignedIn,
+        Self::Answered,
+        Self::Stopped,
+        Self::Closed,
     ];
 
     /// The word for it.
@@ -53,6 +62,9 @@ impl Verb {
             Self::Deleted => "deleted",
             Self::Revoked => "revoked",
             Self::SignedIn => "signed in",
+            Self::Answered => "answered",
+            Self::Stopped => "stopped",
+            Self::Closed => "closed",
         }
     }
 
@@ -115,11 +127,17 @@ pub enum Noun {
     Suggestion,
     /// Something that runs by itself.
     Schedule,
+    /// A program that is told of news.
+    Webhook,
+    /// A browser that is told of news.
+    Browser,
+    /// A conversation with an agent that runs here.
+    Chat,
 }
 
 impl Noun {
     /// Every noun, in the order that a menu shows them.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 28] = [
         Self::Project,
         Self::Member,
         Self::Person,
@@ -145,6 +163,9 @@ impl Noun {
         Self::Score,
         Self::Suggestion,
         Self::Schedule,
+        Self::Webhook,
+        Self::Browser,
+        Self::Chat,
     ];
 
     /// The word for it.
@@ -175,6 +196,9 @@ impl Noun {
             Self::Score => "score",
             Self::Suggestion => "suggestion",
             Self::Schedule => "schedule",
+            Self::Webhook => "webhook",
+            Self::Browser => "notified browser",
+            Self::Chat => "chat",
         }
     }
 

@@ -1,0 +1,395 @@
+//! Events as a conversation that people read: turns, and in each what was said, done and asked.
+//!
+//! The same events always give the same story, so that a page that is drawn again while the agent
+//! works changes only where something happened.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::event::{EventKind, SessionEvent};
+use crate::time::Timestamp;
+
+/// Agents within agents that are told apart; whatever lies deeper is told on the outside.
+const DEEPEST: usize = 6;
+/// What a tool's input is best known by, in this order.
+const TELLING: [&str; 10] = [
+    "command",
+    "file_path",
+    "notebook_path",
+    "path",
+    "pattern",
+    "url",
+    "query",
+    "skill",
+    "description",
+    "prompt",
+];
+
+/// A conversation, or a part of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ChatStory {
+    /// Its turns, oldest first.
+    pub turns: Vec<ToldTurn>,
+    /// The place of the last event that it tells.
+    pub last: u64,
+}
+
+/// A turn: a message, and what the agent made of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToldTurn {
+    /// The place of its first event.
+    pub seq: u64,
+    /// When it began.
+    pub at: Timestamp,
+    /// Its trace; none of what was told before any turn.
+    pub turn: Option<String>,
+    /// What the person said; nothing if the agent began by itself.
+    pub message: Option<ToldMessage>,
+    /// What happened, in order.
+    pub items: Vec<ToldItem>,
+    /// How it ended, if it has: the body of the event that says so.
+    pub end: Option<Value>,
+}
+
+/// What a person said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToldMessage {
+    /// Its id, by which files can be put back.
+    pub id: String,
+    /// Who said it.
+    pub by: Option<String>,
+    /// A text, or blocks.
+    pub content: Value,
+}
+
+/// Something that happened in a turn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToldItem {
+    /// The place of its first event.
+    pub seq: u64,
+    /// The place of the last event that changed it.
+    pub last: u64,
+    /// What it is.
+    pub part: ToldPart,
+}
+
+/// What happens in a turn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ToldPart {
+    /// The agent's words, whole or as far as they came.
+    Words {
+        /// The words.
+        text: String,
+        /// The agent's message that they belong to.
+        message: Option<String>,
+    },
+    /// What it thought aloud.
+    Thought {
+        /// The words.
+        text: String,
+        /// The agent's message that they belong to.
+        message: Option<String>,
+    },
+    /// It used a tool.
+    Tool(Box<ToldTool>),
+    /// It asked a person.
+    Ask(Box<ToldAsk>),
+    /// Something worth knowing.
+    Notice {
+        /// Of what kind.
+        what: String,
+        /// What it says.
+        text: String,
+    },
+    /// Something failed.
+    Failure(String),
+    /// A line of the agent's, as it is.
+    Raw(Arc<str>),
+}
+
+/// A tool that was used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToldTool {
+    /// Which call.
+    pub id: String,
+    /// Which tool.
+    pub name: String,
+    /// What it was given.
+    pub input: Value,
+    /// What it gave, once it has: a text or blocks.
+    pub output: Option<Value>,
+    /// Whether it failed.
+    pub is_error: bool,
+    /// What the agent that it started did.
+    pub inside: Vec<ToldItem>,
+}
+
+/// Something that a person was asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToldAsk {
+    /// Which question.
+    pub id: String,
+    /// Whether it is about a tool that wants to be used; otherwise it is a question.
+    pub is_permission: bool,
+    /// What was asked, as clients are told it.
+    pub body: Value,
+    /// How it was answered, as clients are told it.
+    pub answer: Option<Value>,
+}
+
+impl ChatStory {
+    /// Tells events, which are in order.
+    pub fn of<'e>(events: impl IntoIterator<Item = &'e SessionEvent>) -> Self {
+        let mut story = Self::default();
+        for event in events {
+            story.take(event);
+        }
+        story
+    }
+
+    fn take(&mut self, event: &SessionEvent) {
+        self.last = event.seq;
+        if event.kind == EventKind::Raw {
+            return self.add(event, None, ToldPart::Raw(event.body.clone()));
+        }
+        let body: Value = serde_json::from_str(&event.body).unwrap_or_default();
+        let parent = body["parent"].as_str();
+        match event.kind {
+            EventKind::Raw => {}
+            EventKind::State => self.state(event, &body),
+            EventKind::Message => self.message(event, &body),
+            EventKind::TextDelta | EventKind::ThinkingDelta => self.words(event, &body),
+            EventKind::ToolUse => {
+                let tool = ToldTool {
+                    id: text(&body["id"]),
+                    name: text(&body["name"]),
+                    input: body["input"].clone(),
+                    output: None,
+                    is_error: false,
+                    inside: Vec::new(),
+                };
+                self.add(event, parent, ToldPart::Tool(Box::new(tool)));
+            }
+            EventKind::ToolResult => self.result(event, &body),
+            EventKind::Question | EventKind::Permission => {
+                let is_permission = event.kind == EventKind::Permission;
+                let ask = ToldAsk { id: text(&body["id"]), is_permission, body, answer: None };
+                self.add(event, None, ToldPart::Ask(Box::new(ask)));
+            }
+            EventKind::Answered => self.answered(event, body),
+            EventKind::Done => self.turn(event).end = Some(body),
+            EventKind::Error => {
+                self.add(event, None, ToldPart::Failure(text(&body["message"])));
+            }
+            EventKind::Notice => {
+                let (what, text) = (text(&body["what"]), in_words(&body["text"]));
+                self.add(event, None, ToldPart::Notice { what, text });
+            }
+        }
+    }
+
+    /// The agent began by itself if it is at a turn that nobody began.
+    fn state(&mut self, event: &SessionEvent, body: &Value) {
+        let Some(turn) = body["turn"].as_str() else { return };
+        let is_told = self.turns.last().is_some_and(|last| last.turn.as_deref() == Some(turn));
+        if !is_told {
+            self.begin(event, Some(turn.to_owned()), None);
+        }
+    }
+
+    fn message(&mut self, event: &SessionEvent, body: &Value) {
+        let (id, turn) = (text(&body["id"]), body["turn"].as_str().map(str::to_owned));
+        let by = body["by"].as_str().map(str::to_owned);
+        let message = ToldMessage { id, by, content: body["content"].clone() };
+        self.begin(event, turn, Some(message));
+    }
+
+    fn begin(&mut self, event: &SessionEvent, turn: Option<String>, message: Option<ToldMessage>) {
+        let (seq, at) = (event.seq, event.at);
+        self.turns.push(ToldTurn { seq, at, turn, message, items: Vec::new(), end: None });
+    }
+
+    /// The turn that something belongs to: the last, or one of its own.
+    fn turn(&mut self, event: &SessionEvent) -> &mut ToldTurn {
+        if self.turns.is_empty() {
+            self.begin(event, None, None);
+        }
+        let last = self.turns.len() - 1;
+        &mut self.turns[last]
+    }
+
+    /// Puts something where it belongs: with the call that started its agent, or in the turn.
+    fn put(
+        &mut self,
+        event: &SessionEvent,
+        parent: Option<&str>,
+        put: impl FnOnce(&mut Vec<ToldItem>),
+    ) {
+        if let Some(call) = parent.and_then(|parent| self.call(parent, event.seq)) {
+            return put(&mut call.inside);
+        }
+        put(&mut self.turn(event).items);
+    }
+
+    fn add(&mut self, event: &SessionEvent, parent: Option<&str>, part: ToldPart) {
+        let item = ToldItem { seq: event.seq, last: event.seq, part };
+        self.put(event, parent, |items| items.push(item));
+    }
+
+    /// The call of a tool, which something that happens now changes.
+    fn call(&mut self, id: &str, now: u64) -> Option<&mut ToldTool> {
+        self.turns.iter_mut().rev().find_map(|turn| call_in(&mut turn.items, id, now, DEEPEST))
+    }
+
+    fn words(&mut self, event: &SessionEvent, body: &Value) {
+        let message = body["message"].as_str().map(str::to_owned);
+        let (more, now) = (text(&body["text"]), event.seq);
+        let is_thought = event.kind == EventKind::ThinkingDelta;
+        self.put(event, body["parent"].as_str(), |items| {
+            let spoken = items.iter_mut().rev().find(|item| !matches!(item.part, ToldPart::Raw(_)));
+            match spoken.map(|item| (&mut item.last, &mut item.part)) {
+                Some((last, ToldPart::Words { text, message: of }))
+                    if !is_thought && *of == message =>
+                {
+                    text.push_str(&more);
+                    *last = now;
+                }
+                Some((last, ToldPart::Thought { text, message: of }))
+                    if is_thought && *of == message =>
+                {
+                    text.push_str(&more);
+                    *last = now;
+                }
+                _ => {
+                    let text = more;
+                    let part = match is_thought {
+                        true => ToldPart::Thought { text, message },
+                        false => ToldPart::Words { text, message },
+                    };
+                    items.push(ToldItem { seq: now, last: now, part });
+                }
+            }
+        });
+    }
+
+    fn result(&mut self, event: &SessionEvent, body: &Value) {
+        let (id, is_error) = (text(&body["tool_use_id"]), body["is_error"] == true);
+        if let Some(call) = self.call(&id, event.seq) {
+            call.output = Some(body["output"].clone());
+            call.is_error = is_error;
+            return;
+        }
+        // Its call was told too long ago, or nobody wants to see calls.
+        let tool = ToldTool {
+            id,
+            name: String::new(),
+            input: Value::Null,
+            output: Some(body["output"].clone()),
+            is_error,
+            inside: Vec::new(),
+        };
+        self.add(event, body["parent"].as_str(), ToldPart::Tool(Box::new(tool)));
+    }
+
+    fn answered(&mut self, event: &SessionEvent, body: Value) {
+        let items = self.turns.iter_mut().rev().flat_map(|turn| turn.items.iter_mut().rev());
+        let id = body["id"].as_str();
+        for item in items {
+            if let ToldPart::Ask(ask) = &mut item.part
+                && Some(ask.id.as_str()) == id
+            {
+                (ask.answer, item.last) = (Some(body), event.seq);
+                return;
+            }
+        }
+    }
+}
+
+fn call_in<'t>(
+    items: &'t mut [ToldItem],
+    id: &str,
+    now: u64,
+    levels: usize,
+) -> Option<&'t mut ToldTool> {
+    let levels = levels.checked_sub(1)?;
+    for ToldItem { last, part, .. } in items.iter_mut().rev() {
+        let ToldPart::Tool(tool) = part else { continue };
+        if tool.id == id {
+            *last = now;
+            return Some(tool);
+        }
+        if let Some(found) = call_in(&mut tool.inside, id, now, levels) {
+            *last = now;
+            return Some(found);
+        }
+    }
+    None
+}
+
+/// The part of a tool's input that tells most, if there is one that we know.
+pub fn best_known(input: &Value) -> Option<&str> {
+    TELLING.iter().find_map(|key| input[*key].as_str())
+}
+
+impl ToldTool {
+    /// What it was given, in as few words as tell most.
+    pub fn gist(&self) -> String {
+        best_known(&self.input).map_or_else(|| in_words(&self.input), str::to_owned)
+    }
+
+    /// The text of what it gave.
+    pub fn output_text(&self) -> String {
+        match &self.output {
+            Some(Value::Array(blocks)) => {
+                let say = |block: &Value| match block["text"].as_str() {
+                    Some(text) => text.to_owned(),
+                    None => format!("({})", block["type"].as_str().unwrap_or("something else")),
+                };
+                blocks.iter().map(say).collect::<Vec<_>>().join("\n")
+            }
+            Some(other) => in_words(other),
+            None => String::new(),
+        }
+    }
+}
+
+impl ToldAsk {
+    /// Who answered and what, in words; `None` while it is open.
+    pub fn outcome(&self) -> Option<String> {
+        self.answer.as_ref().map(outcome)
+    }
+}
+
+/// What an answer says, as clients are told it, in words.
+pub fn outcome(answer: &Value) -> String {
+    let what = match answer["decision"].as_str() {
+        Some("allow") if answer["always"] == true => "allowed for this session",
+        Some("allow") => "allowed",
+        Some("deny") => "denied",
+        Some("answer") => "answered",
+        Some("timeout") => "nobody answered in time",
+        _ => "no longer asked",
+    };
+    match answer["by"].as_str() {
+        Some(by) => format!("{what} by {by}"),
+        None => what.to_owned(),
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// Any JSON value in words.
+fn in_words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        Value::Object(map) if map.is_empty() => String::new(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

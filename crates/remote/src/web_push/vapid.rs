@@ -1,0 +1,79 @@
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ratchet_core::secret::Secret;
+use ratchet_core::time::Timestamp;
+use reqwest::Url;
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
+use serde_json::json;
+
+use super::PushError;
+
+/// How long a push service may believe that it is us, in seconds; a day at most.
+const HOLDS_SECONDS: i64 = 12 * 60 * 60;
+
+/// Who a server is to push services: a pair of keys (RFC 8292).
+#[derive(Clone)]
+pub struct VapidKey {
+    pair: Arc<EcdsaKeyPair>,
+    /// Whom push services turn to when something is wrong.
+    contact: Option<String>,
+}
+
+impl VapidKey {
+    /// A new key, to be kept. With another one, browsers have to subscribe again.
+    ///
+    /// # Errors
+    /// Fails if the system has no randomness to give.
+    pub fn make() -> Result<Secret, PushError> {
+        let random = SystemRandom::new();
+        let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
+        let made = made.map_err(|_| PushError::Keys)?;
+        Ok(Secret::new(URL_SAFE_NO_PAD.encode(made)))
+    }
+
+    /// Reads a key that was kept. The contact is an `https` or `mailto` address.
+    ///
+    /// # Errors
+    /// Fails if it is none.
+    pub fn read(kept: &Secret, contact: Option<String>) -> Result<Self, PushError> {
+        let bytes = URL_SAFE_NO_PAD.decode(kept.expose()).map_err(|_| PushError::Keys)?;
+        let random = SystemRandom::new();
+        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &bytes, &random);
+        Ok(Self { pair: Arc::new(pair.map_err(|_| PushError::Keys)?), contact })
+    }
+
+    /// The public half, as browsers want it.
+    pub fn public(&self) -> String {
+        URL_SAFE_NO_PAD.encode(self.pair.public_key())
+    }
+
+    /// What tells the push service of an address that it is us who send, for some hours.
+    pub(super) fn authorization(
+        &self,
+        endpoint: &Url,
+        now: Timestamp,
+    ) -> Result<String, PushError> {
+        let mut claims = json!({
+            "aud": endpoint.origin().ascii_serialization(),
+            "exp": now.millis() / 1_000 + HOLDS_SECONDS,
+        });
+        if let Some(contact) = &self.contact {
+            claims["sub"] = contact.as_str().into();
+        }
+        let header = URL_SAFE_NO_PAD.encode(json!({"typ": "JWT", "alg": "ES256"}).to_string());
+        let claims = URL_SAFE_NO_PAD.encode(claims.to_string());
+        let said = format!("{header}.{claims}");
+        let signature = self.pair.sign(&SystemRandom::new(), said.as_bytes());
+        let signature = URL_SAFE_NO_PAD.encode(signature.map_err(|_| PushError::Keys)?);
+        Ok(format!("vapid t={said}.{signature}, k={}", self.public()))
+    }
+}
+
+impl std::fmt::Debug for VapidKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("VapidKey").field("public", &self.public()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,383 @@
+//! Who is told when a turn ends or a person is needed, and what became of it.
+
+/// What is told, and how that went.
+mod delivery;
+/// Keys of the server itself.
+mod server_key;
+
+use ratchet_core::limit::elide;
+use ratchet_core::major::delivery::ReceiverKind;
+use ratchet_core::major::notice::NoticeKind;
+use ratchet_core::payload::Json;
+use ratchet_core::secret::Secret;
+use ratchet_core::time::Timestamp;
+use serde_json::{Value as JsonValue, json};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::sql::{FromColumn, Row, Tx, Value};
+use super::{Catalog, Noun, Verb};
+use crate::project::ProjectId;
+use crate::secrets::Secrets;
+use crate::{StoreError, StoreResult};
+
+pub use delivery::{DeliveryOutcome, DueDelivery, NewNotice, NoticeDelivery, Settled};
+
+/// Receivers that a project may have.
+const MOST_RECEIVERS: usize = 200;
+/// How much is kept of a name.
+const NAME_BYTES: usize = 200;
+
+/// Someone who is told, without the secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoticeReceiver {
+    /// Names it within the project.
+    pub id: String,
+    /// What it is.
+    pub kind: ReceiverKind,
+    /// What people call it.
+    pub name: String,
+    /// Where it is, as far as that is no secret.
+    pub address: String,
+    /// What it is told of.
+    pub events: Vec<NoticeKind>,
+    /// Whether it is left alone.
+    pub is_paused: bool,
+    /// Whose browser it is.
+    pub person: Option<String>,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// How to reach a receiver. All of it is secret: whoever has it can tell them anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReceiverKeys {
+    /// A program.
+    Webhook {
+        /// Its address.
+        url: Secret,
+        /// What messages are signed with.
+        secret: Secret,
+    },
+    /// A browser.
+    Browser {
+        /// The address that its push service gave it.
+        endpoint: Secret,
+        /// Its public key, in base64 for URLs.
+        p256dh: String,
+        /// What it shares with us, in base64 for URLs.
+        auth: Secret,
+    },
+}
+
+/// A receiver to be kept.
+#[derive(Clone, Debug)]
+pub struct NewReceiver {
+    /// What people will call it.
+    pub name: String,
+    /// How to reach it.
+    pub keys: ReceiverKeys,
+    /// What it is told of.
+    pub events: Vec<NoticeKind>,
+    /// Whose browser it is.
+    pub person: Option<String>,
+}
+
+/// What is to be different about a receiver; what is `None` stays.
+#[derive(Clone, Debug, Default)]
+pub struct ReceiverChange {
+    /// What people call it.
+    pub name: Option<String>,
+    /// What it is told of.
+    pub events: Option<Vec<NoticeKind>>,
+    /// Whether it is left alone.
+    pub is_paused: Option<bool>,
+    /// What messages to a webhook are signed with.
+    pub secret: Option<Secret>,
+}
+
+const COLUMNS: &str = "id, kind, name, address, events, is_paused, person, created_at, updated_at";
+
+impl Catalog {
+    /// Returns who is told of a project's news, in the order in which they came.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn notice_receivers(&self, project: ProjectId) -> StoreResult<Vec<NoticeReceiver>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM notice_receiver WHERE project = $1 ORDER BY created_at, id"
+        );
+        self.transact(move |tx| tx.rows(&sql, &[(&project).into()], read)).await
+    }
+
+    /// Returns one of them.
+    ///
+    /// # Errors
+    /// Fails if the project has no such receiver.
+    pub async fn notice_receiver(
+        &self,
+        project: ProjectId,
+        id: String,
+    ) -> StoreResult<NoticeReceiver> {
+        self.transact(move |tx| wanted(tx, &project, &id)).await
+    }
+
+    /// Adds someone who is told from now on. A browser that is there already gets its new keys.
+    ///
+    /// # Errors
+    /// Fails if the project has more than enough of them, or the server's key cannot be had.
+    pub async fn add_notice_receiver(
+        &self,
+        project: ProjectId,
+        new: NewReceiver,
+        secrets: Secrets,
+        now: Timestamp,
+    ) -> StoreResult<NoticeReceiver> {
+        self.transact(move |tx| {
+            let (id, mark) = (Uuid::new_v4().to_string(), new.keys.mark());
+            let known = "SELECT id FROM notice_receiver WHERE project = $1 AND mark = $2";
+            let key = [(&project).into(), mark.as_deref().unwrap_or(&id).into()];
+            let known: Option<String> = tx.one(known, &key, |row| row.get(0))?;
+            let count = "SELECT COUNT(*) FROM notice_receiver WHERE project = $1";
+            let count = tx.one(count, &[(&project).into()], |row| row.get::<u64>(0))?;
+            if known.is_none() && count.unwrap_or(0) >= MOST_RECEIVERS as u64 {
+                let why = format!("a project tells {MOST_RECEIVERS} receivers at most");
+                return Err(StoreError::BadQuery(why));
+            }
+            let verb = if known.is_some() { Verb::Changed } else { Verb::Added };
+            let id = known.unwrap_or(id);
+            let (kind, address) = (new.keys.kind(), new.keys.shown());
+            let sealed = secrets.seal(&new.keys.written(), &owner(&project, &id))?;
+            tx.execute(
+                "INSERT INTO notice_receiver (project, id, kind, name, address, mark, sealed, \
+                 events, is_paused, person, created_at, updated_at) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $10) \
+                 ON CONFLICT (project, id) DO UPDATE SET name = $4, sealed = $7, events = $8, \
+                 is_paused = 0, person = $9, updated_at = $10",
+                &[
+                    (&project).into(),
+                    (&id).into(),
+                    kind.as_str().into(),
+                    elide(&new.name, NAME_BYTES).as_ref().into(),
+                    address.as_str().into(),
+                    mark.unwrap_or_else(|| id.clone()).into(),
+                    sealed.into(),
+                    (&listed(&new.events)).into(),
+                    new.person.clone().into(),
+                    now.into(),
+                ],
+            )?;
+            let made = wanted(tx, &project, &id)?;
+            let deed = verb.what(noun(kind), &id).named(&made.name);
+            tx.note(&project, now, &deed.became(described(&made)))?;
+            Ok(made)
+        })
+        .await
+    }
+
+    /// Changes a receiver.
+    ///
+    /// # Errors
+    /// Fails if the project has no such receiver.
+    pub async fn change_notice_receiver(
+        &self,
+        project: ProjectId,
+        id: String,
+        (change, secrets): (ReceiverChange, Secrets),
+        now: Timestamp,
+    ) -> StoreResult<NoticeReceiver> {
+        self.transact(move |tx| {
+            let before = wanted(tx, &project, &id)?;
+            let name = change.name.as_ref().unwrap_or(&before.name);
+            let events = change.events.as_ref().unwrap_or(&before.events);
+            let is_paused = change.is_paused.unwrap_or(before.is_paused);
+            tx.execute(
+                "UPDATE notice_receiver SET name = $3, events = $4, is_paused = $5, \
+                 updated_at = $6 WHERE project = $1 AND id = $2",
+                &[
+                    (&project).into(),
+                    (&id).into(),
+                    elide(name, NAME_BYTES).as_ref().into(),
+                    (&listed(events)).into(),
+                    is_paused.into(),
+                    now.into(),
+                ],
+            )?;
+            if let Some(secret) = change.secret.clone() {
+                sign_with(tx, (&project, &id), secret, &secrets)?;
+            }
+            let after = wanted(tx, &project, &id)?;
+            let deed = Verb::Changed.what(noun(after.kind), &id).named(&after.name);
+            let became = match change.secret.is_some() {
+                true => format!("{}, another secret", described(&after)),
+                false => described(&after),
+            };
+            tx.note(&project, now, &deed.was(described(&before)).became(became))?;
+            Ok(after)
+        })
+        .await
+    }
+
+    /// Removes a receiver and what is known of its deliveries.
+    ///
+    /// # Errors
+    /// Fails if the project has no such receiver.
+    pub async fn remove_notice_receiver(
+        &self,
+        project: ProjectId,
+        id: String,
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| remove(tx, &project, &wanted(tx, &project, &id)?, now)).await
+    }
+}
+
+/// Takes a receiver away; its history goes with it.
+fn remove(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    known: &NoticeReceiver,
+    now: Timestamp,
+) -> StoreResult<()> {
+    let key = [project.into(), (&known.id).into()];
+    tx.execute("DELETE FROM notice_delivery WHERE project = $1 AND receiver = $2", &key)?;
+    tx.execute("DELETE FROM notice_receiver WHERE project = $1 AND id = $2", &key)?;
+    let deed = Verb::Removed.what(noun(known.kind), &known.id).named(&known.name);
+    tx.note(project, now, &deed.was(described(known)))
+}
+
+/// Has messages to a webhook signed with another secret.
+fn sign_with(
+    tx: &Tx<'_>,
+    (project, id): (&ProjectId, &str),
+    new: Secret,
+    secrets: &Secrets,
+) -> StoreResult<()> {
+    let owner = owner(project, id);
+    let sql = "SELECT sealed FROM notice_receiver WHERE project = $1 AND id = $2";
+    let sealed: Option<String> = tx.one(sql, &[project.into(), id.into()], |row| row.get(0))?;
+    let keys = secrets.open(&sealed.unwrap_or_default(), &owner)?;
+    let Some(ReceiverKeys::Webhook { url, .. }) = ReceiverKeys::read(&keys) else {
+        return Err(StoreError::BadQuery("only messages to webhooks are signed".to_owned()));
+    };
+    let keys = ReceiverKeys::Webhook { url, secret: new };
+    let sealed = secrets.seal(&keys.written(), &owner)?;
+    let sql = "UPDATE notice_receiver SET sealed = $3 WHERE project = $1 AND id = $2";
+    tx.execute(sql, &[project.into(), id.into(), sealed.into()]).map(drop)
+}
+
+impl ReceiverKeys {
+    /// What kind of receiver they lead to.
+    pub const fn kind(&self) -> ReceiverKind {
+        match self {
+            Self::Webhook { .. } => ReceiverKind::Webhook,
+            Self::Browser { .. } => ReceiverKind::Browser,
+        }
+    }
+
+    /// What tells the same browser from another, without telling where it is.
+    fn mark(&self) -> Option<String> {
+        match self {
+            Self::Webhook { .. } => None,
+            Self::Browser { endpoint, .. } => {
+                let digest = Sha256::digest(endpoint.expose().as_bytes());
+                Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+            }
+        }
+    }
+
+    /// Scheme and host: what follows is often what opens the door.
+    fn shown(&self) -> String {
+        let (Self::Webhook { url, .. } | Self::Browser { endpoint: url, .. }) = self;
+        let (scheme, rest) = url.expose().split_once("://").unwrap_or(("", ""));
+        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let host = host.rsplit('@').next().unwrap_or_default();
+        format!("{scheme}://{host}/…")
+    }
+
+    fn written(&self) -> Secret {
+        let value = match self {
+            Self::Webhook { url, secret } => {
+                json!({"url": url.expose(), "secret": secret.expose()})
+            }
+            Self::Browser { endpoint, p256dh, auth } => {
+                json!({"endpoint": endpoint.expose(), "p256dh": p256dh, "auth": auth.expose()})
+            }
+        };
+        Secret::new(value.to_string())
+    }
+
+    fn read(opened: &Secret) -> Option<Self> {
+        let value: JsonValue = serde_json::from_str(opened.expose()).ok()?;
+        let text = |key: &str| value[key].as_str().map(str::to_owned);
+        let secret = |key: &str| text(key).map(Secret::new);
+        match secret("url") {
+            Some(url) => Some(Self::Webhook { url, secret: secret("secret")? }),
+            None => Some(Self::Browser {
+                endpoint: secret("endpoint")?,
+                p256dh: text("p256dh")?,
+                auth: secret("auth")?,
+            }),
+        }
+    }
+}
+
+fn wanted(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<NoticeReceiver> {
+    let sql = format!("SELECT {COLUMNS} FROM notice_receiver WHERE project = $1 AND id = $2");
+    let found = tx.one(&sql, &[project.into(), id.into()], read)?;
+    found.ok_or_else(|| StoreError::NotFound(format!("receiver {id}")))
+}
+
+const fn noun(kind: ReceiverKind) -> Noun {
+    match kind {
+        ReceiverKind::Webhook => Noun::Webhook,
+        ReceiverKind::Browser => Noun::Browser,
+    }
+}
+
+/// What a receiver is told, in short.
+fn described(known: &NoticeReceiver) -> String {
+    let events: Vec<&str> = known.events.iter().map(|kind| kind.as_str()).collect();
+    let paused = if known.is_paused { ", paused" } else { "" };
+    format!("{} of {}{paused}", known.address, events.join(", "))
+}
+
+/// What keys are sealed for: moved to another row, they do not open.
+fn owner(project: &ProjectId, id: &str) -> String {
+    format!("notices {project} {id}")
+}
+
+fn listed(events: &[NoticeKind]) -> Json {
+    let words: Vec<&str> = events.iter().map(|kind| kind.as_str()).collect();
+    Json::from_value(&words.into())
+}
+
+fn read(row: &Row<'_>) -> StoreResult<NoticeReceiver> {
+    let events: Json = row.get(4)?;
+    let words: Vec<String> = serde_json::from_str(events.as_str()).unwrap_or_default();
+    Ok(NoticeReceiver {
+        id: row.get(0)?,
+        kind: row.get(1)?,
+        name: row.get(2)?,
+        address: row.get(3)?,
+        events: words.iter().filter_map(|word| NoticeKind::parse(word)).collect(),
+        is_paused: row.get(5)?,
+        person: row.get(6)?,
+        created_at: row.get(7)?,
+        updated_at: row.get(8)?,
+    })
+}
+
+impl FromColumn for ReceiverKind {
+    fn from_column(value: Value) -> Option<Self> {
+        Self::parse(&String::from_column(value)?)
+    }
+}
+
+impl FromColumn for NoticeKind {
+    fn from_column(value: Value) -> Option<Self> {
+        Self::parse(&String::from_column(value)?)
+    }
+}

@@ -1,0 +1,412 @@
+use std::time::Duration;
+
+use ratchet_core::major::delivery::ReceiverKind;
+use ratchet_core::major::notice::NoticeKind;
+use ratchet_core::time::Timestamp;
+
+use super::{NoticeReceiver, ReceiverKeys, owner, remove, wanted};
+use crate::catalog::Catalog;
+use crate::catalog::sql::{FromColumn, Row, Tx, Value};
+use crate::project::ProjectId;
+use crate::secrets::Secrets;
+use crate::{StoreError, StoreResult};
+
+/// Deliveries to one receiver that are remembered after they have ended.
+const MOST_ENDED: u64 = 100;
+/// Deliveries that wait for one receiver; who is away for that long has missed enough.
+const MOST_WAITING: u64 = 1_000;
+
+/// News for whoever wants to hear it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewNotice {
+    /// Names it: it is told once to each receiver, however often it is posted.
+    pub id: String,
+    /// What kind of news.
+    pub kind: NoticeKind,
+    /// In which session.
+    pub session: Option<String>,
+    /// What receivers are told, a JSON object.
+    pub message: String,
+}
+
+/// How a delivery stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeliveryOutcome {
+    /// It is to be tried, or tried again.
+    Waiting,
+    /// It arrived.
+    Delivered,
+    /// It did not.
+    Failed,
+}
+
+impl DeliveryOutcome {
+    /// Every outcome.
+    pub const ALL: [Self; 3] = [Self::Waiting, Self::Delivered, Self::Failed];
+
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Delivered => "delivered",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// Reads the word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|outcome| outcome.as_str() == word)
+    }
+}
+
+/// What became of one notice for one receiver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoticeDelivery {
+    /// The notice.
+    pub notice: String,
+    /// What kind of news.
+    pub kind: NoticeKind,
+    /// In which session.
+    pub session: Option<String>,
+    /// How it stands.
+    pub outcome: DeliveryOutcome,
+    /// How often it was tried.
+    pub tries: u32,
+    /// What the receiver answered last, as HTTP has it; `None` if it did not.
+    pub status: Option<u32>,
+    /// When it happened.
+    pub made_at: Timestamp,
+    /// When it is tried next, while it waits.
+    pub due_at: Timestamp,
+    /// When it was tried last.
+    pub tried_at: Option<Timestamp>,
+}
+
+/// A delivery that is the caller's to try.
+#[derive(Clone, Debug)]
+pub struct DueDelivery {
+    /// In which project.
+    pub project: ProjectId,
+    /// To whom.
+    pub receiver: String,
+    /// How to reach them; `None` if that was sealed with another key.
+    pub keys: Option<ReceiverKeys>,
+    /// What kind of receiver.
+    pub receiver_kind: ReceiverKind,
+    /// The notice.
+    pub notice: String,
+    /// What kind of news.
+    pub kind: NoticeKind,
+    /// What they are told.
+    pub message: String,
+    /// How often it was tried before.
+    pub tries: u32,
+    /// When it happened.
+    pub made_at: Timestamp,
+}
+
+/// What became of a try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// It arrived.
+    Delivered,
+    /// It is tried again at a moment.
+    Again(Timestamp),
+    /// It is not tried again.
+    Failed,
+    /// It is not, and nothing else: there is no such receiver any more. A browser is forgotten, a
+    /// webhook left alone until someone looks after it.
+    Gone,
+}
+
+const COLUMNS: &str = "notice, kind, session, outcome, tries, status, made_at, due_at, tried_at";
+
+impl Catalog {
+    /// Has whoever is there to deliver look soon whether there is something.
+    pub fn tell_soon(&self) {
+        self.bell.notify_one();
+    }
+
+    /// Waits until someone says that there may be something to deliver.
+    pub async fn telling_wanted(&self) {
+        self.bell.notified().await;
+    }
+
+    /// Settles who is told of some news: everyone who wants to hear of such and is not paused.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn post_notice(
+        &self,
+        project: ProjectId,
+        new: NewNotice,
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| {
+            let sql = format!(
+                "SELECT {} FROM notice_receiver WHERE project = $1 AND is_paused = 0",
+                super::COLUMNS
+            );
+            let receivers = tx.rows(&sql, &[(&project).into()], super::read)?;
+            let wants = |known: &&NoticeReceiver| known.events.contains(&new.kind);
+            for known in receivers.iter().filter(wants) {
+                post(tx, (&project, &known.id), &new, now)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Tells one receiver, whatever it wants to hear.
+    ///
+    /// # Errors
+    /// Fails if the project has no such receiver.
+    pub async fn post_notice_to(
+        &self,
+        project: ProjectId,
+        receiver: String,
+        new: NewNotice,
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        let posted = self.transact(move |tx| {
+            let known = wanted(tx, &project, &receiver)?;
+            post(tx, (&project, &known.id), &new, now)
+        });
+        posted.await?;
+        self.tell_soon();
+        Ok(())
+    }
+
+    /// Claims deliveries of all projects that are due, one for each receiver, and none for those
+    /// who are being told something at the moment: for the server itself.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn claim_deliveries(
+        &self,
+        (most, hold): (u64, Duration),
+        secrets: Secrets,
+        now: Timestamp,
+    ) -> StoreResult<Vec<DueDelivery>> {
+        let hold = i64::try_from(hold.as_nanos()).unwrap_or(i64::MAX);
+        self.transact(move |tx| {
+            let due = due(tx, most, &secrets, now)?;
+            for one in &due {
+                tx.execute(
+                    "UPDATE notice_delivery SET claimed_until = $4 \
+                     WHERE project = $1 AND receiver = $2 AND notice = $3",
+                    &[
+                        (&one.project).into(),
+                        (&one.receiver).into(),
+                        (&one.notice).into(),
+                        now.plus_nanos(hold).into(),
+                    ],
+                )?;
+            }
+            Ok(due)
+        })
+        .await
+    }
+
+    /// Lets go of what an earlier server had claimed: the folder has one server at a time.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn free_deliveries(&self) -> StoreResult<()> {
+        self.transact(move |tx| {
+            tx.execute("UPDATE notice_delivery SET claimed_until = 0 WHERE claimed_until > 0", &[])
+                .map(drop)
+        })
+        .await
+    }
+
+    /// Says when the next delivery of all projects is due, if any waits.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn next_delivery(&self) -> StoreResult<Option<Timestamp>> {
+        self.transact(move |tx| {
+            let sql = "SELECT MIN(d.due_at) FROM notice_delivery d JOIN notice_receiver r \
+                       ON r.project = d.project AND r.id = d.receiver \
+                       WHERE d.outcome = 'waiting' AND d.claimed_until = 0 AND r.is_paused = 0";
+            Ok(tx.one(sql, &[], |row| row.get::<Option<Timestamp>>(0))?.flatten())
+        })
+        .await
+    }
+
+    /// Notes what became of a try, with what the receiver answered.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn settle_delivery(
+        &self,
+        tried: DueDelivery,
+        (settled, status): (Settled, Option<u16>),
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| {
+            let (project, receiver) = (&tried.project, &tried.receiver);
+            if settled == Settled::Gone && gone(tx, &tried, now)? {
+                return Ok(());
+            }
+            let (outcome, due) = match settled {
+                Settled::Delivered => (DeliveryOutcome::Delivered, tried.made_at),
+                Settled::Again(at) => (DeliveryOutcome::Waiting, at),
+                Settled::Failed | Settled::Gone => (DeliveryOutcome::Failed, tried.made_at),
+            };
+            tx.execute(
+                "UPDATE notice_delivery SET outcome = $4, tries = $5, status = $6, due_at = $7, \
+                 tried_at = $8, claimed_until = 0 \
+                 WHERE project = $1 AND receiver = $2 AND notice = $3",
+                &[
+                    project.into(),
+                    receiver.into(),
+                    (&tried.notice).into(),
+                    outcome.as_str().into(),
+                    tried.tries.saturating_add(1).into(),
+                    status.map(u32::from).into(),
+                    due.into(),
+                    now.into(),
+                ],
+            )?;
+            trim(tx, project, receiver)
+        })
+        .await
+    }
+
+    /// Returns what became of the last notices for a receiver, the latest first.
+    ///
+    /// # Errors
+    /// Fails if the project has no such receiver.
+    pub async fn notice_deliveries(
+        &self,
+        project: ProjectId,
+        receiver: String,
+        most: u64,
+    ) -> StoreResult<Vec<NoticeDelivery>> {
+        self.transact(move |tx| {
+            wanted(tx, &project, &receiver)?;
+            let sql = format!(
+                "SELECT {COLUMNS} FROM notice_delivery WHERE project = $1 AND receiver = $2 \
+                 ORDER BY made_at DESC, notice DESC LIMIT $3"
+            );
+            tx.rows(&sql, &[(&project).into(), (&receiver).into(), most.into()], read)
+        })
+        .await
+    }
+}
+
+fn post(
+    tx: &Tx<'_>,
+    (project, receiver): (&ProjectId, &str),
+    new: &NewNotice,
+    now: Timestamp,
+) -> StoreResult<()> {
+    let waiting = "SELECT COUNT(*) FROM notice_delivery WHERE project = $1 AND receiver = $2 \
+                   AND outcome = 'waiting'";
+    let waiting = tx.one(waiting, &[project.into(), receiver.into()], |row| row.get::<u64>(0))?;
+    if waiting.unwrap_or(0) >= MOST_WAITING {
+        return Ok(());
+    }
+    tx.execute(
+        "INSERT INTO notice_delivery (project, receiver, notice, kind, session, message, outcome, \
+         tries, made_at, due_at, claimed_until) \
+         VALUES ($1, $2, $3, $4, $5, $6, 'waiting', 0, $7, $7, 0) \
+         ON CONFLICT (project, receiver, notice) DO NOTHING",
+        &[
+            project.into(),
+            receiver.into(),
+            (&new.id).into(),
+            new.kind.as_str().into(),
+            new.session.clone().into(),
+            (&new.message).into(),
+            now.into(),
+        ],
+    )
+    .map(drop)
+}
+
+fn due(tx: &Tx<'_>, most: u64, secrets: &Secrets, now: Timestamp) -> StoreResult<Vec<DueDelivery>> {
+    // The first of each receiver; a test reaches one that is paused as well.
+    let sql = "SELECT d.project, d.receiver, r.kind, r.sealed, d.notice, d.kind, d.message, \
+               d.tries, d.made_at FROM notice_delivery d \
+               JOIN notice_receiver r ON r.project = d.project AND r.id = d.receiver \
+               WHERE d.outcome = 'waiting' AND d.due_at <= $1 AND d.claimed_until <= $1 \
+               AND (r.is_paused = 0 OR d.kind = 'test') \
+               AND NOT EXISTS (SELECT 1 FROM notice_delivery o WHERE o.project = d.project \
+               AND o.receiver = d.receiver AND o.outcome = 'waiting' \
+               AND (r.is_paused = 0 OR o.kind = 'test') AND (o.claimed_until > $1 \
+               OR (o.due_at <= $1 AND (o.made_at < d.made_at \
+               OR (o.made_at = d.made_at AND o.notice < d.notice))))) \
+               ORDER BY d.due_at, d.notice LIMIT $2";
+    tx.rows(sql, &[now.into(), most.into()], |row| {
+        let (project, receiver): (ProjectId, String) = (row.get(0)?, row.get(1)?);
+        let opened = secrets.open(&row.get::<String>(3)?, &owner(&project, &receiver));
+        let keys = match opened {
+            Ok(opened) => ReceiverKeys::read(&opened),
+            Err(StoreError::Sealed(_)) => None,
+            Err(error) => return Err(error),
+        };
+        Ok(DueDelivery {
+            project,
+            receiver,
+            keys,
+            receiver_kind: row.get(2)?,
+            notice: row.get(4)?,
+            kind: row.get(5)?,
+            message: row.get(6)?,
+            tries: row.get(7)?,
+            made_at: row.get(8)?,
+        })
+    })
+}
+
+/// The receiver says that it is no more; returns whether nothing is left to be noted of it.
+fn gone(tx: &Tx<'_>, tried: &DueDelivery, now: Timestamp) -> StoreResult<bool> {
+    let (project, kind) = (&tried.project, tried.receiver_kind);
+    let known = match wanted(tx, project, &tried.receiver) {
+        Ok(known) => known,
+        Err(StoreError::NotFound(_)) => return Ok(true),
+        Err(error) => return Err(error),
+    };
+    match kind {
+        ReceiverKind::Browser => remove(tx, project, &known, now).map(|()| true),
+        ReceiverKind::Webhook => {
+            let sql = "UPDATE notice_receiver SET is_paused = 1, updated_at = $3 \
+                       WHERE project = $1 AND id = $2";
+            tx.execute(sql, &[project.into(), (&known.id).into(), now.into()]).map(|_| false)
+        }
+    }
+}
+
+/// Forgets all but the last deliveries that have ended.
+fn trim(tx: &Tx<'_>, project: &ProjectId, receiver: &str) -> StoreResult<()> {
+    tx.execute(
+        "DELETE FROM notice_delivery WHERE project = $1 AND receiver = $2 \
+         AND outcome <> 'waiting' AND notice NOT IN (SELECT notice FROM notice_delivery \
+         WHERE project = $1 AND receiver = $2 AND outcome <> 'waiting' \
+         ORDER BY made_at DESC, notice DESC LIMIT $3)",
+        &[project.into(), receiver.into(), MOST_ENDED.into()],
+    )
+    .map(drop)
+}
+
+fn read(row: &Row<'_>) -> StoreResult<NoticeDelivery> {
+    Ok(NoticeDelivery {
+        notice: row.get(0)?,
+        kind: row.get(1)?,
+        session: row.get(2)?,
+        outcome: row.get(3)?,
+        tries: row.get(4)?,
+        status: row.get(5)?,
+        made_at: row.get(6)?,
+        due_at: row.get(7)?,
+        tried_at: row.get(8)?,
+    })
+}
+
+impl FromColumn for DeliveryOutcome {
+    fn from_column(value: Value) -> Option<Self> {
+        Self::parse(&String::from_column(value)?)
+    }
+}

@@ -1,0 +1,34 @@
+use ratchet_core::secret::Secret;
+use ratchet_core::time::Timestamp;
+
+use crate::StoreResult;
+use crate::catalog::Catalog;
+use crate::secrets::Secrets;
+
+impl Catalog {
+    /// Returns the server's own secret of that name; keeps the one that is given if it has none.
+    ///
+    /// # Errors
+    /// Fails if it was sealed with another key than this server's.
+    pub async fn server_secret(
+        &self,
+        name: &'static str,
+        otherwise: Secret,
+        secrets: Secrets,
+        now: Timestamp,
+    ) -> StoreResult<Secret> {
+        self.transact(move |tx| {
+            let owner = format!("server {name}");
+            let sealed = secrets.seal(&otherwise, &owner)?;
+            tx.execute(
+                "INSERT INTO server_secret (name, sealed, created_at) VALUES ($1, $2, $3) \
+                 ON CONFLICT (name) DO NOTHING",
+                &[name.into(), sealed.into(), now.into()],
+            )?;
+            let sql = "SELECT sealed FROM server_secret WHERE name = $1";
+            let kept: Option<String> = tx.one(sql, &[name.into()], |row| row.get(0))?;
+            secrets.open(&kept.unwrap_or_default(), &owner)
+        })
+        .await
+    }
+}

@@ -1,0 +1,51 @@
+//! Events that someone may want to be told of, until it is settled who is.
+
+use rusqlite::Connection;
+
+use super::column::Column;
+use super::writer::Writer;
+use super::{Engine, chat_row};
+use crate::chat::Untold;
+use crate::project::ProjectId;
+use crate::{StoreError, StoreResult};
+
+/// Notes an event, in the commit that writes it.
+pub(super) fn add(db: &Connection, no: i64) -> rusqlite::Result<()> {
+    db.prepare_cached("INSERT INTO chat_notice (no) VALUES (?)")?.execute([no]).map(drop)
+}
+
+/// Forgets events that are gone.
+pub(super) fn forget(db: &Connection, first: i64, last: i64) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM chat_notice WHERE no BETWEEN ? AND ?";
+    db.prepare_cached(sql)?.execute([first, last]).map(drop)
+}
+
+impl Engine {
+    /// See `Telemetry::untold`.
+    pub(crate) async fn untold(&self, limit: u32) -> StoreResult<Vec<Untold>> {
+        let query = move |db: &Connection| -> rusqlite::Result<Vec<Untold>> {
+            let sql = "SELECT e.no, e.at, e.kind, e.body, c.id, p.id FROM chat_notice n \
+                       JOIN chat_event e ON e.no = n.no JOIN chat c ON c.no = n.no >> 32 \
+                       JOIN project p ON p.no = c.project ORDER BY n.no LIMIT ?";
+            let mut statement = db.prepare_cached(sql)?;
+            let rows = statement.query_map([limit], |row| {
+                let session = row.get::<_, Column<_>>(4)?;
+                // A project that was given up has a name that is none, and nobody to be told.
+                let project = ProjectId::parse(row.get_ref(5)?.as_str()?).ok();
+                let (number, event) = (row.get(0)?, chat_row::read(row)?);
+                Ok(Untold { number, project, session: session.0, event })
+            })?;
+            rows.collect()
+        };
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+    }
+
+    /// See `Telemetry::settle_told`.
+    pub(crate) async fn settle_told(&self, numbers: Vec<i64>) -> StoreResult<()> {
+        let settle = move |writer: &mut Writer| {
+            writer
+                .transact(|applier| numbers.iter().try_for_each(|no| forget(applier.db, *no, *no)))
+        };
+        self.shared.writer.run(settle).await
+    }
+}

@@ -1,0 +1,176 @@
+//! A program at a terminal: keys are pressed, and what the screen shows is read.
+
+/// What a terminal shows.
+mod display;
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use tempfile::TempDir;
+
+use crate::process::{Launch, Signal};
+pub use display::Display;
+
+/// How long something may take to appear before a test gives up on it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A program at a terminal. Dropping it kills it.
+#[derive(Debug)]
+pub struct Pty {
+    child: Child,
+    master: File,
+    heard: Arc<Heard>,
+    size: (u16, u16),
+    _home: TempDir,
+}
+
+/// All that the program wrote.
+#[derive(Debug, Default)]
+struct Heard {
+    written: Mutex<Written>,
+    news: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Written {
+    bytes: Vec<u8>,
+    is_over: bool,
+}
+
+impl Pty {
+    /// Starts a program at a terminal that is so wide and high, as its own.
+    pub fn start(launch: Launch, size: (u16, u16)) -> Self {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let master = openpt(flags).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let slave = ioctl_tiocgptpeer(&master, flags).unwrap();
+        tcsetwinsize(&master, winsize(size)).unwrap();
+        let (command, home) = launch.into_parts();
+        // It makes the terminal the program's own, which the standard library cannot.
+        let mut own = Command::new("setsid");
+        own.arg("--ctty").arg(command.get_program()).args(command.get_args());
+        own.current_dir(home.path());
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => own.env(name, value),
+                None => own.env_remove(name),
+            };
+        }
+        let side = || Stdio::from(slave.try_clone().unwrap());
+        own.stdin(side()).stdout(side()).stderr(side());
+        let child = own.spawn().unwrap();
+        drop(own);
+        drop(slave);
+        let master = File::from(master);
+        let heard = Arc::new(Heard::default());
+        let (listening, mut reading) = (Arc::clone(&heard), master.try_clone().unwrap());
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            // Reading fails once nobody has the other side any more.
+            while let Ok(length @ 1..) = reading.read(&mut bytes) {
+                listening.written.lock().unwrap().bytes.extend(&bytes[..length]);
+                listening.news.notify_all();
+            }
+            listening.written.lock().unwrap().is_over = true;
+            listening.news.notify_all();
+        });
+        Self { child, master, heard, size, _home: home }
+    }
+
+    /// Presses keys, or pastes, or whatever the text says.
+    pub fn press(&mut self, text: &str) {
+        self.master.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Makes the terminal so wide and high; the program is told.
+    pub fn resize(&mut self, size: (u16, u16)) {
+        self.size = size;
+        tcsetwinsize(&self.master, winsize(size)).unwrap();
+    }
+
+    /// Sends the program a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// What the screen shows now, and what went off its top.
+    pub fn display(&self) -> Display {
+        Display::of(&self.heard.written.lock().unwrap().bytes, self.size)
+    }
+
+    /// Everything that was written to the terminal.
+    pub fn written(&self) -> String {
+        String::from_utf8_lossy(&self.heard.written.lock().unwrap().bytes).into_owned()
+    }
+
+    /// Whether the terminal gives lines and echoes them, as a shell left it.
+    pub fn is_as_a_shell_left_it(&self) -> bool {
+        let modes = tcgetattr(&self.master).unwrap().local_modes;
+        modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
+    }
+
+    /// Waits until the screen shows something.
+    ///
+    /// # Panics
+    /// If it does not; the message holds what it shows.
+    #[track_caller]
+    pub fn wait_for(&self, text: &str) {
+        self.wait_until(text, |display| display.text().contains(text));
+    }
+
+    /// Waits until something is true of the screen.
+    ///
+    /// # Panics
+    /// If it does not come true; the message holds what the screen shows.
+    #[track_caller]
+    pub fn wait_until(&self, what: &str, is_true: impl Fn(&Display) -> bool) {
+        let until = Instant::now() + PATIENCE;
+        let mut written = self.heard.written.lock().unwrap();
+        loop {
+            let display = Display::of(&written.bytes, self.size);
+            if is_true(&display) {
+                return;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            let is_hopeless = written.is_over || left.is_zero();
+            assert!(!is_hopeless, "never {what:?} on\n{}", display.text());
+            written = self.heard.news.wait_timeout(written, left).unwrap().0;
+        }
+    }
+
+    /// Waits until the program has ended: its code, or `None` if a signal ended it.
+    ///
+    /// # Panics
+    /// If it does not end.
+    pub fn wait(&mut self) -> Option<i32> {
+        let until = Instant::now() + PATIENCE;
+        let mut written = self.heard.written.lock().unwrap();
+        while !written.is_over {
+            let left = until.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "it does not end");
+            written = self.heard.news.wait_timeout(written, left).unwrap().0;
+        }
+        drop(written);
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Pty {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn winsize((columns, rows): (u16, u16)) -> Winsize {
+    Winsize { ws_col: columns, ws_row: rows, ws_xpixel: 0, ws_ypixel: 0 }
+}
