@@ -73,7 +73,5 @@ pub mod end;
 pub mod mark;
 /// How many run at once.
 pub mod seats;
-/// What a turn cost.
-pub mod cost;
 /// Why something did not work.
 pub mod error;

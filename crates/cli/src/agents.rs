@@ -6,12 +6,11 @@ use ratchet_agent::claude::command::ClaudePatience;
 use ratchet_agent::claude::environment;
 use ratchet_core::judging::Seed;
 use ratchet_core::major::workspace::Exposure;
-use ratchet_server::chats::Chats;
 use ratchet_server::clock::Clock;
 use ratchet_stages::major::given::LayerFolders;
 use ratchet_stages::major::ground::ChatGround;
 use ratchet_stages::major::work_folder::Boundary;
-use ratchet_stages::major::{Launcher, Major, MajorLimits, MajorPlaces};
+use ratchet_stages::major::{Chats, Launcher, Major, MajorLimits, MajorPlaces};
 use ratchet_store::embedded::Folder;
 
 use crate::config::Config;

@@ -4,6 +4,8 @@ pub(crate) mod serve;
 pub(crate) mod demo;
 /// `ratchet week`
 pub(crate) mod week;
+/// `ratchet suggestions`
+pub(crate) mod suggestions;
 /// `ratchet schedule`
 pub(crate) mod schedule;
 /// `ratchet keys`
@@ -82,6 +84,8 @@ pub(crate) enum Command {
     Calibrate(Box<calibrate::CalibrateArgs>),
     /// Report on a week: score its sessions, sum them up, suggest what to change, tell people
     Week(Box<week::WeekArgs>),
+    /// List what weekly reports suggest, and say what became of it
+    Suggestions(Box<suggestions::SuggestionsCommand>),
     /// Say what runs by itself, and see how that went
     Schedule(Box<schedule::ScheduleCommand>),
     /// Make, list and revoke API keys

@@ -27,7 +27,7 @@ use ratchet_server::rate::Rate;
 use chat::ChatConfig;
 use layers::{Flag, Layers, Source};
 use lookup::{Effective, Lookup};
-use value::{Address, ByteSize, Count, Lasting, Listen, Place, Switch};
+use value::{Address, ByteSize, Count, Lasting, Listen, Place, ServerUrl, Switch};
 
 /// Names the one file to read; not a setting itself.
 const FILE_VARIABLE: &str = "RATCHET_CONFIG";
@@ -50,6 +50,8 @@ pub(crate) struct Config {
     pub(crate) data: PathBuf,
     /// Where the server listens.
     pub(crate) addresses: Addresses,
+    /// Where people reach the server, if not where it listens.
+    pub(crate) url: Option<ServerUrl>,
     /// Whether requests need a key.
     pub(crate) auth: Switch,
     /// What to log, and how.
@@ -192,6 +194,8 @@ impl Config {
         let mut config = Self {
             data: of.value("data", default_data(), "data folder")?.0,
             addresses: Addresses::read(&mut of)?,
+            url: of
+                .optional("public_url", "where people reach the server, for links in notices")?,
             auth: of.value(
                 "auth",
                 Switch::On,
@@ -282,6 +286,10 @@ fn read_limits(of: &mut Lookup<'_>) -> anyhow::Result<Limits> {
             Rate { per_second: rate, burst: rate }
         }),
         connections: of.value("limits.connections", Count(usual.connections), "at once")?.0,
+        streams: of.value("limits.streams", Count(usual.streams), "clients that follow chats")?.0,
+        project_streams: of
+            .value("limits.streams_each", Count(usual.project_streams), "of one project")?
+            .0,
     })
 }
 
@@ -291,6 +299,10 @@ fn read_timeouts(of: &mut Lookup<'_>) -> anyhow::Result<Timeouts> {
         headers: of.value("timeouts.headers", Lasting(usual.headers), "for request headers")?.0,
         body_gap: of.value("timeouts.body_gap", Lasting(usual.body_gap), "between pieces")?.0,
         body: of.value("timeouts.body", Lasting(usual.body), "for a whole request body")?.0,
+        stall: of.value("timeouts.stall", Lasting(usual.stall), "without taking an answer")?.0,
+        heartbeat: of
+            .value("timeouts.heartbeat", Lasting(usual.heartbeat), "between signs of life")?
+            .0,
         drain: of.value("timeouts.drain", Lasting(usual.drain), "for requests when stopping")?.0,
     })
 }

@@ -8,6 +8,8 @@ pub(crate) enum Outcome {
     Done,
     /// It looked, and what it found is bad.
     FoundBad,
+    /// It was asked to stop before it was done, and did.
+    Stopped(Signal),
 }
 
 /// A request to stop.
@@ -19,6 +21,16 @@ pub(crate) enum Signal {
     Terminate,
 }
 
+impl Signal {
+    /// What a shell reports for it.
+    const fn code(self) -> u8 {
+        match self {
+            Self::Interrupt => 130,
+            Self::Terminate => 143,
+        }
+    }
+}
+
 /// Decides the exit code, and tells an error with its causes on stderr.
 ///
 /// 0 done, 1 failed, 2 wrong usage (clap's), 3 found something bad. A reader that went away
@@ -27,6 +39,7 @@ pub(crate) fn code_for(outcome: anyhow::Result<Outcome>) -> ExitCode {
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::FoundBad) => ExitCode::from(3),
+        Ok(Outcome::Stopped(signal)) => ExitCode::from(signal.code()),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("ratchet: {}", story(&error));
@@ -40,10 +53,7 @@ pub(crate) fn code_for(outcome: anyhow::Result<Outcome>) -> ExitCode {
 /// The code is what a shell reports for the signal itself. Nothing acknowledged is lost: it was on
 /// disk before it was acknowledged.
 pub(crate) fn at_once(signal: Signal) -> ! {
-    std::process::exit(match signal {
-        Signal::Interrupt => 130,
-        Signal::Terminate => 143,
-    })
+    std::process::exit(signal.code().into())
 }
 
 /// What happened, then each cause that adds something.

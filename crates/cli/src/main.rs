@@ -26,8 +26,12 @@ mod weekly;
 mod scheduler;
 /// A server, from its configuration to its end.
 mod serving;
+/// How many files the system lets a server have.
+mod open_files;
 /// The agents that a server runs.
 mod agents;
+/// The way into a running server for commands on the same machine.
+mod door;
 /// The provider that people sign in with.
 mod vouching;
 /// What a server says once it listens.
@@ -58,6 +62,7 @@ fn main() -> ExitCode {
         Command::Label(args) => cmd::label::run(&args),
         Command::Calibrate(args) => cmd::calibrate::run(&args),
         Command::Week(args) => cmd::week::run(&args),
+        Command::Suggestions(args) => cmd::suggestions::run(&args),
         Command::Schedule(args) => cmd::schedule::run(&args),
         Command::Keys(args) => cmd::keys::run(&args),
         Command::Users(args) => cmd::users::run(&args),

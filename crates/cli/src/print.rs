@@ -52,6 +52,16 @@ pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> St
     std::iter::once(line(head)).chain(body).collect()
 }
 
+/// A cell that stays one: whoever named a thing may have put anything into its name.
+pub(crate) fn one_line(text: &str) -> String {
+    unsteered(text).take(80).collect::<String>().trim_end().to_owned()
+}
+
+/// A text that does not steer the terminal, whoever wrote it.
+pub(crate) fn unsteered(text: &str) -> impl Iterator<Item = char> {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c })
+}
+
 /// Says on stderr how far long work has come, if a person is watching.
 #[derive(Debug)]
 pub(crate) struct Progress {

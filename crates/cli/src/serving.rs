@@ -3,13 +3,16 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use ratchet_core::network::Networks;
+use ratchet_remote::langfuse::client::pace::SystemPace;
 use ratchet_server::app::{Access, App, Settings};
 use ratchet_server::clock::Clock;
 use ratchet_server::run::Listeners;
 use ratchet_server::stop::Stop;
+use ratchet_stages::notify::{Courier, CourierLimits};
 use ratchet_store::catalog::{Catalog, KeyPair, NewKey, Role};
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
@@ -20,11 +23,12 @@ use tokio::net::TcpListener;
 
 use crate::config::Config;
 use crate::config::value::{Address, Switch};
+use crate::door::{Doorway, House};
 use crate::first_start::{Opening, Presets};
 use crate::rubrics::Rubrics;
 use crate::scheduler::{self, Station};
 use crate::target::Target;
-use crate::{agents, folder, vouching, welcome};
+use crate::{agents, folder, open_files, vouching, welcome};
 
 /// A server with its folder open and its ports bound; clients may connect and wait.
 #[derive(Debug)]
@@ -35,6 +39,8 @@ pub(crate) struct Server {
     vouching: Option<Vouching>,
     trusted_proxies: Networks,
     station: Station,
+    courier: Courier,
+    door: Option<Doorway>,
     /// What there is to talk to, and secrets made just now.
     pub(crate) opening: Opening,
     /// Where it listens.
@@ -68,7 +74,25 @@ impl Server {
         let bound = Bound::of(&listeners)?;
         let trusted_proxies = config.trusted_proxies.clone();
         let station = Station::new(folder.clone(), config.data.clone());
-        Ok(Self { folder, app, listeners, vouching, trusted_proxies, station, opening, bound })
+        let courier = Courier {
+            store: folder.clone(),
+            server: config.url.clone().map_or_else(|| welcome::url(bound.web), |url| url.0),
+            pace: Arc::new(SystemPace),
+            limits: CourierLimits::default(),
+        };
+        let door = Doorway::open(&config.data);
+        Ok(Self {
+            folder,
+            app,
+            listeners,
+            vouching,
+            trusted_proxies,
+            station,
+            courier,
+            door,
+            opening,
+            bound,
+        })
     }
 
     /// Makes one more key for the project, for a client of our own.
@@ -108,19 +132,33 @@ impl Server {
             vouching: self.vouching.map(Box::new),
             trusted_proxies: self.trusted_proxies,
         };
-        let pages = ratchet_web::pages(pages_of(&self.app, sign_in, self.station.data.clone()));
+        let web = pages_of(&self.app, sign_in, self.station.data.clone());
+        let pages = ratchet_web::pages(web);
         let app = self.app.clone();
         let chats = self.app.chats();
         let serving = ratchet_server::run::run(self.app, self.listeners, pages, stop.clone());
+        let house = House {
+            catalog: self.folder.catalog.clone(),
+            project: self.opening.project.id.clone(),
+            url: welcome::url(self.bound.web),
+        };
+        let (courier, door, stopping) = (self.courier, self.door, stop.clone());
+        let letting_in = async {
+            if let Some(door) = door {
+                door.run(house, stopping.clone()).await;
+            }
+        };
         let scheduling = scheduler::run(self.station, app, stop);
-        tokio::pin!(serving, scheduling);
+        let beside =
+            async { tokio::join!(scheduling, courier.run(stopping.requested()), letting_in) };
+        tokio::pin!(serving, beside);
         tokio::select! {
             served = &mut serving => {
                 served?;
                 // What runs by itself was told to stop as well, and writes down how far it came.
-                scheduling.await;
+                beside.await;
             }
-            () = &mut scheduling => serving.await?,
+            _ = &mut beside => serving.await?,
         }
         if let Some(chats) = chats {
             chats.major.stop().await;
@@ -142,7 +180,15 @@ fn pages_of(app: &App, sign_in: SignIn, data: PathBuf) -> Web {
         let found = Rubrics::open(&data).map_err(|why| format!("{why:#}"))?;
         Ok(found.all().iter().map(|shelved| shelved.rubric.clone()).collect())
     });
-    Web::new(app.store.clone(), access, rubrics, move || clock.now())
+    let web = Web::new(app.store.clone(), access, rubrics, move || clock.now());
+    if let Some(chats) = app.chats() {
+        let app = app.clone();
+        web.run_agents(chats, move || {
+            let app = app.clone();
+            async move { app.closing().await }
+        });
+    }
+    web
 }
 
 impl Bound {
@@ -173,7 +219,8 @@ fn settings(config: &Config, project: &ProjectId) -> anyhow::Result<Settings> {
     }
     std::fs::create_dir(&scratch)
         .with_context(|| format!("cannot make the folder {}", scratch.display()))?;
-    let (limits, timeouts) = (config.limits.clone(), config.timeouts.clone());
+    let limits = open_files::fit(config.limits.clone(), open_files::raise());
+    let timeouts = config.timeouts.clone();
     Ok(Settings { access, limits, timeouts, scratch: Some(scratch) })
 }
 

@@ -1,11 +1,13 @@
 //! Ratchet's own API, `/api/v1/…`, one file per resource. Every route but those of media, reports,
-//! suggestions and sessions needs an owner's key.
+//! suggestions, sessions and notifications needs an owner's key.
 //!
 //! An owner's key opens the whole server, not only its project: whoever may make keys for other
 //! projects could let themselves in anyway.
 
 /// Projects in paths.
 mod path;
+/// What addresses ask for.
+mod query;
 /// How the server is.
 pub mod status;
 /// Projects and how long they keep telemetry.
@@ -34,6 +36,8 @@ pub mod schedules;
 pub mod compact;
 /// Sessions with agents that run here.
 pub mod sessions;
+/// Who is told when a turn ends or a person is needed.
+pub mod notifications;
 
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -64,10 +68,12 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(reports::list))
         .routes(routes!(reports::show, reports::keep))
         .routes(routes!(reports::suggestions))
+        .routes(routes!(reports::decide))
         .routes(routes!(schedules::list))
         .routes(routes!(schedules::save, schedules::remove))
         .routes(routes!(schedules::switch))
         .routes(routes!(schedules::runs, schedules::run))
         .routes(routes!(compact::run))
         .merge(sessions::routes())
+        .merge(notifications::routes())
 }

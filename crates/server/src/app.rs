@@ -5,15 +5,16 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ratchet_core::price::PriceTable;
+use ratchet_stages::major::Chats;
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
 use tokio::sync::Notify;
 
-use crate::chats::Chats;
 use crate::clock::Clock;
 use crate::inflight::InFlight;
 use crate::metrics::Metrics;
 use crate::rate::{Rate, RateLimiter};
+use crate::streams::Streams;
 use crate::work::Workers;
 
 /// What every handler can reach. A clone is one more pointer to the same parts.
@@ -39,6 +40,8 @@ pub struct Parts {
     pub workers: Workers,
     /// The memory that bodies take.
     pub(crate) bodies: InFlight,
+    /// Streams of events that are open.
+    pub(crate) streams: Streams,
     is_closing: AtomicBool,
     closing: Notify,
     sweep: Notify,
@@ -53,6 +56,7 @@ impl App {
         let metrics = Metrics::default();
         let workers = Workers::default();
         let bodies = InFlight::new(settings.limits.inflight_bytes);
+        let streams = Streams::new(settings.limits.streams, settings.limits.project_streams);
         Self(Arc::new(Parts {
             store,
             settings,
@@ -62,6 +66,7 @@ impl App {
             rates,
             workers,
             bodies,
+            streams,
             is_closing: AtomicBool::new(false),
             closing: Notify::new(),
             sweep: Notify::new(),
@@ -102,7 +107,7 @@ impl App {
     }
 
     /// Returns once the server is on its way out, at once if it is.
-    pub(crate) async fn closing(&self) {
+    pub async fn closing(&self) {
         let told = self.closing.notified();
         if !self.is_closing() {
             told.await;
@@ -180,8 +185,13 @@ pub struct Limits {
     pub values: usize,
     /// How often one key may call; as often as it likes when `None`.
     pub rate: Option<Rate>,
-    /// Open connections, all listeners together. Stays under the usual 1,024 open files.
+    /// Open connections, all listeners together.
     pub connections: usize,
+    /// Streams of events that are open, all projects together. Fewer than connections: streams stay
+    /// for as long as their clients like.
+    pub streams: usize,
+    /// The same for each project.
+    pub project_streams: usize,
 }
 
 impl Default for Limits {
@@ -197,7 +207,9 @@ impl Default for Limits {
             attributes: 1_000,
             values: 2_000_000,
             rate: None,
-            connections: 900,
+            connections: 4_000,
+            streams: 2_000,
+            project_streams: 1_500,
         }
     }
 }
@@ -211,6 +223,11 @@ pub struct Timeouts {
     pub body_gap: Duration,
     /// For a whole body.
     pub body: Duration,
+    /// Without taking anything of what it is sent.
+    pub stall: Duration,
+    /// Without an event, until a client that follows is told that we are still there, and proxies
+    /// too.
+    pub heartbeat: Duration,
     /// For requests under way when the server is told to stop.
     pub drain: Duration,
 }
@@ -221,6 +238,8 @@ impl Default for Timeouts {
             headers: Duration::from_secs(75),
             body_gap: Duration::from_secs(15),
             body: Duration::from_secs(300),
+            stall: Duration::from_secs(60),
+            heartbeat: Duration::from_secs(15),
             drain: Duration::from_secs(10),
         }
     }

@@ -21,6 +21,7 @@ use tokio::task::JoinSet;
 use tower::ServiceExt;
 
 use crate::app::Timeouts;
+use crate::stall::Taken;
 
 /// HTTP/2 requests one client may have under way.
 const STREAMS: u32 = 128;
@@ -41,8 +42,9 @@ pub(crate) async fn serve(stream: TcpStream, routes: Router, timeouts: Timeouts,
         answer(routes.clone(), peer, request)
     });
     let builder = builder(timeouts.headers);
+    let taken = Taken::new(stream, timeouts.stall);
     let serving =
-        watcher.watch(builder.serve_connection(TokioIo::new(stream), service).into_owned());
+        watcher.watch(builder.serve_connection(TokioIo::new(taken), service).into_owned());
     // The library waits without end for the first bytes, which decide between HTTP/1.1 and
     // HTTP/2. Later silence is found by the header timeout or by HTTP/2 pings.
     let silence = async {

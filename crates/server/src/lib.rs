@@ -5,8 +5,6 @@
 
 /// What every handler can reach, and the limits it keeps to.
 pub mod app;
-/// The agents that a server runs.
-pub mod chats;
 /// The one place that reads the system clock.
 pub mod clock;
 /// Every route.
@@ -52,3 +50,5 @@ mod hear_out;
 mod inflight;
 mod pack;
 mod pieces;
+mod stall;
+mod streams;

@@ -10,6 +10,8 @@ pub mod look;
 pub mod checks;
 /// People talk to agents.
 pub mod major;
+/// People who are not looking are told.
+pub mod notify;
 /// Cases to try agents on are collected.
 pub mod collect;
 /// Models behind a project's connections.

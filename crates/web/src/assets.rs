@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use axum::Router;
 use axum::extract::Path;
+use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -28,7 +29,11 @@ pub(crate) const STYLE: &str = concat!(
     include_str!("assets/reports.css"),
     include_str!("assets/playground.css"),
     include_str!("assets/trust.css"),
+    include_str!("assets/chat.css"),
 );
+
+/// The script that works while no page is open.
+const WORKER: &str = "service-worker.js";
 
 /// Every file by name.
 const FILES: &[(&str, &str)] = &[
@@ -40,7 +45,10 @@ const FILES: &[(&str, &str)] = &[
     ("trace.js", include_str!("assets/trace.js")),
     ("dashboards.js", include_str!("assets/dashboards.js")),
     ("session.js", include_str!("assets/session.js")),
+    ("chat.js", include_str!("assets/chat.js")),
     ("label.js", include_str!("assets/label.js")),
+    ("push.js", include_str!("assets/push.js")),
+    (WORKER, include_str!("assets/service-worker.js")),
     ("icon.svg", include_str!("assets/icon.svg")),
 ];
 
@@ -57,7 +65,17 @@ pub fn address(name: &str) -> String {
 }
 
 pub(crate) fn routes() -> Router<Web> {
-    Router::new().route("/assets/{version}/{name}", get(serve))
+    Router::new()
+        .route("/assets/{version}/{name}", get(serve))
+        .route("/service-worker.js", get(worker))
+}
+
+/// At the root, for it looks after no pages but those beneath its own address; and asked for anew
+/// each time, for browsers keep what it was otherwise.
+async fn worker() -> Result<Response, Refusal> {
+    let mut response = serve(Path(("worker".to_owned(), WORKER.to_owned()))).await?;
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    Ok(response)
 }
 
 async fn serve(Path((_, name)): Path<(String, String)>) -> Result<Response, Refusal> {

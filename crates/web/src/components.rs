@@ -47,7 +47,7 @@ pub mod diff;
 /// Code, its words told apart.
 pub(crate) mod code;
 /// Recorded Markdown.
-mod markdown;
+pub(crate) mod markdown;
 /// Messages of a conversation.
 pub(crate) mod message;
 /// A tree of steps.

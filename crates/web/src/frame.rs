@@ -126,19 +126,21 @@ pub enum Section {
     Labels,
     Datasets,
     Prompts,
+    Chats,
     Dashboards,
     Settings,
 }
 
 impl Section {
     /// The rail from top to bottom: each stage of the loop with its pages.
-    const RAIL: [(Option<&'static str>, &'static [Self]); 7] = [
+    const RAIL: [(Option<&'static str>, &'static [Self]); 8] = [
         (None, &[Self::Home]),
         (Some("Record"), &[Self::Traces, Self::Observations, Self::Sessions, Self::Users]),
         (Some("Score"), &[Self::Quality, Self::Scores, Self::Calibration]),
         (Some("Review"), &[Self::Queues, Self::Labels]),
         (Some("Gate"), &[Self::Datasets]),
         (Some("Promote"), &[Self::Prompts]),
+        (Some("Run"), &[Self::Chats]),
         (Some("Look"), &[Self::Dashboards, Self::Settings]),
     ];
 
@@ -157,6 +159,7 @@ impl Section {
             Self::Labels => "Labels",
             Self::Datasets => "Datasets",
             Self::Prompts => "Prompts",
+            Self::Chats => "Chat",
             Self::Dashboards => "Dashboards",
             Self::Settings => "Settings",
         }
@@ -177,6 +180,7 @@ impl Section {
             Self::Labels => Some("labels"),
             Self::Datasets => Some("datasets"),
             Self::Prompts => Some("prompts"),
+            Self::Chats => Some("chats"),
             Self::Dashboards => Some("dashboards"),
             Self::Settings => Some("settings"),
         }
@@ -196,6 +200,7 @@ impl Section {
             Self::Labels => Icon::Label,
             Self::Datasets => Icon::Dataset,
             Self::Prompts => Icon::Prompt,
+            Self::Chats => Icon::Chat,
             Self::Dashboards => Icon::Dashboard,
             Self::Settings => Icon::Settings,
         }

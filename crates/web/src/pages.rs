@@ -10,6 +10,8 @@ mod datasets;
 mod prompts;
 /// Prompts tried on models.
 mod playground;
+/// Conversations with agents that run here.
+mod chats;
 /// Figures over time.
 mod dashboards;
 /// What the project has settled.
@@ -59,7 +61,7 @@ use crate::{assets, docs, forgery, policy, sign_in};
 pub use reports::report_document;
 
 /// Addresses that people type without a project; they lead to the first one.
-const SHORT: [&str; 14] = [
+const SHORT: [&str; 15] = [
     "traces",
     "observations",
     "sessions",
@@ -72,6 +74,7 @@ const SHORT: [&str; 14] = [
     "datasets",
     "prompts",
     "playground",
+    "chats",
     "dashboards",
     "settings",
 ];
@@ -90,6 +93,7 @@ pub fn pages(web: Web) -> Router {
         .merge(datasets::routes())
         .merge(prompts::routes())
         .merge(playground::routes())
+        .merge(chats::routes())
         .merge(dashboards::routes())
         .merge(settings::routes())
         .merge(trace::routes())

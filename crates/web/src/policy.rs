@@ -9,8 +9,8 @@ use axum::response::Response;
 /// What recorded text could do at worst is be read: nothing inline runs or styles, nothing comes
 /// from elsewhere, and no other site may frame a page or take its forms.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
-                      media-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; \
-                      frame-ancestors 'none'";
+                      media-src 'self'; connect-src 'self'; worker-src 'self'; form-action 'self'; \
+                      base-uri 'none'; frame-ancestors 'none'";
 
 const HEADERS: [(HeaderName, &str); 5] = [
     (CONTENT_SECURITY_POLICY, POLICY),

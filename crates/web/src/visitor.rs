@@ -55,12 +55,17 @@ impl Visitor {
         Ok(Self { role: signed_in.user.role, who: Who::Person(signed_in), form_token })
     }
 
-    /// The catalog in their hands: what is changed with it is noted as theirs.
-    pub fn catalog(&self, web: &Web) -> Catalog {
-        web.store.catalog.by(match &self.who {
+    /// Who they are where changes are noted.
+    pub fn actor(&self) -> Actor {
+        match &self.who {
             Who::Person(SignedIn { user, .. }) => Actor::person(user),
             Who::Anyone => Actor::Anyone,
-        })
+        }
+    }
+
+    /// The catalog in their hands: what is changed with it is noted as theirs.
+    pub fn catalog(&self, web: &Web) -> Catalog {
+        web.store.catalog.by(self.actor())
     }
 
     /// What the page calls them.

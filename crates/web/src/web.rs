@@ -1,12 +1,15 @@
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use ratchet_core::rubric::{self, Rubric};
 use ratchet_core::time::Timestamp;
+use ratchet_stages::major::Chats;
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
+use tokio::sync::Semaphore;
 
 use crate::ask_room::AskRoom;
 use crate::desk::Desk;
@@ -37,7 +40,31 @@ pub struct WebParts {
     pub(crate) kept_steps: KeptSteps,
     /// What sessions are judged by.
     pub rubrics: RubricReader,
+    /// The agents that the server runs, if it does.
+    pub(crate) talking: OnceLock<Talking>,
     clock: Clock,
+}
+
+/// The agents that a server runs, and when it stops.
+pub(crate) struct Talking {
+    /// The agents.
+    pub(crate) chats: Arc<Chats>,
+    /// Room for streams of events: each takes a connection for as long as its page is open.
+    pub(crate) streams: Arc<Semaphore>,
+    closing: Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
+}
+
+impl Talking {
+    /// Returns once the server is on its way out.
+    pub(crate) fn closing(&self) -> BoxFuture<'static, ()> {
+        (self.closing)()
+    }
+}
+
+impl fmt::Debug for Talking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Talking").field("chats", &self.chats).finish_non_exhaustive()
+    }
 }
 
 /// Who may look.
@@ -87,6 +114,8 @@ impl fmt::Debug for Clock {
     }
 }
 
+/// Pages that follow conversations at once.
+const MOST_STREAMS: usize = 200;
 /// How long people like to wait for a list.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -118,8 +147,24 @@ impl Web {
             desk: Desk::default(),
             kept_steps: KeptSteps::default(),
             rubrics,
+            talking: OnceLock::new(),
             clock: Clock(Box::new(clock)),
         }))
+    }
+
+    /// Has pages talk to agents that the server runs, from now on and once and for all; `closing`
+    /// gives what ends when the server is on its way out.
+    pub fn run_agents<F>(&self, chats: Arc<Chats>, closing: impl Fn() -> F + Send + Sync + 'static)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let closing = Box::new(move || Box::pin(closing()) as BoxFuture<'static, ()>);
+        // A second time would be a mistake of ours, and the first one counts.
+        drop(self.talking.set(Talking {
+            chats,
+            streams: Arc::new(Semaphore::new(MOST_STREAMS)),
+            closing,
+        }));
     }
 
     /// The time of day.

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use ratchet_core::major::layer::Trust;
 use ratchet_core::money::Money;
 use serde_json::Value;
 use uuid::Uuid;
@@ -37,7 +38,7 @@ pub struct ClaudeOptions {
     /// Whose settings count. Those of an untrusted workspace never do.
     pub setting_sources: Vec<SettingSource>,
     /// Whether what lies in the workspace may run code.
-    pub trust: WorkspaceTrust,
+    pub trust: Trust,
     /// Settings on top, as in a settings file.
     pub settings: Option<Value>,
     /// Folders with plugins.
@@ -120,16 +121,6 @@ pub enum SettingSource {
     Project,
     /// Those in the workspace that are one person's.
     Local,
-}
-
-/// Whether what lies in a workspace may run code: its settings name programs to run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WorkspaceTrust {
-    /// It may not.
-    #[default]
-    Untrusted,
-    /// Its owner says so.
-    Trusted,
 }
 
 /// Whose servers of tools count.
@@ -216,7 +207,7 @@ impl SettingSource {
 impl ClaudeOptions {
     /// Whose settings count after all: those in the workspace run code, so they need its trust.
     pub fn effective_sources(&self) -> Vec<SettingSource> {
-        let is_trusted = self.trust == WorkspaceTrust::Trusted;
+        let is_trusted = self.trust == Trust::Trusted;
         let may_count = |source: &SettingSource| is_trusted || !source.is_in_the_workspace();
         self.setting_sources.iter().copied().filter(may_count).collect()
     }

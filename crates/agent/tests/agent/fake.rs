@@ -3,17 +3,16 @@
 use std::time::Duration;
 
 use ratchet_agent::claude::control::Queued;
-use ratchet_agent::claude::cost::ClaudeTotals;
 use ratchet_agent::claude::end::EndCause;
 use ratchet_agent::claude::error::ClaudeError;
 use ratchet_agent::claude::lines::FromClaude;
 use ratchet_agent::claude::message::Reply;
 use ratchet_agent::claude::permission::{Remember, remembered};
 use ratchet_agent::claude::seats::ClaudeSeats;
-use ratchet_core::money::Money;
+use ratchet_core::major::reader::LineReader;
 use serde_json::json;
 
-use crate::talk::{Stage, Talk, Until};
+use crate::talk::{Stage, Talk, Until, dollars};
 
 #[tokio::test]
 async fn words_are_answered_line_by_line_as_they_were_said() {
@@ -41,16 +40,10 @@ async fn words_are_answered_line_by_line_as_they_were_said() {
 async fn a_turn_costs_what_came_since_the_last() {
     let stage = Stage::new();
     let mut talk = Talk::start(&stage.fake()).await;
-    let mut before = ClaudeTotals::default();
+    let mut reader = LineReader::default();
     for _ in 0..3 {
         talk.say("cost").await;
-        let (_, until) = talk.until(|line| line.is("result")).await;
-        let Until::Line(result) = until else { panic!("{until:?}") };
-        let now = ClaudeTotals::read(&result.raw).unwrap();
-        let turn = now.since(&before);
-        assert_eq!(Some(turn.cost), Money::from_dollars(0.25));
-        assert_eq!((turn.models["fake"].input, turn.models["fake"].output), (100, 10));
-        before = now;
+        assert_eq!(talk.cost(&mut reader).await, dollars(0.25));
     }
 }
 

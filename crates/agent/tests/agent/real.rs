@@ -13,15 +13,14 @@ mod servers;
 /// What it leaves behind.
 mod traces;
 
-use ratchet_agent::claude::cost::ClaudeTotals;
 use ratchet_agent::claude::message::UserMessage;
 use ratchet_agent::claude::options::{PermissionMode, SubagentText, SystemPrompt};
-use ratchet_core::money::Money;
+use ratchet_core::major::reader::LineReader;
 use ratchet_testkit::scripted::{Call, Reply};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::talk::{Stage, Talk, Until, json as read};
+use crate::talk::{Stage, Talk, Until, dollars, json as read};
 
 /// All that the model was told in a question, as text.
 pub(crate) fn told(question: &Value) -> String {
@@ -42,20 +41,15 @@ async fn it_answers_in_pieces_and_counts_what_it_costs() {
     let deltas = lines.iter().filter(|line| line.is("stream_event")).map(read);
     let texts = deltas.filter_map(|line| Some(line["event"]["delta"]["text"].as_str()?.to_owned()));
     assert_eq!(texts.collect::<String>(), "Lisbon is nice.");
-    let first = ClaudeTotals::read(&result.raw).unwrap();
-    talk.say("And else?").await;
-    let (_, until) = talk.until(|line| line.is("result")).await;
-    let Until::Line(result) = until else { panic!("{until:?}") };
-    let second = ClaudeTotals::read(&result.raw).unwrap().since(&first);
     // A hundred tokens in for $2 a million and ten out for $10, each time.
-    assert_eq!((first.cost, second.cost), (dollars(0.0003), dollars(0.0003)));
+    let mut reader = LineReader::default();
+    reader.take(result.raw.get(), None);
+    assert_eq!(reader.cost(), dollars(0.0003));
+    talk.say("And else?").await;
+    assert_eq!(talk.cost(&mut reader).await, dollars(0.0003));
     let asked = stage.model.requests();
     assert!(told(&asked[1]).contains("You sell journeys.") && told(&asked[1]).contains("Lisbon"));
     assert_eq!(talk.process.end().await.code, Some(0));
-}
-
-fn dollars(dollars: f64) -> Money {
-    Money::from_dollars(dollars).unwrap()
 }
 
 #[tokio::test]
@@ -128,8 +122,9 @@ async fn sub_agents_work_in_sight() {
     });
     assert!(inner.unwrap()["parent_tool_use_id"].as_str().unwrap().starts_with("toolu_"));
     // Three questions to the model, one of them the sub-agent's.
-    let totals = ClaudeTotals::read(&result.raw).unwrap();
-    assert_eq!(totals.cost, dollars(0.0009));
+    let mut reader = LineReader::default();
+    reader.take(result.raw.get(), None);
+    assert_eq!(reader.cost(), dollars(0.0009));
 }
 
 #[tokio::test]

@@ -11,7 +11,8 @@ use ratchet_agent::claude::message::UserMessage;
 use ratchet_agent::claude::process::ClaudeProcess;
 use ratchet_agent::claude::request::{CliAsk, CliRequest, ToolAsk};
 use ratchet_agent::claude::seats::ClaudeSeats;
-use ratchet_core::secret::Secret;
+use ratchet_core::major::reader::{LineReader, Sign};
+use ratchet_core::money::Money;
 use ratchet_testkit::claude;
 use ratchet_testkit::scripted::ScriptedModel;
 use serde_json::Value;
@@ -59,14 +60,8 @@ impl Stage {
             config: self.path("config"),
             temp: self.path("t"),
         };
-        let variable = |name: &str, value: String| (name.to_owned(), Secret::new(value));
-        let mut environment = environment::inherited();
-        environment.retain(|(name, _)| !name.starts_with("ANTHROPIC_") && name != "HOME");
-        environment.extend([
-            variable("HOME", self.path("home").display().to_string()),
-            variable("ANTHROPIC_BASE_URL", self.model.url()),
-            variable("ANTHROPIC_API_KEY", "none".to_owned()),
-        ]);
+        let environment = environment::inherited();
+        let environment = claude::surroundings(environment, &self.path("home"), &self.model);
         let mut command = ClaudeCommand::new(program, place).with_environment(environment);
         command.options.model = Some("claude-sonnet-5".to_owned());
         command
@@ -134,6 +129,16 @@ impl Talk {
         }
     }
 
+    /// What the turn cost, as whoever runs sessions reckons.
+    pub(crate) async fn cost(&mut self, reader: &mut LineReader) -> Money {
+        let (_, until) = self.until(|line| line.is("result")).await;
+        let Until::Line(result) = until else { panic!("{until:?}") };
+        match reader.take(result.raw.get(), None).sign {
+            Some(Sign::Ended(end)) => end.cost.unwrap(),
+            other => panic!("{other:?}"),
+        }
+    }
+
     /// What it asks next, and what it said before.
     pub(crate) async fn asked(&mut self) -> CliRequest {
         let (passed, until) = self.until(|line| line.is("result")).await;
@@ -155,4 +160,8 @@ impl Talk {
 
 pub(crate) fn json(line: &CliLine) -> Value {
     serde_json::from_str(line.raw.get()).unwrap()
+}
+
+pub(crate) fn dollars(dollars: f64) -> Money {
+    Money::from_dollars(dollars).unwrap()
 }

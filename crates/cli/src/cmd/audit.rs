@@ -2,7 +2,7 @@ use clap::Args;
 use ratchet_server::api::audit::{AuditEntryView, AuditRequest, AuditView};
 
 use crate::exit::Outcome;
-use crate::print::{OutputArgs, table};
+use crate::print::{OutputArgs, one_line, table};
 use crate::runtime;
 use crate::target::{Target, TargetArgs};
 
@@ -64,10 +64,4 @@ fn row(entry: &AuditEntryView) -> [String; 5] {
     let side = |side: &Option<String>| side.clone().unwrap_or_default();
     let what = format!("{verb} {noun} {name}");
     [at.clone(), actor.name.clone(), what, side(before), side(after)].map(|cell| one_line(&cell))
-}
-
-/// A cell that stays one: whoever named a thing may have put anything into its name.
-fn one_line(text: &str) -> String {
-    let plain = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    plain.take(80).collect::<String>().trim_end().to_owned()
 }

@@ -1,43 +1,84 @@
+/// Text that can only be read.
+mod safe;
+/// Text that is set off.
+mod paint;
+/// Markdown, laid out while it comes.
+mod markdown;
 /// Events as the server tells them.
 mod heard;
 /// A session on a server.
 mod link;
+/// Which session is meant.
+mod finding;
+/// Files that are attached.
+mod files;
+/// What was done with tools.
+mod tools;
+/// What was asked, and what became of it.
+mod answers;
 /// What a person sees.
 mod screen;
+/// What a tool would do, to the letter.
+mod exact;
 /// What a person is asked.
 mod ask;
-/// What a person types.
-mod keyboard;
-/// A conversation, line by line.
+/// A conversation, and how far it is.
 mod talk;
+/// What begins with a slash.
+mod commands;
+/// A conversation by lines.
+mod lines;
+/// Keys, as they are pressed.
+mod keys;
+/// The terminal, set to give them.
+mod terminal;
+/// A text that is being written.
+mod editor;
+/// Choices on the screen.
+mod menu;
+/// What stands below the conversation.
+mod pane;
+/// A conversation at a terminal.
+mod full;
+/// One message and its answer.
+mod once;
+/// Whatever asks a conversation to stop.
+mod stops;
 
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use ratchet_core::major::event::EventKind;
 use ratchet_core::secret::Secret;
 use ratchet_server::stop;
 use serde_json::json;
 
 use crate::config::layers::Flag;
 use crate::config::{Config, ConfigArgs, Credentials};
-use crate::exit::Outcome;
-use crate::print::print;
+use crate::door::Guest;
+use crate::exit::{self, Outcome};
 use crate::serving::Server;
 use crate::target::Remote;
 use crate::{log, runtime, welcome};
-use ask::Ask;
-use link::{Beginning, Files, Link};
-use screen::Style;
-use talk::Talk;
+use files::Files;
+use full::Full;
+use lines::{Lines, Output};
+use link::{Beginning, Link};
+use once::Once;
+use paint::{Marks, Style};
+use screen::{Paper, Screen};
+use stops::Stops;
+use talk::{Echo, Talk};
+use terminal::Ability;
 
 /// All that is told but the agent's own lines.
 const TOLD: &str = "state,message,text_delta,tool_use,tool_result,question,permission,answered,done,\
                     error,notice";
 /// Everything.
 const ALL: &str = "";
+/// Events, keys or lines that wait to be taken.
+const QUEUE: usize = 256;
 
 /// `ratchet chat`
 #[derive(Args, Debug)]
@@ -48,13 +89,13 @@ pub(crate) struct ChatArgs {
     #[arg(long, value_name = "URL", conflicts_with = "data")]
     server: Option<String>,
     /// Folder that the agent works in [default: this one]
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["resume", "fork"])]
+    #[arg(long, value_name = "DIR", conflicts_with = "fork")]
     workspace: Option<PathBuf>,
     /// Let the workspace's own hooks and tool servers run
     #[arg(long, conflicts_with = "server")]
     trust: bool,
-    /// Go on with a session
-    #[arg(long, value_name = "ID", conflicts_with = "fork")]
+    /// Go on with a session, named by its id or the beginning of it [default: the last one in this folder]
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with = "fork")]
     resume: Option<String>,
     /// Go on with a copy of a session, which itself stays as it is
     #[arg(long, value_name = "ID")]
@@ -68,9 +109,12 @@ pub(crate) struct ChatArgs {
     /// What the agent may do without asking: default, acceptEdits, plan, dontAsk
     #[arg(long, value_name = "MODE", conflicts_with_all = ["resume", "fork"])]
     mode: Option<String>,
-    /// Send this one message, print the final answer alone, and end
-    #[arg(long, value_name = "MESSAGE")]
+    /// Send this one message, with what comes through a pipe below it; print the final answer alone, and end
+    #[arg(long, value_name = "MESSAGE", num_args = 0..=1, default_missing_value = "")]
     print: Option<String>,
+    /// With --print: tools that may be used, such as Bash or Edit, though nobody can be asked
+    #[arg(long, value_name = "TOOL", num_args = 1.., value_delimiter = ',', requires = "print")]
+    allow: Vec<String>,
     /// Print every event as a line of JSON
     #[arg(long)]
     json: bool,
@@ -101,15 +145,19 @@ impl ChatArgs {
         }
     }
 
-    fn beginning(&self) -> anyhow::Result<Beginning> {
+    async fn beginning(&self, server: &Remote) -> anyhow::Result<Beginning> {
+        let workspace = self.workspace()?;
         if let Some(id) = &self.resume {
-            return Ok(Beginning::Resume(id.clone()));
+            return Ok(Beginning::Resume(finding::session(server, id, &workspace).await?));
         }
         if let Some(id) = &self.fork {
-            return Ok(Beginning::Fork(id.clone()));
+            return Ok(Beginning::Fork(finding::session(server, id, &workspace).await?));
         }
-        let (model, mode) = (self.model.clone(), self.mode.clone());
-        Ok(Beginning::New { workspace: self.workspace()?, model, mode })
+        Ok(Beginning::New { workspace, model: self.model.clone(), mode: self.mode.clone() })
+    }
+
+    fn output(&self) -> Output {
+        if self.json { Output::Events } else { Output::Words }
     }
 }
 
@@ -117,8 +165,8 @@ impl ChatArgs {
 pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<Outcome> {
     if let Some(url) = &args.server {
         let config = Config::load(&args.config, Vec::new())?;
-        let server = Remote::new(url, &config.credentials)?;
-        return runtime::block_on(converse(args, &server));
+        let venue = Venue { server: Remote::new(url, &config.credentials)?, set_up: None };
+        return runtime::block_on(async { converse(args, &venue, &mut Stops::listen()?).await });
     }
     let mut config = Config::load(&args.config, args.flags()?)?;
     config.warn_of_unknown_variables();
@@ -128,10 +176,36 @@ pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<Outcome> {
     }
     runtime::block_on(async {
         let traces = log::init(&config.log)?;
-        let outcome = host(args, &config).await;
+        let outcome = match Guest::knock(&config.data).await? {
+            Some(guest) => visit(args, &config, &guest).await,
+            None => host(args, &config).await,
+        };
         log::stop(traces).await;
         outcome
     })
+}
+
+/// Where a conversation takes place.
+#[derive(Debug)]
+struct Venue {
+    server: Remote,
+    /// Where the first owner is set up, if nobody can sign in to its pages yet.
+    set_up: Option<String>,
+}
+
+/// Talks through the server that runs on the data folder already.
+async fn visit(args: &ChatArgs, config: &Config, guest: &Guest) -> anyhow::Result<Outcome> {
+    let Guest { url, credentials, .. } = guest;
+    if args.trust {
+        bail!(
+            "the agent would run on {url}, which has {} already: what it trusts is said in \
+             chat.trusted of its settings",
+            config.data.display()
+        );
+    }
+    eprintln!("through {url}, which runs on {}", config.data.display());
+    let venue = Venue { server: Remote::new(url, credentials)?, set_up: None };
+    converse(args, &venue, &mut Stops::listen()?).await
 }
 
 /// Runs a server for as long as the conversation lasts.
@@ -144,86 +218,88 @@ async fn host(args: &ChatArgs, config: &Config) -> anyhow::Result<Outcome> {
     let secret_key = Secret::new(key.secret_key.expose());
     let credentials =
         Credentials { public_key: Some(key.public_key), secret_key: Some(secret_key) };
-    let remote = Remote::new(&url, &credentials)?;
+    let venue = Venue { server: Remote::new(&url, &credentials)?, set_up: server.set_up_url() };
     let (stopper, stop) = stop::signal();
-    let talking = async {
-        let talked = converse(args, &remote).await;
-        // Nobody needs it any more.
-        let now = ratchet_server::clock::Clock::System.now();
-        let revoked = catalog.revoke_key(project, public_key, now).await;
-        stopper.stop();
-        revoked.context("cannot take the key back that was made for this conversation")?;
-        talked
+    let mut stops = Stops::listen()?;
+    let serving = server.run(stop);
+    tokio::pin!(serving);
+    let talked = tokio::select! {
+        talked = converse(args, &venue, &mut stops) => talked,
+        served = &mut serving => return served.map(|()| Outcome::Done),
     };
-    let (served, talked) = tokio::join!(server.run(stop), talking);
-    let outcome = talked?;
-    served.map(|()| outcome)
+    // Nobody needs it any more.
+    let now = ratchet_server::clock::Clock::System.now();
+    let revoked = catalog.revoke_key(project, public_key, now).await;
+    stopper.stop();
+    tokio::select! {
+        served = &mut serving => served?,
+        signal = stops.next() => exit::at_once(signal),
+    }
+    revoked.context("cannot take the key back that was made for this conversation")?;
+    talked
 }
 
-async fn converse(args: &ChatArgs, server: &Remote) -> anyhow::Result<Outcome> {
+async fn converse(args: &ChatArgs, venue: &Venue, stops: &mut Stops) -> anyhow::Result<Outcome> {
+    let message = args.print.as_deref().map(once::message).transpose()?;
     let Files { mut texts, mut others } = Files::read(&args.attach)?;
     let is_new = args.resume.is_none() && args.fork.is_none();
     if !is_new {
         // A session that exists gets all of them with the next message.
         others.append(&mut texts);
     }
-    let (link, known) = Link::open(server, &args.beginning()?, &texts).await?;
-    let attachments = others;
-    if let Some(message) = &args.print {
-        eprint!("{}", known.greeting());
-        return once(args, &link, &json!({"text": message, "attachments": attachments})).await;
+    let server = &venue.server;
+    let (link, known) = Link::open(server, &args.beginning(server).await?, &texts).await?;
+    eprint!("{}", known.greeting());
+    if let Some(message) = message {
+        let message = json!({"text": message, "attachments": others});
+        let once = Once { link, output: args.output(), allowed: &args.allow };
+        return once.run(&message, stops).await;
     }
-    let style = match io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
-        true => Style::Colours,
-        false => Style::Plain,
-    };
-    let talk = Talk { link: &link, style, is_json: args.json, attachments };
-    talk.run(&known).await
+    let (paper, style) = looks();
+    let mut screen = Screen::new(style, paper);
+    screen.pages = link.pages().await.ok();
+    let ability = if args.json { Ability::Lines } else { Ability::find() };
+    if io::stdin().is_terminal() {
+        let page = screen.pages.as_ref().map(|pages| format!("{pages}/chats/{}", known.id));
+        eprint!("{}", style.paint(&introduction(page, venue, ability), Marks::DIM));
+    }
+    let echo = if ability == Ability::Keys { Echo::Shown } else { Echo::Typed };
+    let mut talk = Talk::new(link, screen, echo, &known);
+    talk.attachments = others;
+    match ability {
+        Ability::Keys => Full::open(talk, style)?.run(stops).await,
+        Ability::Lines => Lines::new(talk, args.output()).run(stops).await,
+    }
 }
 
-/// One message and its answer. Nobody is there for questions.
-async fn once(
-    args: &ChatArgs,
-    link: &Link<'_>,
-    message: &serde_json::Value,
-) -> anyhow::Result<Outcome> {
-    let after = link.known().await?.last_event;
-    let mut events = link.events(after, if args.json { ALL } else { TOLD });
-    link.post("messages", message).await?;
-    loop {
-        let event = tokio::select! {
-            event = events.next() => event?,
-            _ = tokio::signal::ctrl_c() => {
-                link.post("interrupt", &json!({})).await?;
-                bail!("interrupted; the session is {}", link.id());
-            }
-        };
-        if args.json {
-            print(&format!("{}\n", event.line))?;
-        }
-        if let Some(ask) = Ask::read(&event) {
-            // Someone else may have been quicker, and that is as good.
-            if let Err(refused) = link.post("answers", &ask.nobody()).await {
-                tracing::warn!(error.cause = %refused, "a question went unanswered");
-            }
-        }
-        match event.kind {
-            Some(EventKind::Done) if event.body["is_error"] == true => {
-                let why = [event.text("result"), event.text("reason"), event.text("subtype")];
-                let why =
-                    why.into_iter().find(|text| !text.is_empty()).unwrap_or("no reason given");
-                bail!("the turn failed: {}", screen::plain(why));
-            }
-            Some(EventKind::Done) => {
-                if !args.json {
-                    print(&format!("{}\n", event.text("result").trim_end()))?;
-                }
-                return Ok(Outcome::Done);
-            }
-            Some(EventKind::State) if event.text("state") == "failed" => {
-                bail!("the agent has stopped: {}", screen::plain(event.text("why")));
-            }
-            _ => {}
-        }
+/// How wide what is shown is, and whether it has colours.
+fn looks() -> (Paper, Style) {
+    let wants_colours = std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
+    let style = match Ability::find() {
+        Ability::Keys if wants_colours => Style::Colours,
+        _ => Style::Plain,
+    };
+    match io::stdout().is_terminal() {
+        true => (Paper::Terminal(terminal::size().0), style),
+        false => (Paper::Pipe, style),
     }
+}
+
+/// What a person is told who has not talked yet.
+fn introduction(page: Option<String>, venue: &Venue, ability: Ability) -> String {
+    let mut text = String::new();
+    if let Some(page) = page {
+        text.push_str(&format!("  in a browser: {page}\n"));
+    }
+    if let Some(set_up) = &venue.set_up {
+        let words = "nobody can sign in there yet; this makes you the owner:";
+        text.push_str(&format!("  {words}\n  {set_up}\n"));
+    }
+    text.push_str(match ability {
+        Ability::Keys => {
+            "  Enter sends, Alt-Enter begins a new line, Esc interrupts, /help tells more\n\n"
+        }
+        Ability::Lines => "  /help tells what can be typed; Ctrl-C interrupts\n",
+    });
+    text
 }

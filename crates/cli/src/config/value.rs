@@ -54,6 +54,27 @@ impl fmt::Display for Listen {
     }
 }
 
+/// Where people reach the server: `http` or `https`, a host, perhaps a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ServerUrl(pub(crate) String);
+
+impl FromStr for ServerUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let url = ratchet_remote::post::address(text);
+        let url = url.filter(|url| url.query().is_none() && url.fragment().is_none());
+        let url = url.ok_or_else(|| "an address such as https://ratchet.example.com".to_owned())?;
+        Ok(Self(url.as_str().trim_end_matches('/').to_owned()))
+    }
+}
+
+impl fmt::Display for ServerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// How many; at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Count(pub(crate) usize);

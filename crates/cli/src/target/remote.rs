@@ -82,15 +82,26 @@ impl Remote {
         answer(self.send(request).await?).await
     }
 
-    /// Asks for something that comes as a stream, named likewise.
+    /// Asks for something that comes as a stream of events, named likewise, after the last one that
+    /// is known.
     pub(crate) async fn follow(
         &self,
         parts: &[&str],
         query: &[(&str, &str)],
+        last: u64,
     ) -> anyhow::Result<Response> {
         let mut url = self.named(parts)?;
         url.query_pairs_mut().extend_pairs(query);
-        self.send(self.request(Method::GET, url)).await
+        let request = self.request(Method::GET, url).header("last-event-id", last);
+        self.send(request).await
+    }
+
+    /// The address of a page, named by the parts of its path.
+    pub(crate) fn address(&self, parts: &[&str]) -> anyhow::Result<String> {
+        let mut url = self.base.join("/")?;
+        let segments = url.path_segments_mut();
+        segments.map_err(|()| anyhow!("{} has no paths", self.base))?.pop_if_empty().extend(parts);
+        Ok(url.into())
     }
 
     /// Has something set.

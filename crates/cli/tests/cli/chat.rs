@@ -1,5 +1,10 @@
 //! `ratchet chat` with the real program, against a scripted model.
 
+/// At a terminal.
+mod terminal;
+/// With others.
+mod together;
+
 use std::path::{Path, PathBuf};
 
 use ratchet_testkit::claude;
@@ -129,8 +134,8 @@ fn a_permission_shows_the_command_and_is_given_by_number() {
     let finished = stage.begun().typing("make it\n1\n").run();
     let stdout = done(&finished);
     assert!(stdout.contains("The agent wants to use Bash:\n    touch made-it\n"), "{stdout}");
-    assert!(stdout.contains("⚙ Bash touch made-it"), "{stdout}");
-    assert!(stdout.contains("✓ allowed"), "{stdout}");
+    assert!(stdout.contains("✓ allowed: Bash touch made-it\n"), "{stdout}");
+    assert!(stdout.contains("✓ Bash touch made-it · "), "{stdout}");
     assert!(stdout.contains("Made.\n"), "{stdout}");
     assert!(stage.work().join("made-it").exists());
 }
@@ -142,9 +147,24 @@ fn a_permission_that_nobody_can_give_is_denied() {
     stage.model.script([calling("Bash", command), Reply::text("I could not.")]);
     let finished = stage.begun().args(["--print", "make it"]).run();
     assert_eq!(done(&finished), "I could not.\n");
+    let told = "denied: Bash touch made-it (nobody is here to ask; `--allow Bash` would)\n";
+    assert!(finished.stderr.contains(told), "{finished:?}");
     assert!(!stage.work().join("made-it").exists());
     let heard = stage.model.requests()[1]["messages"].to_string();
     assert!(heard.contains("Nobody is there to answer"), "{heard}");
+}
+
+#[test]
+fn a_tool_that_is_allowed_beforehand_is_used_and_stdin_is_part_of_the_message() {
+    let stage = Stage::new();
+    let command = json!({"command": "touch made-it"});
+    stage.model.script([calling("Bash", command), Reply::text("Made.")]);
+    let print = stage.begun().args(["--allow", "Bash", "--print", "make it"]);
+    let finished = print.typing("from a pipe\n").run();
+    assert_eq!(done(&finished), "Made.\n");
+    assert!(stage.work().join("made-it").exists());
+    let heard = stage.model.requests()[0]["messages"].to_string();
+    assert!(heard.contains("make it\\n\\nfrom a pipe"), "{heard}");
 }
 
 #[test]
@@ -170,14 +190,21 @@ fn a_session_goes_on_and_parts() {
     stage.model.script([Reply::text("Hello Ada."), Reply::text("Ada."), Reply::text("Ada too.")]);
     let first = stage.begun().args(["--json", "--print", "I am Ada."]).run();
     let session = session_of(&first);
-    let resumed = stage.chat().args(["--resume", &session, "--print", "Who am I?"]).run();
+    // The last one in the folder.
+    let resume = || stage.chat().arg("--workspace").arg(stage.work()).arg("--resume");
+    let resumed = resume().args(["--print", "Who am I?"]).run();
     assert_eq!(done(&resumed), "Ada.\n");
+    assert!(resumed.stderr.contains(&session), "{resumed:?}");
     let heard = stage.model.requests()[1]["messages"].to_string();
     assert!(heard.contains("I am Ada.") && heard.contains("Hello Ada."), "{heard}");
     let forked = stage.chat().args(["--fork", &session, "--print", "And here?"]).run();
     assert_eq!(done(&forked), "Ada too.\n");
     let heard = stage.model.requests()[2]["messages"].to_string();
     assert!(heard.contains("Who am I?"), "{heard}");
+    let unknown = stage.chat().args(["--resume", "nonsense", "--print", "x"]).run();
+    assert_eq!(unknown.code, Some(1));
+    let told = format!("there is no session nonsense; there are:\n  {}", "");
+    assert!(unknown.stderr.contains(&told) && unknown.stderr.contains(&session), "{unknown:?}");
 }
 
 /// The session of a command that told on stderr which it was.
@@ -191,11 +218,24 @@ fn session_of(finished: &Finished) -> String {
 fn commands_begin_with_a_slash() {
     let stage = Stage::new();
     stage.model.script([Reply::text("Hi.")]);
-    let finished =
-        stage.begun().typing("hello\n/cost\n/mode plan\n/nonsense\n/quit\nnot sent\n").run();
-    done(&finished);
-    assert!(finished.stderr.contains(", turns: 1\n"), "{finished:?}");
-    assert!(finished.stderr.contains("no such command"), "{finished:?}");
+    let attached = stage.file("notes.md", "Ship on Friday.\n");
+    let typed = format!(
+        "hello\n/cost\n/mode plan\n/nonsense\n/show 1\n/attach {}\n/fork\n/quit\nnot sent\n",
+        attached.display()
+    );
+    let finished = stage.begun().typing(&typed).run();
+    let stdout = done(&finished);
+    for told in [
+        ", turns: 1, tokens: ",
+        "\nmode: plan\n",
+        "\nthere is no /nonsense; there are:\n/mode [MODE]",
+        "\nno tool was used yet\n",
+        "\ngoes with the next message: notes.md\n",
+        "\n· from here on this is session ",
+        "/traces/",
+    ] {
+        assert!(stdout.contains(told), "no {told:?} in {stdout}");
+    }
     assert_eq!(stage.model.requests().len(), 1);
 }
 

@@ -27,6 +27,10 @@ mod week;
 mod rubrics;
 /// Talking to agents.
 mod chat;
+/// Whoever is not looking is told.
+mod notices;
+/// Agents on a server that dies.
+mod agents;
 /// Questions of other agents.
 mod mcp;
 /// What comes with Claude Code's plugin.

@@ -34,6 +34,10 @@ mod shelf;
 mod cases;
 /// What a project settles, and who changed it.
 mod settings;
+/// Who is told of news.
+mod notices;
+/// Conversations with agents.
+mod chats;
 /// Connections to models, and prompts tried on them.
 mod models;
 /// Home, dashboards, and what every page has.

@@ -1,5 +1,5 @@
 use axum::Json;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::Uri;
 use ratchet_store::catalog::{AuditEntry, AuditQuery, Noun};
 use ratchet_store::project::ProjectId;
@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::path::{PathProject, ProjectParam};
+use super::query::asked;
 use crate::app::App;
 use crate::auth::Owner;
 use crate::error::{ApiError, ApiResult};
@@ -134,11 +135,6 @@ impl AuditRequest {
         let all = [("noun", self.noun), ("limit", limit), ("cursor", self.cursor)];
         all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
-
-    fn read(uri: &Uri) -> ApiResult<Self> {
-        let read = Query::<Self>::try_from_uri(uri);
-        read.map(|Query(read)| read).map_err(|why| ApiError::Invalid(format!("query: {why}")))
-    }
 }
 
 /// `GET /api/v1/projects/{project}/audit`: who changed what in a project, newest first.
@@ -155,7 +151,7 @@ pub(super) async fn of_project(
     PathProject(project): PathProject,
     uri: Uri,
 ) -> ApiResult<Json<AuditView>> {
-    let query = AuditRequest::read(&uri)?.check(Some(project))?;
+    let query = asked::<AuditRequest>(&uri)?.check(Some(project))?;
     Ok(Json(app.store.catalog.audit(query).await?.into()))
 }
 
@@ -172,6 +168,6 @@ pub(super) async fn of_server(
     _: Owner,
     uri: Uri,
 ) -> ApiResult<Json<AuditView>> {
-    let query = AuditRequest::read(&uri)?.check(None)?;
+    let query = asked::<AuditRequest>(&uri)?.check(None)?;
     Ok(Json(app.store.catalog.audit(query).await?.into()))
 }

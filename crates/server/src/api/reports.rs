@@ -6,8 +6,8 @@ use ratchet_core::report::WeekReport;
 use ratchet_core::suggestion;
 use ratchet_core::synthesis::{Standing, WEEKS};
 use ratchet_remote::week::{
-    KeptEffect, KeptWeekView, TrackedListView, TrackedStepView, TrackedView, WeekListView,
-    WeekReportView,
+    KeptEffect, KeptWeekView, TrackedListView, TrackedRequest, TrackedStepView, TrackedView,
+    WeekListView, WeekReportView,
 };
 use ratchet_store::catalog::{KeptSuggestion, NewReport, ReportEffect};
 
@@ -136,6 +136,26 @@ pub(super) async fn suggestions(
 ) -> ApiResult<Json<TrackedListView>> {
     let kept = app.store.catalog.suggestions(caller.project).await?;
     Ok(Json(TrackedListView { suggestions: kept.into_iter().map(tracked).collect() }))
+}
+
+/// `PUT /api/v1/suggestions/{id}`: decides about a suggestion.
+#[utoipa::path(
+    put,
+    path = "/api/v1/suggestions/{id}",
+    tag = "Quality",
+    params(("id" = String, Path, description = "The suggestion, by its id.")),
+    request_body = TrackedRequest,
+    responses((status = 200, body = TrackedView))
+)]
+pub(super) async fn decide(
+    State(app): State<App>,
+    Member(caller): Member,
+    Path(id): Path<String>,
+    JsonBody(request): JsonBody<TrackedRequest>,
+) -> ApiResult<Json<TrackedView>> {
+    let (catalog, now) = (caller.catalog(&app), app.clock.now());
+    let kept = catalog.decide_suggestion(caller.project, id, request.progress, now).await?;
+    Ok(Json(tracked(kept)))
 }
 
 fn tracked(kept: KeptSuggestion) -> TrackedView {

@@ -14,27 +14,25 @@ mod events;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
 use ratchet_agent::claude::control::Rewind;
-use ratchet_agent::claude::message::UserMessage;
 use ratchet_core::id::SessionId;
 use ratchet_core::major::state::AskId;
-use ratchet_stages::major::{NewChat, NewMessage};
+use ratchet_stages::major::{ChatBeginning, ChatChange, Chats, Major, ModelChoice, Utterance};
 use ratchet_store::catalog::Chat;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::PageNumber;
 use serde::Deserialize;
-use serde_json::json;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
+use super::query::asked;
 use crate::app::App;
 use crate::auth::{Caller, Member, Reader};
 use crate::body::JsonBody;
-use crate::chats::Chats;
 use crate::error::{ApiError, ApiResult};
 use refusal::ChatResult;
 pub use view::{ChatView, ChatsView, RewindView, SentView};
@@ -83,6 +81,11 @@ fn session_id(text: &str) -> ApiResult<SessionId> {
     SessionId::parse(text).map_err(|_| ApiError::NotFound(format!("session {text} not found")))
 }
 
+/// The same in the hands of whoever calls: what they do is noted as theirs.
+fn major(app: &App, caller: &Caller) -> ApiResult<Major> {
+    Ok(chats(app)?.major.by(caller.actor.clone()))
+}
+
 /// Who someone is to the others in a session.
 fn name_of(caller: &Caller) -> Option<String> {
     Some(caller.actor.name().to_owned()).filter(|name| !name.is_empty())
@@ -91,6 +94,11 @@ fn name_of(caller: &Caller) -> Option<String> {
 async fn seen(app: &App, project: &ProjectId, chat: Chat) -> ApiResult<Json<ChatView>> {
     let last = app.store.telemetry.last_event(project.clone(), chat.id.clone()).await?;
     Ok(Json(ChatView::new(chat, last)))
+}
+
+async fn as_it_stands(app: &App, caller: &Caller, id: SessionId) -> ChatResult<Json<ChatView>> {
+    let chat = chats(app)?.major.chat(caller.project.clone(), id).await?;
+    Ok(seen(app, &caller.project, chat).await?)
 }
 
 /// `GET /api/v1/sessions`: the project's sessions with agents, those that changed last first.
@@ -134,22 +142,11 @@ async fn create(
     JsonBody(request): JsonBody<SessionRequest>,
 ) -> ChatResult<(StatusCode, Json<ChatView>)> {
     let (folder, title, wish) = (request.folder()?, request.title()?, request.wish()?);
-    let chats = chats(&app)?;
-    let id = session_id(&Uuid::new_v4().to_string())?;
-    let (ground, session) = (Arc::clone(&chats), id.clone());
-    let preparing = move || ground.ground.prepare(&session, &folder, wish);
-    let ready = on_a_thread(preparing).await??;
-    let (workspace, setting) = (ready.workspace, ready.setting);
-    let new = NewChat { id, title, workspace, setting };
-    let chat = chats.major.create(caller.project.clone(), new).await?;
+    let new = ChatBeginning { id: Uuid::new_v4(), folder, title, wish };
+    let chats = chats(&app)?.by(caller.actor.clone());
+    let (chat, notes) = chats.begin(caller.project.clone(), new).await?;
     let Json(view) = seen(&app, &caller.project, chat).await?;
-    Ok((StatusCode::CREATED, Json(ChatView { notes: ready.notes, ..view })))
-}
-
-/// Does what touches files where nobody else waits for it.
-async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> ApiResult<T> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| ApiError::Internal(Box::new(error)))
+    Ok((StatusCode::CREATED, Json(ChatView { notes, ..view })))
 }
 
 /// `GET /api/v1/sessions/{session}`: how a session stands.
@@ -165,8 +162,7 @@ async fn show(
     Reader(caller): Reader,
     Path(session): Path<String>,
 ) -> ChatResult<Json<ChatView>> {
-    let chat = chats(&app)?.major.chat(caller.project.clone(), session_id(&session)?).await?;
-    Ok(seen(&app, &caller.project, chat).await?)
+    as_it_stands(&app, &caller, session_id(&session)?).await
 }
 
 /// `DELETE /api/v1/sessions/{session}`: ends a session for good; what was said in it stays.
@@ -182,10 +178,9 @@ async fn close(
     Member(caller): Member,
     Path(session): Path<String>,
 ) -> ChatResult<Json<ChatView>> {
-    let (chats, id) = (chats(&app)?, session_id(&session)?);
-    chats.major.close(caller.project.clone(), id.clone()).await?;
-    let chat = chats.major.chat(caller.project.clone(), id).await?;
-    Ok(seen(&app, &caller.project, chat).await?)
+    let id = session_id(&session)?;
+    major(&app, &caller)?.close(caller.project.clone(), id.clone()).await?;
+    as_it_stands(&app, &caller, id).await
 }
 
 /// `POST /api/v1/sessions/{session}/messages`: says something to the agent, which begins a turn.
@@ -207,24 +202,11 @@ async fn send(
 ) -> ChatResult<(StatusCode, Json<SentView>)> {
     let text = request.words()?.to_owned();
     let attached = AttachmentRequest::read_all(&request.attachments)?;
-    let (chats, id) = (chats(&app)?, session_id(&session)?);
-    let chat = chats.major.chat(caller.project.clone(), id.clone()).await?;
-    let (ground, session) = (Arc::clone(&chats), id.clone());
-    let enclosing =
-        move || ground.ground.enclosures(&session, std::path::Path::new(&chat.workspace), attached);
-    let mut blocks = on_a_thread(enclosing).await??;
-    let uuid = Uuid::new_v4();
-    let message = if blocks.is_empty() {
-        UserMessage::text(uuid, text)
-    } else {
-        if !text.trim().is_empty() {
-            blocks.insert(0, json!({"type": "text", "text": text}));
-        }
-        UserMessage::blocks(uuid, blocks)
-    };
-    let new = NewMessage { message, by: name_of(&caller) };
-    let turn = chats.major.send(caller.project, id, new).await?;
-    let sent = SentView { message: uuid.to_string(), turn: turn.to_string() };
+    let (id, by) = (Uuid::new_v4(), name_of(&caller));
+    let said = Utterance { id, text, attached, by };
+    let chats = chats(&app)?.by(caller.actor.clone());
+    let turn = chats.say(caller.project, session_id(&session)?, said).await?;
+    let sent = SentView { message: id.to_string(), turn: turn.to_string() };
     Ok((StatusCode::ACCEPTED, Json(sent)))
 }
 
@@ -241,10 +223,9 @@ async fn interrupt(
     Member(caller): Member,
     Path(session): Path<String>,
 ) -> ChatResult<Json<ChatView>> {
-    let (chats, id) = (chats(&app)?, session_id(&session)?);
-    chats.major.interrupt(caller.project.clone(), id.clone()).await?;
-    let chat = chats.major.chat(caller.project.clone(), id).await?;
-    Ok(seen(&app, &caller.project, chat).await?)
+    let id = session_id(&session)?;
+    major(&app, &caller)?.interrupt(caller.project.clone(), id.clone()).await?;
+    as_it_stands(&app, &caller, id).await
 }
 
 /// `POST /api/v1/sessions/{session}/answers`: answers what the agent asked.
@@ -264,13 +245,12 @@ async fn answer(
     Path(session): Path<String>,
     JsonBody(request): JsonBody<AnswerRequest>,
 ) -> ChatResult<Json<ChatView>> {
-    let (chats, id) = (chats(&app)?, session_id(&session)?);
+    let (major, id) = (major(&app, &caller)?, session_id(&session)?);
     let ask = AskId::new(request.id.clone());
     let decision = request.decision()?;
     let by = name_of(&caller);
-    chats.major.answer(caller.project.clone(), id.clone(), (ask, decision), by).await?;
-    let chat = chats.major.chat(caller.project.clone(), id).await?;
-    Ok(seen(&app, &caller.project, chat).await?)
+    major.answer(caller.project.clone(), id.clone(), (ask, decision), by).await?;
+    as_it_stands(&app, &caller, id).await
 }
 
 /// `POST /api/v1/sessions/{session}/fork`: begins a session that goes on where this one is, or was
@@ -290,15 +270,9 @@ async fn fork(
     JsonBody(request): JsonBody<ForkRequest>,
 ) -> ChatResult<(StatusCode, Json<ChatView>)> {
     let at = request.at.as_deref().map(|at| message_id("at", at)).transpose()?;
-    let (chats, id) = (chats(&app)?, session_id(&session)?);
-    let chat = chats.major.fork(caller.project.clone(), id, Uuid::new_v4(), at).await?;
+    let (major, id) = (major(&app, &caller)?, session_id(&session)?);
+    let chat = major.fork(caller.project.clone(), id, Uuid::new_v4(), at).await?;
     Ok((StatusCode::CREATED, seen(&app, &caller.project, chat).await?))
-}
-
-/// Reads what an address asks for.
-fn asked<T: serde::de::DeserializeOwned>(uri: &Uri) -> ApiResult<T> {
-    let read = Query::try_from_uri(uri);
-    read.map(|Query(asked)| asked).map_err(|why| ApiError::Invalid(format!("query: {why}")))
 }
 
 fn message_id(field: &str, text: &str) -> ApiResult<Uuid> {
@@ -324,8 +298,8 @@ async fn rewind(
 ) -> ChatResult<Json<RewindView>> {
     let message = message_id("message", &request.message)?;
     let way = if request.dry_run { Rewind::Try } else { Rewind::Do };
-    let (chats, id) = (chats(&app)?, session_id(&session)?);
-    let done = chats.major.rewind(caller.project, id, message, way).await?;
+    let (major, id) = (major(&app, &caller)?, session_id(&session)?);
+    let done = major.rewind(caller.project, id, message, way).await?;
     Ok(Json(RewindView {
         can_rewind: done.can_rewind,
         files_changed: done.files_changed,
@@ -335,7 +309,7 @@ async fn rewind(
 }
 
 /// `POST /api/v1/sessions/{session}/mode`: sets what the agent may do without asking, and which
-/// model answers.
+/// model answers: both that are named, or neither when the agent refuses one.
 #[utoipa::path(
     post,
     path = "/api/v1/sessions/{session}/mode",
@@ -355,13 +329,8 @@ async fn set_mode(
     if mode.is_none() && model.is_none() {
         return Err(ApiError::Invalid("mode or model: one of them".to_owned()).into());
     }
-    let (chats, id) = (chats(&app)?, session_id(&session)?);
-    if let Some(mode) = mode {
-        chats.major.mode(caller.project.clone(), id.clone(), mode).await?;
-    }
-    if let Some(model) = model {
-        chats.major.model(caller.project.clone(), id.clone(), Some(model)).await?;
-    }
-    let chat = chats.major.chat(caller.project.clone(), id).await?;
-    Ok(seen(&app, &caller.project, chat).await?)
+    let (major, id) = (major(&app, &caller)?, session_id(&session)?);
+    let change = ChatChange { mode, model: model.map(ModelChoice::Named) };
+    major.change(caller.project.clone(), id.clone(), change).await?;
+    as_it_stands(&app, &caller, id).await
 }

@@ -27,8 +27,18 @@ mod traces;
 mod contract;
 /// What must not be kept.
 mod redaction;
+/// A server that runs agents.
+mod agents;
 /// Sessions with agents.
 mod sessions;
+/// Who is told of news.
+mod notifications;
+/// Streams of events: who may have them, how they go on and how they end.
+mod streams;
+/// What must not be kept of what agents say.
+mod hushed;
+/// Many sessions with many clients at once.
+mod crowd;
 /// Thumbs from web pages, and what users say of the product.
 mod feedback;
 /// Decoders fed with nonsense.

@@ -1,65 +1,33 @@
-use std::path::PathBuf;
-use std::sync::Arc;
+/// Ways out of a workspace.
+mod escapes;
 
-use ratchet_agent::claude::command::ClaudePatience;
-use ratchet_agent::claude::environment;
-use ratchet_core::judging::Seed;
-use ratchet_core::major::prompt::USUAL_BUDGET;
-use ratchet_core::major::workspace::{Exposure, Roots};
-use ratchet_server::chats::Chats;
-use ratchet_stages::major::given::LayerFolders;
-use ratchet_stages::major::ground::ChatGround;
-use ratchet_stages::major::work_folder::Boundary;
-use ratchet_stages::major::{Launcher, Major, MajorLimits, MajorPlaces};
+use std::path::PathBuf;
+
+use ratchet_stages::major::MajorLimits;
 use ratchet_store::catalog::Role;
-use ratchet_testkit::claude;
 use reqwest::Response;
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
 
+use crate::agents::run_agents;
 use crate::harness::{TestServer, basic};
 
 /// A server that runs agents on the fake program.
-struct Stage {
-    server: TestServer,
+pub(crate) struct Stage {
+    pub(crate) server: TestServer,
     place: TempDir,
 }
 
 impl Stage {
-    async fn start() -> Self {
-        Self::start_with(MajorLimits::default()).await
+    pub(crate) async fn start() -> Self {
+        Self::start_with(TestServer::start().await, MajorLimits::default()).await
     }
 
-    async fn start_with(limits: MajorLimits) -> Self {
-        let server = TestServer::start().await;
+    pub(crate) async fn start_with(server: TestServer, limits: MajorLimits) -> Self {
         let place = tempdir().unwrap();
         let real = place.path().canonicalize().unwrap();
         std::fs::create_dir_all(real.join("roots/work")).unwrap();
-        let boundary = Boundary {
-            roots: Roots::new([real.join("roots")]).unwrap(),
-            exposure: Exposure::Network,
-        };
-        let launcher = Launcher {
-            boundary: Some(boundary.clone()),
-            places: MajorPlaces {
-                program: claude::fake(),
-                families: real.join("families"),
-                scratch: real.join("s"),
-            },
-            environment: Arc::new(environment::inherited()),
-            patience: ClaudePatience::default(),
-        };
-        let clock = server.app.clock.clone();
-        let store = server.app.store.clone();
-        let major = Major::open(store, launcher, limits, Arc::new(move || clock.now())).await;
-        let ground = ChatGround {
-            boundary,
-            trusted: Vec::new(),
-            layers: LayerFolders::default(),
-            prompt_tokens: USUAL_BUDGET,
-            seed: Seed::new([7; 32]),
-        };
-        server.app.run_agents(Chats { major: major.unwrap(), ground });
+        run_agents(&server, real.join("roots"), &real, limits).await;
         Self { server, place }
     }
 
@@ -67,23 +35,23 @@ impl Stage {
         self.place.path().canonicalize().unwrap().join("roots/work")
     }
 
-    async fn begun(&self) -> String {
+    pub(crate) async fn begun(&self) -> String {
         let reply = self.post("", &json!({"workspace": self.work()})).await;
         assert_eq!(reply.0, 201, "{}", reply.1);
         reply.1["id"].as_str().unwrap().to_owned()
     }
 
-    async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
         let request = self.server.post(&format!("/api/v1/sessions{path}"));
         let reply = request.json(body.to_string()).send().await;
         (reply.status.as_u16(), reply.json())
     }
 
-    async fn say(&self, session: &str, text: &str) -> (u16, Value) {
+    pub(crate) async fn say(&self, session: &str, text: &str) -> (u16, Value) {
         self.post(&format!("/{session}/messages"), &json!({"text": text})).await
     }
 
-    async fn follow(&self, session: &str, query: &str, last: Option<u64>) -> Events {
+    pub(crate) async fn follow(&self, session: &str, query: &str, last: Option<u64>) -> Events {
         let url = format!("http://{}/api/v1/sessions/{session}/events{query}", self.server.web);
         let client = ratchet_remote::http::on_this_machine().build().unwrap();
         let mut request = client.get(url).header("authorization", basic(Role::Viewer));
@@ -97,14 +65,14 @@ impl Stage {
 }
 
 /// A stream of events.
-struct Events {
+pub(crate) struct Events {
     response: Response,
     text: String,
 }
 
 impl Events {
     /// The next frame; `None` when the stream has ended.
-    async fn next(&mut self) -> Option<Value> {
+    pub(crate) async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some((frame, rest)) = self.text.split_once("\n\n") {
                 let (frame, rest) = (frame.to_owned(), rest.to_owned());
@@ -121,7 +89,7 @@ impl Events {
     }
 
     /// Events up to the first of a kind.
-    async fn until(&mut self, kind: &str) -> Vec<Value> {
+    pub(crate) async fn until(&mut self, kind: &str) -> Vec<Value> {
         let mut heard = Vec::new();
         loop {
             let event = self.next().await.unwrap_or_else(|| panic!("no {kind} in {heard:?}"));
@@ -134,7 +102,7 @@ impl Events {
     }
 
     /// Events until the session is at rest after a turn.
-    async fn until_idle(&mut self) -> Vec<Value> {
+    pub(crate) async fn until_idle(&mut self) -> Vec<Value> {
         let mut heard = self.until("done").await;
         while !heard.last().is_some_and(|event| event["body"]["state"] == "idle") {
             heard.push(self.next().await.unwrap());
@@ -193,6 +161,33 @@ async fn one_turn_at_a_time_and_the_first_answer_counts() {
     let (status, late) = stage.post(&path, &json!({"id": id, "decision": "deny"})).await;
     assert_eq!((status, &late["answer"]["decision"]), (409, &json!("allow")), "{late}");
     events.until_idle().await;
+}
+
+#[tokio::test]
+async fn a_mode_and_a_model_are_set_together_or_not_at_all() {
+    let stage = Stage::start().await;
+    let session = stage.begun().await;
+    let mut events = stage.follow(&session, "?types=notice,done,state", None).await;
+    stage.say(&session, "hello").await;
+    events.until_idle().await;
+    let path = format!("/{session}/mode");
+    let both = |model: &str, mode: &str| json!({"model": model, "mode": mode});
+    for refused in [both("nobody", "plan"), both("claude-opus-5", "dontAsk")] {
+        let (status, told) = stage.post(&path, &refused).await;
+        assert_eq!(status, 422, "{told}");
+        assert!(told["message"].as_str().unwrap().contains("not here"), "{told}");
+        stage.say(&session, "model").await;
+        let heard = events.until_idle().await;
+        assert_eq!(heard[1]["body"]["result"], "fake in default", "{heard:?}");
+        assert!(heard.iter().all(|event| event["type"] != "notice"), "{heard:?}");
+    }
+    let (status, told) = stage.post(&path, &both("claude-opus-5", "plan")).await;
+    assert_eq!(status, 200, "{told}");
+    stage.say(&session, "model").await;
+    let heard = events.until_idle().await;
+    let told: Vec<&Value> = heard.iter().map(|event| &event["body"]["text"]).take(2).collect();
+    assert_eq!(told, ["plan", "claude-opus-5"]);
+    assert_eq!(heard[3]["body"]["result"], "claude-opus-5 in plan", "{heard:?}");
 }
 
 #[tokio::test]
@@ -295,6 +290,7 @@ async fn bad_requests_are_refused_with_their_reason() {
         (at("rewind"), json!({"message": "x"}), 400, "message"),
         (at("mode"), json!({}), 400, "mode or model"),
         (at("fork"), json!({"at": "x"}), 400, "at"),
+        (at("fork"), json!({"at": missing}), 400, "no message"),
         (format!("/{missing}/messages"), json!({"text": "hi"}), 404, "not found"),
     ];
     for (path, body, expected, why) in cases {

@@ -1,12 +1,19 @@
+/// Why something beneath a folder cannot be had.
+mod refusal;
+/// How a path is walked so that it leads nowhere else.
+mod way;
+
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Component, Path};
+use std::path::Path;
 
-use ratchet_core::major::workspace::{BoundaryError, names_inside};
+use ratchet_core::major::workspace::names_inside;
 use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
+
+pub use refusal::BeneathError;
+use way::{Mounts, Way, descend, is_unknown};
 
 /// How deep folders in folders are looked into.
 const MAX_DEPTH: usize = 16;
@@ -20,79 +27,6 @@ const MAX_TRIES: u32 = 100;
 pub struct Beneath {
     folder: OwnedFd,
     way: Way,
-}
-
-/// Who looks that no path leads out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    /// The kernel, in one step.
-    Kernel,
-    /// We, part by part: on kernels that cannot.
-    Walk,
-}
-
-/// Whether other disks that are mounted on the way down are walked into.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mounts {
-    Refused,
-    Crossed,
-}
-
-/// Why something beneath a folder cannot be had.
-#[derive(Debug, thiserror::Error)]
-pub enum BeneathError {
-    /// The path itself leads out.
-    #[error("{path}: {why}")]
-    Path {
-        /// What was asked for.
-        path: String,
-        /// What is wrong with it.
-        why: BoundaryError,
-    },
-    /// There is a symbolic link on the way, perhaps only since a moment ago.
-    #[error("{0}: a symbolic link is in the way, and those are not followed")]
-    Link(String),
-    /// Another disk is mounted on the way.
-    #[error("{0}: another disk is mounted on the way there, and those are not entered")]
-    Mount(String),
-    /// A device, a socket or a pipe, or a folder where a file is meant.
-    #[error("{0}: not a file")]
-    NotAFile(String),
-    /// Longer than is read.
-    #[error("{path}: more than {most} bytes")]
-    TooLarge {
-        /// What was asked for.
-        path: String,
-        /// How many there may be.
-        most: usize,
-    },
-    /// More files than anyone keeps there.
-    #[error("{path}: more than {most} files, or more than {MAX_DEPTH} folders deep")]
-    TooMany {
-        /// What was asked for.
-        path: String,
-        /// How many there may be.
-        most: usize,
-    },
-    /// Anything else.
-    #[error("{path}: {cause}")]
-    Io {
-        /// What was asked for.
-        path: String,
-        /// What the system says.
-        cause: io::Error,
-    },
-}
-
-impl BeneathError {
-    fn new(path: &Path, cause: Errno) -> Self {
-        let path = path.display().to_string();
-        match cause {
-            Errno::LOOP => Self::Link(path),
-            Errno::XDEV => Self::Mount(path),
-            cause => Self::Io { path, cause: cause.into() },
-        }
-    }
 }
 
 impl Beneath {
@@ -249,6 +183,22 @@ impl Beneath {
         Ok(files)
     }
 
+    /// Lists the names in a folder that are symbolic links. A folder that is not there has none.
+    ///
+    /// # Errors
+    /// The way leads out.
+    pub fn links(&self, path: &str) -> Result<Vec<String>, BeneathError> {
+        let top = match self.folder(checked(path)?) {
+            Err(BeneathError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {
+                return Ok(Vec::new());
+            }
+            found => found?,
+        };
+        let entries = top.entries("")?.into_iter();
+        let links = entries.filter(|(_, kind)| *kind == FileType::Symlink);
+        Ok(links.map(|(name, _)| name).collect())
+    }
+
     /// The names in a folder, with what each is. Names that are not UTF-8 are left out.
     fn entries(&self, path: &str) -> Result<Vec<(String, FileType)>, BeneathError> {
         let fail = |cause| BeneathError::new(Path::new(path), cause);
@@ -332,77 +282,6 @@ fn begin_file(
         }
     }
     Err(Errno::EXIST)
-}
-
-/// Opens what is at the end of a path, without links, and without other disks if those are refused.
-fn descend(
-    from: BorrowedFd<'_>,
-    path: &Path,
-    flags: OFlags,
-    way: Way,
-    mounts: Mounts,
-) -> Result<OwnedFd, Errno> {
-    match way {
-        #[cfg(target_os = "linux")]
-        Way::Kernel => {
-            use rustix::fs::ResolveFlags;
-            let usual =
-                ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-            let resolve = match mounts {
-                Mounts::Refused => usual | ResolveFlags::NO_XDEV,
-                Mounts::Crossed => usual,
-            };
-            match fs::openat2(from, path, flags, Mode::empty(), resolve) {
-                // Someone renames on the way; to ask again is what the kernel wants.
-                Err(Errno::AGAIN) => walk(from, path, flags, mounts),
-                opened => opened,
-            }
-        }
-        #[cfg(not(target_os = "linux"))]
-        Way::Kernel => walk(from, path, flags, mounts),
-        Way::Walk => walk(from, path, flags, mounts),
-    }
-}
-
-fn is_unknown(cause: &io::Error) -> bool {
-    let code = cause.raw_os_error();
-    [Errno::NOSYS, Errno::PERM].iter().any(|errno| code == Some(errno.raw_os_error()))
-}
-
-/// The same, part by part.
-fn walk(
-    from: BorrowedFd<'_>,
-    path: &Path,
-    flags: OFlags,
-    mounts: Mounts,
-) -> Result<OwnedFd, Errno> {
-    let disk = fs::fstat(from)?.st_dev;
-    let folder_flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let mut here = fs::openat(from, ".", folder_flags, Mode::empty())?;
-    let mut parts = path.components().peekable();
-    while let Some(part) = parts.next() {
-        let name = match part {
-            Component::Normal(name) => name,
-            Component::CurDir => continue,
-            _ => return Err(Errno::XDEV),
-        };
-        let flags = if parts.peek().is_some() { folder_flags } else { flags };
-        here = match fs::openat(&here, name, flags | OFlags::NOFOLLOW, Mode::empty()) {
-            // A link that should be a folder is "no folder" to the system.
-            Err(Errno::NOTDIR) if is_link(here.as_fd(), name) => return Err(Errno::LOOP),
-            Err(Errno::MLINK) => return Err(Errno::LOOP),
-            opened => opened?,
-        };
-        if mounts == Mounts::Refused && fs::fstat(&here)?.st_dev != disk {
-            return Err(Errno::XDEV);
-        }
-    }
-    Ok(here)
-}
-
-fn is_link(folder: BorrowedFd<'_>, name: &std::ffi::OsStr) -> bool {
-    let stat = fs::statat(folder, name.as_bytes(), AtFlags::SYMLINK_NOFOLLOW);
-    stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
 }
 
 #[cfg(test)]

@@ -6,6 +6,9 @@
 //! are those of the finished message. What the transcript does not know is added: whose session it
 //! is, what a person was asked and how long that took, and a turn that was broken off.
 
+/// What the transcript does not tell of what a turn used.
+mod spent;
+
 use std::collections::{BTreeSet, HashMap};
 
 use ratchet_core::claude_code::Patches;
@@ -14,16 +17,24 @@ use ratchet_core::field::{Act, Field, Said, Stamp};
 use ratchet_core::id::{ObservationId, SessionId, TraceId};
 use ratchet_core::major::asked::{AskKind, Asked};
 use ratchet_core::major::reader::TurnEnd;
+use ratchet_core::major::unkept::Unkept;
 use ratchet_core::merge::{Earliest, Latest, Metadata};
 use ratchet_core::observation::{Level, ObservationKind, ObservationPatch};
 use ratchet_core::payload::{Json, Payload};
 use ratchet_core::time::Timestamp;
 use ratchet_core::trace::TracePatch;
+use ratchet_core::usage::Usage;
+
+use spent::Spent;
 
 /// What every turn of a session that runs here is labelled.
 const TAG: &str = "major";
 /// Where the transcripts of sub-agents lie.
 const SUBAGENTS: &str = "/subagents/";
+/// What a line says when the conversation was shortened.
+const SHORTENED: &str = "\"compact_boundary\"";
+/// What shortening it is called.
+const SHORTENING: &str = "claude_code.compaction_request";
 
 /// What is known of the turns of one session.
 #[derive(Debug)]
@@ -37,6 +48,20 @@ pub(super) struct TurnBook {
     last: Option<TraceId>,
     /// In which turn each open question was asked, and when.
     asked: HashMap<String, (TraceId, Timestamp)>,
+    /// What was said in this turn and is not in the transcript yet.
+    unkept: Unkept,
+    /// The turn that has begun, until the transcript tells the first of it.
+    entered: Option<TraceId>,
+    spent: Spent,
+}
+
+/// Who begins a turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Beginning<'a> {
+    /// A person, with a message of this id; its content is JSON.
+    Person { by: Option<&'a str>, message: &'a str, content: &'a str },
+    /// The agent itself.
+    Agent,
 }
 
 impl TurnBook {
@@ -48,6 +73,9 @@ impl TurnBook {
             patches: Patches::default(),
             last: None,
             asked: HashMap::new(),
+            unkept: Unkept::default(),
+            entered: None,
+            spent: Spent::default(),
         }
     }
 
@@ -56,9 +84,23 @@ impl TurnBook {
         std::mem::take(&mut self.patches).merged()
     }
 
-    /// A person's message begins a turn.
-    pub(super) fn began(&mut self, turn: &TraceId, at: Timestamp, by: Option<&str>) {
+    /// A turn begins.
+    pub(super) fn began(&mut self, turn: &TraceId, at: Timestamp, beginning: Beginning<'_>) {
         self.last = Some(turn.clone());
+        self.unkept = Unkept::default();
+        self.entered = Some(turn.clone());
+        let by = match beginning {
+            Beginning::Person { by, message, content } => {
+                self.unkept.prompt(message, content, at);
+                self.turns.name_next(None);
+                by
+            }
+            Beginning::Agent => {
+                // It tells its prompt later.
+                self.turns.name_next(Some(turn.clone()));
+                None
+            }
+        };
         let stamp = Stamp::stated(at, Act::Create);
         let root = ObservationPatch {
             kind: Field::said(ObservationKind::Agent, stamp),
@@ -76,16 +118,46 @@ impl TurnBook {
         self.patches.traces.push(trace);
     }
 
+    /// The agent says something, which it will keep in a moment.
+    pub(super) fn heard(&mut self, line: &str) {
+        self.unkept.take(line);
+        if line.contains(SHORTENED) {
+            self.spent.shortened();
+        }
+    }
+
     /// The agent has kept more of its transcript.
     pub(super) fn kept(&mut self, file: &str, lines: &[String]) {
         for line in lines {
+            self.unkept.kept(line);
             if file.contains(SUBAGENTS) && !self.transcripts.contains_key(file) {
                 // The first line says which call began the agent, if the agent says it at all.
                 let transcript = Transcript::of_agent(AgentAbout::parse(line));
                 self.transcripts.insert(file.to_owned(), transcript);
             }
             let transcript = self.transcripts.entry(file.to_owned()).or_default();
+            if !file.contains(SUBAGENTS)
+                && let Some(turn) = self.entered.take()
+            {
+                // What shortens a conversation is told before the command that wanted it.
+                transcript.go_on_in(turn);
+            }
             if let Taken::Said(patches) = transcript.take(line, &mut self.turns) {
+                self.spent.note(&patches);
+                self.patches.extend(patches);
+            }
+        }
+    }
+
+    /// What the agent said and will not keep any more is read as if it had.
+    fn fill(&mut self, turn: &TraceId, at: Timestamp) {
+        let lines = std::mem::take(&mut self.unkept).lines(&self.session, at);
+        let own = self.transcripts.iter_mut().find(|(file, _)| !file.contains(SUBAGENTS));
+        let mut new = Transcript::new();
+        let transcript = own.map_or(&mut new, |(_, transcript)| transcript);
+        transcript.go_on_in(turn.clone());
+        for line in lines {
+            if let Taken::Said(patches) = transcript.take(&line, &mut self.turns) {
                 self.patches.extend(patches);
             }
         }
@@ -114,6 +186,11 @@ impl TurnBook {
         self.patches.observations.push(step);
     }
 
+    /// A question of an earlier server is open still.
+    pub(super) fn asked_before(&mut self, ask: &str, turn: &TraceId, at: Timestamp) {
+        self.asked.insert(ask.to_owned(), (turn.clone(), at));
+    }
+
     /// A person answered, or nobody has to any more.
     pub(super) fn answered(&mut self, ask: &str, body: &str, at: Timestamp) {
         let Some((trace, asked_at)) = self.asked.remove(ask) else { return };
@@ -131,8 +208,17 @@ impl TurnBook {
 
     /// A turn is over.
     pub(super) fn ended(&mut self, turn: &TraceId, end: &TurnEnd, at: Timestamp) {
-        let why = end.result.clone().filter(|_| end.is_error);
-        self.over(turn, end.is_error, why, at);
+        self.unkept = Unkept::default();
+        let level = match (end.is_error, end.is_interrupted) {
+            (true, true) => Some(Level::Warning),
+            (true, false) => Some(Level::Error),
+            (false, _) => None,
+        };
+        self.over(turn, level, end.result.clone().filter(|_| end.is_error), at);
+        let spent = std::mem::take(&mut self.spent);
+        for (model, usage) in spent.shortening(&end.used) {
+            self.shortened(turn, model, usage, at);
+        }
         let Some(cost) = end.cost else { return };
         let cost = Json::from_value(&cost.dollars().into());
         let trace = TracePatch {
@@ -142,14 +228,31 @@ impl TurnBook {
         self.patches.traces.push(trace);
     }
 
-    /// A turn was broken off by something else than the agent.
-    pub(super) fn broke_off(&mut self, turn: &TraceId, why: &str, at: Timestamp) {
-        self.over(turn, true, Some(why.to_owned()), at);
+    /// The conversation was shortened in a turn, which used so much of a model.
+    fn shortened(&mut self, turn: &TraceId, model: String, usage: Usage, at: Timestamp) {
+        let Ok(id) = ObservationId::parse(&format!("compaction-{turn}-{model}")) else { return };
+        let stamp = Stamp::stated(at, Act::Create);
+        let step = ObservationPatch {
+            kind: Field::said(ObservationKind::Generation, stamp),
+            name: Field::said(SHORTENING.to_owned(), stamp),
+            parent: Field::said(turn.cast(), stamp),
+            start: Earliest(Some(at)),
+            end: Latest(Some(at)),
+            model: Field::said(model, stamp),
+            usage: Field::said(usage, stamp),
+            ..ObservationPatch::new(id, Some(turn.clone()))
+        };
+        self.patches.observations.push(step);
     }
 
-    fn over(&mut self, turn: &TraceId, has_failed: bool, why: Option<String>, at: Timestamp) {
+    /// A turn was broken off by something else than the agent.
+    pub(super) fn broke_off(&mut self, turn: &TraceId, why: &str, at: Timestamp) {
+        self.fill(turn, at);
+        self.over(turn, Some(Level::Error), Some(why.to_owned()), at);
+    }
+
+    fn over(&mut self, turn: &TraceId, level: Option<Level>, why: Option<String>, at: Timestamp) {
         let stamp = Stamp::stated(at, Act::Update);
-        let level = has_failed.then_some(Level::Error);
         let root = ObservationPatch {
             end: Latest(Some(at)),
             level: Field::if_some(level, stamp),

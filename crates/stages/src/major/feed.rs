@@ -3,9 +3,9 @@ use std::sync::Arc;
 
 use ratchet_core::major::event::{EventKind, SessionEvent};
 use ratchet_store::telemetry::Telemetry;
-use tokio::sync::broadcast;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::watch;
 
+use super::live::{LiveEvent, Unseen};
 use super::refusal::MajorError;
 use super::room::Room;
 
@@ -22,9 +22,12 @@ pub struct Feed {
     room: Arc<Room>,
     /// The place of the last event that was given out.
     after: u64,
-    kept: VecDeque<SessionEvent>,
-    live: broadcast::Receiver<Arc<SessionEvent>>,
+    /// What is at hand, in order.
+    ready: VecDeque<Arc<LiveEvent>>,
+    news: watch::Receiver<u64>,
     pace: Pace,
+    /// Whether it has seen all there was once: from then on it has to keep up.
+    has_kept_up: bool,
 }
 
 /// Where the next event comes from.
@@ -32,8 +35,8 @@ pub struct Feed {
 enum Pace {
     /// From the store.
     Reading,
-    /// From the session, which may have run ahead while the store was read.
-    CaughtUp,
+    /// From the store, and from nowhere else.
+    Ending,
     /// From the session.
     Following,
     /// From nowhere.
@@ -43,8 +46,9 @@ enum Pace {
 impl Feed {
     pub(super) fn new(store: Telemetry, room: Arc<Room>, after: u64) -> Self {
         // Listening before reading, so that nothing falls in between.
-        let live = room.live.subscribe();
-        Self { store, room, after, kept: VecDeque::new(), live, pace: Pace::Reading }
+        let news = room.live.listen();
+        let (ready, pace) = (VecDeque::new(), Pace::Reading);
+        Self { store, room, after, ready, news, pace, has_kept_up: false }
     }
 
     /// The place of the last event that was given out.
@@ -57,64 +61,84 @@ impl Feed {
     /// # Errors
     /// Fails when the reader is too slow: it is to begin anew after the last event that it got.
     /// And when the store cannot be read. Nothing comes after an error.
-    pub async fn next(&mut self) -> Option<Result<Arc<SessionEvent>, MajorError>> {
+    pub async fn next(&mut self) -> Option<Result<Arc<LiveEvent>, MajorError>> {
         loop {
-            if let Some(event) = self.kept.pop_front() {
-                return Some(Ok(self.give(Arc::new(event))));
+            if let Some(event) = self.at_hand() {
+                return Some(Ok(event));
             }
             match self.pace {
                 Pace::Over => return None,
-                Pace::Reading => {
+                Pace::Reading | Pace::Ending => {
                     if let Err(error) = self.read().await {
                         self.pace = Pace::Over;
                         return Some(Err(error));
                     }
                 }
-                Pace::CaughtUp | Pace::Following => match self.live.recv().await {
-                    Ok(event) if event.seq <= self.after => {}
-                    Ok(event) if event.seq == self.after + 1 => {
-                        self.pace = Pace::Following;
-                        return Some(Ok(self.give(event)));
-                    }
-                    // It is on disk already, or it would not have come here.
-                    Ok(_) => self.pace = Pace::Reading,
-                    Err(RecvError::Lagged(_)) if self.pace == Pace::CaughtUp => {
-                        self.pace = Pace::Reading;
-                    }
-                    Err(RecvError::Lagged(_)) => {
+                Pace::Following => match self.hear().await {
+                    Ok(()) => {}
+                    Err(error) => {
                         self.pace = Pace::Over;
-                        return Some(Err(MajorError::Behind { after: self.after }));
+                        return Some(Err(error));
                     }
-                    Err(RecvError::Closed) => self.pace = Pace::Over,
                 },
             }
         }
     }
 
-    async fn read(&mut self) -> Result<(), MajorError> {
-        let (project, session) = (self.room.project.clone(), self.room.session.clone());
-        let kept = self.store.session_events(project, session, self.after, PAGE).await?;
-        if kept.is_empty() {
-            self.pace = Pace::CaughtUp;
+    /// Returns the next event if it is at hand, so that what comes together can go on together.
+    pub fn at_hand(&mut self) -> Option<Arc<LiveEvent>> {
+        let event = self.ready.pop_front()?;
+        self.after = event.seq;
+        if Self::ends_with(&event) {
+            self.ready.clear();
+            self.pace = Pace::Over;
         }
-        self.kept = kept.into();
+        Some(event)
+    }
+
+    /// Whether nothing comes after an event.
+    pub(super) fn ends_with(event: &SessionEvent) -> bool {
+        event.kind == EventKind::State && event.body.starts_with(CLOSING)
+    }
+
+    /// Takes what the session tells, once it tells something.
+    async fn hear(&mut self) -> Result<(), MajorError> {
+        // Seen before looking, so that whatever comes later is news.
+        self.news.mark_unchanged();
+        match self.room.live.after(self.after, &mut self.ready) {
+            Unseen::These => {}
+            // It is on disk already, or it would not have been told.
+            Unseen::OnDisk => self.pace = Pace::Reading,
+            Unseen::Nothing => {
+                if self.news.changed().await.is_err() {
+                    self.pace = Pace::Over;
+                }
+            }
+        }
         Ok(())
     }
 
-    fn give(&mut self, event: Arc<SessionEvent>) -> Arc<SessionEvent> {
-        self.after = event.seq;
-        if event.kind == EventKind::State && event.body.starts_with(CLOSING) {
-            self.pace = Pace::Over;
+    async fn read(&mut self) -> Result<(), MajorError> {
+        let (project, session) = (self.room.project.clone(), self.room.session.clone());
+        let told = *self.news.borrow();
+        if self.has_kept_up && self.room.live.is_too_far_from(self.after) {
+            return Err(MajorError::Behind { after: self.after });
         }
-        event
+        let kept = self.store.session_events(project, session, self.after, PAGE).await?;
+        if kept.is_empty() {
+            self.has_kept_up = true;
+            let is_ending = self.pace == Pace::Ending;
+            self.pace = if is_ending { Pace::Over } else { Pace::Following };
+            // What was told and is not kept any more was too old: it will not come.
+            self.after = self.after.max(told);
+        }
+        self.ready = kept.into_iter().map(|event| Arc::new(LiveEvent::new(event))).collect();
+        Ok(())
     }
 
-    /// Says that no more will come than is kept: the session is closed.
-    pub(super) async fn ending(mut self) -> Result<Self, MajorError> {
-        self.read().await?;
-        if self.kept.is_empty() {
-            self.pace = Pace::Over;
-        }
-        Ok(self)
+    /// The same without what is yet to come.
+    #[must_use]
+    pub fn so_far(self) -> Self {
+        Self { pace: Pace::Ending, ..self }
     }
 }

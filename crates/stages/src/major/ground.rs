@@ -156,7 +156,8 @@ impl ChatGround {
         if attached.is_empty() {
             return Ok(Vec::new());
         }
-        let work = self.folder(workspace)?;
+        // Its path may lead elsewhere by now.
+        let work = self.boundary.again(workspace)?;
         let attachments = attachments(&work, attached)?;
         let mut blocks: Vec<Value> = attachments.iter().filter_map(Attachment::block).collect();
         let is_text = |one: &&Attachment| match one.content() {

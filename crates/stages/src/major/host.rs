@@ -8,12 +8,14 @@
 mod lines;
 /// What people want.
 mod wishes;
+/// How the agent works, and what it did to files, made otherwise.
+mod adjust;
 /// What is on its way to the disk, and what follows from it.
 mod outbox;
 /// From no process to one, and back.
 mod process;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
@@ -35,13 +37,11 @@ use tokio::sync::mpsc;
 use super::book::TurnBook;
 use super::room::Room;
 use super::service::Shared;
-use super::wish::Wish;
+use super::setting::ChatChange;
+use super::wish::{Reply, Wish};
 use outbox::{Outbox, Saving};
 
-pub(super) use outbox::{Writing, placed};
-
-/// First answers that are remembered, to tell whoever comes second.
-const MOST_ANSWERS: usize = 500;
+pub(super) use outbox::{Writing, Written, placed};
 
 /// The one who runs a session.
 pub(super) struct Host {
@@ -59,8 +59,8 @@ pub(super) struct Host {
     book: TurnBook,
     /// What the agent asks and nobody has answered.
     asks: HashMap<AskId, Asked>,
-    /// How questions were answered, as clients were told.
-    answers: BTreeMap<AskId, Arc<str>>,
+    /// How the agent is to work otherwise; the agent is being told the first.
+    changes: VecDeque<(ChatChange, Reply<()>)>,
     outbox: Outbox,
     chores: FuturesUnordered<BoxFuture<'static, Chore>>,
     /// The message that begins the turn, until there is a process.
@@ -93,6 +93,8 @@ enum Chore {
     Left,
     /// Something was said to the agent; why it does not hear us, if it does not.
     Said(Option<ClaudeError>),
+    /// The agent works otherwise now, or will not.
+    Changed(Result<(), ClaudeError>),
     /// How the session stands is kept.
     Saved(Result<(), StoreError>),
     /// Time is up for an answer.
@@ -129,7 +131,7 @@ impl Host {
             running: None,
             leaving: None,
             asks: HashMap::new(),
-            answers: BTreeMap::new(),
+            changes: VecDeque::new(),
             chores: FuturesUnordered::new(),
             first: None,
             later: Vec::new(),
@@ -220,9 +222,10 @@ impl Host {
         self.room.stand(Some(self.standing()));
     }
 
-    /// Puts an event in its place; it is on its way.
-    fn tell(&mut self, told: Telling) -> u64 {
-        self.outbox.add(told, self.now())
+    /// Tells something; it is on its way.
+    fn tell(&mut self, telling: Telling) {
+        let at = self.now();
+        self.outbox.add(telling, at);
     }
 
     fn tell_error(&mut self, message: &str) {
@@ -258,7 +261,8 @@ impl Host {
     }
 
     fn save(&mut self, saving: Saving) {
-        let (catalog, standing) = (self.shared.store.catalog.clone(), self.standing());
+        let shared = self.shared.clone();
+        let (catalog, mut standing) = (shared.store.catalog.clone(), self.standing());
         let (project, id) = (self.room.project.clone(), self.room.session.clone());
         let (title, setting) = (self.chat.title.clone(), self.chat.setting.clone());
         let now = self.now();
@@ -267,6 +271,9 @@ impl Host {
                 && let Err(error) =
                     catalog.set_chat(project.clone(), id.clone(), title, setting).await
             {
+                return Chore::Saved(Err(error));
+            }
+            if let Err(error) = shared.redact(&project, &mut standing).await {
                 return Chore::Saved(Err(error));
             }
             Chore::Saved(catalog.stand_chat(project, id, standing, now).await)
@@ -281,6 +288,7 @@ impl Host {
             Chore::Said(Some(ClaudeError::NotAsked { .. } | ClaudeError::Ended(_)) | None)
             | Chore::Done => {}
             Chore::Said(Some(error)) => self.tell_error(&error.to_string()),
+            Chore::Changed(outcome) => self.changed(outcome),
             Chore::Saved(outcome) => self.saved(outcome),
             Chore::AskOver(ask) => self.ask_over(&ask),
             Chore::IdleOver(beat) if beat == self.beat && self.is_idle() => self.park(),

@@ -1,12 +1,15 @@
+/// What the agent has kept of conversations.
+pub(super) mod thread;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ratchet_agent::claude::command::{ClaudeCommand, ClaudePatience, ClaudePlace};
 use ratchet_agent::claude::options::{
-    ChatThread, ClaudeOptions, KeptLines, PermissionMode, SettingSource, SubagentText,
-    SystemPrompt, WorkspaceTrust,
+    ChatThread, ClaudeOptions, KeptLines, PermissionMode, SettingSource, SubagentText, SystemPrompt,
 };
 use ratchet_core::id::SessionId;
+use ratchet_core::major::layer::Trust;
 use ratchet_core::money::Money;
 use ratchet_core::secret::Secret;
 use ratchet_store::catalog::Chat;
@@ -54,8 +57,8 @@ impl Launcher {
             // Skills lie in the workspace; the rest of its settings needs its trust.
             setting_sources: vec![SettingSource::Project],
             trust: match setting.trusts_workspace {
-                true => WorkspaceTrust::Trusted,
-                false => WorkspaceTrust::Untrusted,
+                true => Trust::Trusted,
+                false => Trust::Untrusted,
             },
             subagent_text: SubagentText::Told,
             kept_lines: KeptLines::Told,
@@ -74,7 +77,7 @@ impl Launcher {
     }
 
     /// The folder that a conversation shares with its forks.
-    fn family(&self, chat: &Chat) -> PathBuf {
+    pub(super) fn family(&self, chat: &Chat) -> PathBuf {
         self.places.families.join(chat.origin.family.to_string())
     }
 
@@ -99,20 +102,18 @@ pub(super) fn mode(word: &str) -> Result<PermissionMode, MajorError> {
 /// died before it kept anything.
 fn thread(chat: &Chat, config: &Path) -> Result<ChatThread, MajorError> {
     let id = uuid(&chat.id)?;
-    if has_kept(config, id) {
+    if thread::is_kept(config, id) {
         return Ok(ChatThread::Resume { id, at: None });
     }
     let Some(parent) = &chat.origin.parent else { return Ok(ChatThread::New(id)) };
     let of = uuid(parent)?;
     let at = chat.origin.fork_at.as_deref().and_then(|at| Uuid::parse_str(at).ok());
-    Ok(if has_kept(config, of) { ChatThread::Fork { of, at, id } } else { ChatThread::New(id) })
-}
-
-/// Whether the agent has kept a conversation in its folder.
-fn has_kept(config: &Path, conversation: Uuid) -> bool {
-    let name = format!("{conversation}.jsonl");
-    let folders = std::fs::read_dir(config.join("projects")).into_iter().flatten().flatten();
-    folders.into_iter().any(|folder| folder.path().join(&name).is_file())
+    // What the parent has said since it was forked is not the fork's.
+    let had_begun = at.is_some_and(|at| at != thread::BEGINNING);
+    Ok(match had_begun && thread::is_kept(config, of) {
+        true => ChatThread::Fork { of, at, id },
+        false => ChatThread::New(id),
+    })
 }
 
 /// The session's id as the agent wants it.

@@ -1,11 +1,11 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use ratchet_core::id::SessionId;
-use ratchet_core::major::event::SessionEvent;
 use ratchet_store::catalog::ChatStanding;
 use ratchet_store::project::ProjectId;
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::mpsc;
 
+use super::live::Live;
 use super::wish::Wish;
 
 /// Where whoever has to do with a session meets: the one who runs it, and those who look on.
@@ -14,7 +14,7 @@ pub(super) struct Room {
     pub(super) project: ProjectId,
     pub(super) session: SessionId,
     /// Events on their way to whoever looks on, each after it is on disk.
-    pub(super) live: broadcast::Sender<Arc<SessionEvent>>,
+    pub(super) live: Live,
     /// Who runs the session, if anyone does. Held while that is decided, so that it is one.
     pub(super) host: tokio::sync::Mutex<Option<mpsc::Sender<Wish>>>,
     /// How the session stands, as far as someone runs it.
@@ -23,7 +23,7 @@ pub(super) struct Room {
 
 impl Room {
     pub(super) fn new(project: ProjectId, session: SessionId, backlog: usize) -> Self {
-        let (live, _) = broadcast::channel(backlog.max(1));
+        let live = Live::new(backlog);
         let (host, standing) = (tokio::sync::Mutex::new(None), Mutex::new(None));
         Self { project, session, live, host, standing }
     }

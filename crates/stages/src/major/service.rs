@@ -1,47 +1,42 @@
 //! Sessions with agents that run here, for any number of clients at once.
 
+/// What people do in a session.
+mod deeds;
+/// Sessions that go on where others are.
+mod fork;
 /// Sessions that were in the middle of something when the server was last heard of.
 mod recovery;
+/// What all sessions share.
+mod shared;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ratchet_agent::claude::control::{Rewind, RewindReport};
+use futures_util::future::join_all;
 use ratchet_agent::claude::message::UserMessage;
-use ratchet_agent::claude::options::PermissionMode;
-use ratchet_agent::claude::seats::{ClaudeSeat, ClaudeSeats};
-use ratchet_core::id::{SessionId, TraceId};
-use ratchet_core::major::asked::Decision;
-use ratchet_core::major::event::SessionEvent;
-use ratchet_core::major::state::{AskId, StateWord};
+use ratchet_core::id::SessionId;
 use ratchet_core::time::Timestamp;
-use ratchet_store::StoreError;
-use ratchet_store::catalog::{Chat, ChatOrigin, ChatStanding};
+use ratchet_store::catalog::{Actor, Chat, ChatOrigin, ChatStanding};
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{Page, PageNumber};
-use ratchet_store::telemetry::Batch;
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
-use uuid::Uuid;
 
-use super::feed::Feed;
-use super::host::{Host, Writing};
+use super::host::Host;
 use super::launch::{self, Launcher};
 use super::refusal::MajorError;
 use super::room::Room;
 use super::setting::{MajorLimits, NewChat};
 use super::wish::{Reply, Wish};
-use crate::record::redacted;
+
+pub(super) use shared::Shared;
 
 /// Wishes that may wait for one session.
 const MOST_WISHES: usize = 64;
 /// How often a wish is tried again when the one who ran the session has just left.
 const TRIES: u32 = 5;
-/// How long to wait for a store that has too much to do, and how often.
-const STORE_PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
-const STORE_TRIES: u32 = 50;
 
 /// What time it is: given by whoever runs the server.
 pub type MajorClock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -53,20 +48,12 @@ type Rooms = HashMap<(ProjectId, SessionId), Arc<Room>>;
 /// all processes are ended.
 #[derive(Clone)]
 pub struct Major {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
+    /// Whoever has it in hand: what is done with it is noted as theirs.
+    pub(super) actor: Actor,
     /// Those who run sessions. They know nothing of each other, nor of this.
     hosts: Arc<Mutex<JoinSet<()>>>,
     rooms: Arc<Mutex<Rooms>>,
-}
-
-/// What all sessions share.
-pub(super) struct Shared {
-    pub(super) store: Folder,
-    pub(super) launcher: Launcher,
-    pub(super) limits: MajorLimits,
-    pub(super) clock: MajorClock,
-    seats: ClaudeSeats,
-    wanted: Notify,
 }
 
 impl fmt::Debug for Major {
@@ -95,11 +82,10 @@ impl Major {
         limits: MajorLimits,
         clock: MajorClock,
     ) -> Result<Self, MajorError> {
-        let seats = ClaudeSeats::new(limits.processes);
-        let shared =
-            Arc::new(Shared { store, launcher, limits, clock, seats, wanted: Notify::new() });
+        let shared = Arc::new(Shared::new(store, launcher, limits, clock));
         recovery::recover(&shared).await?;
-        Ok(Self { shared, hosts: Arc::default(), rooms: Arc::default() })
+        let (actor, hosts, rooms) = (Actor::Server, Arc::default(), Arc::default());
+        Ok(Self { shared, actor, hosts, rooms })
     }
 
     /// Makes a session. Its process starts with the first message.
@@ -123,37 +109,7 @@ impl Major {
             created_at: now,
             updated_at: now,
         };
-        self.shared.store.catalog.make_chat(project, chat.clone()).await?;
-        Ok(chat)
-    }
-
-    /// Makes a session that goes on where another is, or was after one of its messages; that one
-    /// stays as it is.
-    ///
-    /// # Errors
-    /// Fails if there is no such session, or one of the new id.
-    pub async fn fork(
-        &self,
-        project: ProjectId,
-        parent: SessionId,
-        id: Uuid,
-        at: Option<Uuid>,
-    ) -> Result<Chat, MajorError> {
-        let original = self.chat(project.clone(), parent.clone()).await?;
-        let now = (self.shared.clock)();
-        let id = SessionId::parse(&id.to_string())
-            .map_err(|why| MajorError::Setting(format!("id: {why}")))?;
-        let origin = ChatOrigin {
-            family: original.origin.family.clone(),
-            parent: Some(parent),
-            fork_at: at.map(|at| at.to_string()),
-        };
-        // The agent goes on counting where the original is.
-        let agent_cost = original.standing.agent_cost;
-        let standing = ChatStanding { agent_cost, ..ChatStanding::new() };
-        let (created_at, updated_at) = (now, now);
-        let chat = Chat { id, origin, standing, created_at, updated_at, ..original };
-        self.shared.store.catalog.make_chat(project, chat.clone()).await?;
+        self.catalog().make_chat(project, chat.clone()).await?;
         Ok(chat)
     }
 
@@ -165,6 +121,7 @@ impl Major {
         let kept = self.shared.store.catalog.chat(project.clone(), id.clone()).await?;
         let mut chat = kept.ok_or_else(|| MajorError::NotFound(id.clone()))?;
         self.overlay(&project, &mut chat);
+        self.shared.redact(&project, &mut chat.standing).await?;
         Ok(chat)
     }
 
@@ -180,6 +137,7 @@ impl Major {
         let mut chats = self.shared.store.catalog.chats(project.clone(), page).await?;
         for chat in &mut chats.rows {
             self.overlay(&project, chat);
+            self.shared.redact(&project, &mut chat.standing).await?;
         }
         Ok(chats)
     }
@@ -193,149 +151,14 @@ impl Major {
         }
     }
 
-    /// Sends a message, which begins a turn. Returns the turn once the message is on disk.
-    ///
-    /// # Errors
-    /// Fails if a turn is under way, which it names, or the session is closed or not there.
-    pub async fn send(
-        &self,
-        project: ProjectId,
-        session: SessionId,
-        new: NewMessage,
-    ) -> Result<TraceId, MajorError> {
-        let NewMessage { message, by } = new;
-        let message = Box::new(message);
-        self.ask(project, session, move |reply| Wish::Send {
-            message: message.clone(),
-            by: by.clone(),
-            reply,
-        })
-        .await
-    }
-
-    /// Answers what the agent asked. The first answer counts.
-    ///
-    /// # Errors
-    /// Fails if it was answered, with the first answer, or is not open, or wants another kind of
-    /// answer.
-    pub async fn answer(
-        &self,
-        project: ProjectId,
-        session: SessionId,
-        (ask, decision): (AskId, Decision),
-        by: Option<String>,
-    ) -> Result<(), MajorError> {
-        self.ask(project, session, move |reply| Wish::Answer {
-            ask: ask.clone(),
-            decision: decision.clone(),
-            by: by.clone(),
-            reply,
-        })
-        .await
-    }
-
-    /// Stops the turn that is under way.
-    ///
-    /// # Errors
-    /// Fails if there is none, or the agent does not hear.
-    pub async fn interrupt(
-        &self,
-        project: ProjectId,
-        session: SessionId,
-    ) -> Result<(), MajorError> {
-        self.ask(project, session, |reply| Wish::Interrupt { reply }).await
-    }
-
-    /// Has a process started for a session, as the next message would.
-    ///
-    /// # Errors
-    /// Fails if the session is closed or not there. That the process does not start is an event.
-    pub async fn resume(&self, project: ProjectId, session: SessionId) -> Result<(), MajorError> {
-        self.ask(project, session, |reply| Wish::Wake { reply }).await
-    }
-
-    /// Changes what the agent may do without asking, now and in later processes.
-    ///
-    /// # Errors
-    /// Fails if the agent refuses, or the session is closed or not there.
-    pub async fn mode(
-        &self,
-        project: ProjectId,
-        session: SessionId,
-        mode: PermissionMode,
-    ) -> Result<(), MajorError> {
-        self.ask(project, session, move |reply| Wish::Mode { mode, reply }).await
-    }
-
-    /// Changes the model, now and in later processes; to the agent's own choice when `None`.
-    ///
-    /// # Errors
-    /// Fails if the agent refuses, or the session is closed or not there.
-    pub async fn model(
-        &self,
-        project: ProjectId,
-        session: SessionId,
-        model: Option<String>,
-    ) -> Result<(), MajorError> {
-        self.ask(project, session, move |reply| Wish::Model { model: model.clone(), reply }).await
-    }
-
-    /// Brings files back to what they were before a message, or says what that would change.
-    ///
-    /// # Errors
-    /// Fails during a turn, if the agent does not know the message, or the session is closed.
-    pub async fn rewind(
-        &self,
-        project: ProjectId,
-        session: SessionId,
-        message: Uuid,
-        rewind: Rewind,
-    ) -> Result<RewindReport, MajorError> {
-        self.ask(project, session, move |reply| Wish::Rewind { message, rewind, reply }).await
-    }
-
-    /// Ends a session for good; what was said in it stays.
-    ///
-    /// # Errors
-    /// Fails if it is closed already or not there.
-    pub async fn close(&self, project: ProjectId, session: SessionId) -> Result<(), MajorError> {
-        self.ask(project, session, |reply| Wish::Close { reply }).await
-    }
-
-    /// The events of a session after a place in their order: those that are kept, then those that
-    /// come, each once.
-    ///
-    /// # Errors
-    /// Fails if there is no such session.
-    pub async fn events(
-        &self,
-        project: ProjectId,
-        session: SessionId,
-        after: u64,
-    ) -> Result<Feed, MajorError> {
-        let room = self.room(&project, &session);
-        let feed = Feed::new(self.shared.store.telemetry.clone(), room, after);
-        let chat = self.chat(project, session).await?;
-        match chat.standing.state {
-            StateWord::Closed => feed.ending().await,
-            _ => Ok(feed),
-        }
-    }
-
     /// Ends all processes; sessions go on when the service is opened again.
     pub async fn stop(&self) {
         let rooms: Vec<Arc<Room>> = {
             let rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
             rooms.values().cloned().collect()
         };
-        for room in rooms {
-            let Some(host) = room.host.lock().await.clone() else { continue };
-            let (reply, stopped) = oneshot::channel();
-            if host.send(Wish::Stop { reply }).await.is_ok() {
-                // One that is gone has stopped.
-                drop(stopped.await);
-            }
-        }
+        // Each takes as long as its process takes to end: all at once take no longer than one.
+        join_all(rooms.iter().map(|room| stop(room))).await;
         let mut hosts =
             std::mem::take(&mut *self.hosts.lock().unwrap_or_else(PoisonError::into_inner));
         while hosts.join_next().await.is_some() {}
@@ -359,11 +182,8 @@ impl Major {
     ) -> Result<T, MajorError> {
         let room = self.room(&project, &session);
         for _ in 0..TRIES {
-            let host = self.host(&room).await?;
             let (reply, answer) = oneshot::channel();
-            if host.send(wish(reply)).await.is_err() {
-                continue;
-            }
+            self.hand(&room, wish(reply)).await?;
             // No answer means that the one who ran it had left already.
             if let Ok(answer) = answer.await {
                 return answer;
@@ -372,69 +192,38 @@ impl Major {
         Err(MajorError::Stopping)
     }
 
-    /// Whoever runs the session; someone who begins to if nobody does.
-    async fn host(&self, room: &Arc<Room>) -> Result<mpsc::Sender<Wish>, MajorError> {
+    /// Hands a wish to whoever runs the session; to someone who begins to if nobody does, and who
+    /// finds the wish there: one without anything to do would leave at once.
+    async fn hand(&self, room: &Arc<Room>, wish: Wish) -> Result<(), MajorError> {
         let mut host = room.host.lock().await;
-        if let Some(host) = host.as_ref().filter(|host| !host.is_closed()) {
-            return Ok(host.clone());
+        if let Some(running) = host.as_ref().filter(|host| !host.is_closed()).cloned() {
+            drop(host);
+            // One who leaves meanwhile does not answer.
+            drop(running.send(wish).await);
+            return Ok(());
         }
         let (project, session) = (room.project.clone(), room.session.clone());
         let chat = self.shared.store.catalog.chat(project.clone(), session.clone()).await?;
         let chat = chat.ok_or_else(|| MajorError::NotFound(session.clone()))?;
         let last = self.shared.store.telemetry.last_event(project, session).await?;
         let (wishes, inbox) = mpsc::channel(MOST_WISHES);
+        // There is room: nobody else knows of it yet.
+        drop(wishes.try_send(wish));
         let running = Host::new(self.shared.clone(), room.clone(), chat, last, inbox);
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
         while hosts.try_join_next().is_some() {}
         hosts.spawn(running.run());
-        *host = Some(wishes.clone());
-        Ok(wishes)
+        *host = Some(wishes);
+        Ok(())
     }
 }
 
-impl Shared {
-    /// A place for a process. Whoever is idle makes room while someone waits.
-    pub(super) async fn seat(&self) -> ClaudeSeat {
-        if let Some(seat) = self.seats.try_take() {
-            return seat;
-        }
-        self.wanted.notify_one();
-        self.seats.take().await
-    }
-
-    /// Waits until someone needs the place of an idle process.
-    pub(super) async fn seat_wanted(&self) {
-        self.wanted.notified().await;
-    }
-
-    /// Writes events and what they say about traces, all of it or nothing; returns the events once
-    /// they are on disk. While the store has too much to do, the session waits, and its agent too.
-    pub(super) async fn write(
-        self: Arc<Self>,
-        room: Arc<Room>,
-        writing: Writing,
-    ) -> Result<Vec<Arc<SessionEvent>>, StoreError> {
-        let Writing { events, patches } = writing;
-        let batch = Batch {
-            project: room.project.clone(),
-            traces: patches.traces,
-            observations: patches.observations,
-            scores: Vec::new(),
-            experiment_items: Vec::new(),
-            received_at: (self.clock)(),
-        };
-        let intake = self.store.catalog.intake(&room.project).await?;
-        let batch = redacted(batch, &intake, self.limits.text_bytes);
-        let telemetry = &self.store.telemetry;
-        for _ in 0..STORE_TRIES {
-            let prepared = telemetry.prepare(batch.clone());
-            let prepared = prepared.with_events(room.session.clone(), events.clone());
-            match telemetry.commit(prepared).await {
-                Err(StoreError::QueueFull) => tokio::time::sleep(STORE_PAUSE).await,
-                Err(error) => return Err(error),
-                Ok(()) => return Ok(events.into_iter().map(Arc::new).collect()),
-            }
-        }
-        Err(StoreError::QueueFull)
+/// Has the session in a room stop, if anyone runs it.
+async fn stop(room: &Room) {
+    let Some(host) = room.host.lock().await.clone() else { return };
+    let (reply, stopped) = oneshot::channel();
+    if host.send(Wish::Stop { reply }).await.is_ok() {
+        // One that is gone has stopped.
+        drop(stopped.await);
     }
 }

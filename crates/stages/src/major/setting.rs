@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ratchet_agent::claude::options::PermissionMode;
 use ratchet_core::id::SessionId;
 use ratchet_core::payload::Json;
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,44 @@ impl ChatSetting {
         // Every field is a text, a number or JSON, and so is the whole.
         serde_json::to_value(self)
             .map_or_else(|_| Json::from_value(&Value::Null), |value| Json::from_value(&value))
+    }
+}
+
+/// What of a session's agent is to be another. What is left out stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChatChange {
+    /// What it may do without asking.
+    pub mode: Option<PermissionMode>,
+    /// Which model answers.
+    pub model: Option<ModelChoice>,
+}
+
+impl ChatChange {
+    /// What changes, in short.
+    pub(super) fn words(&self) -> String {
+        let mode = self.mode.map(|mode| format!("mode {}", mode.as_str()));
+        let model = self.model.as_ref().map(|model| model.name().unwrap_or("of its own choice"));
+        let model = model.map(|model| format!("model {model}"));
+        mode.into_iter().chain(model).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Which model answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModelChoice {
+    /// The program's own choice.
+    Usual,
+    /// The one of that name.
+    Named(String),
+}
+
+impl ModelChoice {
+    /// The name, if there is one.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Usual => None,
+            Self::Named(name) => Some(name),
+        }
     }
 }
 

@@ -38,7 +38,11 @@ pub fn sync(
     if offers.is_empty() && manifest == SkillManifest::default() {
         return Ok(SkillPlan::default());
     }
-    let found = by_skill(target, folder)?;
+    let mut found = by_skill(target, folder)?;
+    for link in target.links(folder)? {
+        // Wherever it leads: someone put it there, and it was not us.
+        found.entry(link).or_default().insert(String::new(), ContentHash::of(b""));
+    }
     let offered: Vec<OfferedSkill> = offers.iter().map(|(skill, _)| skill.clone()).collect();
     let plan = SkillPlan::new(&offered, &found, &manifest);
     let writes = plan.manifest != manifest;

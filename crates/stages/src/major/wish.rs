@@ -1,6 +1,5 @@
 use ratchet_agent::claude::control::{Rewind, RewindReport};
 use ratchet_agent::claude::message::UserMessage;
-use ratchet_agent::claude::options::PermissionMode;
 use ratchet_core::id::TraceId;
 use ratchet_core::major::asked::Decision;
 use ratchet_core::major::state::AskId;
@@ -8,6 +7,7 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::refusal::MajorError;
+use super::setting::ChatChange;
 
 /// Where an answer goes.
 pub(super) type Reply<T> = oneshot::Sender<Result<T, MajorError>>;
@@ -23,10 +23,8 @@ pub(super) enum Wish {
     Interrupt { reply: Reply<()> },
     /// A process is to be there.
     Wake { reply: Reply<()> },
-    /// What may be done without asking is another.
-    Mode { mode: PermissionMode, reply: Reply<()> },
-    /// The model is another.
-    Model { model: Option<String>, reply: Reply<()> },
+    /// The agent is to work otherwise.
+    Change { change: ChatChange, reply: Reply<()> },
     /// Files are to be as they were before a message.
     Rewind { message: Uuid, rewind: Rewind, reply: Reply<RewindReport> },
     /// It is over.

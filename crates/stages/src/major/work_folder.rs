@@ -83,7 +83,7 @@ impl WorkFolder {
         let canonical = match found {
             Ok(path) => path,
             // Outside of the roots nobody is told what is there and what is not.
-            Err(_) if !roots.is_empty() && !roots.iter().any(|root| named.starts_with(root)) => {
+            Err(_) if !roots.is_empty() && !is_missing_inside(named, &canonical_roots(roots)?) => {
                 return Err(BoundaryError::Outside.into());
             }
             Err(cause) => {
@@ -133,6 +133,17 @@ impl WorkFolder {
         #[cfg(not(target_os = "linux"))]
         self.path()
     }
+}
+
+/// Whether what is not there is not there under a root: the last folder on the way is, and no link
+/// leads on from it.
+fn is_missing_inside(named: &Path, roots: &Roots) -> bool {
+    let found = |part: &Path| Some((part.to_owned(), part.canonicalize().ok()?));
+    let Some((part, folder)) = named.ancestors().skip(1).find_map(found) else { return false };
+    let rest = named.strip_prefix(part).ok();
+    let next = rest.and_then(|rest| rest.components().next());
+    let is_dead_link = next.is_some_and(|next| folder.join(next).symlink_metadata().is_ok());
+    !is_dead_link && roots.iter().any(|root| folder.starts_with(root))
 }
 
 /// The roots with their links resolved. One that is not there holds no workspace.

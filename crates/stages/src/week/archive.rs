@@ -1,5 +1,6 @@
 use ratchet_core::payload::Json;
 use ratchet_core::report::WeekReport;
+use ratchet_core::suggestion::Progress;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::LangfuseClient;
 use ratchet_remote::week::{KeptEffect, TrackedStepView, TrackedView};
@@ -40,7 +41,10 @@ impl Archive<'_> {
     }
 
     /// The suggestions of the project.
-    pub(super) async fn suggestions(&self) -> Result<Vec<KeptSuggestion>, WeekError> {
+    ///
+    /// # Errors
+    /// Fails when the store does, or the server cannot be asked.
+    pub async fn suggestions(&self) -> Result<Vec<KeptSuggestion>, WeekError> {
         match self {
             Self::Catalog { catalog, project } => {
                 Ok(catalog.suggestions((*project).clone()).await?)
@@ -48,6 +52,25 @@ impl Archive<'_> {
             Self::Server(server) => {
                 Ok(server.tracked_suggestions().await?.into_iter().map(kept).collect())
             }
+        }
+    }
+
+    /// Decides about a suggestion. What is so already stays.
+    ///
+    /// # Errors
+    /// Fails if there is no such suggestion, or if it cannot go there from where it is.
+    pub async fn decide(
+        &self,
+        id: &str,
+        to: Progress,
+        now: Timestamp,
+    ) -> Result<KeptSuggestion, WeekError> {
+        match self {
+            Self::Catalog { catalog, project } => {
+                let project = (*project).clone();
+                Ok(catalog.decide_suggestion(project, id.to_owned(), to, now).await?)
+            }
+            Self::Server(server) => Ok(kept(server.decide_suggestion(id, to).await?)),
         }
     }
 

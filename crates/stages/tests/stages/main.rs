@@ -9,3 +9,5 @@ mod sessions;
 mod crowd;
 /// Sessions with the real program.
 mod real;
+/// Whoever is not looking is told.
+mod notices;

@@ -1,17 +1,109 @@
 //! The real program against a scripted model.
 
+/// What people are asked, and what they answer.
+mod asking;
+/// What happens in turns, and how they end.
+mod turns;
+/// What breaks off, and what is left of it.
+mod broken;
+/// What an agent gets from the platform, its user and its workspace.
+mod given;
+
 use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::major::asked::{Allowance, Decision};
 use ratchet_core::major::event::EventKind;
 use ratchet_core::major::state::AskId;
 use ratchet_core::observation::{Observation, ObservationKind};
-use ratchet_stages::major::{Major, MajorLimits};
+use ratchet_core::trace::Trace;
+use ratchet_stages::major::{ChatSetting, Major, MajorError, MajorLimits};
 use ratchet_testkit::ask;
-use ratchet_testkit::scripted::{Call, Failure, Reply, Tokens};
+use ratchet_testkit::scripted::{Call, Reply, Tokens};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::talk::{Client, Stage, assert_in_order, kill};
+use crate::talk::{Client, Stage, assert_in_order};
+
+/// A conversation with the real program, and someone who looks on.
+struct Talking {
+    stage: Stage,
+    major: Major,
+    session: SessionId,
+    client: Client,
+}
+
+impl Talking {
+    async fn start(stage: Stage, setting: ChatSetting) -> Self {
+        let major = stage.serve(MajorLimits::default()).await;
+        let session = stage.session_with(&major, setting).await;
+        let client = stage.look_on(&major, &session, 0).await;
+        Self { stage, major, session, client }
+    }
+
+    async fn say(&self, words: &str) -> TraceId {
+        self.stage.say(&self.major, &self.session, words).await.unwrap()
+    }
+
+    /// What is asked next, and how it is called.
+    async fn asked(&mut self, kind: EventKind) -> (AskId, Value) {
+        let asked = self.client.until(kind).await;
+        (AskId::new(asked["id"].as_str().unwrap()), asked)
+    }
+
+    async fn decide(&self, ask: AskId, decision: Decision) {
+        let (project, session) = (self.stage.shop.clone(), self.session.clone());
+        self.major.answer(project, session, (ask, decision), None).await.unwrap();
+    }
+
+    /// How the turn ended; the session is idle then.
+    async fn done(&mut self) -> Value {
+        let done = self.client.until(EventKind::Done).await;
+        self.client.until_state("idle").await;
+        done
+    }
+
+    async fn trace(&self, turn: &TraceId) -> Trace {
+        ask::trace(self.stage.data.telemetry(), &self.stage.shop, &turn.to_string()).await
+    }
+
+    async fn steps(&self, turn: &TraceId) -> Vec<Observation> {
+        steps(&self.stage, turn).await
+    }
+
+    /// The step that stands for the turn.
+    async fn root(&self, turn: &TraceId) -> Observation {
+        let steps = self.steps(turn).await;
+        steps.into_iter().find(|step| step.id.to_string() == turn.to_string()).unwrap()
+    }
+
+    /// Whether a turn is recorded with what so many rounds used, as the model itself counts: each
+    /// a hundred tokens in for $2 a million, and ten out for $10.
+    async fn check_spent(&self, turn: &TraceId, done: &Value, rounds: u32) {
+        let trace = self.trace(turn).await;
+        let tokens = (trace.summary.input_tokens, trace.summary.output_tokens);
+        assert_eq!(tokens, (u64::from(rounds) * 100, u64::from(rounds) * 10), "tokens");
+        let dollars = f64::from(rounds) * 0.0003;
+        assert!((done["cost"].as_f64().unwrap() - dollars).abs() < 1e-12, "{done}");
+        assert_eq!(done["turn"], turn.to_string());
+        let kept = trace.content.unwrap().metadata.into_iter();
+        let mut kept = kept.filter(|(key, _)| key == "agent_cost").map(|(_, cost)| cost);
+        assert_eq!(kept.next().unwrap().as_str(), done["cost"].to_string());
+    }
+}
+
+/// A reply that uses a tool, for as much as any reply.
+fn using(id: &str, name: &str, input: Value) -> Reply {
+    let call = Call { id: id.to_owned(), name: name.to_owned(), input };
+    Reply { calls: vec![call], ..Reply::text("") }
+}
+
+fn touch(id: &str, file: &str) -> Reply {
+    using(id, "Bash", json!({"command": format!("touch {file}"), "description": "makes a file"}))
+}
+
+/// A setting in which shells need no asking.
+fn free_shell() -> ChatSetting {
+    ChatSetting { allowed_tools: vec!["Bash".to_owned()], ..ChatSetting::default() }
+}
 
 /// A reply that uses a tool.
 fn calling(id: &str, name: &str, input: Value) -> Reply {
@@ -103,54 +195,48 @@ async fn a_sub_agent_hangs_on_the_call_that_began_it() {
 }
 
 #[tokio::test]
-async fn a_killed_agent_goes_on_where_it_was() {
+async fn a_fork_knows_what_its_parent_knew_then_and_no_more() {
     let stage = Stage::real();
-    stage.model.say(Reply::text("I will.").on("Remember the word plum"));
-    stage.model.say(Reply::failing(Failure::Silence).on("Think for long"));
-    stage.model.say(Reply::text("Plum.").on("Which word"));
-    let major = stage.serve(MajorLimits::default()).await;
-    let session = stage.session(&major).await;
-    let mut client = stage.look_on(&major, &session, 0).await;
-    stage.say(&major, &session, "Remember the word plum.").await.unwrap();
-    client.until_state("idle").await;
-    stage.say(&major, &session, "Think for long.").await.unwrap();
-    client.until_state("running").await;
-    let chat = major.chat(stage.shop.clone(), session.clone()).await.unwrap();
-    kill(chat.standing.process.unwrap().pid);
-    client.until_state("failed").await;
-    stage.say(&major, &session, "Which word was it?").await.unwrap();
-    client.until_state("idle").await;
-    assert_eq!(client.words(), "I will.Plum.");
-    let asked = stage.model.requests().pop().unwrap().to_string();
-    assert!(asked.contains("Remember the word plum"), "the conversation went on");
-    assert_in_order(&client.seen);
-}
-
-#[tokio::test]
-async fn a_fork_knows_what_its_parent_knew() {
-    let stage = Stage::real();
-    stage.model.say(Reply::text("I will.").on("Remember the word plum"));
-    stage.model.say(Reply::text("Plum.").on("Which word"));
+    for (on, text) in [("the word plum", "I will."), ("the word fig", "That too.")] {
+        stage.model.say(Reply::text(text).on(on));
+    }
+    stage.model.say_always(Reply::text("Plum.").on("Which word"));
     let major = stage.serve(MajorLimits::default()).await;
     let session = stage.session(&major).await;
     let mut client = stage.look_on(&major, &session, 0).await;
     let first = stage.say(&major, &session, "Remember the word plum.").await.unwrap();
     client.until_state("idle").await;
-    let mut before = stage.kept(&session).await;
-    before.retain(|event| event.kind != EventKind::Raw);
-    let fork = major.fork(stage.shop.clone(), session.clone(), Uuid::new_v4(), None).await.unwrap();
-    assert_eq!(fork.origin.family, session);
-    let mut client = stage.look_on(&major, &fork.id, 0).await;
-    let turn = stage.say(&major, &fork.id, "Which word was it?").await.unwrap();
+    let fork = |of: &SessionId, at| major.fork(stage.shop.clone(), of.clone(), Uuid::new_v4(), at);
+    let now = fork(&session, None).await.unwrap();
+    // A fork that has said nothing is forked where it was forked itself.
+    let again = fork(&now.id, None).await.unwrap();
+    assert_eq!((&now.origin.family, &again.origin.family), (&session, &session));
+    stage.say(&major, &session, "Remember the word fig.").await.unwrap();
     client.until_state("idle").await;
-    assert_eq!(client.words(), "Plum.");
-    let asked = stage.model.requests().pop().unwrap().to_string();
-    assert!(asked.contains("Remember the word plum"), "it knows what was said before");
-    let mut kept = stage.kept(&session).await;
-    kept.retain(|event| event.kind != EventKind::Raw);
-    assert_eq!(kept, before, "the parent stays as it is");
-    let trace = ask::trace(stage.data.telemetry(), &stage.shop, &turn.to_string()).await;
-    assert_eq!(trace.session, Some(fork.id));
+    let told = || async {
+        let mut told = stage.kept(&session).await;
+        told.retain(|event| event.kind != EventKind::Raw);
+        told
+    };
+    let before = told().await;
+    let after_first = Uuid::parse_str(&first.to_string()).unwrap();
+    let early = fork(&session, Some(after_first)).await.unwrap();
+    let late = fork(&session, None).await.unwrap();
+    let unsaid = fork(&session, Some(Uuid::new_v4())).await.unwrap_err();
+    assert!(matches!(unsaid, MajorError::Setting(_)), "{unsaid}");
+    for (fork, knows_fig) in [(&now, false), (&again, false), (&early, false), (&late, true)] {
+        let mut client = stage.look_on(&major, &fork.id, 0).await;
+        let turn = stage.say(&major, &fork.id, "Which word was it?").await.unwrap();
+        client.until_state("idle").await;
+        assert_in_order(&client.seen);
+        let asked = stage.model.requests().pop().unwrap()["messages"].to_string();
+        assert!(asked.contains("the word plum") && asked.contains("I will."), "{asked}");
+        assert_eq!(asked.contains("the word fig"), knows_fig, "{asked}");
+        let trace = ask::trace(stage.data.telemetry(), &stage.shop, &turn.to_string()).await;
+        assert_eq!(trace.session.as_ref(), Some(&fork.id));
+        major.close(stage.shop.clone(), fork.id.clone()).await.unwrap();
+    }
+    assert_eq!(told().await, before, "the parent stays as it is");
     let first = ask::trace(stage.data.telemetry(), &stage.shop, &first.to_string()).await;
     assert_eq!(first.session, Some(session), "what was copied stays where it was said");
 }

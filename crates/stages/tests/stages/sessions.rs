@@ -2,12 +2,13 @@ use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt as _;
 use std::time::Duration;
 
+use ratchet_agent::claude::command::ClaudePatience;
 use ratchet_agent::claude::mark::ProcessMark;
 use ratchet_core::id::SessionId;
 use ratchet_core::major::asked::{Allowance, Decision};
 use ratchet_core::major::event::EventKind;
 use ratchet_core::major::state::{AskId, StateWord};
-use ratchet_stages::major::{ChatSetting, Major, MajorError, MajorLimits};
+use ratchet_stages::major::{ChatChange, ChatSetting, Major, MajorError, MajorLimits, ModelChoice};
 use ratchet_store::catalog::{ChatProcess, ChatStanding};
 use serde_json::{Value, json};
 
@@ -91,6 +92,40 @@ async fn one_turn_at_a_time_and_the_first_answer_counts() {
 }
 
 #[tokio::test]
+async fn the_first_answer_counts_after_a_restart_too() {
+    let stage = Stage::fake();
+    let major = stage.serve(MajorLimits::default()).await;
+    let session = stage.session(&major).await;
+    let mut client = stage.look_on(&major, &session, 0).await;
+    stage.say(&major, &session, "ask").await.unwrap();
+    let ask = ask_of(&client.until(EventKind::Permission).await);
+    answer(&stage, &major, &session, (&ask, ALLOW, "ann")).await.unwrap();
+    client.until_state("idle").await;
+    major.stop().await;
+    let major = stage.serve(MajorLimits::default()).await;
+    let late = answer(&stage, &major, &session, (&ask, ALLOW, "bob")).await.unwrap_err();
+    let MajorError::Answered { first, .. } = &late else { panic!("{late}") };
+    let first: Value = serde_json::from_str(first).unwrap();
+    assert_eq!((&first["by"], &first["decision"]), (&json!("ann"), &json!("allow")));
+}
+
+#[tokio::test]
+async fn a_turn_of_the_agents_own_is_not_mistaken_for_ours() {
+    let stage = Stage::fake();
+    let major = stage.serve(MajorLimits::default()).await;
+    let session = stage.session(&major).await;
+    let mut client = stage.look_on(&major, &session, 0).await;
+    let turn = stage.say(&major, &session, "own").await.unwrap();
+    let own = client.until(EventKind::Done).await;
+    assert_eq!((&own["result"], &own["turn"]), (&json!("a task has ended"), &Value::Null));
+    let ours = client.until(EventKind::Done).await;
+    assert_eq!((&ours["result"], &ours["turn"]), (&json!("now yours"), &json!(turn.to_string())));
+    client.until_state("idle").await;
+    let chat = major.chat(stage.shop.clone(), session.clone()).await.unwrap();
+    assert_eq!((chat.standing.turns, chat.standing.cost.dollars()), (2, 0.5), "none is for free");
+}
+
+#[tokio::test]
 async fn questions_are_answered_and_turns_interrupted() {
     let stage = Stage::fake();
     let major = stage.serve(MajorLimits::default()).await;
@@ -153,7 +188,8 @@ async fn an_agent_that_does_not_start_says_why() {
     stage.say(&major, &session, "hello").await.unwrap();
     let why = client.until_state("failed").await["why"].as_str().unwrap().to_owned();
     assert!(why.contains("does not want to start"), "{why}");
-    major.model(stage.shop.clone(), session.clone(), None).await.unwrap();
+    let usual = ChatChange { model: Some(ModelChoice::Usual), ..ChatChange::default() };
+    major.change(stage.shop.clone(), session.clone(), usual).await.unwrap();
     stage.say(&major, &session, "hello").await.unwrap();
     client.until_state("idle").await;
 }
@@ -235,28 +271,84 @@ async fn who_needs_a_process_gets_that_of_an_idle_session() {
 }
 
 #[tokio::test]
+async fn all_who_wait_for_a_process_get_one() {
+    let stage = Stage::fake();
+    let major = stage.serve(MajorLimits { processes: 1, ..MajorLimits::default() }).await;
+    let mut clients = Vec::new();
+    for _ in 0..4 {
+        let session = stage.session(&major).await;
+        let client = stage.look_on(&major, &session, 0).await;
+        stage.say(&major, &session, "hello").await.unwrap();
+        clients.push(client);
+    }
+    for client in &mut clients {
+        assert_eq!(client.until(EventKind::Done).await["result"], "Hello");
+    }
+}
+
+#[tokio::test]
+async fn what_an_agent_cannot_do_is_told() {
+    let stage = Stage::fake();
+    let patience = ClaudePatience {
+        start: Duration::from_secs(2),
+        silence: Duration::from_millis(500),
+        ..ClaudePatience::default()
+    };
+    let major = stage.serve_with(MajorLimits::default(), patience).await;
+    let session = stage.session(&major).await;
+    let mut client = stage.look_on(&major, &session, 0).await;
+    let cases = [
+        ("silence", "said nothing for too long"),
+        ("fail 7", "ended with code 7: something went wrong inside"),
+    ];
+    for (words, why) in cases {
+        stage.say(&major, &session, words).await.unwrap();
+        let told = client.until(EventKind::Error).await["message"].as_str().unwrap().to_owned();
+        assert!(told.contains(why), "{words}: {told}");
+    }
+    let setting = ChatSetting { model: Some("mute".to_owned()), ..ChatSetting::default() };
+    let mute = stage.session_with(&major, setting).await;
+    let mut client = stage.look_on(&major, &mute, 0).await;
+    stage.say(&major, &mute, "hello").await.unwrap();
+    let why = client.until_state("failed").await["why"].as_str().unwrap().to_owned();
+    assert!(why.contains("did not answer initialize"), "{why}");
+}
+
+#[tokio::test]
+async fn noise_and_endless_lines_do_not_stop_a_session() {
+    let stage = Stage::fake();
+    let major = stage.serve(MajorLimits::default()).await;
+    let session = stage.session(&major).await;
+    let mut client = stage.look_on(&major, &session, 0).await;
+    stage.say(&major, &session, "garbage").await.unwrap();
+    assert_eq!(client.until(EventKind::Done).await["result"], "after the noise");
+    client.until_state("idle").await;
+    stage.say(&major, &session, "huge 5000000").await.unwrap();
+    let told = client.until(EventKind::TextDelta).await["text"].as_str().unwrap().len();
+    assert_eq!(told, 5_000_000, "a long line comes whole");
+    client.until_state("idle").await;
+    stage.say(&major, &session, "huge 70000000").await.unwrap();
+    let told = client.until(EventKind::Error).await["message"].as_str().unwrap().to_owned();
+    assert!(told.contains("too many to keep"), "{told}");
+    // Its end was in such a line, too.
+    major.interrupt(stage.shop.clone(), session.clone()).await.unwrap();
+    client.until_state("idle").await;
+    assert_in_order(&client.seen);
+}
+
+#[tokio::test]
 async fn a_slow_reader_is_told_and_comes_back() {
     let stage = Stage::fake();
-    let major = stage.serve(MajorLimits { backlog: 8, ..MajorLimits::default() }).await;
+    let major = stage.serve(MajorLimits { backlog: 12, ..MajorLimits::default() }).await;
     let session = stage.session(&major).await;
     let mut slow = stage.look_on(&major, &session, 0).await;
     stage.say(&major, &session, "hello").await.unwrap();
     slow.until_state("idle").await;
     let mut quick = stage.look_on(&major, &session, slow.feed.after()).await;
-    stage.say(&major, &session, "deltas 200").await.unwrap();
-    // One event live, so that it follows and does not read any more.
-    slow.until(EventKind::Message).await;
-    let mut told = Vec::new();
-    let after = loop {
-        match quick.next().await.unwrap() {
-            Ok(event) if event.kind == EventKind::Done => break None,
-            Ok(event) => told.push(event),
-            Err(MajorError::Behind { after }) => break Some(after),
-            Err(error) => panic!("{error}"),
-        }
-    };
-    if let Some(after) = after {
-        assert_eq!(told.last().map(|event| event.seq), Some(after));
+    // More than is held for those who look on.
+    for _ in 0..3 {
+        stage.say(&major, &session, "huge 300000").await.unwrap();
+        quick.until_state("idle").await;
     }
     let reason = loop {
         match slow.next().await.unwrap() {
@@ -267,9 +359,13 @@ async fn a_slow_reader_is_told_and_comes_back() {
     let MajorError::Behind { after } = reason else { panic!("{reason}") };
     assert_eq!(slow.seen.last().unwrap().seq, after);
     let mut again = stage.look_on(&major, &session, after).await;
-    again.until(EventKind::Done).await;
+    let missed = quick.seen.last().unwrap().seq - after;
+    for _ in 0..missed {
+        again.next().await.unwrap().unwrap();
+    }
     let all: Vec<_> = slow.seen.iter().chain(&again.seen).cloned().collect();
     assert_in_order(&all);
+    assert_eq!(all.last(), quick.seen.last());
 }
 
 #[tokio::test]
@@ -278,19 +374,24 @@ async fn a_closed_session_ends_for_everyone() {
     let major = stage.serve(MajorLimits::default()).await;
     let session = stage.session(&major).await;
     let mut client = stage.look_on(&major, &session, 0).await;
-    stage.say(&major, &session, "silence").await.unwrap();
-    client.until_state("running").await;
+    stage.say(&major, &session, "linger").await.unwrap();
+    client.until(EventKind::TextDelta).await;
     let chat = major.chat(stage.shop.clone(), session.clone()).await.unwrap();
-    major.close(stage.shop.clone(), session.clone()).await.unwrap();
-    client.until_state("closed").await;
+    // Whoever comes back at once is not kept waiting, though the process is not seen off yet.
+    let coming_back = async {
+        client.until_state("closed").await;
+        stage.look_on(&major, &session, client.feed.after()).await.next().await
+    };
+    let closing = major.close(stage.shop.clone(), session.clone());
+    let (gone, closed) = tokio::join!(coming_back, closing);
+    closed.unwrap();
+    assert!(gone.is_none(), "{gone:?}");
     assert!(client.next().await.is_none());
     let late = stage.say(&major, &session, "hello").await.unwrap_err();
     assert!(matches!(late, MajorError::Closed), "{late}");
     let mut after = stage.look_on(&major, &session, 0).await;
     after.until_state("closed").await;
     assert!(after.next().await.is_none());
-    let gone = stage.look_on(&major, &session, client.feed.after()).await.feed.next().await;
-    assert!(gone.is_none(), "{gone:?}");
     major.stop().await;
     assert!(!is_alive(chat.standing.process.unwrap().pid));
     let missing = SessionId::parse("nobody").unwrap();

@@ -32,6 +32,8 @@ pub(crate) struct Stage {
     pub(crate) shop: ProjectId,
     folder: tempfile::TempDir,
     program: PathBuf,
+    /// What agents see besides.
+    pub(crate) environment: Vec<(String, Secret)>,
     /// A clock that goes on by a millisecond whenever someone looks.
     ticks: Arc<AtomicI64>,
 }
@@ -52,7 +54,8 @@ impl Stage {
         std::fs::create_dir(folder.path().join("work")).unwrap();
         let model = ScriptedModel::start().unwrap();
         let (data, shop) = (DataFolder::new(), project("shop"));
-        Self { data, model, shop, folder, program, ticks: Arc::default() }
+        let environment = Vec::new();
+        Self { data, model, shop, folder, program, environment, ticks: Arc::default() }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -61,14 +64,13 @@ impl Stage {
 
     /// A server on the folder: the first, or one after a restart.
     pub(crate) async fn serve(&self, limits: MajorLimits) -> Major {
-        let variable = |name: &str, value: String| (name.to_owned(), Secret::new(value));
-        let mut environment = environment::inherited();
-        environment.retain(|(name, _)| !name.starts_with("ANTHROPIC_") && name != "HOME");
-        environment.extend([
-            variable("HOME", self.path("home").display().to_string()),
-            variable("ANTHROPIC_BASE_URL", self.model.url()),
-            variable("ANTHROPIC_API_KEY", "none".to_owned()),
-        ]);
+        self.serve_with(limits, ClaudePatience::default()).await
+    }
+
+    pub(crate) async fn serve_with(&self, limits: MajorLimits, patience: ClaudePatience) -> Major {
+        let environment = environment::inherited();
+        let mut environment = claude::surroundings(environment, &self.path("home"), &self.model);
+        environment.extend(self.environment.iter().cloned());
         let launcher = Launcher {
             places: MajorPlaces {
                 program: self.program.clone(),
@@ -76,7 +78,7 @@ impl Stage {
                 scratch: self.path("t"),
             },
             environment: Arc::new(environment),
-            patience: ClaudePatience::default(),
+            patience,
             boundary: None,
         };
         let ticks = self.ticks.clone();
@@ -136,7 +138,7 @@ impl Client {
         let next = tokio::time::timeout(PATIENCE, self.feed.next()).await;
         let next = next.unwrap_or_else(|_| panic!("nothing came after {:#?}", self.told()));
         next.map(|event| {
-            let event = (*event?).clone();
+            let event = SessionEvent::clone(&*event?);
             self.seen.push(event.clone());
             Ok(event)
         })

@@ -3,7 +3,7 @@ const isTyping = (element) => element.closest("input, textarea, select, [content
 const rows = () => [...document.querySelectorAll("table[data-rows] tbody tr")].filter((row) => row.offsetParent);
 const current = () => document.querySelector("table[data-rows] tr[aria-selected]");
 
-const PAGES = { h: "Home", t: "Traces", o: "Observations", s: "Sessions", u: "Users", c: "Scores", q: "Queues", d: "Datasets", p: "Prompts", b: "Dashboards", e: "Settings" };
+const PAGES = { h: "Home", t: "Traces", o: "Observations", s: "Sessions", u: "Users", c: "Scores", q: "Queues", d: "Datasets", p: "Prompts", r: "Chat", b: "Dashboards", e: "Settings" };
 const HELP = [
   ["Ctrl K", "find a page, a name, an id, or something to do"], ["?", "this help"],
   ["g then a letter", `go to a page: ${Object.entries(PAGES).map(([key, name]) => `${key} ${name.toLowerCase()}`).join(", ")}`], ["Esc", "close what is open"],

@@ -37,12 +37,15 @@ pub enum Icon {
     Evaluator,
     Embedding,
     Guardrail,
+    Chat,
+    ThumbUp,
+    ThumbDown,
     More,
 }
 
 impl Icon {
     /// Every drawing: lines on a grid of 16 by 16.
-    pub const DRAWN: [(Self, &str); 34] = [
+    pub const DRAWN: [(Self, &str); 37] = [
         (Self::Ratchet, "M8 2a6 6 0 1 0 6 6M8 2l3-1M8 2l2 2.500M8 5v3l2.500 1.500"),
         (Self::Home, "M2 7.500 8 2.500l6 5M3.500 6.500V13.500h9V6.500M6.500 13.500V9.500h3v4"),
         (Self::Trace, "M2 3.500h7M4.500 8h7M7 12.500h7"),
@@ -105,6 +108,15 @@ impl Icon {
         (
             Self::Guardrail,
             "M8 2l5.500 2v4c0 3-2.500 5-5.500 6-3-1-5.500-3-5.500-6V4zM5.500 8l2 2 3-3.500",
+        ),
+        (Self::Chat, "M2.500 3h11v8H7.500l-3 2.500V11h-2zM5.500 6h5M5.500 8h3"),
+        (
+            Self::ThumbUp,
+            "M2.500 7.500h2.500v6H2.500zM5 7.500l2.500-5c1.500 0 1.800 1 1.500 2.500L8.700 6.500h4.300c.8 0 1 .6.900 1.200l-1 5c-.1.500-.5.800-1 .8H5",
+        ),
+        (
+            Self::ThumbDown,
+            "M2.500 8.500h2.500v-6H2.500zM5 8.500l2.500 5c1.500 0 1.800-1 1.500-2.500L8.700 9.500h4.300c.8 0 1-.6.900-1.200l-1-5c-.1-.500-.5-.800-1-.800H5",
         ),
         (Self::More, "M2.500 4h11M2.500 8h11M2.500 12h11"),
     ];

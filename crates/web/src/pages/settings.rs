@@ -14,6 +14,8 @@ mod tiers;
 mod connections;
 /// What must not be kept, and whose pages may call.
 mod redaction;
+/// Who is told of news.
+mod notifications;
 /// Who changed what.
 mod audit;
 /// All projects of the server.
@@ -39,6 +41,7 @@ pub(super) fn routes() -> Router<Web> {
         .merge(models::routes())
         .merge(connections::routes())
         .merge(redaction::routes())
+        .merge(notifications::routes())
         .merge(audit::routes())
         .merge(projects::routes())
 }
@@ -52,18 +55,20 @@ enum Tab {
     Models,
     Connections,
     Redaction,
+    Notifications,
     Audit,
     Projects,
 }
 
 impl Tab {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::General,
         Self::Members,
         Self::Keys,
         Self::Models,
         Self::Connections,
         Self::Redaction,
+        Self::Notifications,
         Self::Audit,
         Self::Projects,
     ];
@@ -76,6 +81,7 @@ impl Tab {
             Self::Models => "Models and prices",
             Self::Connections => "LLM connections",
             Self::Redaction => "Redaction and origins",
+            Self::Notifications => "Notifications",
             Self::Audit => "Audit log",
             Self::Projects => "Projects",
         }
@@ -89,6 +95,7 @@ impl Tab {
             Self::Models => Some("models"),
             Self::Connections => Some("connections"),
             Self::Redaction => Some("redaction"),
+            Self::Notifications => Some("notifications"),
             Self::Audit => Some("audit"),
             Self::Projects => Some("projects"),
         }
@@ -119,6 +126,7 @@ impl Tab {
     fn is_for(self, place: &Place) -> bool {
         match self {
             Self::General | Self::Models | Self::Connections => true,
+            Self::Notifications => place.visitor.can_change(),
             Self::Members | Self::Keys | Self::Redaction | Self::Audit => place.visitor.can_own(),
             Self::Projects => place.visitor.owns_server(),
         }
@@ -133,10 +141,12 @@ enum Done {
     Removed,
     Revoked,
     Deleted,
+    Sent,
 }
 
 impl Done {
-    const ALL: [Self; 5] = [Self::Saved, Self::Added, Self::Removed, Self::Revoked, Self::Deleted];
+    const ALL: [Self; 6] =
+        [Self::Saved, Self::Added, Self::Removed, Self::Revoked, Self::Deleted, Self::Sent];
 
     const fn word(self) -> &'static str {
         match self {
@@ -145,6 +155,7 @@ impl Done {
             Self::Removed => "removed",
             Self::Revoked => "revoked",
             Self::Deleted => "deleted",
+            Self::Sent => "sent",
         }
     }
 
@@ -155,6 +166,7 @@ impl Done {
             Self::Removed => "Removed",
             Self::Revoked => "Revoked: it opens nothing any more",
             Self::Deleted => "Deleted",
+            Self::Sent => "On its way: load the page again to see how it went",
         }
     }
 

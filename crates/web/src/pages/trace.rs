@@ -15,9 +15,9 @@ mod kinds;
 /// What people said about it.
 mod remarks;
 /// How they say it: comments and judgements.
-mod forms;
+pub(super) mod forms;
 /// Payloads and pictures, on demand.
-mod payload;
+pub(super) mod payload;
 /// As much of a file as a player asks for.
 mod part;
 

@@ -38,6 +38,7 @@ pub(crate) const PARTS: (&str, &str) = ("content-type", "multipart/form-data; bo
 pub(crate) struct Site {
     pub(crate) data: DataFolder,
     pub(crate) router: Router,
+    pub(crate) web: Web,
     nanos: Arc<AtomicI64>,
     /// What browsers call the server.
     host: &'static str,
@@ -90,7 +91,7 @@ impl Site {
         let clock = Arc::clone(&nanos);
         let now = move || Timestamp::from_nanos(clock.load(Ordering::SeqCst));
         let web = Web::patient_for(patience, data.folder().clone(), access, rubrics(), now);
-        Self { data, router: ratchet_web::pages(web), nanos, host }
+        Self { data, router: ratchet_web::pages(web.clone()), web, nanos, host }
     }
 
     pub(crate) async fn record(&self, batch: BatchBuilder) {

@@ -3,6 +3,8 @@
 
 /// Pages, a clock and browsers.
 mod browser;
+/// Who is told of news.
+mod notifications;
 /// Traces and observations.
 mod lists;
 /// Lists as columns with types.
@@ -27,6 +29,8 @@ mod settings;
 mod settings_models;
 /// Prompts tried on models.
 mod playground;
+/// Conversations with agents.
+mod chats;
 /// Who changed what.
 mod audit;
 /// Signing in and out.

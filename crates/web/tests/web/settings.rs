@@ -7,8 +7,17 @@ use ratchet_testkit::build::{batch, trace};
 use crate::browser::{Browser, PASSWORD, Site, id};
 
 const SETTINGS: &str = "/project/shop/settings";
-const PAGES: [&str; 8] =
-    ["", "/members", "/keys", "/models", "/connections", "/redaction", "/audit", "/projects"];
+const PAGES: [&str; 9] = [
+    "",
+    "/members",
+    "/keys",
+    "/models",
+    "/connections",
+    "/redaction",
+    "/notifications",
+    "/audit",
+    "/projects",
+];
 
 /// Someone with a role in the shop, at a page of its settings.
 async fn at(site: &Site, role: Role, page: &str) -> Browser {
@@ -30,7 +39,7 @@ async fn shop_owner(site: &Site) -> Browser {
 #[tokio::test]
 async fn each_role_sees_its_pages() {
     let site = Site::new().await;
-    for (role, seen) in [(Role::Viewer, 3), (Role::Member, 3), (Role::Owner, 8)] {
+    for (role, seen) in [(Role::Viewer, 3), (Role::Member, 4), (Role::Owner, 9)] {
         let mut browser = at(&site, role, "").await;
         let mut open = Vec::new();
         for page in PAGES {
@@ -65,6 +74,7 @@ async fn what_only_owners_do_is_refused_to_others() {
             "/redaction",
             "/redaction/x/remove",
             "/origins",
+            "/notifications",
             "/projects",
         ] {
             // The page of models has a form for members alone; any page tells the token to scripts.

@@ -120,7 +120,7 @@ impl Arguments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claude::options::WorkspaceTrust;
+    use ratchet_core::major::layer::Trust;
     use ratchet_core::money::Money;
     use serde_json::json;
 
@@ -147,7 +147,7 @@ mod tests {
             vec![SettingSource::User, SettingSource::Project, SettingSource::Local];
         let options = ClaudeOptions { setting_sources, ..ClaudeOptions::default() };
         check(&options, &["--strict-mcp-config", "--setting-sources=user"]);
-        let trust = WorkspaceTrust::Trusted;
+        let trust = Trust::Trusted;
         let options = ClaudeOptions { trust, mcp_scope: McpScope::Settings, ..options };
         check(&options, &["--setting-sources=user,project,local"]);
     }

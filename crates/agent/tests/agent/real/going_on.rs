@@ -1,15 +1,14 @@
 use ratchet_agent::claude::control::Rewind;
-use ratchet_agent::claude::cost::ClaudeTotals;
 use ratchet_agent::claude::message::Reply as Answer;
 use ratchet_agent::claude::options::{ChatThread, PermissionMode};
 use ratchet_agent::claude::seats::ClaudeSeats;
-use ratchet_core::money::Money;
+use ratchet_core::major::reader::LineReader;
 use ratchet_testkit::scripted::Reply;
 use serde_json::json;
 use uuid::Uuid;
 
 use super::told;
-use crate::talk::{Stage, Talk, Until};
+use crate::talk::{Stage, Talk, dollars};
 
 fn command(
     stage: &Stage,
@@ -55,21 +54,17 @@ async fn a_turn_after_a_kill_costs_what_it_cost() {
     let stage = Stage::new();
     stage.model.say_always(Reply::text("Yes."));
     let id = Uuid::new_v4();
-    let mut totals = ClaudeTotals::default();
+    let mut reader = LineReader::default();
     let threads = [ChatThread::New(id), ChatThread::Resume { id, at: None }];
     for thread in threads {
         let mut talk = Talk::start(&command(&stage, thread)).await;
         for _ in 0..2 {
             talk.say("Is it?").await;
-            let (_, until) = talk.until(|line| line.is("result")).await;
-            let Until::Line(result) = until else { panic!("{until:?}") };
-            let turn = ClaudeTotals::of_turn(&result.raw, &totals).unwrap();
-            assert_eq!(Some(turn.cost), Money::from_dollars(0.0003), "{}", result.raw);
-            assert_eq!(turn.models["claude-sonnet-5"].input, 100);
-            totals = ClaudeTotals::read(&result.raw).unwrap();
+            assert_eq!(talk.cost(&mut reader).await, dollars(0.0003));
         }
         talk.process.kill().await;
     }
+    assert_eq!(reader.cost(), dollars(0.0012));
 }
 
 #[tokio::test]

@@ -2,9 +2,10 @@ use std::time::Duration;
 
 use ratchet_agent::claude::hook::{self, HookRule};
 use ratchet_agent::claude::message::Reply as Answer;
-use ratchet_agent::claude::options::{SettingSource, WorkspaceTrust};
+use ratchet_agent::claude::options::SettingSource;
 use ratchet_agent::claude::request::{CliAsk, CliRequest, HookAsk};
-use ratchet_testkit::scripted::Reply;
+use ratchet_core::major::layer::Trust;
+use ratchet_testkit::scripted::{Reply, Tokens};
 use serde_json::{Value, json};
 
 use super::told;
@@ -99,6 +100,34 @@ async fn hooks_hear_of_prompts_sub_agents_and_shortening() {
 }
 
 #[tokio::test]
+async fn a_conversation_that_grows_too_long_is_shortened_by_itself() {
+    let stage = Stage::new();
+    let long = "The quick brown fox jumps over the lazy dog. ".repeat(1_500);
+    let used = [("First", 30_000), ("Second", 60_000), ("Third", 130_000), ("Fourth", 100)];
+    for (words, input) in used {
+        let tokens = Tokens { input, output: 10, ..Tokens::default() };
+        stage.model.say(Reply { tokens, ..Reply::text("Noted.").on(&format!("{words}. The")) });
+    }
+    stage.model.say_always(Reply::text("<summary>A fox and a dog.</summary>"));
+    let mut command = stage.real();
+    command.options.autocompact = Some(100_000);
+    command.hooks = vec![HookRule::new("PreCompact", "before")];
+    let mut talk = Talk::start(&command).await;
+    let mut heard = Vec::new();
+    for (words, _) in used {
+        talk.say(&format!("{words}. {long}")).await;
+        let trigger = |ask: &HookAsk| {
+            assert!(ask.input.get().contains(r#""trigger":"auto""#), "{}", ask.input);
+            hook::go_on()
+        };
+        heard.extend(talk.hooked(trigger).await.0);
+    }
+    assert!(heard.contains(&"PreCompact".to_owned()), "{heard:?}");
+    let asked = told(stage.model.requests().last().unwrap());
+    assert!(asked.contains("A fox and a dog.") && !asked.contains("First. The"), "{heard:?}");
+}
+
+#[tokio::test]
 async fn a_workspace_runs_code_only_if_it_is_trusted() {
     let stage = Stage::new();
     stage.model.script([Reply::text("One."), Reply::text("Two.")]);
@@ -108,7 +137,7 @@ async fn a_workspace_runs_code_only_if_it_is_trusted() {
     let settings = json!({"hooks": {"UserPromptSubmit": hook}});
     std::fs::create_dir(stage.file(".claude")).unwrap();
     std::fs::write(stage.file(".claude/settings.json"), settings.to_string()).unwrap();
-    for (trust, has_run) in [(WorkspaceTrust::Untrusted, false), (WorkspaceTrust::Trusted, true)] {
+    for (trust, has_run) in [(Trust::Untrusted, false), (Trust::Trusted, true)] {
         let mut command = stage.real();
         command.options.setting_sources = vec![SettingSource::User, SettingSource::Project];
         command.options.trust = trust;

@@ -1,7 +1,8 @@
 use ratchet_agent::claude::mcp::{McpHandler, McpTool};
 use ratchet_agent::claude::message::Reply as Answer;
-use ratchet_agent::claude::options::{McpScope, SettingSource, WorkspaceTrust};
+use ratchet_agent::claude::options::{McpScope, SettingSource};
 use ratchet_agent::claude::request::CliAsk;
+use ratchet_core::major::layer::Trust;
 use ratchet_testkit::claude::fake_mcp;
 use ratchet_testkit::scripted::Reply;
 use serde_json::{Value, json};
@@ -76,7 +77,7 @@ async fn what_is_handed_in_hides_what_the_workspace_says() {
     command.options.mcp_config = Some(json!({"mcpServers": {"shop": server("given")}}));
     command.options.allowed_tools = vec!["mcp__shop".to_owned()];
     command.options.setting_sources = vec![SettingSource::Project];
-    command.options.trust = WorkspaceTrust::Trusted;
+    command.options.trust = Trust::Trusted;
     command.options.settings = Some(json!({"enableAllProjectMcpServers": true}));
     for (scope, servers) in [(McpScope::Settings, 2), (McpScope::Given, 1)] {
         command.options.mcp_scope = scope;

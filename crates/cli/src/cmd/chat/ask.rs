@@ -1,8 +1,10 @@
 use ratchet_core::major::event::EventKind;
 use serde_json::{Map, Value, json};
 
+use super::exact::exactly;
 use super::heard::Heard;
-use super::screen::{plain, plain_line};
+use super::paint::Marks;
+use super::safe::{plain, plain_line};
 
 /// Something that waits for a person.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +21,7 @@ enum What {
     /// Questions, of which so many are answered.
     Questions { questions: Vec<Question>, answers: Map<String, Value> },
     /// A form of a tool server.
-    Form { server: String, message: String },
+    Form { server: String, message: String, schema: Value },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +31,27 @@ struct Question {
     takes_several: bool,
 }
 
-/// What a line that a person typed comes to.
+/// What a person can choose from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Choices {
+    /// What each is called, and more about it.
+    pub(crate) options: Vec<(String, String)>,
+    /// Whether more than one can be chosen.
+    pub(crate) takes_several: bool,
+    /// What words of one's own are called.
+    pub(crate) words: &'static str,
+}
+
+/// What a person chose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Chosen {
+    /// Options, by their place.
+    Options(Vec<usize>),
+    /// Words of their own.
+    Words(String),
+}
+
+/// What a person's choice comes to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Typed {
     /// This goes to the server.
@@ -59,51 +81,123 @@ impl Ask {
                     questions: questions.iter().map(Question::read).collect(),
                     answers: Map::new(),
                 },
-                None => What::Form { server: text("server"), message: text("message") },
+                None => What::Form {
+                    server: text("server"),
+                    message: text("message"),
+                    schema: event.body["schema"].clone(),
+                },
             },
             _ => return None,
         };
         Some(Self { id: text("id"), what })
     }
 
-    /// What the person is shown. Of a permission that is all that would be done, to the letter.
-    pub(crate) fn menu(&self) -> String {
+    /// What the person is shown above the choices. Of a permission that is all that would be done,
+    /// to the letter.
+    pub(crate) fn about(&self) -> Vec<(String, Marks)> {
+        let head = Marks::BOLD.and(Marks::YELLOW);
         match &self.what {
-            What::Permission { tool, input, reason, rules } => {
-                let mut menu = format!("The agent wants to use {}:\n", plain_line(tool));
-                menu.push_str(&exactly(input));
+            What::Permission { tool, input, reason, .. } => {
+                let mut about =
+                    vec![(format!("The agent wants to use {}:", plain_line(tool)), head)];
+                about.extend(exactly(input));
                 if !reason.is_empty() {
-                    menu.push_str(&format!("because: {}\n", plain_line(reason)));
+                    about.push((format!("because: {}", plain_line(reason)), Marks::DIM));
                 }
-                menu.push_str("  1. yes\n");
-                if !rules.is_empty() {
-                    let rules = plain_line(&rules.join(", "));
-                    menu.push_str(&format!("  2. yes, and for this session always {rules}\n"));
-                }
-                menu.push_str("  n. no; words after it tell the agent why\n");
-                menu
+                about
             }
-            What::Questions { questions, answers } => match questions.get(answers.len()) {
-                Some(question) => question.menu(),
-                None => String::new(),
-            },
-            What::Form { server, message } => format!(
-                "{} asks: {}\n  a JSON object with the answers, or n for no\n",
-                plain_line(server),
-                plain_line(message)
-            ),
+            What::Questions { questions, answers } => {
+                let question = questions.get(answers.len());
+                let lines = question.map(|question| plain(&question.text)).unwrap_or_default();
+                lines.lines().map(|line| (line.to_owned(), head)).collect()
+            }
+            What::Form { server, message, schema } => {
+                let asks = format!("{} asks: {}", plain_line(server), plain_line(message));
+                let mut about = vec![(asks, head)];
+                let fields = schema["properties"].as_object().into_iter().flatten();
+                about.extend(fields.map(|(name, field)| {
+                    let told = [&field["title"], &field["type"], &field["description"]];
+                    let told: Vec<&str> = told.into_iter().filter_map(Value::as_str).collect();
+                    let told = plain_line(&format!("  {name}: {}", told.join(", ")));
+                    (told, Marks::NONE)
+                }));
+                about
+            }
         }
     }
 
-    /// Takes what the person typed.
-    pub(crate) fn take(&mut self, typed: &str) -> Typed {
-        let typed = typed.trim();
+    /// What the person can choose from.
+    pub(crate) fn choices(&self) -> Choices {
+        let option = |text: &str| (text.to_owned(), String::new());
+        match &self.what {
+            What::Permission { rules, .. } => {
+                let mut options = vec![option("yes")];
+                if !rules.is_empty() {
+                    let rules = plain_line(&rules.join(", "));
+                    options.push(option(&format!("yes, and for this session always {rules}")));
+                }
+                Choices { options, takes_several: false, words: "no, because" }
+            }
+            What::Questions { questions, answers } => {
+                let question = questions.get(answers.len());
+                let safe =
+                    |(label, about): &(String, String)| (plain_line(label), plain_line(about));
+                let options =
+                    question.iter().flat_map(|question| question.options.iter().map(safe));
+                let takes_several = question.is_some_and(|question| question.takes_several);
+                Choices { options: options.collect(), takes_several, words: "something else" }
+            }
+            What::Form { .. } => Choices {
+                options: vec![option("no")],
+                takes_several: false,
+                words: "a JSON object with the answers",
+            },
+        }
+    }
+
+    /// The same for where only lines can be typed.
+    pub(crate) fn hint(&self) -> String {
+        let choices = self.choices();
+        let mut hint = String::new();
+        let is_form = matches!(self.what, What::Form { .. });
+        for (number, (label, about)) in (1..).zip(choices.options.iter().filter(|_| !is_form)) {
+            let about = if about.is_empty() { String::new() } else { format!(": {about}") };
+            hint.push_str(&format!("  {number}. {label}{about}\n"));
+        }
+        hint.push_str(match (&self.what, choices.takes_several) {
+            (What::Permission { .. }, _) => "  n. no; words after it tell the agent why\n",
+            (What::Questions { .. }, true) => "  numbers with commas, or words of your own\n",
+            (What::Questions { .. }, false) => "  a number, or words of your own\n",
+            (What::Form { .. }, _) => "  a JSON object with the answers, or n for no\n",
+        });
+        hint
+    }
+
+    /// The tool that it is about, and what it would do, in a few words; for permissions.
+    pub(crate) fn tool(&self) -> Option<(&str, String)> {
+        match &self.what {
+            What::Permission { tool, input, .. } => Some((tool, super::tools::argument(input))),
+            What::Questions { .. } | What::Form { .. } => None,
+        }
+    }
+
+    /// Takes what the person chose.
+    pub(crate) fn choose(&mut self, chosen: &Chosen) -> Typed {
         let id = self.id.clone();
         match &mut self.what {
-            What::Permission { rules, .. } => permit(&id, typed, !rules.is_empty()),
+            What::Permission { .. } => Typed::Answer(match chosen {
+                Chosen::Options(places) if places.as_slice() == [1] => {
+                    json!({"id": id, "decision": "allow", "always": true})
+                }
+                Chosen::Options(_) => json!({"id": id, "decision": "allow"}),
+                Chosen::Words(why) if why.trim().is_empty() => {
+                    json!({"id": id, "decision": "deny"})
+                }
+                Chosen::Words(why) => json!({"id": id, "decision": "deny", "message": why.trim()}),
+            }),
             What::Questions { questions, answers } => {
                 let Some(question) = questions.get(answers.len()) else { return Typed::More };
-                match question.answer(typed) {
+                match question.answer(chosen) {
                     Err(why) => return Typed::Again(why),
                     Ok(answer) => answers.insert(question.text.clone(), answer.into()),
                 };
@@ -112,14 +206,42 @@ impl Ask {
                     false => Typed::More,
                 }
             }
-            What::Form { .. } => match serde_json::from_str::<Value>(typed) {
-                Ok(content) if content.is_object() => {
-                    Typed::Answer(json!({"id": id, "content": content}))
-                }
-                _ if is_no(typed) => Typed::Answer(json!({"id": id, "decision": "deny"})),
-                _ => Typed::Again("a JSON object such as {\"name\": \"Ada\"}, or n".to_owned()),
+            What::Form { .. } => match chosen {
+                Chosen::Options(_) => Typed::Answer(json!({"id": id, "decision": "deny"})),
+                Chosen::Words(words) => match serde_json::from_str::<Value>(words) {
+                    Ok(content) if content.is_object() => {
+                        Typed::Answer(json!({"id": id, "content": content}))
+                    }
+                    _ => {
+                        Typed::Again("a JSON object such as {\"name\": \"Ada\"}, or no".to_owned())
+                    }
+                },
             },
         }
+    }
+
+    /// Takes a line that the person typed.
+    pub(crate) fn take(&mut self, typed: &str) -> Typed {
+        let typed = typed.trim();
+        let choices = self.choices();
+        let (first, rest) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+        let first = first.to_lowercase();
+        let chosen = match &self.what {
+            What::Permission { .. } => match (first.as_str(), choices.options.len()) {
+                ("1" | "y" | "yes", _) if rest.is_empty() => Chosen::Options(vec![0]),
+                ("2" | "a" | "always", 2) if rest.is_empty() => Chosen::Options(vec![1]),
+                ("n" | "no", _) => Chosen::Words(rest.to_owned()),
+                (_, 2) => return Typed::Again("1, 2 or n".to_owned()),
+                _ => return Typed::Again("1 or n".to_owned()),
+            },
+            What::Form { .. } if matches!(first.as_str(), "n" | "no") => Chosen::Options(vec![0]),
+            What::Form { .. } => Chosen::Words(typed.to_owned()),
+            What::Questions { .. } => match numbers(typed, &choices) {
+                Ok(chosen) => chosen,
+                Err(why) => return Typed::Again(why),
+            },
+        };
+        self.choose(&chosen)
     }
 
     /// The answer when nobody is there who could give one.
@@ -129,50 +251,20 @@ impl Ask {
     }
 }
 
-fn permit(id: &str, typed: &str, may_last: bool) -> Typed {
-    let (first, rest) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
-    match first.to_lowercase().as_str() {
-        "1" | "y" | "yes" if rest.is_empty() => {
-            Typed::Answer(json!({"id": id, "decision": "allow"}))
-        }
-        "2" | "a" | "always" if may_last && rest.is_empty() => {
-            Typed::Answer(json!({"id": id, "decision": "allow", "always": true}))
-        }
-        "n" | "no" => {
-            let mut answer = json!({"id": id, "decision": "deny"});
-            if !rest.trim().is_empty() {
-                answer["message"] = rest.trim().into();
-            }
-            Typed::Answer(answer)
-        }
-        _ if may_last => Typed::Again("1, 2 or n".to_owned()),
-        _ => Typed::Again("1 or n".to_owned()),
-    }
-}
-
-fn is_no(typed: &str) -> bool {
-    matches!(typed.to_lowercase().as_str(), "n" | "no")
-}
-
-/// A tool's input, every word of it, line by line behind a margin.
-fn exactly(input: &Value) -> String {
-    let command = input["command"].as_str().filter(|_| input.as_object().is_some());
-    let text = match command {
-        Some(command) => {
-            let mut rest = input.clone();
-            let others = rest.as_object_mut().map(|rest| {
-                rest.remove("command");
-                rest.remove("description");
-                rest.clone()
-            });
-            match others.filter(|others| !others.is_empty()) {
-                Some(others) => format!("{command}\n{}", Value::Object(others)),
-                None => command.to_owned(),
-            }
-        }
-        None => serde_json::to_string_pretty(input).unwrap_or_default(),
+/// Options by their numbers, or whatever else was typed.
+fn numbers(typed: &str, choices: &Choices) -> Result<Chosen, String> {
+    let parts: Vec<&str> = match choices.takes_several {
+        true => typed.split(',').map(str::trim).collect(),
+        false => vec![typed],
     };
-    plain(&text).lines().map(|line| format!("    {line}\n")).collect()
+    let numbers: Vec<usize> = parts.iter().filter_map(|part| part.parse().ok()).collect();
+    if numbers.len() < parts.len() || choices.options.is_empty() {
+        return Ok(Chosen::Words(typed.to_owned()));
+    }
+    let most = choices.options.len();
+    let place = |number: &usize| number.checked_sub(1).filter(|place| *place < most);
+    let places: Option<Vec<usize>> = numbers.iter().map(place).collect();
+    places.map(Chosen::Options).ok_or_else(|| format!("a number from 1 to {most}"))
 }
 
 impl Question {
@@ -186,120 +278,21 @@ impl Question {
         }
     }
 
-    fn menu(&self) -> String {
-        let mut menu = format!("{}\n", plain_line(&self.text));
-        for (number, (label, about)) in (1..).zip(&self.options) {
-            let about = if about.is_empty() { String::new() } else { format!(": {about}") };
-            menu.push_str(&format!("  {number}. {}\n", plain_line(&format!("{label}{about}"))));
+    fn answer(&self, chosen: &Chosen) -> Result<String, String> {
+        let wanted = || "a number, or words of your own".to_owned();
+        match chosen {
+            Chosen::Words(words) if words.trim().is_empty() => Err(wanted()),
+            Chosen::Words(words) => Ok(words.trim().to_owned()),
+            Chosen::Options(places) => {
+                let label =
+                    |place: &usize| self.options.get(*place).map(|(label, _)| label.as_str());
+                let labels: Option<Vec<&str>> = places.iter().map(label).collect();
+                let labels = labels.filter(|labels| !labels.is_empty());
+                labels.map(|labels| labels.join(", ")).ok_or_else(wanted)
+            }
         }
-        menu.push_str(match self.takes_several {
-            true => "  numbers with commas, or words of your own\n",
-            false => "  a number, or words of your own\n",
-        });
-        menu
-    }
-
-    /// Labels by their numbers, or whatever else was typed.
-    fn answer(&self, typed: &str) -> Result<String, String> {
-        if typed.is_empty() {
-            return Err("a number, or words of your own".to_owned());
-        }
-        let parts: Vec<&str> = match self.takes_several {
-            true => typed.split(',').map(str::trim).collect(),
-            false => vec![typed],
-        };
-        let numbers: Vec<usize> = parts.iter().filter_map(|part| part.parse().ok()).collect();
-        if numbers.len() < parts.len() || self.options.is_empty() {
-            return Ok(typed.to_owned());
-        }
-        let label = |number: &usize| {
-            let option = number.checked_sub(1).and_then(|place| self.options.get(place));
-            option.map(|(label, _)| label.as_str())
-        };
-        let labels: Option<Vec<&str>> = numbers.iter().map(label).collect();
-        let wanted = || format!("a number from 1 to {}", self.options.len());
-        labels.map(|labels| labels.join(", ")).ok_or_else(wanted)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ask(kind: EventKind, body: Value) -> Ask {
-        Ask::read(&Heard { seq: 1, kind: Some(kind), body, line: String::new() }).unwrap()
-    }
-
-    fn permission(rules: &[&str]) -> Ask {
-        let input = json!({"command": "rm -rf build\necho \u{1b}[2K\u{202e}done", "timeout": 5});
-        let body = json!({"id": "a1", "tool": "Bash", "input": input, "rules": rules});
-        ask(EventKind::Permission, body)
-    }
-
-    #[test]
-    fn a_permission_shows_every_word_of_the_command() {
-        insta::assert_snapshot!(permission(&["Bash(rm *)"]).menu(), @r#"
-        The agent wants to use Bash:
-            rm -rf build
-            echo �[2K�done
-            {"timeout":5}
-          1. yes
-          2. yes, and for this session always Bash(rm *)
-          n. no; words after it tell the agent why
-        "#);
-    }
-
-    #[track_caller]
-    fn check(ask: &mut Ask, typed: &str, expected: &Typed) {
-        assert_eq!(&ask.take(typed), expected, "{typed}");
-    }
-
-    #[test]
-    fn permissions_are_given_or_not() {
-        let answer = |more: Value| {
-            let mut answer = json!({"id": "a1"});
-            answer.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-            Typed::Answer(answer)
-        };
-        let mut lasting = permission(&["Bash"]);
-        check(&mut lasting, " 1\n", &answer(json!({"decision": "allow"})));
-        check(&mut lasting, "2", &answer(json!({"decision": "allow", "always": true})));
-        check(&mut lasting, "no", &answer(json!({"decision": "deny"})));
-        let why = json!({"decision": "deny", "message": "use make clean"});
-        check(&mut lasting, "n use make clean", &answer(why));
-        check(&mut lasting, "yes please", &Typed::Again("1, 2 or n".to_owned()));
-        check(&mut permission(&[]), "2", &Typed::Again("1 or n".to_owned()));
-        check(&mut permission(&[]), "", &Typed::Again("1 or n".to_owned()));
-    }
-
-    #[test]
-    fn questions_are_asked_one_after_the_other() {
-        let options = json!([{"label": "Red", "description": "warm"}, {"label": "Blue"}]);
-        let body = json!({"id": "q", "questions": [
-            {"question": "Which colour?", "options": options},
-            {"question": "Which sides?", "options": options, "multiSelect": true},
-            {"question": "Why?", "options": []}]});
-        let mut ask = ask(EventKind::Question, body);
-        insta::assert_snapshot!(ask.menu(), @r"
-        Which colour?
-          1. Red: warm
-          2. Blue
-          a number, or words of your own
-        ");
-        check(&mut ask, "3", &Typed::Again("a number from 1 to 2".to_owned()));
-        check(&mut ask, "2", &Typed::More);
-        assert!(ask.menu().starts_with("Which sides?"));
-        check(&mut ask, "1, 2", &Typed::More);
-        let answers = json!({"Which colour?": "Blue", "Which sides?": "Red, Blue", "Why?": "3"});
-        check(&mut ask, "3", &Typed::Answer(json!({"id": "q", "answers": answers})));
-    }
-
-    #[test]
-    fn forms_take_json_or_no() {
-        let mut ask =
-            ask(EventKind::Question, json!({"id": "f", "server": "calc", "message": "?"}));
-        check(&mut ask, "{\"a\":1}", &Typed::Answer(json!({"id": "f", "content": {"a": 1}})));
-        check(&mut ask, "n", &Typed::Answer(json!({"id": "f", "decision": "deny"})));
-        assert!(matches!(ask.take("yes"), Typed::Again(_)));
-    }
-}
+mod tests;

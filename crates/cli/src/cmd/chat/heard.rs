@@ -1,5 +1,6 @@
 use anyhow::Context;
 use ratchet_core::major::event::EventKind;
+use ratchet_core::time::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -10,6 +11,8 @@ pub(crate) struct Heard {
     pub(crate) seq: u64,
     /// What kind of event; `None` for one that this version does not know.
     pub(crate) kind: Option<EventKind>,
+    /// When, by the server's clock.
+    pub(crate) at: Option<Timestamp>,
     /// What it says.
     pub(crate) body: Value,
     /// The whole of it, as it came.
@@ -20,6 +23,8 @@ pub(crate) struct Heard {
 struct Envelope {
     seq: u64,
     r#type: String,
+    #[serde(default)]
+    at: String,
     body: Value,
 }
 
@@ -29,7 +34,8 @@ impl Heard {
         let read: Envelope = serde_json::from_str(line)
             .context("the server told an event that makes no sense; are the versions the same?")?;
         let kind = EventKind::parse(&read.r#type);
-        Ok(Self { seq: read.seq, kind, body: read.body, line: line.to_owned() })
+        let at = Timestamp::parse(&read.at).ok();
+        Ok(Self { seq: read.seq, kind, at, body: read.body, line: line.to_owned() })
     }
 
     /// A text in what it says; nothing if there is none.

@@ -1,24 +1,25 @@
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use ratchet_agent::sse::SseReader;
-use ratchet_core::major::attachment::{Attachment, MAX_ATTACHMENTS, MAX_PDF_BYTES};
 use reqwest::Response;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::sync::mpsc::Sender;
 
 use super::heard::Heard;
-use super::screen::plain_line;
+use super::safe::plain_line;
 use crate::target::Remote;
 
-/// How often a broken stream is taken up again in a row.
-const MAX_RETRIES: u32 = 5;
+/// How often a broken stream is taken up again in a row: for about a minute.
+const MAX_RETRIES: u32 = 32;
+/// How long it is waited before that, at first and at most.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
 /// One session on a server.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Link<'a> {
     server: &'a Remote,
     session: String,
@@ -30,6 +31,9 @@ pub(crate) struct Link<'a> {
 pub(crate) struct Known {
     /// Which.
     pub(crate) id: String,
+    /// What people call it.
+    #[serde(default)]
+    pub(crate) title: Option<String>,
     /// Where it works.
     pub(crate) workspace: String,
     /// Turns that have ended.
@@ -38,6 +42,9 @@ pub(crate) struct Known {
     pub(crate) cost: f64,
     /// The place of its last event.
     pub(crate) last_event: u64,
+    /// When it last changed, RFC 3339.
+    #[serde(default)]
+    pub(crate) updated_at: String,
     /// What is worth knowing of how it was started.
     #[serde(default)]
     pub(crate) notes: Vec<String>,
@@ -70,6 +77,17 @@ pub(crate) enum Beginning {
     Resume(String),
     /// A copy of one that exists.
     Fork(String),
+}
+
+/// The projects that a key opens: one.
+#[derive(Deserialize)]
+struct Projects {
+    data: Vec<Project>,
+}
+
+#[derive(Deserialize)]
+struct Project {
+    id: String,
 }
 
 impl<'a> Link<'a> {
@@ -108,101 +126,145 @@ impl<'a> Link<'a> {
         self.server.post_named(&["sessions", &self.session, what], body).await
     }
 
+    /// A copy of it, which itself stays as it is.
+    pub(crate) async fn fork(&self) -> anyhow::Result<(Self, Known)> {
+        Self::open(self.server, &Beginning::Fork(self.session.clone()), &[]).await
+    }
+
+    /// Where the pages of its project are.
+    pub(crate) async fn pages(&self) -> anyhow::Result<String> {
+        let projects: Projects = self.server.get("/api/public/projects").await?;
+        let project = projects.data.first().context("the key opens no project")?;
+        self.server.address(&["project", &project.id])
+    }
+
     /// Its events after a place in their order, until the end of days: a stream that breaks is
     /// taken up where it broke.
-    pub(crate) fn events(&self, after: u64, types: &'static str) -> Events<'_> {
-        let (waiting, reader) = (VecDeque::new(), SseReader::default());
-        Events { link: self, after, types, stream: None, reader, waiting, retries: 0 }
+    pub(crate) fn events(&self, after: u64, types: &'static str) -> Events<'a> {
+        Events {
+            link: self.clone(),
+            after,
+            types,
+            stream: None,
+            reader: SseReader::default(),
+            waiting: VecDeque::new(),
+            retries: 0,
+            is_lost: false,
+        }
     }
+}
+
+/// What comes of following a session.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Told {
+    /// Something happened in it.
+    Event(Heard),
+    /// The server cannot be reached; that is why.
+    Lost(String),
+    /// It can be reached again, and nothing was missed.
+    Back,
 }
 
 /// A stream of events.
 #[derive(Debug)]
 pub(crate) struct Events<'a> {
-    link: &'a Link<'a>,
+    link: Link<'a>,
     after: u64,
     types: &'static str,
     stream: Option<Response>,
     reader: SseReader,
     waiting: VecDeque<Heard>,
     retries: u32,
+    is_lost: bool,
 }
 
 impl Events<'_> {
-    /// The next event. May be dropped while it waits, and called again.
-    pub(crate) async fn next(&mut self) -> anyhow::Result<Heard> {
+    /// The next event, or word of the line to the server. Fails when the server stays away.
+    pub(crate) async fn next(&mut self) -> anyhow::Result<Told> {
         loop {
             if let Some(heard) = self.waiting.pop_front() {
                 self.after = heard.seq;
                 self.retries = 0;
-                return Ok(heard);
+                return Ok(Told::Event(heard));
             }
-            if self.stream.is_none() {
-                let parts = ["sessions", &self.link.session, "events"];
-                let after = self.after.to_string();
-                let query = [("types", self.types), ("after", after.as_str())];
-                let followed = self.link.server.follow(&parts, &query).await?;
-                (self.stream, self.reader) = (Some(followed), SseReader::default());
-            }
-            let Some(stream) = &mut self.stream else { continue };
-            match stream.chunk().await {
+            let Some(stream) = &mut self.stream else {
+                if let Some(told) = self.connect().await? {
+                    return Ok(told);
+                }
+                continue;
+            };
+            let why = match stream.chunk().await {
                 Ok(Some(bytes)) => {
-                    for event in self.reader.push(&bytes)? {
-                        // Words on the stream itself, such as why it ends, are no events.
-                        if !event.data.is_empty() && event.name != "dropped" {
-                            self.waiting.push_back(Heard::read(&event.data)?);
-                        }
+                    self.read(&bytes)?;
+                    continue;
+                }
+                Ok(None) => "the server ended the stream".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            self.stream = None;
+            self.pause(&why).await?;
+        }
+    }
+
+    /// Passes everything on until nobody takes it, or the server stays away: that is why.
+    pub(crate) async fn pass_on(mut self, to: Sender<Told>) -> anyhow::Error {
+        loop {
+            match self.next().await {
+                Ok(told) => {
+                    if to.send(told).await.is_err() {
+                        return anyhow::anyhow!("nobody listens any more");
                     }
                 }
-                Ok(None) => self.again("the server ended the stream")?,
-                Err(error) => self.again(&error.to_string())?,
+                Err(error) => return error,
             }
         }
     }
 
-    fn again(&mut self, why: &str) -> anyhow::Result<()> {
-        self.stream = None;
+    async fn connect(&mut self) -> anyhow::Result<Option<Told>> {
+        let parts = ["sessions", &self.link.session, "events"];
+        let query = [("types", self.types)];
+        match self.link.server.follow(&parts, &query, self.after).await {
+            Ok(stream) => {
+                (self.stream, self.reader) = (Some(stream), SseReader::default());
+                Ok(std::mem::take(&mut self.is_lost).then_some(Told::Back))
+            }
+            Err(error) if is_passing(&error) => {
+                self.pause(&error.to_string()).await?;
+                let is_news = !std::mem::replace(&mut self.is_lost, true);
+                Ok(is_news.then(|| Told::Lost(error.to_string())))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn read(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        for event in self.reader.push(bytes)? {
+            // Words on the stream itself, such as why it ends, are no events.
+            if !event.data.is_empty() && event.name != "dropped" {
+                self.waiting.push_back(Heard::read(&event.data)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits before it is tried again, a little longer each time.
+    async fn pause(&mut self, why: &str) -> anyhow::Result<()> {
         self.retries += 1;
         if self.retries > MAX_RETRIES {
-            bail!("the events of session {} cannot be followed: {why}", self.link.session);
+            bail!(
+                "the events of session {} cannot be followed: {why}\n`ratchet chat --resume {}` \
+                 goes on with it",
+                self.link.session,
+                self.link.session
+            );
         }
+        let (first, most) = PAUSES;
+        tokio::time::sleep((first * self.retries).min(most)).await;
         Ok(())
     }
 }
 
-/// Files to be attached.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Files {
-    /// Texts, which an agent can be told before the conversation begins.
-    pub(crate) texts: Vec<Value>,
-    /// Images and documents, which go with a message.
-    pub(crate) others: Vec<Value>,
-}
-
-impl Files {
-    /// Reads them.
-    pub(crate) fn read(files: &[PathBuf]) -> anyhow::Result<Self> {
-        if files.len() > MAX_ATTACHMENTS {
-            bail!("{MAX_ATTACHMENTS} files can be attached at most");
-        }
-        let mut read = Self::default();
-        for file in files {
-            let (name, bytes) = bytes_of(file)?;
-            let request = json!({"name": name, "data": STANDARD.encode(&bytes)});
-            let is_text = Attachment::read(&name, bytes)?.block().is_none();
-            if is_text { &mut read.texts } else { &mut read.others }.push(request);
-        }
-        Ok(read)
-    }
-}
-
-fn bytes_of(file: &Path) -> anyhow::Result<(String, Vec<u8>)> {
-    let about = || format!("cannot attach {}", file.display());
-    let size = std::fs::metadata(file).with_context(about)?.len();
-    if size > MAX_PDF_BYTES as u64 {
-        bail!("{} has {size} bytes; nothing larger than {MAX_PDF_BYTES} is taken", file.display());
-    }
-    let bytes = std::fs::read(file).with_context(about)?;
-    let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
-    Ok((name.into_owned(), bytes))
+/// Whether a server that could not be asked may be there again in a while.
+fn is_passing(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| cause.downcast_ref::<reqwest::Error>().is_some())
 }

@@ -1,297 +1,283 @@
-use ratchet_core::limit::elide;
 use ratchet_core::major::event::EventKind;
 use serde_json::Value;
 
+use super::answers::Answers;
 use super::heard::Heard;
+use super::markdown::Markdown;
+use super::paint::{Marks, Style};
+use super::safe::{columns, fitted, plain, plain_line};
+use super::tools::{Call, Tools, duration, shortly};
 
-/// How much of a tool's input or result is shown in its line.
-const LINE_BYTES: usize = 160;
-/// What a tool's input is best known by, in this order.
-const TELLING: [&str; 10] = [
-    "command",
-    "file_path",
-    "notebook_path",
-    "path",
-    "pattern",
-    "url",
-    "query",
-    "skill",
-    "description",
-    "prompt",
-];
+/// How wide lines are where nobody knows.
+const USUAL_WIDTH: usize = 80;
 
-/// What a person sees of a session: the agent's words as they come, everything else in lines.
-///
-/// What agents and tools say may hold characters that move the cursor, recolour or retitle the
-/// terminal, or paste into it. None of them reaches it.
-#[derive(Debug, Default)]
-pub(crate) struct Screen {
-    /// Whether the last thing shown was in the middle of a line.
-    is_open: bool,
-    style: Style,
+/// Where what is shown goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Paper {
+    /// Into a pipe or a file: the agent's words as it wrote them.
+    Pipe,
+    /// To a terminal that is so wide: its words laid out.
+    Terminal(usize),
 }
 
-/// Whether the terminal shows colours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Style {
-    /// A pipe, a file, or a terminal that cannot.
-    #[default]
-    Plain,
-    /// One that can.
-    Colours,
+/// What a person sees of a session: the agent's words as they come, everything else in lines.
+#[derive(Debug)]
+pub(crate) struct Screen {
+    style: Style,
+    paper: Paper,
+    words: Markdown,
+    /// In a pipe: whether the last thing shown was in the middle of a line.
+    is_open: bool,
+    last: Block,
+    /// The message of the agent's that is being shown.
+    message: String,
+    /// What was done with tools.
+    pub(crate) tools: Tools,
+    /// What was asked.
+    pub(crate) answers: Answers,
+    /// Where the pages of the project are, if that is known.
+    pub(crate) pages: Option<String>,
+    /// Tokens of all turns: in and out.
+    pub(crate) tokens: (u64, u64),
+}
+
+/// What was shown last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Block {
+    Nothing,
+    Words,
+    Tools,
+    Notes,
+    Person,
+    End,
 }
 
 impl Screen {
     /// A screen on which nothing was shown yet.
-    pub(crate) fn new(style: Style) -> Self {
-        Self { is_open: false, style }
+    pub(crate) fn new(style: Style, paper: Paper) -> Self {
+        let width = if let Paper::Terminal(width) = paper { width } else { USUAL_WIDTH };
+        Self {
+            style,
+            paper,
+            words: Markdown::new(width, style),
+            is_open: false,
+            last: Block::Nothing,
+            message: String::new(),
+            tools: Tools::default(),
+            answers: Answers::default(),
+            pages: None,
+            tokens: (0, 0),
+        }
+    }
+
+    /// The terminal is so wide from now on.
+    pub(crate) fn set_width(&mut self, width: usize) {
+        self.paper = Paper::Terminal(width);
+        self.words.set_width(width);
+    }
+
+    /// Where the line that is open ends; 0 if none is.
+    pub(crate) fn column(&self) -> usize {
+        self.words.column()
     }
 
     /// What is to be written for an event.
     pub(crate) fn show(&mut self, event: &Heard) -> String {
         let Some(kind) = event.kind else { return String::new() };
         match kind {
-            EventKind::TextDelta if event.body["parent"].is_null() => {
-                self.words(event.text("text"))
+            EventKind::TextDelta if event.body["parent"].is_null() => self.say(event),
+            EventKind::ToolUse => match self.tools.began(event) {
+                Some(outer) => self.call(&outer),
+                None => String::new(),
+            },
+            EventKind::ToolResult => match self.tools.ended(event) {
+                Some(call) => self.call(&call),
+                None => String::new(),
+            },
+            EventKind::Question | EventKind::Permission => {
+                self.answers.asked(event);
+                String::new()
             }
-            EventKind::ToolUse => self.line(&tool_line(event), Tint::Dim),
-            EventKind::ToolResult => {
-                result_line(event).map_or_else(String::new, |line| self.line(&line, Tint::Dim))
+            EventKind::Answered => {
+                let lines = self.answers.told(event);
+                lines.iter().map(|(line, marks)| self.note(line, *marks)).collect()
             }
-            EventKind::Answered => self.line(&answer_line(event), Tint::Dim),
             EventKind::Done => self.done(event),
             EventKind::Error => {
                 let said = ["message", "text", "error"].map(|key| event.text(key));
                 let said = said.into_iter().find(|text| !text.is_empty());
-                let line = format!("! {}", plain_line(said.unwrap_or("something failed")));
-                self.line(&line, Tint::Red)
+                let said = plain_line(said.unwrap_or("something failed"));
+                self.note(&format!("! {said}"), Marks::RED)
             }
             EventKind::Notice => {
-                let text = shown(&event.body["text"]);
-                self.line(&format!("· {} {text}", plain_line(event.text("what"))), Tint::Dim)
+                let text = shortly(&event.body["text"]);
+                let what = plain_line(event.text("what")).replace('_', " ");
+                self.note(&format!("· {what} {text}"), Marks::DIM)
             }
             EventKind::State if event.text("state") == "failed" => {
                 let why = plain_line(event.text("why"));
-                self.line(&format!("! the agent has stopped: {why}"), Tint::Red)
+                self.note(&format!("! the agent has stopped: {why}"), Marks::RED)
             }
             EventKind::Raw
             | EventKind::State
             | EventKind::Message
             | EventKind::TextDelta
-            | EventKind::ThinkingDelta
-            | EventKind::Question
-            | EventKind::Permission => String::new(),
+            | EventKind::ThinkingDelta => String::new(),
         }
     }
 
-    fn words(&mut self, text: &str) -> String {
-        let text = plain(text);
-        if !text.is_empty() {
-            self.is_open = !text.ends_with('\n');
+    /// What a person said.
+    pub(crate) fn person(&mut self, event: &Heard, by: Option<&str>) -> String {
+        let by = by.map(|by| format!(" ({})", plain_line(by))).unwrap_or_default();
+        let mut shown = self.open(Block::Person);
+        for (place, line) in plain(&words_of(&event.body["content"])).lines().enumerate() {
+            let begin = if place == 0 { "› " } else { "  " };
+            let end = if place == 0 { by.as_str() } else { "" };
+            let line = self.style.paint(line, Marks::BOLD);
+            shown.push_str(&format!("{}{line}{}\n", begin, self.style.paint(end, Marks::DIM)));
         }
-        text
+        shown
     }
 
-    /// A line of its own.
-    pub(crate) fn line(&mut self, line: &str, tint: Tint) -> String {
-        let begin = self.fresh();
-        format!("{begin}{}\n", self.tinted(line, tint))
+    /// Something that is told beside the conversation, in lines of its own.
+    pub(crate) fn note(&mut self, text: &str, marks: Marks) -> String {
+        let mut shown = self.open(Block::Notes);
+        for line in text.lines() {
+            shown.push_str(&format!("{}\n", self.style.paint(line, marks)));
+        }
+        shown
     }
 
     /// What ends the line that is open, if one is.
-    pub(crate) fn fresh(&mut self) -> &'static str {
-        if std::mem::take(&mut self.is_open) { "\n" } else { "" }
+    pub(crate) fn fresh(&mut self) -> String {
+        let rest = self.words.finish();
+        let is_open = std::mem::take(&mut self.is_open);
+        if is_open { "\n".to_owned() } else { rest }
+    }
+
+    /// Makes room for something else than what was last shown.
+    fn open(&mut self, block: Block) -> String {
+        let mut shown = self.fresh();
+        let is_apart = block == Block::Person || block == Block::Words || self.last != block;
+        if self.last != Block::Nothing && is_apart {
+            shown.push('\n');
+        }
+        self.last = block;
+        shown
+    }
+
+    fn say(&mut self, event: &Heard) -> String {
+        let text = event.text("text");
+        let is_another = self.last != Block::Words || self.message != event.text("message");
+        if text.is_empty() {
+            return String::new();
+        }
+        let begin = if is_another { self.open(Block::Words) } else { String::new() };
+        event.text("message").clone_into(&mut self.message);
+        if self.paper == Paper::Pipe {
+            let text = plain(text);
+            self.is_open = !text.ends_with('\n');
+            return begin + &text;
+        }
+        begin + &self.words.push(text)
+    }
+
+    /// A call of a tool, in one line.
+    fn call(&mut self, call: &Call) -> String {
+        let begin = self.open(Block::Tools);
+        let inset = "  ".repeat(call.depth.min(8));
+        let (sign, marks) = match call.has_failed() {
+            None => ("▸", Marks::DIM),
+            Some(false) => ("✓", Marks::GREEN),
+            Some(true) => ("✗", Marks::RED),
+        };
+        let (title, came) = (call.title(), call.came_to());
+        let came = if came.is_empty() { came } else { format!(" · {came}") };
+        let number = format!("  #{}", call.number);
+        let (title, came) = match self.paper {
+            Paper::Pipe => (title, came),
+            Paper::Terminal(width) => {
+                let room = width.saturating_sub(3 + columns(&inset) + columns(&number));
+                let came = fitted(&came, room / 2);
+                (fitted(&title, room.saturating_sub(columns(&came))), came)
+            }
+        };
+        let rest = self.style.paint(&format!("{came}{number}"), Marks::DIM);
+        format!("{begin}{inset}{} {title}{rest}\n", self.style.paint(sign, marks))
     }
 
     fn done(&mut self, event: &Heard) -> String {
+        self.tools.turn_ended();
+        let is_error = event.body["is_error"] == true;
         let mut told = Vec::new();
-        if event.body["is_error"] == true {
-            let why = [event.text("reason"), event.text("subtype"), "failed"];
-            let why = why.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
-            told.push(format!("the turn ended early: {}", plain_line(why)));
-            // What the provider said stands in the result then.
-            let said = shown(&event.body["result"]);
-            if !said.is_empty() {
-                told.push(said);
-            }
+        if is_error {
+            told.push(format!("the turn ended early: {}", ending(event)));
+        }
+        let usage = &event.body["usage"];
+        if usage.is_object() {
+            let count = |key: &str| usage[key].as_u64().unwrap_or(0);
+            let cached = count("cache_creation_input_tokens") + count("cache_read_input_tokens");
+            let (came, went) = (count("input_tokens") + cached, count("output_tokens"));
+            self.tokens = (self.tokens.0 + came, self.tokens.1 + went);
+            told.push(format!("{} tokens in, {} out", grouped(came), grouped(went)));
         }
         if let Some(cost) = event.body["cost"].as_f64() {
             told.push(format!("${cost:.4}"));
         }
-        if let Some(millis) = event.body["duration_ms"].as_u64() {
-            told.push(format!("{}.{} s", millis / 1000, millis % 1000 / 100));
+        if let Some(millis) = event.body["duration_ms"].as_i64() {
+            told.push(duration(millis));
         }
-        let tint = if event.body["is_error"] == true { Tint::Red } else { Tint::Dim };
-        self.line(&format!("— {}", told.join(" · ")), tint)
-    }
-
-    fn tinted(&self, line: &str, tint: Tint) -> String {
-        match (self.style, tint) {
-            (Style::Plain, _) => line.to_owned(),
-            (Style::Colours, Tint::Dim) => format!("\u{1b}[2m{line}\u{1b}[0m"),
-            (Style::Colours, Tint::Red) => format!("\u{1b}[31m{line}\u{1b}[0m"),
-            (Style::Colours, Tint::Bold) => format!("\u{1b}[1m{line}\u{1b}[0m"),
+        let marks = if is_error { Marks::RED } else { Marks::DIM };
+        let mut shown = self.open(Block::End);
+        shown.push_str(&format!("{}\n", self.style.paint(&told.join(" · "), marks)));
+        let turn = event.text("turn");
+        let is_id = !turn.is_empty() && turn.chars().all(|c| c.is_ascii_hexdigit());
+        if let Some(pages) = self.pages.as_ref().filter(|_| is_id) {
+            let link = format!("{pages}/traces/{turn}");
+            shown.push_str(&format!("{}\n", self.style.paint(&link, Marks::DIM)));
         }
-    }
-}
-
-/// How a line is set off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tint {
-    /// It is beside the point.
-    Dim,
-    /// Something is wrong.
-    Red,
-    /// Someone is asked.
-    Bold,
-}
-
-fn tool_line(event: &Heard) -> String {
-    let inset = if event.body["parent"].is_null() { "" } else { "  " };
-    let input = &event.body["input"];
-    let known = TELLING.iter().map(|key| &input[*key]).find(|value| value.is_string());
-    let told = known.map_or_else(|| shown(input), shown);
-    format!("{inset}⚙ {} {told}", plain_line(event.text("name"))).trim_end().to_owned()
-}
-
-/// Results are told shortly if they went well: how long they are, unless they are short.
-fn result_line(event: &Heard) -> Option<String> {
-    let inset = if event.body["parent"].is_null() { "  " } else { "    " };
-    let output = output_text(&event.body["output"]);
-    let lines = output.lines().count();
-    let said = match (event.body["is_error"] == true, lines) {
-        (true, _) => format!("failed: {}", plain_line(&elide(output.trim(), LINE_BYTES))),
-        (false, 0) => return None,
-        (false, 1) => plain_line(&elide(output.trim(), LINE_BYTES)),
-        (false, lines) => format!("{lines} lines"),
-    };
-    Some(format!("{inset}↳ {said}"))
-}
-
-/// The text of a tool's result, which is a text or a list of blocks.
-fn output_text(output: &Value) -> String {
-    match output {
-        Value::String(text) => text.clone(),
-        Value::Array(blocks) => {
-            let texts = blocks.iter().filter_map(|block| block["text"].as_str());
-            texts.collect::<Vec<_>>().join("\n")
-        }
-        _ => String::new(),
+        shown
     }
 }
 
-fn answer_line(event: &Heard) -> String {
-    let by = plain_line(event.text("by"));
-    let by = if by.is_empty() { String::new() } else { format!(" by {by}") };
-    let what = match event.text("decision") {
-        "allow" if event.body["always"] == true => "allowed for this session",
-        "allow" => "allowed",
-        "deny" => "denied",
-        "timeout" => "nobody answered in time",
-        "answer" => "answered",
-        _ => "no longer asked",
+/// Why a turn ended early. What the provider said stands in the result then.
+pub(crate) fn ending(event: &Heard) -> String {
+    let why = [event.text("reason"), event.text("subtype"), "failed"];
+    let why = why.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
+    let why = match why {
+        "aborted_streaming" | "aborted_tools" => "interrupted".to_owned(),
+        why => plain_line(why).replace('_', " "),
     };
-    format!("✓ {what}{by}")
+    match shortly(&event.body["result"]) {
+        said if said.is_empty() || said == event.text("subtype") => why,
+        said => format!("{why}: {said}"),
+    }
 }
 
-/// Any JSON value in one short line.
-fn shown(value: &Value) -> String {
-    let text = match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        Value::Object(map) if map.is_empty() => String::new(),
-        other => other.to_string(),
+/// What a message says: its text, and what else it holds.
+pub(crate) fn words_of(content: &Value) -> String {
+    let Some(blocks) = content.as_array() else {
+        return content.as_str().unwrap_or_default().to_owned();
     };
-    plain_line(&elide(&text, LINE_BYTES))
+    let told = blocks.iter().map(|block| match block["text"].as_str() {
+        Some(text) => text.to_owned(),
+        None => format!("[{}]", block["type"].as_str().unwrap_or("something attached")),
+    });
+    told.collect::<Vec<_>>().join("\n")
 }
 
-/// A text that cannot do anything to a terminal but be read.
-pub(crate) fn plain(text: &str) -> String {
-    let safe = |c: char| match c {
-        '\n' | '\t' => c,
-        // Bidirectional overrides make a command read as another one.
-        '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-        c if c.is_control() => '\u{fffd}',
-        c => c,
-    };
-    text.replace("\r\n", "\n").chars().map(safe).collect()
-}
-
-/// The same in one line.
-pub(crate) fn plain_line(text: &str) -> String {
-    plain(text).replace(['\n', '\t'], " ")
+/// A number with its thousands apart.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-    use serde_json::json;
-
-    use super::*;
-
-    fn heard(kind: EventKind, body: Value) -> Heard {
-        Heard { seq: 1, kind: Some(kind), body, line: String::new() }
-    }
-
-    #[test]
-    fn a_turn_reads_like_a_story() {
-        let events = [
-            heard(EventKind::State, json!({"state": "running"})),
-            heard(EventKind::TextDelta, json!({"text": "Let me "})),
-            heard(EventKind::TextDelta, json!({"text": "look."})),
-            heard(EventKind::ThinkingDelta, json!({"text": "hm"})),
-            heard(EventKind::ToolUse, json!({"name": "Bash", "input": {"command": "ls\n-la"}})),
-            heard(EventKind::ToolResult, json!({"output": "a\nb\nc", "is_error": false})),
-            heard(EventKind::ToolUse, json!({"name": "mcp__lake__find", "input": {"n": 3}})),
-            heard(EventKind::ToolResult, json!({"output": [{"type": "text", "text": "one"}]})),
-            heard(EventKind::ToolUse, json!({"name": "Task", "input": {"description": "dig"}})),
-            heard(
-                EventKind::ToolUse,
-                json!({"name": "Read", "parent": "t", "input": {"path": "x"}}),
-            ),
-            heard(EventKind::ToolResult, json!({"parent": "t", "output": "no", "is_error": true})),
-            heard(EventKind::TextDelta, json!({"text": "not shown", "parent": "t"})),
-            heard(EventKind::Answered, json!({"decision": "allow", "always": true, "by": "web"})),
-            heard(EventKind::Notice, json!({"what": "api_retry", "text": "overloaded"})),
-            heard(EventKind::TextDelta, json!({"text": "Done.\n"})),
-            heard(EventKind::Done, json!({"is_error": false, "cost": 0.0123, "duration_ms": 4250})),
-            heard(EventKind::Done, json!({"is_error": true, "reason": "max_turns"})),
-        ];
-        let mut screen = Screen::new(Style::Plain);
-        let shown: String = events.iter().map(|event| screen.show(event)).collect();
-        insta::assert_snapshot!(shown, @r#"
-        Let me look.
-        ⚙ Bash ls -la
-          ↳ 3 lines
-        ⚙ mcp__lake__find {"n":3}
-          ↳ one
-        ⚙ Task dig
-          ⚙ Read x
-            ↳ failed: no
-        ✓ allowed for this session by web
-        · api_retry overloaded
-        Done.
-        — $0.0123 · 4.2 s
-        — the turn ended early: max_turns
-        "#);
-    }
-
-    proptest! {
-        #[test]
-        fn nothing_reaches_the_terminal_but_text(text in any::<String>()) {
-            let mut screen = Screen::new(Style::Plain);
-            let all = [
-                heard(EventKind::TextDelta, json!({"text": text})),
-                heard(EventKind::ToolUse, json!({"name": text, "input": {"command": text}})),
-                heard(EventKind::ToolResult, json!({"output": text, "is_error": true})),
-                heard(EventKind::Error, json!({"message": text})),
-                heard(EventKind::Notice, json!({"what": text, "text": text})),
-                heard(EventKind::Answered, json!({"by": text})),
-                heard(EventKind::Done, json!({"is_error": true, "reason": text, "result": text})),
-            ];
-            let shown: String = all.iter().map(|event| screen.show(event)).collect();
-            let bad = |c: char| c.is_control() && c != '\n' && c != '\t';
-            prop_assert!(!shown.contains(bad), "{shown:?}");
-        }
-    }
-}
+mod tests;

@@ -1,284 +1,225 @@
-use std::collections::VecDeque;
-use std::io::{self, IsTerminal as _};
+use std::collections::HashSet;
 
 use ratchet_core::major::event::EventKind;
 use serde_json::{Value, json};
 
-use super::ask::{Ask, Typed};
+use super::ask::{Ask, Choices, Chosen, Typed};
 use super::heard::Heard;
-use super::link::{Known, Link};
-use super::screen::{Screen, Style, Tint};
-use super::{ALL, keyboard};
-use crate::exit::Outcome;
-use crate::print::print;
+use super::link::{Known, Link, Told};
+use super::paint::Marks;
+use super::safe::{plain, plain_line};
+use super::screen::{Screen, words_of};
 
-const HELP: &str =
-    "/mode MODE    what the agent may do without asking: default, acceptEdits, plan, dontAsk
-/model NAME   which model answers
-/rewind [ID]  put files back as they were before a message; the last one if none is named
-/cost         what the session cost so far
-/fork         go on in a copy of this session
-/quit         end; the session stays, and can be resumed
-/stop         interrupt the agent; Ctrl-C does so too, and Esc with Enter
-Ctrl-C ends this when the agent is at rest. What is typed while it works waits until it is done.
-";
+/// Messages that are remembered, to go back to or to say again.
+const KEPT_MESSAGES: usize = 500;
 
-/// Lines that wait while the agent works.
-const MOST_WAITING: usize = 64;
-
-/// A conversation with a person, or with whatever writes to stdin.
+/// A conversation, and how far it is. It says what is to be written; who it is talked with writes
+/// it, to a terminal or into a pipe.
 #[derive(Debug)]
 pub(crate) struct Talk<'a> {
     /// The session.
-    pub(crate) link: &'a Link<'a>,
-    /// How the screen looks.
-    pub(crate) style: Style,
-    /// Whether events are printed as they are.
-    pub(crate) is_json: bool,
+    pub(crate) link: Link<'a>,
+    /// What is shown of it.
+    pub(crate) screen: Screen,
+    /// What the terminal itself shows.
+    pub(crate) echo: Echo,
     /// Files that go with the next message.
     pub(crate) attachments: Vec<Value>,
-}
-
-/// How far a conversation is.
-struct Course {
-    screen: Screen,
-    is_busy: bool,
+    /// Whether the agent works.
+    pub(crate) is_busy: bool,
+    /// Whether the session is closed for good.
+    pub(crate) is_closed: bool,
+    /// What people said, by the id of the message.
+    pub(crate) messages: Vec<(String, String)>,
     /// What waits for an answer, oldest first.
     asks: Vec<Ask>,
+    /// The question whose words were shown last.
+    shown: Option<(String, Choices)>,
+    /// Messages that were sent from here.
+    ours: HashSet<String>,
     /// Events up to here happened before.
     caught_up: u64,
     /// The place of the last event that was heard.
     heard: u64,
-    /// The last message of a person, by its id.
-    last_message: Option<String>,
-    /// What was typed while the agent worked.
-    waiting: VecDeque<String>,
-    is_over: bool,
 }
 
-impl Course {
-    fn new(style: Style, caught_up: u64) -> Self {
+/// Whether what is typed here is on the screen already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Echo {
+    /// It is.
+    Typed,
+    /// It is to be shown as everything else.
+    Shown,
+}
+
+impl<'a> Talk<'a> {
+    /// A conversation of which nothing was heard yet.
+    pub(crate) fn new(link: Link<'a>, screen: Screen, echo: Echo, known: &Known) -> Self {
         Self {
-            screen: Screen::new(style),
+            link,
+            screen,
+            echo,
+            attachments: Vec::new(),
             is_busy: false,
+            is_closed: false,
+            messages: Vec::new(),
             asks: Vec::new(),
-            caught_up,
+            shown: None,
+            ours: HashSet::new(),
+            caught_up: known.last_event,
             heard: 0,
-            last_message: None,
-            waiting: VecDeque::new(),
-            is_over: false,
         }
     }
 
-    /// Whether a line can be made use of now.
-    fn is_free(&self) -> bool {
-        let has_heard_all = self.heard >= self.caught_up;
-        has_heard_all && (!self.is_busy || !self.asks.is_empty())
+    /// Goes on with another session.
+    pub(crate) fn switch(&mut self, link: Link<'a>, known: &Known) {
+        self.link = link;
+        (self.is_busy, self.heard, self.caught_up) = (false, 0, known.last_event);
+        self.asks.clear();
+        self.messages.clear();
     }
-}
 
-impl Talk<'_> {
-    /// Talks until the person ends it, or stdin does.
-    pub(crate) async fn run(mut self, known: &Known) -> anyhow::Result<Outcome> {
-        let is_person = io::stdin().is_terminal() && !self.is_json;
-        eprint!("{}", known.greeting());
-        if is_person {
-            eprintln!("/help tells what can be typed");
-        }
-        let mut course = Course::new(self.style, known.last_event);
-        // With the agent's own lines, or it could not be told when all that happened was heard.
-        let mut events = self.link.events(0, ALL);
-        let mut lines = keyboard::lines();
-        let mut has_ended = false;
-        if known.last_event == 0 && is_person {
-            print("> ")?;
-        }
-        loop {
-            if course.is_free()
-                && let Some(line) = course.waiting.pop_front()
-            {
-                self.typed(&line, &mut course).await?;
-                if course.is_over {
-                    return Ok(Outcome::Done);
-                }
-                continue;
+    /// Whether all that happened before was heard.
+    pub(crate) fn has_caught_up(&self) -> bool {
+        self.heard >= self.caught_up
+    }
+
+    /// What waits for an answer.
+    pub(crate) fn ask(&self) -> Option<&Ask> {
+        self.asks.first().filter(|_| self.has_caught_up())
+    }
+
+    /// Whether a message can be sent.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.has_caught_up() && !self.is_busy && self.asks.is_empty()
+    }
+
+    /// Takes what is told, and says what is to be written.
+    pub(crate) fn hear(&mut self, told: &Told) -> String {
+        match told {
+            Told::Event(event) => self.hear_event(event),
+            Told::Lost(why) => {
+                let why = plain_line(why);
+                self.screen.note(&format!("· {why}\n· trying again"), Marks::YELLOW)
             }
-            let takes_lines = !has_ended && course.waiting.len() < MOST_WAITING;
-            tokio::select! {
-                event = events.next() => {
-                    let event = event?;
-                    self.hear(&event, &mut course)?;
-                    let is_at_rest = course.is_free() && course.asks.is_empty();
-                    if is_person && is_at_rest && is_turning_point(&event) {
-                        print(&format!("{}> ", course.screen.fresh()))?;
-                    }
-                }
-                line = lines.recv(), if takes_lines => match line {
-                    Some(line) if is_stop(&line) => self.interrupt(&course).await,
-                    Some(line) => course.waiting.push_back(line),
-                    None => has_ended = true,
-                },
-                _ = tokio::signal::ctrl_c() => {
-                    if !course.is_busy {
-                        return Ok(Outcome::Done);
-                    }
-                    self.interrupt(&course).await;
-                }
-            }
-            let is_left_alone = has_ended && course.waiting.is_empty();
-            if is_left_alone {
-                self.deny_the_rest(&mut course).await?;
-            }
-            let is_done = is_left_alone && course.is_free() && course.asks.is_empty();
-            if course.is_over || is_done {
-                return Ok(Outcome::Done);
-            }
+            Told::Back => self.screen.note("· connected again; nothing was missed", Marks::DIM),
         }
     }
 
-    /// Answers what nobody will type an answer to any more.
-    async fn deny_the_rest(&self, course: &mut Course) -> anyhow::Result<()> {
-        while course.is_free() && !course.asks.is_empty() {
-            let nobody = course.asks.first().map(Ask::nobody).unwrap_or_default();
-            self.answer(&nobody, course).await?;
+    fn hear_event(&mut self, event: &Heard) -> String {
+        self.heard = event.seq;
+        let mut shown = String::new();
+        match event.kind {
+            Some(EventKind::State) => {
+                let state = event.text("state");
+                self.is_busy = matches!(state, "starting" | "running" | "waiting");
+                self.is_closed = state == "closed";
+            }
+            Some(EventKind::Message) => shown = self.said(event),
+            Some(EventKind::Answered) => self.asks.retain(|ask| ask.id != event.text("id")),
+            _ => {}
         }
+        shown.push_str(&self.screen.show(event));
+        if self.is_closed {
+            shown.push_str(&self.screen.note("· the session is closed", Marks::DIM));
+        }
+        self.asks.extend(Ask::read(event));
+        shown + &self.announce()
+    }
+
+    fn said(&mut self, event: &Heard) -> String {
+        let id = event.text("id");
+        let words = plain(&words_of(&event.body["content"]));
+        if self.messages.len() >= KEPT_MESSAGES {
+            self.messages.remove(0);
+        }
+        self.messages.push((id.to_owned(), words));
+        let is_ours = self.ours.remove(id);
+        if is_ours && self.echo == Echo::Typed {
+            return String::new();
+        }
+        let by = Some(event.text("by")).filter(|by| !by.is_empty() && !is_ours);
+        self.screen.person(event, by)
+    }
+
+    /// What is asked now, if that was not shown yet.
+    pub(crate) fn announce(&mut self) -> String {
+        let Some(ask) = self.ask() else { return String::new() };
+        let now = Some((ask.id.clone(), ask.choices()));
+        if self.shown == now {
+            return String::new();
+        }
+        let about = ask.about();
+        self.shown = now;
+        about.iter().map(|(line, marks)| self.screen.note(line, *marks)).collect()
+    }
+
+    /// Says something to the agent.
+    pub(crate) async fn say(&mut self, text: &str) -> anyhow::Result<()> {
+        let message = json!({"text": text, "attachments": self.attachments});
+        let sent = self.link.post("messages", &message).await?;
+        self.ours.insert(sent["message"].as_str().unwrap_or_default().to_owned());
+        self.attachments.clear();
+        self.is_busy = true;
         Ok(())
+    }
+
+    /// Answers what is asked with a line that was typed.
+    pub(crate) async fn answer_line(&mut self, line: &str) -> String {
+        let Some(ask) = self.asks.first_mut() else { return String::new() };
+        let typed = ask.take(line);
+        self.answer(typed).await
+    }
+
+    /// Answers what is asked with a choice.
+    pub(crate) async fn answer_choice(&mut self, chosen: &Chosen) -> String {
+        let Some(ask) = self.asks.first_mut() else { return String::new() };
+        let typed = ask.choose(chosen);
+        self.answer(typed).await
+    }
+
+    /// Answers what nobody will answer any more.
+    pub(crate) async fn deny_the_rest(&mut self) -> String {
+        let mut shown = String::new();
+        while let Some(ask) = self.ask() {
+            let nobody = Typed::Answer(ask.nobody());
+            shown.push_str(&self.answer(nobody).await);
+        }
+        shown
+    }
+
+    async fn answer(&mut self, typed: Typed) -> String {
+        match typed {
+            Typed::More => self.announce(),
+            Typed::Again(wanted) => self.screen.note(&wanted, Marks::YELLOW),
+            Typed::Answer(answer) => {
+                let id = answer["id"].as_str().unwrap_or_default().to_owned();
+                let refused = self.link.post("answers", &answer).await.err();
+                self.asks.retain(|ask| ask.id != id);
+                let mut shown = String::new();
+                match refused {
+                    None => self.screen.answers.is_ours(&id),
+                    // That someone else was quicker is told, and is fine.
+                    Some(why) => shown = self.refused(&why),
+                }
+                shown + &self.announce()
+            }
+        }
     }
 
     /// Stops the turn. That it has just ended by itself is told, and is fine.
-    async fn interrupt(&self, course: &Course) {
-        if course.is_busy
-            && let Err(refused) = self.link.post("interrupt", &json!({})).await
-        {
-            eprintln!("{refused}");
+    pub(crate) async fn interrupt(&mut self) -> String {
+        if !self.is_busy {
+            return String::new();
+        }
+        match self.link.post("interrupt", &json!({})).await {
+            Ok(_) => self.screen.note("· interrupted", Marks::YELLOW),
+            Err(why) => self.refused(&why),
         }
     }
 
-    fn hear(&self, event: &Heard, course: &mut Course) -> anyhow::Result<()> {
-        course.heard = event.seq;
-        match event.kind {
-            Some(EventKind::State) => {
-                course.is_busy = matches!(event.text("state"), "starting" | "running" | "waiting");
-            }
-            Some(EventKind::Message) => {
-                course.last_message = Some(event.text("id").to_owned()).filter(|id| !id.is_empty());
-            }
-            Some(EventKind::Answered) => course.asks.retain(|ask| ask.id != event.text("id")),
-            _ => {}
-        }
-        if self.is_json {
-            print(&format!("{}\n", event.line))?;
-        } else {
-            let shown = course.screen.show(event);
-            if !shown.is_empty() {
-                print(&shown)?;
-            }
-        }
-        let is_first = course.asks.is_empty();
-        course.asks.extend(Ask::read(event));
-        let is_news = event.seq > course.caught_up && is_first;
-        let has_caught_up = event.seq == course.caught_up;
-        if !course.asks.is_empty() && (is_news || has_caught_up) {
-            self.show_menu(course)?;
-        }
-        Ok(())
+    /// Why something was not done.
+    pub(crate) fn refused(&mut self, why: &anyhow::Error) -> String {
+        self.screen.note(&format!("! {}", plain_line(&format!("{why:#}"))), Marks::RED)
     }
-
-    fn show_menu(&self, course: &mut Course) -> anyhow::Result<()> {
-        let Some(ask) = course.asks.first().filter(|_| !self.is_json) else { return Ok(()) };
-        let menu = ask.menu();
-        let line = course.screen.line(menu.trim_end(), Tint::Bold);
-        print(&format!("{line}? "))?;
-        Ok(())
-    }
-
-    async fn typed(&mut self, line: &str, course: &mut Course) -> anyhow::Result<()> {
-        if let Some(ask) = course.asks.first_mut() {
-            match ask.take(line) {
-                Typed::Answer(answer) => self.answer(&answer, course).await?,
-                Typed::More => self.show_menu(course)?,
-                Typed::Again(wanted) => print(&format!("{wanted}\n? "))?,
-            }
-            return Ok(());
-        }
-        match line.trim() {
-            "" => Ok(()),
-            command if command.starts_with('/') => self.command(command, course).await,
-            text => {
-                let attachments = std::mem::take(&mut self.attachments);
-                let message = json!({"text": text, "attachments": attachments});
-                match self.link.post("messages", &message).await {
-                    Ok(_) => course.is_busy = true,
-                    Err(refused) => eprintln!("{refused}"),
-                }
-                Ok(())
-            }
-        }
-    }
-
-    /// Sends an answer. That someone else was quicker is told, and is fine.
-    async fn answer(&self, answer: &Value, course: &mut Course) -> anyhow::Result<()> {
-        if let Err(refused) = self.link.post("answers", answer).await {
-            eprintln!("{refused}");
-        }
-        if !course.asks.is_empty() {
-            course.asks.remove(0);
-        }
-        self.show_menu(course)
-    }
-
-    async fn command(&self, command: &str, course: &mut Course) -> anyhow::Result<()> {
-        let (word, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
-        let rest = rest.trim();
-        let done = match word {
-            "/help" => Ok(HELP.to_owned()),
-            "/quit" | "/exit" => {
-                course.is_over = true;
-                Ok(String::new())
-            }
-            "/cost" => self
-                .link
-                .known()
-                .await
-                .map(|known| format!("${:.4}, turns: {}\n", known.cost, known.turns)),
-            "/mode" if !rest.is_empty() => self.set(&json!({"mode": rest})).await,
-            "/model" if !rest.is_empty() => self.set(&json!({"model": rest})).await,
-            "/rewind" => self.rewind(rest, course).await,
-            "/fork" => self.link.post("fork", &json!({})).await.map(|made| {
-                let id = made["id"].as_str().unwrap_or_default();
-                format!("the copy is session {id}: ratchet chat --resume {id}\n")
-            }),
-            _ => Ok(format!("no such command\n{HELP}")),
-        };
-        let prompt = if io::stdin().is_terminal() && !self.is_json { "> " } else { "" };
-        match done {
-            Ok(text) => eprint!("{text}{prompt}"),
-            Err(refused) => eprint!("{refused}\n{prompt}"),
-        }
-        Ok(())
-    }
-
-    async fn set(&self, setting: &Value) -> anyhow::Result<String> {
-        self.link.post("mode", setting).await.map(|_| "done\n".to_owned())
-    }
-
-    async fn rewind(&self, named: &str, course: &Course) -> anyhow::Result<String> {
-        let message = match (named, &course.last_message) {
-            ("", Some(last)) => last.as_str(),
-            ("", None) => return Ok("there is no message to go back to\n".to_owned()),
-            (named, _) => named,
-        };
-        let done = self.link.post("rewind", &json!({"message": message})).await?;
-        Ok(format!("{}\n", super::screen::plain_line(&done.to_string())))
-    }
-}
-
-/// Whether a line asks to interrupt the agent.
-fn is_stop(line: &str) -> bool {
-    line.contains('\u{1b}') || line.trim() == "/stop"
-}
-
-/// Whether the agent may have come to rest with this event.
-fn is_turning_point(event: &Heard) -> bool {
-    matches!(event.kind, Some(EventKind::State))
 }

@@ -7,6 +7,7 @@ use super::list::Places;
 use super::trusted;
 use super::weekly::{self, Said};
 use super::writer::Writer;
+use crate::agents::until;
 
 /// Cases of the dataset; each run tries all of them.
 const CASES: usize = 4;
@@ -45,6 +46,9 @@ pub(super) fn furnish(writer: &Writer<'_>) -> Places {
     places.insert("queue", queue(writer, &ids));
     places.insert("dashboard", dashboard(writer, ("costs", "what each model costs")));
     connection(writer, ("local models", "qwen3-32b"));
+    places.insert("receiver", webhook(writer, "on-call rota"));
+    let said = [("deltas 40", "idle"), ("question", "waiting")];
+    places.insert("chat", chat(writer, "Refunds of last week", &said));
     comment(writer, &places["trace"]);
     places
 }
@@ -192,6 +196,30 @@ pub(super) fn connection(writer: &Writer<'_>, (name, model): (&str, &str)) {
         ("customModels", model),
     ];
     writer.submit(&page, &page, &fields);
+}
+
+/// A webhook that nobody listens to, and a notice that waits for it.
+pub(super) fn webhook(writer: &Writer<'_>, name: &str) -> String {
+    let hook = json!({ "name": name, "url": "http://127.0.0.1:9/hook" });
+    let made = writer.post("/api/v1/notifications/webhooks", &hook);
+    let id = made["id"].as_str().unwrap();
+    writer.post(&format!("/api/v1/notifications/receivers/{id}/tests"), &json!({}));
+    id.to_owned()
+}
+
+/// Where agents work.
+pub(super) const WORKSPACE: &str = env!("CARGO_TARGET_TMPDIR");
+
+/// A conversation in which somebody said all this, and the agent got each time to the state named.
+pub(super) fn chat(writer: &Writer<'_>, title: &str, said: &[(&str, &str)]) -> String {
+    let new = json!({ "workspace": WORKSPACE, "title": title });
+    let id = writer.post("/api/v1/sessions", &new)["id"].as_str().unwrap().to_owned();
+    let session = format!("/api/v1/sessions/{id}");
+    for (text, state) in said {
+        writer.post(&format!("{session}/messages"), &json!({ "text": text }));
+        until(writer.server, &session, state);
+    }
+    id
 }
 
 fn comment(writer: &Writer<'_>, trace: &str) {

@@ -2,6 +2,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use ratchet_browser::{Browser, Page};
+use ratchet_testkit::claude;
 use ratchet_testkit::http::{self, Answer};
 use ratchet_testkit::process::{Launch, PROJECT, PUBLIC_KEY, Ratchet, SECRET_KEY};
 use tempfile::TempDir;
@@ -170,7 +171,7 @@ impl Served {
     }
 }
 
-/// A server that lets anybody on this machine in.
+/// A server that lets anybody on this machine in, with agents that need no model.
 fn open(data: &Path) -> Launch {
-    server(data).arg("--no-auth")
+    server(data).arg("--no-auth").env("RATCHET_CLAUDE_BIN", claude::fake())
 }

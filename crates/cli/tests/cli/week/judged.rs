@@ -146,6 +146,13 @@ fn a_model_suggests_what_to_change_and_cites_sessions_that_are_there() {
     let written = std::fs::read_to_string(&learnings).unwrap();
     assert!(written.contains("Run `make test`") && written.contains("Evidence: a, b"), "{written}");
     assert_eq!(first["tracked"][0]["progress"], "open");
+    let id = first["tracked"][0]["id"].as_str().unwrap();
+    let tell =
+        |args: &[&str]| done(ratchet(&[&["suggestions"], args].concat()).arg("--data").arg(data));
+    assert!(tell(&["list"]).contains("open      high      "), "{}", tell(&["list"]));
+    assert_eq!(tell(&["accept", id]), "accepted: Run the tests\n");
+    let shown = tell(&["show", id]);
+    assert!(shown.contains("Add to CLAUDE.md:\n    ") && shown.contains("accepted by"), "{shown}");
     let questions = model.requests().len();
     for judge in [["--judge", "anthropic"], ["--judge", "offline"]] {
         let again = asking(week(data, &judge), &model);

@@ -33,6 +33,13 @@ fn a_server_gives_the_same_report_as_its_folder_and_keeps_it() {
     let page = running.send(http::get("/api/v1/suggestions")).json();
     let tracked = page["suggestions"].as_array().unwrap();
     assert_eq!(tracked.len(), here["report"]["suggestions"].as_array().unwrap().len());
+    let id = tracked[0]["id"].as_str().unwrap();
+    let decide = |word| read(&done(ask(&running, &["suggestions", word, id, "--json"])));
+    assert_eq!(decide("done")["progress"], "done");
+    let refused = ask(&running, &["suggestions", "dismiss", id]).run();
+    assert!(refused.code == Some(1) && refused.stderr.contains("open it first"), "{refused:?}");
+    let undone = read(&done(ask(&running, &["suggestions", "list", "--undone", "--json"])));
+    assert_eq!(undone.as_array().unwrap().len(), tracked.len() - 1);
     let mut other = here["report"].clone();
     other["suggestions"][0]["text"] = "Do something else.".into();
     let put = http::request("PUT", &format!("/api/v1/reports/{STORIES}"));

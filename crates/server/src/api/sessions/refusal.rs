@@ -2,9 +2,9 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use ratchet_core::major::workspace::BoundaryError;
-use ratchet_stages::major::MajorError;
 use ratchet_stages::major::ground::GroundError;
 use ratchet_stages::major::work_folder::WorkFolderError;
+use ratchet_stages::major::{ChatsError, MajorError};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::time::Duration;
@@ -81,6 +81,16 @@ impl From<GroundError> for ChatRefusal {
             | GroundError::Attachment(_)
             | GroundError::NoText(_) => ApiError::Invalid(message),
         })
+    }
+}
+
+impl From<ChatsError> for ChatRefusal {
+    fn from(error: ChatsError) -> Self {
+        match error {
+            ChatsError::Ground(error) => error.into(),
+            ChatsError::Major(error) => error.into(),
+            ChatsError::Thread(error) => Self::Api(ApiError::Internal(Box::new(error))),
+        }
     }
 }
 

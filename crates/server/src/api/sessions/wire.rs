@@ -116,7 +116,8 @@ pub struct AnswerRequest {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ForkRequest {
-    /// The last message that the copy knows, by its id; all when left out.
+    /// The last message that the copy knows, by its id, with the answer to it; all that was said
+    /// so far when left out.
     pub at: Option<String>,
 }
 

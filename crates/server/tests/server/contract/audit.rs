@@ -3,7 +3,7 @@
 use ratchet_store::catalog::{Actor, AuditEntry, AuditQuery, Role};
 
 use super::calls::{self, Call, Chosen, Ids, Kept};
-use super::walk::{OURS, make_strangers, make_what_no_call_makes, text};
+use super::walk::{OURS, make_strangers, make_what_no_call_makes, start_agents, text};
 use crate::harness::{TestServer, basic, public_key};
 
 /// What changes nothing that was settled. What is recorded, collected or said has its own time and
@@ -24,12 +24,15 @@ const NOT_AUDITED: &[&str] = &[
     "POST /api/public/scores",
     "POST /api/v1/backup",
     "POST /api/v1/compact",
+    "POST /api/v1/notifications/receivers/{receiver}/tests",
     "POST /api/v1/projects/{project}/redaction/test",
     "POST /v1/logs",
     "POST /v1/metrics",
     "POST /v1/traces",
     "PUT /api/v1/media/{project}/{media}",
     "PUT /api/v1/reports/{week}",
+    // What is said in a session is an event of it, with whoever said it.
+    "POST /api/v1/sessions/{session}/messages",
 ];
 
 /// What is gone or needed when its turn comes: two families of operations share rules, evaluators
@@ -68,6 +71,7 @@ async fn every_change_leaves_an_entry_of_whoever_made_it() {
     let server = TestServer::start().await;
     make_strangers(&server).await;
     make_what_no_call_makes(&server).await;
+    let _agents = start_agents(&server).await;
     let (mut kept, mut gone) = (Kept::default(), Vec::new());
     let calls = calls::all();
     let (last, first): (Vec<&Call>, Vec<&Call>) =
@@ -80,6 +84,7 @@ async fn every_change_leaves_an_entry_of_whoever_made_it() {
                 again.make(&server, &basic(Role::Owner), &ids).await;
             }
         }
+        call.wait(&server, &ids).await;
         let before = newest(&server).await.map_or(0, |entry| entry.number);
         let reply = call.make(&server, &basic(Role::Owner), &ids).await;
         if call.method() == "DELETE" && [404, 409].contains(&reply.status.as_u16()) {

@@ -8,7 +8,7 @@ use ratchet_store::catalog::Role;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Operation, operations};
+use super::operations;
 use crate::harness::{Reply, TestServer};
 
 /// What stands in bodies for a word that must not leak.
@@ -60,6 +60,8 @@ pub(super) struct Call {
     #[serde(rename = "type")]
     content_type: Option<String>,
     pub(super) needs: Needs,
+    /// What the session named `$chat` must do before the call makes sense.
+    once: Option<String>,
     #[serde(default)]
     keep: BTreeMap<String, String>,
     /// Whether an owner's key reaches beyond its project here.
@@ -92,13 +94,8 @@ pub(super) fn all() -> Vec<Call> {
 
 fn check_against_description(calls: &[Call]) {
     let document = openapi::document().unwrap();
-    // What sessions answer depends on what an agent is doing: `sessions` has tests of its own.
-    let is_walked = |one: &&Operation| !one.path.starts_with("/api/v1/sessions");
-    let described: Vec<_> = operations(&document)
-        .iter()
-        .filter(is_walked)
-        .map(|one| format!("{} {}", one.method, one.path))
-        .collect();
+    let described: Vec<_> =
+        operations(&document).iter().map(|one| format!("{} {}", one.method, one.path)).collect();
     let is_called = |operation: &&String| calls.iter().any(|call| call.operation == **operation);
     let without: Vec<_> = described.iter().filter(|one| !is_called(one)).collect();
     assert!(
@@ -157,6 +154,15 @@ impl Call {
     /// Whether the path names something.
     pub(super) fn has_id(&self) -> bool {
         self.path().contains('{')
+    }
+
+    /// Waits until the call makes sense: a session does what it was told when it gets to it.
+    pub(super) async fn wait(&self, server: &TestServer, ids: &Ids<'_>) {
+        let Some(state) = &self.once else { return };
+        let path = ids.fill("/api/v1/sessions/$chat");
+        while server.get(&path).send().await.json()["state"] != *state {
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Makes the call with an Authorization header.

@@ -4,12 +4,15 @@ use ratchet_core::account::Email;
 use ratchet_core::media::{MediaHash, MediaType};
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
+use ratchet_stages::major::MajorLimits;
 use ratchet_store::catalog::{
     KeyPair, MediaOwner, MediaUse, NewKey, NewMedia, NewProject, NewUser, Role,
 };
 use ratchet_store::project::ProjectId;
+use tempfile::{TempDir, tempdir};
 
 use super::calls::{self, Call, Chosen, Ids, Kept, Needs};
+use crate::agents::run_agents;
 use crate::harness::{Reply, TestServer, basic, public_key};
 
 /// The word in everything that the seeded project holds.
@@ -24,6 +27,7 @@ const REVOKED: &str = "Basic cGstcmV2b2tlZDpzaw==";
 /// A server whose first project holds one of everything.
 struct Walk {
     server: TestServer,
+    _agents: TempDir,
     calls: Vec<Call>,
     kept: Kept,
 }
@@ -33,9 +37,11 @@ impl Walk {
         let server = TestServer::start().await;
         make_strangers(&server).await;
         make_what_no_call_makes(&server).await;
-        let mut walk = Self { server, calls: calls::all(), kept: Kept::default() };
+        let agents = start_agents(&server).await;
+        let mut walk = Self { server, _agents: agents, calls: calls::all(), kept: Kept::default() };
         for call in walk.calls.iter().filter(|call| call.method() != "DELETE") {
             let ids = Ids { kept: &walk.kept, mark: OURS, chosen: Chosen::Seeded };
+            call.wait(&walk.server, &ids).await;
             let reply = call.make(&walk.server, &basic(Role::Owner), &ids).await;
             assert!(reply.status.is_success(), "{}: {}", call.operation, text(&reply));
             call.keep(&reply, &mut walk.kept);
@@ -74,6 +80,14 @@ pub(crate) async fn make_strangers(server: &TestServer) {
         catalog.create_key(new, now).await.unwrap();
     }
     catalog.revoke_key(ours, "pk-revoked".to_owned(), now).await.unwrap();
+}
+
+/// Has agents run, in a folder that is on every machine and whose name no call changes.
+pub(super) async fn start_agents(server: &TestServer) -> TempDir {
+    let place = tempdir().unwrap();
+    let real = place.path().canonicalize().unwrap();
+    run_agents(server, "/usr".into(), &real, MajorLimits::default()).await;
+    place
 }
 
 /// People, and the bytes of the media that a call announces.

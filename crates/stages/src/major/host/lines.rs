@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use ratchet_agent::claude::lines::FromClaude;
 use ratchet_agent::claude::message::Reply;
 use ratchet_agent::claude::request::CliRequest;
@@ -9,6 +7,7 @@ use ratchet_core::major::event::{EventBody, EventKind, Telling};
 use ratchet_core::major::reader::{Hearing, Sign, TurnEnd};
 use ratchet_core::major::state::{AskId, Happening};
 
+use super::super::book::Beginning;
 use super::{Chore, Host};
 
 impl Host {
@@ -32,7 +31,9 @@ impl Host {
     }
 
     fn line(&mut self, raw: &str) {
-        let Hearing { told, sign } = self.reader.take(raw, self.state.turn());
+        // While our message waits, it is another turn that the agent speaks of.
+        let turn = self.state.turn().filter(|_| !self.is_put_off);
+        let Hearing { told, sign } = self.reader.take(raw, turn);
         if let Some(Sign::Kept { file, lines }) = &sign {
             // It repeats what the other lines say, for the record.
             return self.book.kept(file, lines);
@@ -42,6 +43,7 @@ impl Host {
             self.begin_by_itself(raw);
         }
         self.raw(raw);
+        self.book.heard(raw);
         for telling in told {
             self.tell(telling);
         }
@@ -74,11 +76,16 @@ impl Host {
         let Some(turn) = own_turn(raw).filter(|_| is_free) else { return };
         if self.happen(Happening::Began(turn.clone())).is_ok() {
             let at = self.now();
-            self.book.began(&turn, at, None);
+            self.book.began(&turn, at, Beginning::Agent);
         }
     }
 
     fn ended(&mut self, end: &TurnEnd) {
+        let standing = &mut self.chat.standing;
+        standing.turns += 1;
+        standing.cost = standing.cost + end.cost.unwrap_or_default();
+        standing.agent_cost = self.reader.cost();
+        self.outbox.is_stale = true;
         if self.is_put_off {
             // It was another turn that ended: of the agent's own, before it takes up ours.
             return;
@@ -86,10 +93,6 @@ impl Host {
         let Some(turn) = self.state.turn().cloned() else { return };
         let at = self.now();
         self.book.ended(&turn, end, at);
-        let standing = &mut self.chat.standing;
-        standing.turns += 1;
-        standing.cost = standing.cost + end.cost.unwrap_or_default();
-        standing.agent_cost = self.reader.cost();
         self.why = end.result.clone().filter(|_| end.is_error);
         drop(self.happen(Happening::Ended));
         self.why = None;
@@ -107,7 +110,6 @@ impl Host {
         self.book.asked(&asked, self.state.turn(), at);
         self.tell(asked.telling());
         let (ask, limit) = (asked.id.clone(), self.shared.limits.answer);
-        self.answers.remove(&ask);
         self.asks.insert(ask.clone(), asked);
         self.chores.push(Box::pin(async move {
             tokio::time::sleep(limit).await;
@@ -131,18 +133,14 @@ impl Host {
         self.asks.remove(ask);
         let body = EventBody::default().text("id", ask.as_str()).text("decision", "withdrawn");
         let told = body.told(EventKind::Answered);
-        self.remember(ask, &told.body);
+        self.answered(ask, &told.body);
         self.tell(told);
     }
 
-    /// Remembers how a question was answered, for whoever comes second and for the record.
-    pub(super) fn remember(&mut self, ask: &AskId, body: &Arc<str>) {
+    /// Records how a question was answered.
+    pub(super) fn answered(&mut self, ask: &AskId, body: &str) {
         let at = self.now();
         self.book.answered(ask.as_str(), body, at);
-        if self.answers.len() >= super::MOST_ANSWERS {
-            self.answers.pop_first();
-        }
-        self.answers.insert(ask.clone(), body.clone());
     }
 }
 

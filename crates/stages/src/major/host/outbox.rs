@@ -1,11 +1,11 @@
 use std::collections::VecDeque;
 use std::future::pending;
-use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use ratchet_agent::claude::message::{Reply, UserMessage};
 use ratchet_core::claude_code::Patches;
 use ratchet_core::major::event::{SessionEvent, Telling};
+use ratchet_core::major::hush::{Hush, ToldAt};
 use ratchet_core::major::state::MajorState;
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreError;
@@ -19,23 +19,39 @@ const MOST_WAITING: usize = 2_000;
 /// What goes to the disk together.
 #[derive(Debug)]
 pub(in super::super) struct Writing {
-    pub(in super::super) events: Vec<SessionEvent>,
+    /// The place of the last event on disk.
+    pub(in super::super) after: u64,
+    pub(in super::super) told: Vec<ToldAt>,
     pub(in super::super) patches: Patches,
+    /// What is held back, where the project has rules.
+    pub(in super::super) hush: Hush,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(in super::super) struct Written {
+    /// What was told, as far as the project's rules allow it, each in its place.
+    pub(in super::super) events: Vec<SessionEvent>,
+    pub(in super::super) hush: Hush,
 }
 
 /// Events with their places, after one that is the last so far.
-pub(in super::super) fn placed(told: Vec<Telling>, last: u64, at: Timestamp) -> Vec<SessionEvent> {
-    let place = |(seq, Telling { kind, body })| SessionEvent { seq, at, kind, body };
+pub(in super::super) fn placed(told: Vec<ToldAt>, last: u64) -> Vec<SessionEvent> {
+    let place = |(seq, (at, Telling { kind, body }))| SessionEvent { seq, at, kind, body };
     (last + 1..).zip(told).map(place).collect()
 }
 
 /// What is on its way to the disk, and what follows from it.
 pub(super) struct Outbox {
-    /// The place of the last event that was told.
-    last: u64,
-    waiting: Vec<SessionEvent>,
-    writing: Option<BoxFuture<'static, Result<Vec<Arc<SessionEvent>>, StoreError>>>,
-    /// What follows, each from the event at a place.
+    /// The place of the last event on disk.
+    place: u64,
+    /// How much was told, and how much of that is on disk or on its way there.
+    told: u64,
+    sent: u64,
+    waiting: Vec<ToldAt>,
+    writing: Option<BoxFuture<'static, Result<Written, StoreError>>>,
+    hush: Hush,
+    /// What follows, each once so much of what was told is on disk.
     deeds: VecDeque<(u64, Deed)>,
     /// Whether the session stands otherwise than is kept.
     pub(super) is_stale: bool,
@@ -66,9 +82,12 @@ pub(super) enum Deed {
 impl Outbox {
     pub(super) fn new(last: u64) -> Self {
         Self {
-            last,
+            place: last,
+            told: 0,
+            sent: 0,
             waiting: Vec::new(),
             writing: None,
+            hush: Hush::default(),
             deeds: VecDeque::new(),
             is_stale: false,
             is_reset: false,
@@ -76,17 +95,15 @@ impl Outbox {
         }
     }
 
-    /// Gives an event its place.
-    pub(super) fn add(&mut self, told: Telling, at: Timestamp) -> u64 {
-        self.last += 1;
-        let Telling { kind, body } = told;
-        self.waiting.push(SessionEvent { seq: self.last, at, kind, body });
-        self.last
+    /// Takes something that is told; it gets its place when it is written.
+    pub(super) fn add(&mut self, telling: Telling, at: Timestamp) {
+        self.told += 1;
+        self.waiting.push((at, telling));
     }
 
     /// Has something follow once all that was told so far is on disk.
     pub(super) fn then(&mut self, deed: Deed) {
-        self.deeds.push_back((self.last, deed));
+        self.deeds.push_back((self.told, deed));
     }
 
     /// Whether more may be told before the disk has caught up.
@@ -106,14 +123,16 @@ impl Outbox {
         if self.writing.is_some() {
             return None;
         }
-        let (events, patches) = (std::mem::take(&mut self.waiting), book.take());
-        (!events.is_empty() || !patches.is_empty()).then_some(Writing { events, patches })
+        let (told, patches) = (std::mem::take(&mut self.waiting), book.take());
+        if told.is_empty() && patches.is_empty() {
+            return None;
+        }
+        self.sent = self.told;
+        let hush = std::mem::take(&mut self.hush);
+        Some(Writing { after: self.place, told, patches, hush })
     }
 
-    pub(super) fn begin(
-        &mut self,
-        writing: BoxFuture<'static, Result<Vec<Arc<SessionEvent>>, StoreError>>,
-    ) {
+    pub(super) fn begin(&mut self, writing: BoxFuture<'static, Result<Written, StoreError>>) {
         self.writing = Some(writing);
     }
 
@@ -128,39 +147,38 @@ impl Outbox {
     }
 
     /// Waits until what is being written is on disk.
-    pub(super) async fn written(&mut self) -> Result<Vec<Arc<SessionEvent>>, StoreError> {
+    pub(super) async fn written(&mut self) -> Result<Vec<SessionEvent>, StoreError> {
         let Some(writing) = &mut self.writing else { return pending().await };
         let written = writing.await;
         self.writing = None;
-        written
+        let Written { events, hush } = written?;
+        self.hush = hush;
+        self.place = events.last().map_or(self.place, |event| event.seq);
+        Ok(events)
     }
 
     /// What follows from events that are all on disk.
     pub(super) fn due_already(&mut self) -> Vec<Deed> {
         let is_written = self.waiting.is_empty() && self.writing.is_none();
-        if is_written { self.due(self.last) } else { Vec::new() }
+        if is_written { self.due(self.told) } else { Vec::new() }
     }
 
-    /// What follows from events up to a place.
+    /// What follows from so much of what was told.
     fn due(&mut self, written: u64) -> Vec<Deed> {
-        let count = self.deeds.iter().take_while(|(seq, _)| *seq <= written).count();
+        let count = self.deeds.iter().take_while(|(told, _)| *told <= written).count();
         self.deeds.drain(..count).map(|(_, deed)| deed).collect()
     }
 }
 
 impl Host {
     /// Events are on disk: everyone may know, and what follows from them is done.
-    pub(super) fn written(&mut self, written: Result<Vec<Arc<SessionEvent>>, StoreError>) {
+    pub(super) fn written(&mut self, written: Result<Vec<SessionEvent>, StoreError>) {
         let events = match written {
             Ok(events) => events,
             Err(error) => return self.lost(&error),
         };
-        let Some(last) = events.last().map(|event| event.seq) else { return };
-        for event in events {
-            // Nobody looking on is fine: it is kept.
-            drop(self.room.live.send(event));
-        }
-        for deed in self.outbox.due(last) {
+        self.room.live.tell(events);
+        for deed in self.outbox.due(self.outbox.sent) {
             self.follow(deed);
         }
     }

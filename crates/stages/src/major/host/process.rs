@@ -154,8 +154,7 @@ fn refuse(wish: Wish, why: &str) {
         Wish::Answer { reply, .. }
         | Wish::Interrupt { reply }
         | Wish::Wake { reply }
-        | Wish::Mode { reply, .. }
-        | Wish::Model { reply, .. }
+        | Wish::Change { reply, .. }
         | Wish::Close { reply }
         | Wish::Stop { reply } => drop(reply.send(Err(error()))),
     }

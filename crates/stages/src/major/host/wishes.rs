@@ -8,8 +8,8 @@ use ratchet_core::major::state::{AskId, Happening, MajorState};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::super::book::Beginning;
 use super::super::refusal::MajorError;
-use super::super::setting::ChatSetting;
 use super::super::wish::{Reply, Wish};
 use super::outbox::Deed;
 use super::{Chore, Host};
@@ -36,12 +36,17 @@ impl Host {
                 self.answer_wish(reply, closed);
             }
             Wish::Stop { reply } => self.stop(reply),
-            Wish::Mode { .. } | Wish::Model { .. } | Wish::Rewind { .. } => self.adjust(wish),
+            Wish::Change { change, reply } => self.change(change, reply),
+            Wish::Rewind { message, rewind, reply } => self.rewind(message, rewind, reply),
         }
     }
 
     /// Answers whoever wished, once what it came to is on disk.
-    fn answer_wish<T: Send + 'static>(&mut self, reply: Reply<T>, came: Result<T, MajorError>) {
+    pub(super) fn answer_wish<T: Send + 'static>(
+        &mut self,
+        reply: Reply<T>,
+        came: Result<T, MajorError>,
+    ) {
         // Whoever does not wait any more does not mind.
         self.outbox.then(Deed::Answer(Box::new(move || drop(reply.send(came)))));
     }
@@ -55,14 +60,16 @@ impl Host {
             MessageContent::Text(text) => Value::from(text.as_str()),
             MessageContent::Blocks(blocks) => Value::from(blocks.clone()),
         };
+        let (id, content) = (message.uuid.to_string(), content.to_string());
         let body = EventBody::default()
-            .text("id", &message.uuid.to_string())
+            .text("id", &id)
             .text("turn", &name)
             .text_if("by", by)
-            .value("content", content);
+            .raw("content", &content);
         self.tell(body.told(EventKind::Message));
         let at = self.now();
-        self.book.began(&turn, at, by);
+        let beginning = Beginning::Person { by, message: &id, content: &content };
+        self.book.began(&turn, at, beginning);
         self.why = None;
         self.is_put_off = false;
         self.happen(Happening::Sent(turn.clone()))?;
@@ -83,16 +90,11 @@ impl Host {
         decision: &Decision,
         by: Option<&str>,
     ) -> Result<(), MajorError> {
-        let Some(asked) = self.asks.get(ask) else {
-            return Err(match self.answers.get(ask) {
-                Some(first) => MajorError::Answered { ask: ask.clone(), first: first.clone() },
-                None => MajorError::NotOpen(ask.clone()),
-            });
-        };
+        let asked = self.asks.get(ask).ok_or_else(|| MajorError::NotOpen(ask.clone()))?;
         let reply = RawValue::from_string(asked.reply(decision)?).map_err(|_| Misfit::Input)?;
         let told = decision.telling(ask, by);
         self.asks.remove(ask);
-        self.remember(ask, &told.body);
+        self.answered(ask, &told.body);
         self.tell(told);
         self.outbox.then(Deed::Reply(ask.as_str().to_owned(), ToAgent::Success(reply)));
         self.happen(Happening::Answered(ask.clone()))?;
@@ -118,7 +120,7 @@ impl Host {
     }
 
     /// Has the agent do something and tells whoever wished what it says.
-    fn ask_agent<T: Send + 'static>(
+    pub(super) fn ask_agent<T: Send + 'static>(
         &mut self,
         reply: Reply<T>,
         asking: impl Future<Output = Result<T, ClaudeError>> + Send + 'static,
@@ -131,7 +133,7 @@ impl Host {
         }));
     }
 
-    fn wake(&mut self) -> Result<(), MajorError> {
+    pub(super) fn wake(&mut self) -> Result<(), MajorError> {
         let had_process = self.state.has_process();
         self.happen(Happening::Woken)?;
         if !had_process {
@@ -180,67 +182,5 @@ impl Host {
             _ => {}
         }
         self.answer_wish(reply, Ok(()));
-    }
-
-    /// Changes how the agent works, or what it did.
-    fn adjust(&mut self, wish: Wish) {
-        if self.state == MajorState::Closed {
-            return closed(wish);
-        }
-        let process = self.running.as_ref().filter(|running| running.is_up);
-        let process = process.map(|running| running.process.clone());
-        match (wish, process) {
-            (Wish::Mode { mode, reply }, process) => {
-                let word = mode.as_str();
-                self.set(("mode", word), |setting| setting.mode = Some(word.to_owned()));
-                match process {
-                    Some(process) => self
-                        .ask_agent(reply, async move { process.set_permission_mode(mode).await }),
-                    None => self.answer_wish(reply, Ok(())),
-                }
-            }
-            (Wish::Model { model, reply }, process) => {
-                let (kept, word) = (model.clone(), model.as_deref().unwrap_or("default"));
-                self.set(("model", word), |setting| setting.model = kept);
-                match process {
-                    Some(process) => self
-                        .ask_agent(reply, async move { process.set_model(model.as_deref()).await }),
-                    None => self.answer_wish(reply, Ok(())),
-                }
-            }
-            (Wish::Rewind { reply, .. }, _) if self.state.turn().is_some() => {
-                let turn = self.state.turn().cloned();
-                let busy = turn.map_or(MajorError::NoTurn, |turn| MajorError::Busy { turn });
-                self.answer_wish(reply, Err(busy));
-            }
-            (Wish::Rewind { message, rewind, reply }, Some(process)) => {
-                self.ask_agent(reply, async move { process.rewind_files(message, rewind).await });
-            }
-            (wish, _) => {
-                self.later.push(wish);
-                drop(self.wake());
-            }
-        }
-    }
-
-    /// Changes how the agent is started from now on, and tells everyone.
-    fn set(&mut self, (what, word): (&str, &str), change: impl FnOnce(&mut ChatSetting)) {
-        let Ok(mut setting) = ChatSetting::read(&self.chat.setting) else { return };
-        change(&mut setting);
-        self.chat.setting = setting.write();
-        self.outbox.is_reset = true;
-        let body = EventBody::default().text("what", what).text("text", word);
-        self.tell(body.told(EventKind::Notice));
-    }
-}
-
-fn closed(wish: Wish) {
-    // Whoever does not wait any more does not mind.
-    match wish {
-        Wish::Rewind { reply, .. } => drop(reply.send(Err(MajorError::Closed))),
-        Wish::Mode { reply, .. } | Wish::Model { reply, .. } => {
-            drop(reply.send(Err(MajorError::Closed)));
-        }
-        _ => {}
     }
 }

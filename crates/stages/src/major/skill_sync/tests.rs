@@ -1,4 +1,5 @@
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use ratchet_core::major::skills::{FOLDER, SkillFate};
 use tempfile::{TempDir, tempdir};
@@ -93,10 +94,24 @@ fn a_folder_of_skills_that_leads_elsewhere_is_refused() {
     let world = world();
     world.write("platform/skills/pdf/SKILL.md", "1");
     world.write("elsewhere/keep", "x");
-    std::os::unix::fs::symlink("../elsewhere", world.top.path().join("work/.claude")).unwrap();
+    symlink("../elsewhere", world.top.path().join("work/.claude")).unwrap();
     let why = sync(&world.layers, &world.target, FOLDER).unwrap_err().to_string();
     assert!(why.contains("symbolic link"), "{why}");
     assert!(!world.top.path().join("elsewhere/skills").exists());
+}
+
+#[test]
+fn a_skill_that_is_a_link_is_the_workspaces_own() {
+    let world = world();
+    world.write("platform/skills/pdf/SKILL.md", "platform");
+    world.write("elsewhere/SKILL.md", "shared");
+    let skills = world.top.path().join("work").join(FOLDER);
+    fs::create_dir_all(&skills).unwrap();
+    symlink(world.top.path().join("elsewhere"), skills.join("pdf")).unwrap();
+    world.synced(&[("pdf", "the workspace's own")]);
+    assert_eq!(world.read("pdf/SKILL.md").as_deref(), Some("shared"));
+    let shared = fs::read_to_string(world.top.path().join("elsewhere/SKILL.md")).unwrap();
+    assert_eq!(shared, "shared");
 }
 
 #[test]

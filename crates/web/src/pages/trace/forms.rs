@@ -135,16 +135,25 @@ pub(super) async fn score(
     let config = form.get("config").and_then(|id| intake.score_configs.get(id));
     let config = config.ok_or_else(|| Refusal::not_there("score config"))?;
     let patch = verdict(&place, &subject, config, form.get("value").unwrap_or_default())?;
+    record_score(&web, &place, intake.redactor.uncut().score(patch)).await?;
+    Ok(back(&place, &subject, "judged"))
+}
+
+/// Records a score that somebody gave on a page, without what the project's rules find.
+pub(in crate::pages) async fn record_score(
+    web: &Web,
+    place: &Place,
+    score: ScorePatch,
+) -> PageResult<()> {
     let batch = Batch {
         project: place.project_id(),
         traces: Vec::new(),
         observations: Vec::new(),
-        scores: vec![intake.redactor.uncut().score(patch)],
+        scores: vec![score],
         experiment_items: Vec::new(),
         received_at: place.now,
     };
-    web.store.telemetry.record(batch).await?;
-    Ok(back(&place, &subject, "judged"))
+    Ok(web.store.telemetry.record(batch).await?)
 }
 
 fn verdict(

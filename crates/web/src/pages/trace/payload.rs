@@ -76,7 +76,11 @@ pub(super) async fn picture_of_step(
 }
 
 /// The picture with the number that the address says.
-fn picture(place: &Place, headers: &HeaderMap, payload: &Payload) -> PageResult<Response> {
+pub(in crate::pages) fn picture(
+    place: &Place,
+    headers: &HeaderMap,
+    payload: &Payload,
+) -> PageResult<Response> {
     let missing = || Refusal::not_there("picture");
     let number: usize = place.params.get("n").and_then(|n| n.parse().ok()).ok_or_else(missing)?;
     let reading = chat::read(payload.to_json().as_str());

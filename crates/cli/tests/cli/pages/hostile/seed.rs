@@ -2,7 +2,7 @@ use ratchet_testkit::process::{PROJECT, Ratchet};
 use serde_json::{Value, json};
 
 use super::words;
-use crate::pages::furnish::{connection, dashboard};
+use crate::pages::furnish::{chat, connection, dashboard, webhook};
 use crate::pages::list::Places;
 use crate::pages::weekly::{self, Said};
 use crate::pages::writer::Writer;
@@ -56,6 +56,8 @@ pub(crate) fn seed(server: &Ratchet) -> Places {
         place("words", words::RUNNING[0]),
         place("queue", &queue),
         place("week", &week),
+        place("receiver", &webhook(&hand.0, "last")),
+        place("chat", &chat(&hand.0, &all_of_a_name(), &[(&all, "idle")])),
         place("before", &before),
         place("after", &after),
         place("dashboard", &dashboard(&hand.0, (&all_of_a_name(), &all))),
@@ -216,6 +218,7 @@ impl Hand<'_> {
     /// What a project settles.
     fn settings(&self) {
         for (nth, words) in words::RUNNING.into_iter().enumerate() {
+            webhook(&self.0, &name_of(words).chars().take(90).collect::<String>());
             let name = format!("m{nth} {}", name_of(words));
             let model = json!({ "modelName": name, "matchPattern": "never", "inputPrice": 0.1 });
             self.0.post("/api/public/models", &model);

@@ -1,0 +1,132 @@
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::files::Files;
+use super::link::{Known, Link};
+use super::paint::Marks;
+use super::safe::plain_line;
+use super::screen::grouped;
+use super::talk::Talk;
+
+/// What the agent may do without asking, and what that means.
+pub(crate) const MODES: [(&str, &str); 4] = [
+    ("default", "asks before it changes or runs anything"),
+    ("acceptEdits", "changes files without asking"),
+    ("plan", "looks and plans, changes nothing"),
+    ("dontAsk", "denies what would have to be asked"),
+];
+
+/// What can be typed.
+pub(crate) const HELP: &str = "\
+/mode [MODE]      what the agent may do without asking: default, acceptEdits, plan, dontAsk
+/model NAME       which model answers
+/rewind [ID]      put files back as they were before a message: the last one, or the one named
+/fork             go on in a copy of this session
+/attach FILE      send a file with the next message: text, an image, PDF
+/show [N]         what tool call N was given and gave; the last one if none is named
+/cost             what the session cost so far
+/stop             interrupt the agent
+/help             this
+/quit             end; the session stays, and can be resumed
+";
+
+/// What is to be done after a command.
+#[derive(Debug)]
+pub(crate) enum Next<'a> {
+    /// Nothing else.
+    Stay,
+    /// The conversation ends.
+    Quit,
+    /// It goes on in another session.
+    Switch(Link<'a>, Box<Known>),
+}
+
+impl<'a> Talk<'a> {
+    /// Does what a line says that begins with a slash, and says what is to be written.
+    pub(crate) async fn command(&mut self, line: &str) -> (String, Next<'a>) {
+        let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let rest = rest.trim();
+        let done = match word {
+            "/quit" | "/exit" => return (String::new(), Next::Quit),
+            "/fork" => return self.fork().await,
+            "/stop" => return (self.interrupt().await, Next::Stay),
+            "/help" => Ok(HELP.to_owned()),
+            "/show" => Ok(self.screen.tools.show(rest)),
+            "/cost" => self.cost().await,
+            "/mode" if rest.is_empty() => Ok(modes()),
+            "/mode" => self.set(&json!({"mode": rest}), &format!("mode: {rest}")).await,
+            "/model" if rest.is_empty() => Ok("/model takes the name of one\n".to_owned()),
+            "/model" => self.set(&json!({"model": rest}), &format!("model: {rest}")).await,
+            "/rewind" => self.rewind(rest).await,
+            "/attach" if rest.is_empty() => Ok("/attach takes the path of a file\n".to_owned()),
+            "/attach" => self.attach(rest),
+            _ => Ok(format!("there is no {}; there are:\n{HELP}", plain_line(word))),
+        };
+        let shown = match done {
+            Ok(text) => self.screen.note(&text, Marks::NONE),
+            Err(why) => self.refused(&why),
+        };
+        (shown, Next::Stay)
+    }
+
+    async fn fork(&mut self) -> (String, Next<'a>) {
+        match self.link.fork().await {
+            Ok((link, known)) => {
+                let words = format!("· from here on this is session {}, a copy", known.id);
+                (self.screen.note(&words, Marks::DIM), Next::Switch(link, Box::new(known)))
+            }
+            Err(why) => (self.refused(&why), Next::Stay),
+        }
+    }
+
+    async fn cost(&self) -> anyhow::Result<String> {
+        let known = self.link.known().await?;
+        let (came, went) = self.screen.tokens;
+        Ok(format!(
+            "${:.4}, turns: {}, tokens: {} in, {} out\n",
+            known.cost,
+            known.turns,
+            grouped(came),
+            grouped(went)
+        ))
+    }
+
+    async fn set(&self, setting: &Value, done: &str) -> anyhow::Result<String> {
+        self.link.post("mode", setting).await?;
+        Ok(format!("{}\n", plain_line(done)))
+    }
+
+    async fn rewind(&self, named: &str) -> anyhow::Result<String> {
+        let message = match (named, self.messages.last()) {
+            ("", Some((last, _))) => last,
+            ("", None) => return Ok("there is no message to go back to\n".to_owned()),
+            (named, _) => named,
+        };
+        let done = self.link.post("rewind", &json!({"message": message})).await?;
+        let files = done["filesChanged"].as_array().into_iter().flatten();
+        let files: Vec<&str> = files.filter_map(Value::as_str).collect();
+        if done["canRewind"] == false {
+            return Ok("files cannot be put back as they were then\n".to_owned());
+        }
+        if files.is_empty() {
+            return Ok("no file has changed since then\n".to_owned());
+        }
+        let lines = (done["insertions"].as_u64(), done["deletions"].as_u64());
+        let (came, went) = (lines.0.unwrap_or(0), lines.1.unwrap_or(0));
+        let files = plain_line(&files.join(", "));
+        Ok(format!("put back: {files} ({came} lines came back, {went} went)\n"))
+    }
+
+    fn attach(&mut self, file: &str) -> anyhow::Result<String> {
+        let Files { texts, others } = Files::read(&[PathBuf::from(file)])?;
+        self.attachments.extend(texts.into_iter().chain(others));
+        let names = self.attachments.iter().filter_map(|one| one["name"].as_str());
+        let names = plain_line(&names.collect::<Vec<_>>().join(", "));
+        Ok(format!("goes with the next message: {names}\n"))
+    }
+}
+
+fn modes() -> String {
+    MODES.iter().map(|(mode, about)| format!("/mode {mode:<12} {about}\n")).collect()
+}

@@ -1,0 +1,227 @@
+use std::collections::HashMap;
+
+use ratchet_core::limit::elide;
+use ratchet_core::major::story::best_known;
+use ratchet_core::time::Timestamp;
+use serde_json::Value;
+
+use super::heard::Heard;
+use super::safe::{plain, plain_line};
+
+/// How much of a tool's input or result is told in its line.
+const LINE_BYTES: usize = 160;
+/// How much of an input or a result is kept to be shown.
+const KEPT_BYTES: usize = 64 * 1024;
+/// How many calls are kept to be shown.
+const KEPT_CALLS: usize = 1_000;
+/// A tool whose calls are told as what they are: questions and answers.
+const QUESTION_TOOL: &str = "AskUserQuestion";
+
+/// What the agent did with tools, call by call.
+#[derive(Debug, Default)]
+pub(crate) struct Tools {
+    calls: Vec<Call>,
+    places: HashMap<String, usize>,
+    /// Calls before these are not kept any more.
+    forgotten: usize,
+}
+
+/// One call of a tool.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    /// By which a person asks for it.
+    pub(crate) number: usize,
+    name: String,
+    argument: String,
+    input: String,
+    /// How many calls it is within.
+    pub(crate) depth: usize,
+    began: Option<Timestamp>,
+    /// Whether its line was shown, or one that says it has begun.
+    is_told: bool,
+    outcome: Option<CallOutcome>,
+}
+
+/// What came of a call.
+#[derive(Clone, Debug)]
+struct CallOutcome {
+    output: String,
+    is_error: bool,
+    nanos: Option<i64>,
+}
+
+impl Tools {
+    /// Takes the beginning of a call. A sub-agent's first call has what it is within be told.
+    pub(crate) fn began(&mut self, event: &Heard) -> Option<Call> {
+        let name = plain_line(event.text("name"));
+        if name == QUESTION_TOOL {
+            return None;
+        }
+        self.forget();
+        let outer = self.place(event.text("parent"));
+        let depth = match &outer {
+            Some(outer) => outer.depth + 1,
+            None => usize::from(!event.text("parent").is_empty()),
+        };
+        let told = outer.filter(|outer| !outer.is_told).map(|outer| {
+            outer.is_told = true;
+            outer.clone()
+        });
+        let input = &event.body["input"];
+        let shown = serde_json::to_string_pretty(input).unwrap_or_default();
+        let call = Call {
+            number: self.forgotten + self.calls.len() + 1,
+            name,
+            argument: argument(input),
+            input: plain(&elide(input["command"].as_str().unwrap_or(&shown), KEPT_BYTES)),
+            depth,
+            began: event.at,
+            is_told: false,
+            outcome: None,
+        };
+        self.places.insert(event.text("id").to_owned(), call.number);
+        self.calls.push(call);
+        told
+    }
+
+    /// Takes the result of a call, whose line can be told then.
+    pub(crate) fn ended(&mut self, event: &Heard) -> Option<Call> {
+        let call = self.place(event.text("tool_use_id"))?;
+        let nanos = event.at.zip(call.began).map(|(now, began)| now.since(began));
+        let output = plain(&elide(&output_text(&event.body["output"]), KEPT_BYTES));
+        let is_error = event.body["is_error"] == true;
+        call.outcome = Some(CallOutcome { output, is_error, nanos });
+        call.is_told = true;
+        Some(call.clone())
+    }
+
+    /// What is under way.
+    pub(crate) fn under_way(&self) -> impl Iterator<Item = &Call> {
+        self.calls.iter().filter(|call| call.outcome.is_none())
+    }
+
+    /// Takes the end of a turn: of its calls nothing more will come.
+    pub(crate) fn turn_ended(&mut self) {
+        for call in self.calls.iter_mut().filter(|call| call.outcome.is_none() && call.depth == 0) {
+            let output = "no result".to_owned();
+            call.outcome = Some(CallOutcome { output, is_error: true, nanos: None });
+        }
+    }
+
+    /// A call by its number, in whole.
+    pub(crate) fn show(&self, number: &str) -> String {
+        let last = self.forgotten + self.calls.len();
+        if last == 0 {
+            return "no tool was used yet\n".to_owned();
+        }
+        let wanted = if number.is_empty() { Some(last) } else { number.parse::<usize>().ok() };
+        let place = wanted.and_then(|number| number.checked_sub(self.forgotten + 1));
+        let Some(call) = place.and_then(|place| self.calls.get(place)) else {
+            return format!("/show takes a number from {} to {last}\n", self.forgotten + 1);
+        };
+        let mut text = format!("{}\n", call.line());
+        text.push_str(&indented(&call.input));
+        if let Some(outcome) = &call.outcome {
+            text.push_str(if outcome.is_error { "failed with\n" } else { "gave\n" });
+            text.push_str(&indented(&outcome.output));
+        }
+        text
+    }
+
+    fn place(&mut self, id: &str) -> Option<&mut Call> {
+        let number = *self.places.get(id)?;
+        self.calls.get_mut(number.checked_sub(self.forgotten + 1)?)
+    }
+
+    fn forget(&mut self) {
+        if self.calls.len() < KEPT_CALLS {
+            return;
+        }
+        let half = KEPT_CALLS / 2;
+        self.calls.drain(..half);
+        self.forgotten += half;
+        let first = self.forgotten;
+        self.places.retain(|_, number| *number > first);
+    }
+}
+
+impl Call {
+    /// What it is: the tool's name and what it is best known by.
+    pub(crate) fn title(&self) -> String {
+        format!("{} {}", self.name, self.argument).trim_end().to_owned()
+    }
+
+    /// Whether it failed; nothing while it is under way.
+    pub(crate) fn has_failed(&self) -> Option<bool> {
+        self.outcome.as_ref().map(|outcome| outcome.is_error)
+    }
+
+    /// What came of it, shortly: how long it is, unless it is short.
+    pub(crate) fn came_to(&self) -> String {
+        let Some(outcome) = &self.outcome else { return String::new() };
+        let said = outcome.output.trim();
+        let mut told = match (outcome.is_error, said.lines().count()) {
+            (true, _) => format!("failed: {}", plain_line(&elide(said, LINE_BYTES))),
+            (false, 0) => "ok".to_owned(),
+            (false, 1) if said.len() <= LINE_BYTES / 2 => plain_line(said),
+            (false, 1) => format!("{} characters", said.chars().count()),
+            (false, lines) => format!("{lines} lines"),
+        };
+        if let Some(nanos) = outcome.nanos {
+            told.push_str(&format!(" · {}", duration(nanos / 1_000_000)));
+        }
+        told
+    }
+
+    fn line(&self) -> String {
+        match self.came_to() {
+            came if came.is_empty() => self.title(),
+            came => format!("{} · {came}", self.title()),
+        }
+    }
+}
+
+/// Milliseconds as people say them.
+pub(crate) fn duration(millis: i64) -> String {
+    let millis = millis.max(0);
+    match millis / 1_000 {
+        seconds @ 0..=59 => format!("{seconds}.{} s", millis % 1_000 / 100),
+        seconds => format!("{} min {} s", seconds / 60, seconds % 60),
+    }
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {}\n", line.replace('\t', "    "))).collect()
+}
+
+/// What an input is best known by.
+pub(crate) fn argument(input: &Value) -> String {
+    best_known(input).map_or_else(|| shortly(input), in_a_line)
+}
+
+/// A value in a line.
+pub(crate) fn shortly(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        Value::Object(map) if map.is_empty() => String::new(),
+        other => other.to_string(),
+    };
+    in_a_line(&text)
+}
+
+fn in_a_line(text: &str) -> String {
+    plain_line(&elide(text, LINE_BYTES))
+}
+
+/// The text of a tool's result, which is a text or a list of blocks.
+fn output_text(output: &Value) -> String {
+    match output {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let texts = blocks.iter().filter_map(|block| block["text"].as_str());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}

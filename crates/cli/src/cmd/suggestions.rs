@@ -1,0 +1,162 @@
+use clap::{Args, Subcommand};
+use ratchet_core::suggestion::Progress;
+use ratchet_server::clock::Clock;
+use ratchet_store::catalog::KeptSuggestion;
+use serde_json::{Value, json};
+
+use crate::exit::Outcome;
+use crate::print::{OutputArgs, one_line, table, unsteered};
+use crate::runtime;
+use crate::workplace::{Workplace, WorkplaceArgs};
+
+/// `ratchet suggestions …`
+#[derive(Args, Debug)]
+pub(crate) struct SuggestionsCommand {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List suggestions and how far each has come, those of the last weeks first
+    List(ListArgs),
+    /// Show one suggestion: what to change, why, and who decided what
+    Show(OneArgs),
+    /// Say that it is wanted
+    Accept(OneArgs),
+    /// Say that it is done; a later week that still needs it asks anew
+    Done(OneArgs),
+    /// Decide against it
+    Dismiss(OneArgs),
+    /// Open it again
+    Open(OneArgs),
+}
+
+#[derive(Args, Debug)]
+struct ListArgs {
+    /// Only those that are neither done nor dismissed
+    #[arg(long)]
+    undone: bool,
+    #[command(flatten)]
+    place: WorkplaceArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Args, Debug)]
+struct OneArgs {
+    /// Which, by its id in the list
+    id: String,
+    #[command(flatten)]
+    place: WorkplaceArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Runs `ratchet suggestions`.
+pub(crate) fn run(command: &SuggestionsCommand) -> anyhow::Result<Outcome> {
+    runtime::block_on(async {
+        match &command.action {
+            Action::List(args) => list(args).await,
+            Action::Show(args) => show(args).await,
+            Action::Accept(args) => decide(args, Progress::Accepted).await,
+            Action::Done(args) => decide(args, Progress::Done).await,
+            Action::Dismiss(args) => decide(args, Progress::Dismissed).await,
+            Action::Open(args) => decide(args, Progress::Open).await,
+        }
+    })
+}
+
+async fn all(place: &WorkplaceArgs) -> anyhow::Result<Vec<KeptSuggestion>> {
+    Workplace::with(place, "ratchet suggestions", async |place| {
+        Ok(place.archive().await?.suggestions().await?)
+    })
+    .await
+}
+
+async fn list(args: &ListArgs) -> anyhow::Result<Outcome> {
+    let mut kept = all(&args.place).await?;
+    if args.undone {
+        kept.retain(|kept| matches!(kept.progress, Progress::Open | Progress::Accepted));
+    }
+    let views: Vec<Value> = kept.iter().map(view).collect();
+    args.output.show(&views, |_| list_text(&kept))?;
+    Ok(Outcome::Done)
+}
+
+async fn show(args: &OneArgs) -> anyhow::Result<Outcome> {
+    let kept = all(&args.place).await?.into_iter().find(|kept| kept.id == args.id);
+    let kept = kept.ok_or_else(|| {
+        anyhow::anyhow!("there is no suggestion {}; `ratchet suggestions list` has them", args.id)
+    })?;
+    args.output.show(&view(&kept), |_| one_text(&kept))?;
+    Ok(Outcome::Done)
+}
+
+async fn decide(args: &OneArgs, to: Progress) -> anyhow::Result<Outcome> {
+    let kept = Workplace::with(&args.place, "ratchet suggestions", async |place| {
+        Ok(place.archive().await?.decide(&args.id, to, Clock::System.now()).await?)
+    })
+    .await?;
+    args.output.show(&view(&kept), |_| {
+        format!("{}: {}\n", kept.progress.as_str(), one_line(&kept.suggestion.title))
+    })?;
+    Ok(Outcome::Done)
+}
+
+fn view(kept: &KeptSuggestion) -> Value {
+    let steps = kept.steps.iter().map(
+        |step| json!({ "progress": step.progress, "actor": step.actor, "at": step.at.to_string() }),
+    );
+    json!({
+        "id": kept.id,
+        "suggestion": kept.suggestion,
+        "first_week": kept.first_week,
+        "last_week": kept.last_week,
+        "progress": kept.progress,
+        "steps": steps.collect::<Vec<_>>(),
+    })
+}
+
+fn list_text(kept: &[KeptSuggestion]) -> String {
+    if kept.is_empty() {
+        return "No suggestions. `ratchet week` makes them, from what the week's sessions lack.\n"
+            .to_owned();
+    }
+    let rows: Vec<_> = kept.iter().map(row).collect();
+    table(["progress", "severity", "id", "last week", "what"], &rows)
+}
+
+fn row(kept: &KeptSuggestion) -> [String; 5] {
+    let suggestion = &kept.suggestion;
+    [
+        kept.progress.as_str().to_owned(),
+        suggestion.severity.as_str().to_owned(),
+        kept.id.clone(),
+        kept.last_week.clone(),
+        suggestion.title.clone(),
+    ]
+    .map(|cell| one_line(&cell))
+}
+
+fn one_text(kept: &KeptSuggestion) -> String {
+    let suggestion = &kept.suggestion;
+    let (severity, progress) = (suggestion.severity.as_str(), kept.progress.as_str());
+    let mut lines = vec![
+        format!("{} ({severity}, {}, {progress})", suggestion.title, suggestion.dimension),
+        String::new(),
+        suggestion.reason.clone(),
+        String::new(),
+        format!("Add to {}:", suggestion.edit.as_str()),
+    ];
+    lines.extend(suggestion.text.lines().map(|line| format!("    {line}")));
+    if !suggestion.sessions.is_empty() {
+        lines.extend([String::new(), format!("Sessions: {}", suggestion.sessions.join(", "))]);
+    }
+    lines.extend(
+        kept.steps
+            .iter()
+            .map(|step| format!("{}  {} by {}", step.at, step.progress.as_str(), step.actor)),
+    );
+    lines.iter().flat_map(|line| unsteered(line).chain(['\n'])).collect()
+}

@@ -1,0 +1,125 @@
+//! Sessions with agents on a server that is killed, with the real program.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use ratchet_testkit::process::{Launch, Ratchet};
+use ratchet_testkit::scripted::{Reply, ScriptedModel};
+use ratchet_testkit::{claude, http};
+use serde_json::{Value, json};
+use tempfile::{TempDir, tempdir};
+
+/// The binary under test.
+const BINARY: &str = env!("CARGO_BIN_EXE_ratchet");
+/// No test waits longer for a session to be in some state.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Stage {
+    top: TempDir,
+    model: ScriptedModel,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let top = tempdir().unwrap();
+        std::fs::create_dir(top.path().join("work")).unwrap();
+        Self { top, model: ScriptedModel::start().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.top.path().canonicalize().unwrap().join(name)
+    }
+
+    fn serve(&self) -> Ratchet {
+        Launch::serve(BINARY, &self.path("data"))
+            .env("RATCHET_CLAUDE_BIN", claude::real())
+            .env("RATCHET_CHAT_ROOTS", self.path("work"))
+            .env("ANTHROPIC_BASE_URL", self.model.url())
+            .env("ANTHROPIC_API_KEY", "none")
+            .env("XDG_CONFIG_HOME", self.path("config"))
+            .start()
+    }
+}
+
+fn post(running: &Ratchet, path: &str, body: &Value) -> Value {
+    let answer = running.send(http::post(path).json(body.to_string()));
+    assert!((200..300).contains(&answer.status), "{path}: {}", answer.text());
+    answer.json()
+}
+
+fn get(running: &Ratchet, path: &str) -> Value {
+    let answer = running.send(http::get(path));
+    assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+    answer.json()
+}
+
+/// The session once it is in a state.
+pub(crate) fn until(running: &Ratchet, session: &str, state: &str) -> Value {
+    let began = Instant::now();
+    loop {
+        let seen = get(running, session);
+        if seen["state"] == state {
+            return seen;
+        }
+        assert!(began.elapsed() < PATIENCE, "{seen}: {}", running.log());
+    }
+}
+
+/// Agents that run with their folders in this one.
+fn agents_in(folder: &Path) -> usize {
+    let is_agent = |pid: &std::fs::DirEntry| {
+        let environment = std::fs::read(pid.path().join("environ")).unwrap_or_default();
+        let mark = format!("CLAUDE_CONFIG_DIR={}", folder.display());
+        environment.split(|byte| *byte == 0).any(|entry| entry.starts_with(mark.as_bytes()))
+    };
+    std::fs::read_dir("/proc").unwrap().flatten().filter(is_agent).count()
+}
+
+#[test]
+fn a_server_that_is_killed_goes_on_with_its_sessions() {
+    let stage = Stage::new();
+    let touch = json!({"command": "touch here", "description": "makes a file"});
+    stage.model.say(Reply::text("I will.").on("the word plum"));
+    stage
+        .model
+        .say(Reply { text: "Let me see.".to_owned(), ..Reply::call("Bash", touch).on("Make") });
+    stage.model.say(Reply::text("Plum.").on("Which word"));
+    let running = stage.serve();
+    let new = json!({"workspace": stage.path("work"), "model": "claude-sonnet-5"});
+    let id = post(&running, "/api/v1/sessions", &new)["id"].as_str().unwrap().to_owned();
+    let session = format!("/api/v1/sessions/{id}");
+    let say = |running: &Ratchet, text: &str| {
+        let sent = post(running, &format!("{session}/messages"), &json!({"text": text}));
+        sent["turn"].as_str().unwrap().to_owned()
+    };
+    let first = say(&running, "Remember the word plum.");
+    until(&running, &session, "idle");
+    let broken = say(&running, "Make a file.");
+    until(&running, &session, "waiting");
+    running.kill_hard();
+
+    let running = stage.serve();
+    let seen = get(&running, &session);
+    assert_eq!(seen["state"], "failed", "{seen}");
+    assert!(seen["why"].as_str().unwrap().contains("restarted"), "{seen}");
+    assert_eq!(agents_in(&stage.path("data")), 0, "an agent outlives its server");
+    let last = say(&running, "Which word was it?");
+    until(&running, &session, "idle");
+    let asked = stage.model.requests().pop().unwrap()["messages"].to_string();
+    assert!(asked.contains("the word plum"), "the conversation went on: {asked}");
+
+    // Each turn is a trace, with what the model says that it used, at the price of its table.
+    for (turn, said) in [(&first, "I will."), (&broken, "Let me see."), (&last, "Plum.")] {
+        let trace = get(&running, &format!("/api/public/traces/{turn}"));
+        assert!(trace["output"].to_string().contains(said), "{trace}");
+        assert_eq!(trace["sessionId"], id.as_str(), "{trace}");
+        let cost = trace["totalCost"].as_f64().unwrap();
+        assert!((cost - 0.0003).abs() < 1e-9, "{cost}");
+    }
+    let trace = get(&running, &format!("/api/public/traces/{broken}"));
+    let steps = trace["observations"].as_array().unwrap();
+    let root = steps.iter().find(|step| step["id"] == broken.as_str()).unwrap();
+    assert_eq!(root["level"], "ERROR", "{root}");
+    let seen = get(&running, &session);
+    assert!((seen["cost"].as_f64().unwrap() - 0.0006).abs() < 1e-9, "{seen}");
+}

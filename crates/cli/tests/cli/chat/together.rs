@@ -1,0 +1,94 @@
+//! Several `ratchet chat` in one session, and servers that come and go.
+
+use ratchet_testkit::process::{Launch, PROJECT, PUBLIC_KEY, SECRET_KEY, Signal};
+use ratchet_testkit::pty::Pty;
+
+use super::{BINARY, Stage, claude, done};
+
+const SIZE: (u16, u16) = (100, 30);
+
+fn at_rest(pty: &Pty) {
+    pty.wait_until("a prompt at rest", |display| {
+        display.cursor_row() == "›" && !display.text().contains(" working ")
+    });
+}
+
+#[test]
+fn two_people_see_the_same_and_either_answers() {
+    let stage = Stage::new();
+    let chat = |more: &[&str]| {
+        let chat = stage.begun().args(more).env("RATCHET_CLAUDE_BIN", claude::fake());
+        Pty::start(chat.env("TERM", "xterm"), SIZE)
+    };
+    let mut first = chat(&[]);
+    at_rest(&first);
+    first.press("hello\r");
+    first.wait_for("Hello");
+    // The folder is the first one's, so the second one goes through it, and finds its session.
+    let mut second = chat(&["--resume"]);
+    second.wait_for("through http://");
+    second.wait_for("Hello");
+    at_rest(&second);
+    second.press("ask\r");
+    for pty in [&first, &second] {
+        pty.wait_for("› ask");
+        pty.wait_for("The agent wants to use Bash:\n    ls");
+        pty.wait_for("❯ 1. yes");
+    }
+    second.press("1");
+    for pty in [&first, &second] {
+        pty.wait_for("✓ allowed: Bash ls");
+        pty.wait_for("it was allowed");
+        at_rest(pty);
+    }
+    assert!(
+        first.display().text().contains("✓ allowed: Bash ls (by "),
+        "{}",
+        first.display().text()
+    );
+    second.press("\u{4}");
+    assert_eq!(second.wait(), Some(0));
+    first.press("\u{4}");
+    assert_eq!(first.wait(), Some(0));
+}
+
+fn serve(stage: &Stage, listen: &str) -> Launch {
+    let serve = Launch::command(BINARY).args(["serve", "--json", "--listen", listen]);
+    let serve = serve.args(["--otlp-grpc", "off", "--otlp-http", "off", "--data"]);
+    let serve = serve.arg(stage.data()).env("RATCHET_INIT_PROJECT_ID", PROJECT);
+    let serve = serve.env("RATCHET_INIT_PUBLIC_KEY", PUBLIC_KEY);
+    stage.equipped(serve.env("RATCHET_INIT_SECRET_KEY", SECRET_KEY))
+}
+
+#[test]
+fn a_server_on_the_folder_is_found_and_one_that_comes_back_is_followed_again() {
+    let stage = Stage::new();
+    let fake = |launch: Launch| launch.env("RATCHET_CLAUDE_BIN", claude::fake());
+    let server = fake(serve(&stage, "127.0.0.1:0")).start();
+    let found = stage.begun().args(["--print", "hello"]).run();
+    assert_eq!(done(&found), "Hello\n");
+    assert!(found.stderr.contains(&format!("through {}", server.web())), "{found:?}");
+    let trusting = stage.begun().args(["--trust", "--print", "hello"]).run();
+    assert_eq!(trusting.code, Some(1));
+    assert!(trusting.stderr.contains("chat.trusted of its settings"), "{trusting:?}");
+    let client = Launch::command(BINARY).args(["chat", "--server", server.web(), "--workspace"]);
+    let client = client.arg(stage.work()).env("TERM", "xterm");
+    let client = client.env("RATCHET_PUBLIC_KEY", PUBLIC_KEY).env("RATCHET_SECRET_KEY", SECRET_KEY);
+    let mut pty = Pty::start(client, SIZE);
+    at_rest(&pty);
+    pty.press("hello\r");
+    pty.wait_for("Hello");
+    at_rest(&pty);
+    let address = server.address().to_string();
+    server.signal(Signal::KILL);
+    server.wait();
+    pty.wait_for("· trying again");
+    let _server = fake(serve(&stage, &address)).start();
+    pty.wait_for("· connected again; nothing was missed");
+    pty.press("deltas 3\r");
+    pty.wait_for("1 2 3");
+    let two_links = |text: String| text.matches("/traces/").count() == 2;
+    pty.wait_until("two links", |display| two_links(display.text()));
+    pty.press("/quit\r");
+    assert_eq!(pty.wait(), Some(0));
+}

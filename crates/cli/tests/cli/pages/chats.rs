@@ -1,0 +1,72 @@
+use ratchet_browser::Page;
+use ratchet_testkit::http;
+use serde_json::{Value, json};
+
+use super::furnish::WORKSPACE;
+use super::hand::{Hand, with_both};
+use super::stage::Served;
+
+const NEW: &str = "/project/{project}/chats/new";
+
+/// Whether the conversation has these words.
+fn told(words: &str) -> String {
+    let words = Value::from(words);
+    format!("document.querySelector('[data-turns]').innerText.includes({words})")
+}
+
+/// Says something, by the key that sends or by the button.
+fn say(hand: Hand, page: &Page, text: &str) {
+    hand.write(page, "#composer textarea", text);
+    match hand {
+        Hand::Keys => page.press("Enter"),
+        Hand::Mouse => page.click("#composer .primary"),
+    }
+}
+
+/// What a program gets that answers what the page shows.
+fn answer(page: &Page, served: &Served, with: Value) -> http::Answer {
+    let asked = "[...document.querySelectorAll('[data-ask]')].at(-1).dataset.ask";
+    let mut body = with;
+    body["id"] = page.js(asked);
+    let session = page.path().rsplit('/').next().unwrap().to_owned();
+    let path = format!("/api/v1/sessions/{session}/answers");
+    served.write(|writer| {
+        writer.server.send(http::post(&path).host("localhost").json(body.to_string()))
+    })
+}
+
+#[test]
+fn one_talks_to_an_agent_beside_a_program_and_judges_its_answers() {
+    with_both(NEW, |hand, page, demo| {
+        // Where one talked last is proposed.
+        assert_eq!(page.js("document.querySelector('[name=workspace]').value"), WORKSPACE);
+        hand.write(page, "[name=text]", "deltas 20");
+        hand.press(page, "form.chat-new .primary");
+        page.wait_for("[data-turns]");
+        page.wait_until(&told("18 19 20"));
+        say(hand, page, "ask");
+        page.wait_until(&told("The agent wants to use Bash"));
+        hand.press(page, "[data-ask] [value=allow]");
+        page.wait_until(&told("it was allowed"));
+        let late = answer(page, demo, json!({ "decision": "deny" }));
+        assert_eq!(late.status, 409, "{}", late.text());
+        say(hand, page, "question");
+        page.wait_until(&told("the second"));
+        let first = answer(page, demo, json!({ "answers": { "Which?": "B" } }));
+        assert_eq!(first.status, 200, "{}", first.text());
+        page.wait_until("!document.querySelector('.ask.open')");
+        say(hand, page, "silence");
+        page.wait_until("document.querySelector('[data-chat]').dataset.state === 'running'");
+        page.press("Escape");
+        page.wait_until("document.querySelector('[data-chat]').dataset.state === 'idle'");
+        hand.press(page, ".thumb[value=down]");
+        page.wait_for(".thumb[value=down][aria-pressed=true]");
+        let trace = page.js("document.querySelector('.thumbs [name=turn]').value");
+        let path = format!("/api/public/traces/{}", trace.as_str().unwrap());
+        let scores = demo.write(|writer| writer.get(&path)["scores"].take());
+        assert_eq!(
+            (&scores[0]["name"], &scores[0]["value"]),
+            (&"thumbs_feedback".into(), &0.0.into())
+        );
+    });
+}

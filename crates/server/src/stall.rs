@@ -1,0 +1,112 @@
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Sleep;
+
+/// A connection whose client has to take what it is sent: after so long without taking a byte it
+/// is given up, so that it holds neither a place nor memory.
+#[derive(Debug)]
+pub(crate) struct Taken<S> {
+    stream: S,
+    patience: Duration,
+    /// Runs while there is something that the client does not take.
+    stalled: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Taken<S> {
+    pub(crate) const fn new(stream: S, patience: Duration) -> Self {
+        Self { stream, patience, stalled: None }
+    }
+
+    fn judge<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        progress: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if progress.is_ready() {
+            self.stalled = None;
+            return progress;
+        }
+        let patience = self.patience;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        ready!(stalled.as_mut().poll(context));
+        let why = "the client does not take what it is sent";
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, why)))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Taken<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Taken<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let progress = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.judge(context, progress)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let progress = Pin::new(&mut self.stream).poll_flush(context);
+        self.judge(context, progress)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let progress = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
+        self.judge(context, progress)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_takes_nothing_is_given_up() {
+        let (near, far) = tokio::io::duplex(4);
+        let mut taken = Taken::new(near, Duration::from_millis(20));
+        taken.write_all(b"four").await.unwrap();
+        let refused = taken.write_all(b"more").await.unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::TimedOut);
+        drop(far);
+    }
+
+    #[tokio::test]
+    async fn whoever_takes_a_little_at_a_time_is_not() {
+        let (near, mut far) = tokio::io::duplex(1);
+        let mut taken = Taken::new(near, Duration::from_secs(60));
+        let taking = async {
+            for _ in 0..6 {
+                far.read_u8().await.unwrap();
+            }
+        };
+        let (sent, ()) = tokio::join!(taken.write_all(b"slowly"), taking);
+        sent.unwrap();
+    }
+}

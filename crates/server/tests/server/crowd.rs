@@ -1,0 +1,187 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use ratchet_core::id::SessionId;
+use ratchet_core::major::event::SessionEvent;
+use ratchet_server::app::{Limits, Settings};
+use ratchet_stages::major::MajorLimits;
+use ratchet_store::catalog::Role;
+use ratchet_testkit::chance::Chance;
+use ratchet_testkit::process::allow_open_files;
+use reqwest::{Client, Response};
+use serde_json::{Value, json};
+use tokio::sync::Barrier;
+use tokio::task::JoinSet;
+
+use crate::harness::{TestServer, basic, project};
+use crate::sessions::Stage;
+
+const SESSIONS: usize = 200;
+const CLIENTS: usize = 5;
+/// Events that a client stays for at most before it loses the line.
+const LONGEST: usize = 40;
+/// How long all of it may take before something must be stuck.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_clients_of_two_hundred_sessions_end_with_the_same_events() {
+    // Both ends of every connection are here, and three pipes for each agent.
+    allow_open_files(4_000);
+    let limits = Limits { connections: 4_000, ..Limits::default() };
+    let server = TestServer::start_with(Settings { limits, ..Settings::default() }).await;
+    let agents = MajorLimits { processes: SESSIONS, backlog: 64, ..MajorLimits::default() };
+    let crowd = Arc::new(Crowd {
+        stage: Stage::start_with(server, agents).await,
+        client: ratchet_remote::http::on_this_machine().build().unwrap(),
+        all_are_up: Barrier::new(SESSIONS),
+    });
+    let mut chance = Chance::from_environment("crowd");
+    let mut talks = JoinSet::new();
+    for _ in 0..SESSIONS {
+        let (crowd, chance) = (Arc::clone(&crowd), Chance::new(chance.number()));
+        talks.spawn(async move { crowd.session(chance).await });
+    }
+    let told = tokio::time::timeout(PATIENCE, talks.join_all()).await.expect("nobody is stuck");
+    let events: usize = told.into_iter().sum();
+    assert!(events > SESSIONS * 30, "{events} events are too few to have tried anything");
+}
+
+/// A server with all its sessions.
+struct Crowd {
+    stage: Stage,
+    client: Client,
+    /// Passed once every session's agent is up.
+    all_are_up: Barrier,
+}
+
+impl Crowd {
+    /// Runs a session before its clients, who must end with what is kept; says how many events
+    /// that is.
+    async fn session(self: Arc<Self>, mut chance: Chance) -> usize {
+        let session = self.stage.begun().await;
+        let mut clients = JoinSet::new();
+        for _ in 0..CLIENTS {
+            let (crowd, chance) = (Arc::clone(&self), Chance::new(chance.number()));
+            let session = session.clone();
+            clients.spawn(async move { crowd.watch(&session, chance).await });
+        }
+        self.talk(&session).await;
+        let kept = self.kept(&session).await;
+        let kept: Vec<String> = kept.iter().map(data).collect();
+        for seen in clients.join_all().await {
+            assert_eq!(seen, kept, "{session} was seen otherwise than it is kept");
+        }
+        kept.len()
+    }
+
+    /// Two turns, the second when all agents are up, and the end.
+    async fn talk(&self, session: &str) {
+        let mut states = self.follow(session, "?types=state", 0).await;
+        self.turn(session, &mut states).await;
+        if self.all_are_up.wait().await.is_leader() {
+            self.count_agents().await;
+        }
+        // Nobody ends before all were counted.
+        self.all_are_up.wait().await;
+        self.turn(session, &mut states).await;
+        let path = format!("/api/v1/sessions/{session}");
+        self.stage.server.delete(&path).send().await.check(200, "closed");
+    }
+
+    async fn turn(&self, session: &str, states: &mut Frames) {
+        let path = format!("/api/v1/sessions/{session}/messages");
+        let said = json!({"text": "deltas 10"}).to_string();
+        self.stage.server.post(&path).json(said).send().await.check(202, "turn");
+        while !states.next().await.unwrap().is_state("idle") {}
+    }
+
+    async fn count_agents(&self) {
+        let mut up = 0;
+        for page in 1..=SESSIONS.div_ceil(100) {
+            let path = format!("/api/v1/sessions?limit=100&page={page}");
+            let listed = self.stage.server.get(&path).send().await.json();
+            let sessions = listed["sessions"].as_array().unwrap();
+            up += sessions.iter().filter(|session| session["state"] == "idle").count();
+        }
+        assert_eq!(up, SESSIONS, "agents that run at once");
+    }
+
+    /// Looks on with a line that breaks now and then, until the session is closed.
+    async fn watch(&self, session: &str, mut chance: Chance) -> Vec<String> {
+        let mut seen = Vec::new();
+        loop {
+            let mut frames = self.follow(session, "", seen.len()).await;
+            for _ in 0..=chance.below(LONGEST) {
+                let Some(frame) = frames.next().await else { break };
+                if frame.is_dropped() {
+                    break;
+                }
+                let is_last = frame.is_state("closed");
+                seen.push(frame.data);
+                if is_last {
+                    return seen;
+                }
+            }
+        }
+    }
+
+    /// Goes on after so many events: each has its place, from one on.
+    async fn follow(&self, session: &str, query: &str, after: usize) -> Frames {
+        let web = self.stage.server.web;
+        let url = format!("http://{web}/api/v1/sessions/{session}/events{query}");
+        let request = self.client.get(url).header("authorization", basic(Role::Viewer));
+        let response = request.header("last-event-id", after.to_string()).send().await.unwrap();
+        assert_eq!(response.status().as_u16(), 200);
+        Frames { response, text: String::new() }
+    }
+
+    async fn kept(&self, session: &str) -> Vec<SessionEvent> {
+        let id = SessionId::parse(session).unwrap();
+        let telemetry = &self.stage.server.app.store.telemetry;
+        telemetry.session_events(project(), id, 0, 10_000).await.unwrap()
+    }
+}
+
+/// What a client is to be told of an event.
+fn data(event: &SessionEvent) -> String {
+    let SessionEvent { seq, at, kind, body } = event;
+    let kind = kind.as_str();
+    format!("{{\"seq\":{seq},\"at\":\"{at}\",\"type\":\"{kind}\",\"body\":{body}}}")
+}
+
+/// A stream of events, each as its text.
+struct Frames {
+    response: Response,
+    text: String,
+}
+
+struct Frame {
+    data: String,
+}
+
+impl Frames {
+    async fn next(&mut self) -> Option<Frame> {
+        loop {
+            while let Some(end) = self.text.find("\n\n") {
+                let frame: String = self.text.drain(..end + 2).collect();
+                if let Some(data) = frame.lines().find_map(|line| line.strip_prefix("data: ")) {
+                    return Some(Frame { data: data.to_owned() });
+                }
+            }
+            let bytes = self.response.chunk().await.unwrap()?;
+            self.text.push_str(std::str::from_utf8(&bytes).unwrap());
+        }
+    }
+}
+
+impl Frame {
+    fn is_state(&self, state: &str) -> bool {
+        let is_likely = self.data.contains("\"type\":\"state\"");
+        let told = || serde_json::from_str::<Value>(&self.data).unwrap();
+        is_likely && told()["body"]["state"] == state
+    }
+
+    fn is_dropped(&self) -> bool {
+        self.data.starts_with("{\"reason\":")
+    }
+}

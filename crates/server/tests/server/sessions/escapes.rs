@@ -1,0 +1,224 @@
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ratchet_core::id::SessionId;
+use ratchet_testkit::mount::SmallDisk;
+use serde_json::{Value, json};
+
+use super::Stage;
+use crate::harness::project;
+
+/// What nobody in a workspace may read.
+const SECRET: &str = "the safe is behind the picture";
+
+impl Stage {
+    fn top(&self) -> PathBuf {
+        self.place.path().canonicalize().unwrap()
+    }
+
+    /// A folder outside of all roots, with a secret.
+    fn outside(&self) -> PathBuf {
+        let outside = self.top().join("outside");
+        fs::create_dir_all(&outside).unwrap();
+        fs::write(outside.join("secret.md"), SECRET).unwrap();
+        outside
+    }
+
+    #[track_caller]
+    fn check_nothing_told(&self, told: &Value) {
+        assert!(!told.to_string().contains("picture"), "{told}");
+    }
+
+    /// All that is kept of a session.
+    async fn setting(&self, session: &str) -> String {
+        let id = SessionId::parse(session).unwrap();
+        let chat = self.server.app.store.catalog.chat(project(), id).await.unwrap().unwrap();
+        chat.setting.as_str().to_owned()
+    }
+}
+
+#[tokio::test]
+async fn no_name_of_a_workspace_leads_out_of_the_roots() {
+    let stage = Stage::start().await;
+    let (outside, work) = (stage.outside(), stage.work());
+    symlink(&outside, work.join("link")).unwrap();
+    symlink("../../outside", work.join("relative")).unwrap();
+    symlink(outside.join("missing"), work.join("dead")).unwrap();
+    let ways = [
+        outside.clone(),
+        work.join("link"),
+        work.join("relative"),
+        work.join("../../outside"),
+        work.join("link/../../outside"),
+        work.join("./.././work/../../outside/."),
+        // Whether it is there is nobody's business either.
+        outside.join("missing"),
+        work.join("link/missing"),
+        work.join("link/../missing"),
+        work.join("../../missing"),
+        work.join("dead"),
+        work.join("dead/below"),
+        PathBuf::from("/"),
+        PathBuf::from("/proc/self/cwd"),
+        PathBuf::from("/proc/self/root/etc"),
+    ];
+    for way in ways {
+        let (status, told) = stage.post("", &json!({"workspace": way})).await;
+        assert_eq!(status, 403, "{}: {told}", way.display());
+    }
+    let disk = SmallDisk::mount(64);
+    if let Some(disk) = &disk {
+        let on = work.join("disk");
+        symlink(disk.path(), &on).unwrap();
+        let (status, told) = stage.post("", &json!({"workspace": on})).await;
+        assert_eq!(status, 403, "{told}");
+    }
+}
+
+#[tokio::test]
+async fn no_attachment_leads_out_of_the_workspace() {
+    let stage = Stage::start().await;
+    let (outside, work) = (stage.outside(), stage.work());
+    let session = stage.begun().await;
+    fs::write(work.join("own.md"), "ours").unwrap();
+    symlink(outside.join("secret.md"), work.join("link.md")).unwrap();
+    symlink(&outside, work.join("folder")).unwrap();
+    symlink("/proc/self/environ", work.join("environ.md")).unwrap();
+    fs::create_dir(work.join("a")).unwrap();
+    let absolute = outside.join("secret.md");
+    let ways = [
+        absolute.to_str().unwrap(),
+        "/etc/passwd",
+        "../../outside/secret.md",
+        "a/../../../outside/secret.md",
+        "link.md",
+        "folder/secret.md",
+        "./folder/../folder/secret.md",
+        "environ.md",
+        "a",
+        "",
+        "a\\..\\secret.md",
+        "own.md\0",
+    ];
+    let messages = format!("/{session}/messages");
+    for way in ways {
+        let attachments = json!([{"path": way}]);
+        let new = json!({"workspace": work, "attachments": attachments});
+        let (status, told) = stage.post("", &new).await;
+        assert_eq!(status, 400, "{way:?}: {told}");
+        stage.check_nothing_told(&told);
+        let message = json!({"text": "Look.", "attachments": attachments});
+        let (status, told) = stage.post(&messages, &message).await;
+        assert_eq!(status, 400, "{way:?}: {told}");
+        stage.check_nothing_told(&told);
+    }
+    let new = json!({"workspace": work, "attachments": [{"path": "own.md"}]});
+    assert_eq!(stage.post("", &new).await.0, 201);
+}
+
+#[tokio::test]
+async fn a_workspace_that_becomes_a_link_is_not_followed_by_its_session() {
+    let stage = Stage::start().await;
+    let (outside, work) = (stage.outside(), stage.work());
+    // Another folder under the root, which the session was not begun in.
+    let other = stage.top().join("roots/other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("secret.md"), SECRET).unwrap();
+    let session = stage.begun().await;
+    fs::rename(&work, stage.top().join("roots/old")).unwrap();
+    for target in [&other, &outside] {
+        symlink(target, &work).unwrap();
+        let message = json!({"text": "Look.", "attachments": [{"path": "secret.md"}]});
+        let (status, told) = stage.post(&format!("/{session}/messages"), &message).await;
+        assert!(status == 400 || status == 403, "{status}: {told}");
+        stage.check_nothing_told(&told);
+        let mut events = stage.follow(&session, "?types=error", None).await;
+        assert_eq!(stage.say(&session, "hello").await.0, 202);
+        let error = events.until("error").await.pop().unwrap();
+        let why = error["body"]["message"].as_str().unwrap();
+        let is_refused = why.contains("not the folder any more") || why.contains("under none");
+        assert!(is_refused, "{why}");
+        fs::remove_file(&work).unwrap();
+    }
+}
+
+/// Swaps a folder of the workspace for a link to another one and back, until it is told to stop.
+fn swap(folder: PathBuf, outside: PathBuf, is_over: Arc<AtomicBool>) -> impl FnOnce() {
+    move || {
+        let (aside, link) = (folder.with_extension("aside"), folder.with_extension("link"));
+        while !is_over.load(Ordering::Relaxed) {
+            symlink(&outside, &link).unwrap();
+            fs::rename(&folder, &aside).unwrap();
+            fs::rename(&link, &folder).unwrap();
+            fs::remove_file(&folder).unwrap();
+            fs::rename(&aside, &folder).unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_swaps_folders_while_they_are_read_gets_nothing() {
+    let stage = Stage::start().await;
+    let (outside, work) = (stage.outside(), stage.work());
+    fs::create_dir(work.join("docs")).unwrap();
+    fs::write(work.join("docs/secret.md"), "harmless").unwrap();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let swapping = std::thread::spawn(swap(work.join("docs"), outside, is_over.clone()));
+    let new = json!({"workspace": work, "attachments": [{"path": "docs/secret.md"}]});
+    for _ in 0..60 {
+        let (status, told) = stage.post("", &new).await;
+        stage.check_nothing_told(&told);
+        match status {
+            201 => {
+                let kept = stage.setting(told["id"].as_str().unwrap()).await;
+                assert!(kept.contains("harmless") && !kept.contains("picture"), "{kept}");
+            }
+            400 => {}
+            other => panic!("{other}: {told}"),
+        }
+    }
+    is_over.store(true, Ordering::Relaxed);
+    swapping.join().unwrap();
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+#[tokio::test]
+async fn servers_and_skills_are_neither_read_nor_written_through_links() {
+    let stage = Stage::start().await;
+    let (outside, work) = (stage.outside(), stage.top().join("roots/trusted"));
+    fs::create_dir(&work).unwrap();
+    write(&stage.top().join("platform/skills/pdf/SKILL.md"), "platform");
+    let new = json!({"workspace": work});
+    let server = json!({"mcpServers": {"x": {"command": SECRET}}});
+    fs::write(outside.join("mcp.json"), server.to_string()).unwrap();
+    symlink(outside.join("mcp.json"), work.join(".mcp.json")).unwrap();
+    let (status, told) = stage.post("", &new).await;
+    assert_eq!(status, 422, "{told}");
+    stage.check_nothing_told(&told);
+    fs::remove_file(work.join(".mcp.json")).unwrap();
+    for (link, is_skills) in
+        [(".claude", true), (".claude/skills", true), (".claude/skills/pdf", false)]
+    {
+        let at = work.join(link);
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        symlink(&outside, &at).unwrap();
+        let (status, told) = stage.post("", &new).await;
+        // A skill of the workspace's own wins, also one that is only a link.
+        assert_eq!(status, if is_skills { 422 } else { 201 }, "{link}: {told}");
+        stage.check_nothing_told(&told);
+        let left: Vec<_> =
+            fs::read_dir(&outside).unwrap().map(|it| it.unwrap().file_name()).collect();
+        assert_eq!(left.len(), 2, "{link}: something was written outside: {left:?}");
+        fs::remove_file(&at).unwrap();
+    }
+    let (status, told) = stage.post("", &new).await;
+    assert_eq!(status, 201, "{told}");
+    assert!(work.join(".claude/skills/pdf/SKILL.md").exists());
+}

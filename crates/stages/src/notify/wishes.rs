@@ -1,0 +1,121 @@
+use ratchet_core::major::notice::NoticeKind;
+use ratchet_core::secret::Secret;
+use ratchet_remote::web_push::{PushError, PushTarget};
+use ratchet_remote::{hook, post};
+use ratchet_store::StoreError;
+use ratchet_store::catalog::{NewReceiver, ReceiverKeys};
+
+/// Characters of a name.
+const MAX_NAME: usize = 100;
+/// Bytes of an address.
+const MAX_ADDRESS: usize = 2_000;
+
+/// Why nobody can be told.
+#[derive(Debug, thiserror::Error)]
+pub enum WishError {
+    /// A part makes no sense, and which.
+    #[error("{0}: {1}")]
+    Field(&'static str, String),
+    /// What a browser gave makes no sense.
+    #[error(transparent)]
+    Push(#[from] PushError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Reads a name.
+///
+/// # Errors
+/// Says what names look like.
+pub fn name(text: &str) -> Result<String, WishError> {
+    let text = text.trim();
+    let is_name = (1..=MAX_NAME).contains(&text.chars().count());
+    if !is_name || text.chars().any(char::is_control) {
+        let why = format!("from 1 to {MAX_NAME} visible characters");
+        return Err(WishError::Field("name", why));
+    }
+    Ok(text.to_owned())
+}
+
+/// Reads which news is wanted.
+///
+/// # Errors
+/// Lists what there is.
+pub fn events<'a>(words: impl Iterator<Item = &'a str>) -> Result<Vec<NoticeKind>, WishError> {
+    let all = NoticeKind::NEWS.map(NoticeKind::as_str).join(", ");
+    let mut wanted = Vec::new();
+    for word in words {
+        let kind = NoticeKind::parse(word).filter(|kind| NoticeKind::NEWS.contains(kind));
+        let none = || WishError::Field("events", format!("{word:?} is none of {all}"));
+        let kind = kind.ok_or_else(none)?;
+        if !wanted.contains(&kind) {
+            wanted.push(kind);
+        }
+    }
+    if wanted.is_empty() {
+        return Err(WishError::Field("events", format!("at least one of {all}")));
+    }
+    Ok(wanted)
+}
+
+/// Checks a webhook, and makes the secret that messages to it are signed with: it is shown once.
+///
+/// # Errors
+/// Says which part makes no sense.
+pub fn webhook(
+    called: &str,
+    url: &str,
+    events: Vec<NoticeKind>,
+) -> Result<(NewReceiver, Secret), WishError> {
+    let name = name(called)?;
+    let url = url.trim();
+    let address = post::address(url).filter(|_| url.len() <= MAX_ADDRESS);
+    let none = || {
+        let why = format!("an http or https address of {MAX_ADDRESS} bytes at most");
+        WishError::Field("url", why)
+    };
+    let address = Secret::new(address.ok_or_else(none)?.as_str());
+    let secret = hook::new_secret().ok_or(PushError::Keys)?;
+    let keys = ReceiverKeys::Webhook { url: address, secret: secret.clone() };
+    Ok((NewReceiver { name, keys, events, person: None }, secret))
+}
+
+/// Checks what a browser gives when it subscribes: the address, its key and what it shares.
+///
+/// # Errors
+/// Says which part makes no sense.
+pub fn browser(
+    called: &str,
+    (endpoint, p256dh, auth): (&str, &str, &str),
+    events: Vec<NoticeKind>,
+    person: Option<String>,
+) -> Result<NewReceiver, WishError> {
+    let name = name(called)?;
+    let target = PushTarget::read(endpoint, p256dh, auth)?;
+    let keys = ReceiverKeys::Browser {
+        endpoint: target.endpoint(),
+        p256dh: p256dh.to_owned(),
+        auth: Secret::new(auth),
+    };
+    Ok(NewReceiver { name, keys, events, person })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        let refused = |error: WishError| error.to_string();
+        assert_eq!(refused(name(" ").unwrap_err()), "name: from 1 to 100 visible characters");
+        let unknown = events(["turn.ended", "rain"].into_iter()).unwrap_err();
+        assert!(refused(unknown).contains("\"rain\" is none of turn.ended, person.needed"));
+        assert!(events(["test"].into_iter()).is_err() && events([].into_iter()).is_err());
+        let twice = events(["turn.ended", "turn.ended"].into_iter()).unwrap();
+        assert_eq!(twice, [NoticeKind::TurnEnded]);
+        for odd in ["", "x", "ftp://example.com", "http://"] {
+            assert!(refused(webhook("a", odd, twice.clone()).unwrap_err()).starts_with("url: "));
+        }
+    }
+}

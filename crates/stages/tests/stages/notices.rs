@@ -1,0 +1,225 @@
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ratchet_core::major::delivery::DeliveryPatience;
+use ratchet_core::major::notice::NoticeKind;
+use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::client::pace::{Pace, SystemPace};
+use ratchet_stages::major::{Major, MajorLimits};
+use ratchet_stages::notify::{self, Courier, CourierLimits};
+use ratchet_store::catalog::{DeliveryOutcome, NoticeDelivery, NoticeReceiver};
+use ratchet_testkit::build::START;
+use ratchet_testkit::inbox::{FakeBrowser, HeardLetter, Inbox, InboxAnswer};
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use crate::talk::Stage;
+
+/// Time that goes on from when the tests' store begins.
+#[derive(Debug)]
+struct FromStart(Instant);
+
+impl Pace for FromStart {
+    fn now(&self) -> Timestamp {
+        START.plus_nanos(self.0.elapsed().as_nanos().try_into().unwrap())
+    }
+
+    fn chance(&self) -> f64 {
+        0.5
+    }
+
+    fn pause(&self, wait: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        SystemPace.pause(wait)
+    }
+}
+
+/// A server that tells, until it is dropped as if it had died.
+fn tell(stage: &Stage, answer: Duration) -> JoinSet<()> {
+    let (first, longest) = (Duration::from_millis(2), Duration::from_millis(20));
+    let patience = DeliveryPatience { first, longest, ..DeliveryPatience::default() };
+    let courier = Courier {
+        store: stage.data.folder().clone(),
+        server: "https://ratchet.test".to_owned(),
+        pace: Arc::new(FromStart(Instant::now())),
+        limits: CourierLimits { answer, patience, ..CourierLimits::default() },
+    };
+    let mut running = JoinSet::new();
+    running.spawn(async move { courier.run(std::future::pending()).await });
+    running
+}
+
+const LONG: Duration = Duration::from_secs(60);
+
+async fn webhook(stage: &Stage, url: &str, events: &[NoticeKind]) -> (NoticeReceiver, String) {
+    let (new, secret) = notify::webhook("ops", url, events.to_vec()).unwrap();
+    let (catalog, secrets) = (stage.data.catalog(), stage.data.folder().secrets.clone());
+    let made = catalog.add_notice_receiver(stage.shop.clone(), new, secrets, START).await;
+    (made.unwrap(), secret.expose().to_owned())
+}
+
+async fn browser(stage: &Stage, url: &str, browser: &FakeBrowser) -> NoticeReceiver {
+    let (point, auth) = browser.keys();
+    let events = NoticeKind::NEWS.to_vec();
+    let new = notify::browser("Firefox", (url, &point, &auth), events, None).unwrap();
+    let (catalog, secrets) = (stage.data.catalog(), stage.data.folder().secrets.clone());
+    catalog.add_notice_receiver(stage.shop.clone(), new, secrets, START).await.unwrap()
+}
+
+/// What became of everything for a receiver, once nothing is left to do.
+async fn ended(stage: &Stage, to: &NoticeReceiver) -> Vec<NoticeDelivery> {
+    let deadline = Instant::now() + LONG;
+    loop {
+        let (project, id) = (stage.shop.clone(), to.id.clone());
+        let all = stage.data.catalog().notice_deliveries(project, id, 100).await.unwrap();
+        let has_ended = |one: &NoticeDelivery| one.outcome != DeliveryOutcome::Waiting;
+        if !all.is_empty() && all.iter().all(has_ended) {
+            return all;
+        }
+        assert!(Instant::now() < deadline, "{all:?}");
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Has the agent do something; returns once it rests or waits for a person.
+async fn turn(stage: &Stage, major: &Major, words: &str, state: &str) -> String {
+    let session = stage.session(major).await;
+    let mut client = stage.look_on(major, &session, 0).await;
+    stage.say(major, &session, words).await.unwrap();
+    client.until_state(state).await;
+    session.to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_a_turn_is_told_signed_and_again_until_it_arrives() {
+    let stage = Stage::fake();
+    let major = stage.serve(MajorLimits::default()).await;
+    let inbox = Inbox::start();
+    let (ops, secret) = webhook(&stage, &inbox.url("hook?x=1"), &NoticeKind::NEWS).await;
+    let asked_only = Inbox::start();
+    let (_, other) = webhook(&stage, &asked_only.url(""), &[NoticeKind::PersonNeeded]).await;
+    inbox.answer([
+        InboxAnswer::Status(500),
+        InboxAnswer::Busy(429, 0),
+        InboxAnswer::HangUp,
+        InboxAnswer::Elsewhere,
+        InboxAnswer::Status(404),
+    ]);
+    let _telling = tell(&stage, LONG);
+    let session = turn(&stage, &major, "hello", "idle").await;
+    let heard: Vec<HeardLetter> = (0..6).map(|_| inbox.next()).collect();
+    let (id, body) = heard[0].verified(&secret);
+    for again in &heard {
+        assert_eq!(again.verified(&secret), (id.clone(), body.clone()));
+        assert_eq!(again.path, "/hook?x=1", "nobody sends us elsewhere");
+    }
+    assert_eq!(
+        (&body["type"], &body["data"]["session"]),
+        (&"turn.ended".into(), &session.clone().into())
+    );
+    assert_eq!(body["data"]["url"], format!("https://ratchet.test/project/shop/chats/{session}"));
+    let all = ended(&stage, &ops).await;
+    let [one] = all.as_slice() else { panic!("{all:?}") };
+    assert_eq!((one.outcome, one.tries, one.status), (DeliveryOutcome::Delivered, 6, Some(204)));
+    assert_eq!((&one.notice, one.session.as_ref()), (&id, Some(&session)));
+    // A person is needed: both are told, with the id that answers are given to.
+    let waits = turn(&stage, &major, "ask", "waiting").await;
+    for (inbox, secret) in [(&inbox, &secret), (&asked_only, &other)] {
+        let (_, body) = inbox.next().verified(secret);
+        assert_eq!(
+            (&body["type"], &body["data"]["session"]),
+            (&"person.needed".into(), &waits.clone().into())
+        );
+        let ask = &body["data"]["ask"];
+        assert!(ask["id"].is_string() && ask["kind"] == "permission", "{ask}");
+        assert!(!body.to_string().contains("\"ls\""), "the command stays here: {body}");
+    }
+    // Whoever is not there any more is left alone.
+    inbox.answer([InboxAnswer::Status(410)]);
+    turn(&stage, &major, "die", "failed").await;
+    let (_, body) = inbox.next().verified(&secret);
+    assert_eq!(body["type"], "session.failed");
+    ended(&stage, &ops).await;
+    let known = stage.data.catalog().notice_receiver(stage.shop.clone(), ops.id).await.unwrap();
+    assert!(known.is_paused);
+    assert!(asked_only.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_crash_between_the_event_and_its_receiver_loses_it() {
+    let stage = Stage::fake();
+    let major = stage.serve(MajorLimits::default()).await;
+    let inbox = Inbox::start();
+    let (ops, secret) = webhook(&stage, &inbox.url(""), &NoticeKind::NEWS).await;
+    // Nobody is there to tell it.
+    turn(&stage, &major, "hello", "idle").await;
+    assert!(inbox.is_empty());
+    // Whoever begins to tell it dies before it is answered.
+    inbox.answer([InboxAnswer::Silence]);
+    let first = tell(&stage, LONG);
+    let begun = inbox.next().verified(&secret);
+    drop(first);
+    let _second = tell(&stage, LONG);
+    assert_eq!(inbox.next().verified(&secret), begun);
+    let all = ended(&stage, &ops).await;
+    assert_eq!(all.iter().map(|one| one.outcome).collect::<Vec<_>>(), [DeliveryOutcome::Delivered]);
+    assert!(inbox.is_empty());
+    assert_eq!(stage.data.telemetry().untold(10).await.unwrap(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_who_does_not_answer_holds_nobody_up() {
+    let stage = Stage::fake();
+    let major = stage.serve(MajorLimits::default()).await;
+    let (silent, quick) = (Inbox::start(), Inbox::start());
+    webhook(&stage, &silent.url(""), &NoticeKind::NEWS).await;
+    let (ops, _) = webhook(&stage, &quick.url(""), &NoticeKind::NEWS).await;
+    silent.answer([InboxAnswer::Silence; 3]);
+    let _telling = tell(&stage, LONG);
+    for _ in 0..3 {
+        turn(&stage, &major, "hello", "idle").await;
+        quick.next();
+    }
+    silent.next();
+    assert!(silent.is_empty(), "one at a time");
+    assert_eq!(ended(&stage, &ops).await.len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn browsers_read_what_they_are_pushed_and_go_when_they_are_gone() {
+    let stage = Stage::fake();
+    let major = stage.serve(MajorLimits::default()).await;
+    let inbox = Inbox::start();
+    let (ann, bob) = (FakeBrowser::new(1), FakeBrowser::new(2));
+    let first = browser(&stage, &inbox.url("push/ann"), &ann).await;
+    let again = browser(&stage, &inbox.url("push/ann"), &ann).await;
+    assert_eq!(first.id, again.id, "the same browser is told once");
+    let contact = None;
+    let key = notify::vapid(stage.data.folder(), contact, START).await.unwrap();
+    let _telling = tell(&stage, LONG);
+    let waits = turn(&stage, &major, "question", "waiting").await;
+    let pushed = inbox.next();
+    let told: Value = ann.read(&pushed);
+    assert_eq!(
+        (&told["type"], &told["data"]["ask"]["text"]),
+        (&"person.needed".into(), &"Which?".into())
+    );
+    assert_eq!(told["data"]["path"], format!("/project/shop/chats/{waits}"));
+    assert_eq!((pushed.header("urgency"), pushed.header("ttl")), ("high", "86400"));
+    let claims = FakeBrowser::vouched(&pushed, &key.public());
+    assert_eq!(format!("{}/", claims["aud"].as_str().unwrap()), inbox.url(""));
+    assert_eq!(claims["sub"], "https://ratchet.test");
+    let expires = claims["exp"].as_i64().unwrap() - START.millis() / 1_000;
+    assert!((1..=86_400).contains(&expires), "{expires}");
+    ended(&stage, &first).await;
+    let second = browser(&stage, &inbox.url("push/bob"), &bob).await;
+    inbox.answer([InboxAnswer::Status(410), InboxAnswer::Status(410)]);
+    turn(&stage, &major, "hello", "idle").await;
+    inbox.next();
+    inbox.next();
+    let deadline = Instant::now() + LONG;
+    while !stage.data.catalog().notice_receivers(stage.shop.clone()).await.unwrap().is_empty() {
+        assert!(Instant::now() < deadline, "{} and {} are still there", first.id, second.id);
+        tokio::task::yield_now().await;
+    }
+}

@@ -1,0 +1,126 @@
+use std::path::{Path, PathBuf};
+
+use ratchet_core::judging::Seed;
+use ratchet_core::major::event::EventKind;
+use ratchet_core::major::prompt::USUAL_BUDGET;
+use ratchet_core::major::workspace::{Exposure, Roots};
+use ratchet_core::observation::{Level, ObservationKind};
+use ratchet_stages::major::ChatSetting;
+use ratchet_stages::major::given::LayerFolders;
+use ratchet_stages::major::ground::{ChatGround, ChatWish};
+use ratchet_stages::major::work_folder::Boundary;
+use ratchet_testkit::claude::fake_mcp;
+use ratchet_testkit::scripted::Reply;
+use serde_json::{Value, json};
+
+use super::{Talking, free_shell, of_kind, touch, using};
+use crate::talk::{Stage, body};
+
+fn write(folder: &Path, name: &str, text: &str) {
+    let path = folder.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+fn servers(names: &[(&str, &str)]) -> String {
+    let server = |who: &str| json!({"command": fake_mcp(), "args": [who]});
+    let servers = names.iter().map(|(name, who)| ((*name).to_owned(), server(who)));
+    json!({"mcpServers": Value::from_iter(servers)}).to_string()
+}
+
+/// The setting of a session for which all is as it would be on a server.
+fn prepared(stage: &Stage, trusted: Vec<PathBuf>) -> ChatSetting {
+    let top = stage.path("").canonicalize().unwrap();
+    let ground = ChatGround {
+        boundary: Boundary {
+            roots: Roots::new([top.clone()]).unwrap(),
+            exposure: Exposure::Network,
+        },
+        trusted,
+        layers: LayerFolders { platform: Some(top.join("platform")), user: Some(top.join("user")) },
+        prompt_tokens: USUAL_BUDGET,
+        seed: Seed::new([7; 32]),
+    };
+    let session = ratchet_core::id::SessionId::parse("s").unwrap();
+    let wish = ChatWish { setting: free_shell(), ..ChatWish::default() };
+    ground.prepare(&session, &top.join("work"), wish).unwrap().setting
+}
+
+#[tokio::test]
+async fn servers_and_skills_come_from_all_layers() {
+    let stage = Stage::real();
+    let (work, platform, user) = (stage.path("work"), stage.path("platform"), stage.path("user"));
+    write(&platform, "mcp.json", &servers(&[("p", "platform"), ("u", "x"), ("w", "x")]));
+    write(&user, "mcp.json", &servers(&[("u", "user"), ("w", "x")]));
+    write(&work, ".mcp.json", &servers(&[("w", "workspace")]));
+    let skill = |name: &str| format!("---\nname: {name}\ndescription: knows {name}\n---\nDo it.\n");
+    write(&platform, "skills/of-platform/SKILL.md", &skill("of-platform"));
+    write(&user, "skills/of-user/SKILL.md", &skill("of-user"));
+    write(&work, ".claude/skills/of-workspace/SKILL.md", &skill("of-workspace"));
+    let layers = ["platform", "user", "workspace"];
+    for (layer, tool) in layers.iter().zip(["p", "u", "w"]) {
+        let id = format!("toolu_{layer}");
+        let call = using(&id, &format!("mcp__{tool}__who"), json!({}));
+        stage.model.say(call.on(&format!("Ask the {layer}")));
+        let place = work.canonicalize().unwrap();
+        let learnt = format!("I am {layer} at {}", place.display());
+        stage.model.say(Reply::text("So.").on(&learnt));
+    }
+    let mut setting = prepared(&stage, vec![work.canonicalize().unwrap()]);
+    setting.allowed_tools = vec!["mcp__p".to_owned(), "mcp__u".to_owned(), "mcp__w".to_owned()];
+    let mut talking = Talking::start(stage, setting).await;
+    for layer in layers {
+        let turn = talking.say(&format!("Ask the {layer}.")).await;
+        let done = talking.done().await;
+        assert_eq!(done["result"], "So.", "{layer}");
+        talking.check_spent(&turn, &done, 2).await;
+    }
+    let begins = |line: &Value| line["subtype"] == "init";
+    let raw = talking.client.seen.iter().filter(|event| event.kind == EventKind::Raw).map(body);
+    let begun = raw.into_iter().find(begins).unwrap();
+    let skills = begun["skills"].as_array().unwrap();
+    for layer in layers {
+        assert!(skills.contains(&json!(format!("of-{layer}"))), "{layer}: {skills:?}");
+    }
+}
+
+#[tokio::test]
+async fn hooks_of_a_workspace_refuse_and_change_what_tools_do_if_it_is_trusted() {
+    let stage = Stage::real();
+    let work = stage.path("work");
+    let hook = r#"#!/bin/sh
+case $(cat) in
+*'touch bad'*) echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"not on a Sunday"}}' ;;
+*'touch odd'*) echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","updatedInput":{"command":"touch even","description":"makes it"}}}' ;;
+esac
+"#;
+    write(&work, "hook.sh", hook);
+    let command = format!("sh {}", work.join("hook.sh").display());
+    let hooks = json!([{"matcher": "Bash", "hooks": [{"type": "command", "command": command}]}]);
+    write(&work, ".claude/settings.json", &json!({"hooks": {"PreToolUse": hooks}}).to_string());
+    stage.model.say_always(touch("toolu_bad", "bad").on("Be bad"));
+    stage.model.say(Reply::text("Refused.").on("not on a Sunday"));
+    stage.model.say(touch("toolu_odd", "odd").on("Be odd"));
+    stage.model.say_always(Reply::text("Made.").on("tool_result"));
+    let setting = prepared(&stage, vec![work.canonicalize().unwrap()]);
+    let mut talking = Talking::start(stage, setting).await;
+    let made = |name: &str| work.join(name).exists();
+    let turn = talking.say("Be bad.").await;
+    let done = talking.done().await;
+    assert_eq!(done["result"], "Refused.");
+    talking.check_spent(&turn, &done, 2).await;
+    let steps = talking.steps(&turn).await;
+    assert_eq!(of_kind(&steps, ObservationKind::Tool)[0].level, Level::Error);
+    talking.say("Be odd.").await;
+    assert_eq!(talking.done().await["result"], "Made.");
+    assert_eq!(["bad", "odd", "even"].map(made), [false, false, true]);
+
+    // A workspace that nobody trusts has no say.
+    let setting = prepared(&talking.stage, Vec::new());
+    let session = talking.stage.session_with(&talking.major, setting).await;
+    talking.client = talking.stage.look_on(&talking.major, &session, 0).await;
+    talking.session = session;
+    talking.say("Be bad.").await;
+    assert_eq!(talking.done().await["result"], "Made.");
+    assert!(made("bad"));
+}

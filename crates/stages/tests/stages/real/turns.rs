@@ -1,0 +1,151 @@
+use ratchet_agent::claude::control::Rewind;
+use ratchet_core::major::event::EventKind;
+use ratchet_core::observation::{Level, ObservationKind};
+use ratchet_stages::major::{ChatSetting, MajorError};
+use ratchet_testkit::ask;
+use ratchet_testkit::scripted::{Failure, Reply, Tokens};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{Talking, free_shell, of_kind, touch, using};
+use crate::talk::{Stage, assert_in_order, body};
+
+#[tokio::test]
+async fn a_turn_that_is_interrupted_says_so_and_what_it_did() {
+    let stage = Stage::real();
+    stage.model.say(touch("toolu_a", "a").on("Work"));
+    stage.model.say(Reply::failing(Failure::Silence).on("toolu_a"));
+    stage.model.say(Reply::text("Here.").on("Still"));
+    let mut talking = Talking::start(stage, free_shell()).await;
+    let turn = talking.say("Work, and then think.").await;
+    talking.client.until(EventKind::ToolResult).await;
+    let (project, session) = (talking.stage.shop.clone(), talking.session.clone());
+    talking.major.interrupt(project, session).await.unwrap();
+    let done = talking.done().await;
+    let expected = (&json!(true), &json!("interrupted"), &json!("error_during_execution"));
+    assert_eq!((&done["is_error"], &done["result"], &done["subtype"]), expected);
+    talking.check_spent(&turn, &done, 1).await;
+    let root = talking.root(&turn).await;
+    assert_eq!((root.level, root.status_message.as_deref()), (Level::Warning, Some("interrupted")));
+    let steps = talking.steps(&turn).await;
+    assert!(of_kind(&steps, ObservationKind::Tool)[0].end.is_some());
+    let turn = talking.say("Still there?").await;
+    let done = talking.done().await;
+    talking.check_spent(&turn, &done, 1).await;
+    assert_in_order(&talking.client.seen);
+}
+
+#[tokio::test]
+async fn a_turn_that_the_agent_begins_itself_is_one_trace() {
+    let stage = Stage::real();
+    let background = json!({"command": "true", "description": "waits", "run_in_background": true});
+    stage.model.say(using("toolu_bg", "Bash", background).on("Begin"));
+    stage.model.say(Reply::text("It runs.").on("toolu_bg"));
+    stage.model.say(Reply::text("It has ended.").on("task-notification"));
+    let mut talking = Talking::start(stage, free_shell()).await;
+    let first = talking.say("Begin, and tell me later.").await;
+    let done = talking.client.until(EventKind::Done).await;
+    assert_eq!(done["result"], "It runs.");
+    talking.check_spent(&first, &done, 2).await;
+    let own = talking.done().await;
+    assert_eq!(own["result"], "It has ended.");
+    let turn = own["turn"].as_str().unwrap().to_owned();
+    assert_ne!(turn, first.to_string());
+    let traces = ask::traces(talking.stage.data.telemetry(), &talking.stage.shop).await;
+    assert_eq!(traces.len(), 2, "{traces:#?}");
+    let own_trace = traces.iter().find(|trace| trace.id.to_string() == turn).unwrap();
+    assert_eq!(own_trace.session.as_ref(), Some(&talking.session));
+    talking.check_spent(&own_trace.id, &own, 1).await;
+    let project = talking.stage.shop.clone();
+    let chat = talking.major.chat(project, talking.session.clone()).await.unwrap();
+    assert_eq!(chat.standing.turns, 2);
+}
+
+#[tokio::test]
+async fn files_are_put_back() {
+    let stage = Stage::real();
+    let file = stage.path("work").join("note.txt");
+    let write = json!({"file_path": file, "content": "after\n"});
+    stage.model.say(using("toolu_w", "Write", write).on("Write"));
+    stage.model.say(Reply::text("Written.").on("toolu_w"));
+    stage.model.say(Reply::failing(Failure::Silence).on("Think"));
+    let mode = Some("acceptEdits".to_owned());
+    let mut talking = Talking::start(stage, ChatSetting { mode, ..ChatSetting::default() }).await;
+    let turn = talking.say("Write it down.").await;
+    talking.done().await;
+    assert!(file.exists());
+    let message = Uuid::parse_str(&turn.to_string()).unwrap();
+    let rewind = |talking: &Talking, message, way| {
+        let (project, session) = (talking.stage.shop.clone(), talking.session.clone());
+        let major = talking.major.clone();
+        async move { major.rewind(project, session, message, way).await }
+    };
+    let trial = rewind(&talking, message, Rewind::Try).await.unwrap();
+    assert!(trial.can_rewind && trial.files_changed.len() == 1 && file.exists(), "{trial:?}");
+    let unknown = rewind(&talking, Uuid::new_v4(), Rewind::Do).await;
+    assert!(matches!(unknown, Err(MajorError::Agent(_))), "{unknown:?}");
+    // Also when there is no process any more.
+    talking.major.stop().await;
+    talking.major = talking.stage.serve(ratchet_stages::major::MajorLimits::default()).await;
+    assert!(rewind(&talking, message, Rewind::Do).await.unwrap().can_rewind);
+    assert!(!file.exists(), "it was not there before");
+    let turn = talking.say("Think.").await;
+    let busy = rewind(&talking, message, Rewind::Do).await.unwrap_err();
+    assert!(matches!(&busy, MajorError::Busy { turn: runs } if *runs == turn), "{busy}");
+}
+
+#[tokio::test]
+async fn shortening_a_conversation_is_told_and_counted() {
+    let stage = Stage::real();
+    stage.model.script([
+        Reply::text("Lisbon."),
+        Reply::text("<summary>They spoke of Lisbon.</summary>"),
+        Reply::text("Of Lisbon."),
+    ]);
+    let mut talking = Talking::start(stage, ChatSetting::default()).await;
+    let first = talking.say("Where to?").await;
+    let done = talking.done().await;
+    talking.check_spent(&first, &done, 1).await;
+    let turn = talking.say("/compact").await;
+    let told = talking.client.until(EventKind::Notice).await;
+    assert_eq!(told["what"], "compact_boundary");
+    let done = talking.done().await;
+    talking.check_spent(&turn, &done, 1).await;
+    let steps = talking.steps(&turn).await;
+    let name = |name: &str| steps.iter().any(|step| step.name.as_deref() == Some(name));
+    assert!(name("claude_code.compaction") && name("claude_code.compaction_request"), "{steps:#?}");
+    let turn = talking.say("Of what did we speak?").await;
+    let done = talking.done().await;
+    assert_eq!(done["result"], "Of Lisbon.");
+    talking.check_spent(&turn, &done, 1).await;
+}
+
+#[tokio::test]
+async fn turns_and_budgets_have_ends() {
+    let stage = Stage::real();
+    stage.model.say(touch("toolu_1", "a").on("On and on"));
+    stage.model.say(touch("toolu_2", "b").on("toolu_1"));
+    let dear = Tokens { input: 1_000_000, output: 10, ..Tokens::default() };
+    stage.model.say(Reply { tokens: dear, ..touch("toolu_3", "c").on("Spend") });
+    let setting = ChatSetting { max_turns: Some(2), max_budget: Some(0.5), ..free_shell() };
+    let mut talking = Talking::start(stage, setting).await;
+    let turn = talking.say("On and on.").await;
+    let done = talking.done().await;
+    assert_eq!(done["subtype"], "error_max_turns", "{done}");
+    talking.check_spent(&turn, &done, 2).await;
+    let root = talking.root(&turn).await;
+    assert_eq!(root.level, Level::Error);
+    assert!(root.status_message.unwrap().contains("turns"));
+    for _ in 0..2 {
+        talking.say("Spend.").await;
+        let done = talking.done().await;
+        assert_eq!(done["subtype"], "error_max_budget_usd", "{done}");
+    }
+    assert_eq!(talking.stage.model.requests().len(), 3, "what is spent stays spent");
+    let told = talking.client.seen.iter().filter(|event| event.kind == EventKind::Done);
+    let sum: f64 = told.map(|event| body(event)["cost"].as_f64().unwrap()).sum();
+    let project = talking.stage.shop.clone();
+    let chat = talking.major.chat(project, talking.session.clone()).await.unwrap();
+    assert!((chat.standing.cost.dollars() - sum).abs() < 1e-9);
+    assert!((sum - (2.0 * 0.0003 + 2.0 + 0.0001)).abs() < 1e-9, "{sum}");
+}

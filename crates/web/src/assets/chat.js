@@ -1,0 +1,352 @@
+// A conversation as it happens. Words are added as they come; whatever else happens has the server
+// draw the turn again, and what differs is put in its place.
+import { toast } from "./ratchet.js";
+
+const chat = document.querySelector("[data-chat]");
+const turns = document.querySelector("[data-turns]");
+const toggles = document.querySelector("[data-toggles]");
+const token = document.querySelector("main")?.dataset.formToken ?? "";
+const writer = new XMLSerializer();
+/** What the server last drew for an element. */
+const drawn = new WeakMap();
+
+const GROWING = ["text_delta", "thinking_delta"];
+/** Words that came after what the server last drew. */
+let ahead = [];
+/** Where the next words go: their kind and the element. */
+let tail = null;
+let upto = Number(chat?.dataset.last ?? 0);
+let seen = upto;
+let types = chat?.dataset.types ?? "";
+let source = null;
+let failures = 0;
+let timer = 0;
+let isFetching = false;
+let isStale = false;
+/** The first turn that may have changed, where that is not the last. */
+let earliest = Infinity;
+
+const remember = (node) => drawn.set(node, writer.serializeToString(node));
+const isAtEnd = () => innerHeight + scrollY >= document.documentElement.scrollHeight - 160;
+const toEnd = () => scrollTo(0, document.documentElement.scrollHeight);
+const isAtWork = () => ["starting", "running", "waiting"].includes(chat.dataset.state);
+
+function make(name, className, text) {
+  const made = document.createElement(name);
+  if (className) made.className = className;
+  if (text) made.textContent = text;
+  return made;
+}
+
+/** Puts what the server drew now in place of what it drew before, if it differs. */
+function swap(old, fresh) {
+  const now = writer.serializeToString(fresh);
+  if (drawn.get(old) === now) return old;
+  const before = [...old.querySelectorAll("details")];
+  fresh.querySelectorAll("details").forEach((each, place) => {
+    if (before[place]) each.open = before[place].open;
+  });
+  drawn.set(fresh, now);
+  old.replaceWith(fresh);
+  return fresh;
+}
+
+function mergeTurn(old, fresh) {
+  const list = old.querySelector(".told-items");
+  const known = new Map([...list.children].map((item) => [item.dataset.key, item]));
+  let cursor = list.firstElementChild;
+  for (const item of [...fresh.querySelector(".told-items").children]) {
+    const same = known.get(item.dataset.key);
+    known.delete(item.dataset.key);
+    const isHere = same && same === cursor;
+    if (!same) remember(item);
+    const node = same ? swap(same, item) : item;
+    if (isHere) cursor = node.nextElementSibling;
+    else list.insertBefore(node, cursor);
+  }
+  for (const gone of known.values()) gone.remove();
+  for (const key of ["message", "end"]) {
+    const [from, to] = [old, fresh].map((turn) => turn.querySelector(`:scope > article > [data-key=${key}]`));
+    if (from && to) swap(from, to);
+  }
+}
+
+function rememberTurn(turn) {
+  for (const part of turn.querySelectorAll(":scope > article > [data-key], :scope > article > .told-items > [data-key]")) remember(part);
+}
+
+function merge(part) {
+  const root = part.querySelector("[data-upto]");
+  if (!root) return;
+  const follows = isAtEnd();
+  upto = Math.max(upto, Number(root.dataset.upto));
+  ahead = ahead.filter((piece) => piece.seq > upto);
+  for (const live of turns.querySelectorAll("[data-live]")) live.remove();
+  chat.dataset.state = root.dataset.state;
+  for (const fresh of [...root.querySelectorAll(":scope > [data-part]")]) {
+    const old = document.querySelector(`main [data-part="${fresh.dataset.part}"]`);
+    if (old && writer.serializeToString(fresh) !== writer.serializeToString(old)) old.replaceChildren(...fresh.childNodes);
+  }
+  for (const fresh of [...root.querySelectorAll("[data-turns] > [data-turn]")]) {
+    const old = turns.querySelector(`:scope > [data-turn="${fresh.dataset.turn}"]`);
+    if (old) mergeTurn(old, fresh);
+    else {
+      rememberTurn(fresh);
+      turns.append(fresh);
+    }
+  }
+  if (turns.children.length) document.querySelector("[data-silence]")?.remove();
+  tail = null;
+  ahead.forEach(add);
+  if (follows) toEnd();
+}
+
+/** Where words of a kind go on: in what still grows, or in something new. */
+function begin(kind) {
+  const list = turns.lastElementChild?.querySelector(".told-items");
+  if (!list) return null;
+  const open = list.lastElementChild;
+  if (open?.dataset.open === kind) return open.querySelector(".growing");
+  const item = make("li", "told-item told-words");
+  item.dataset.live = "";
+  const words = make("p", "growing");
+  if (kind === "thinking_delta") {
+    const fold = make("details", "thinking");
+    fold.open = true;
+    fold.append(make("summary", "", "Thinking"), words);
+    item.append(fold);
+  } else {
+    const box = make("article", "message assistant");
+    const head = make("header", "message-head");
+    head.append(make("span", "role", "Agent"));
+    const body = make("div", "message-body");
+    body.append(words);
+    box.append(head, body);
+    item.append(box);
+  }
+  list.append(item);
+  return words;
+}
+
+function add(piece) {
+  if (tail?.kind !== piece.kind) {
+    const node = begin(piece.kind);
+    tail = node && { kind: piece.kind, node };
+  }
+  tail?.node.append(piece.text);
+}
+
+/** Has the server draw again what changed, from a turn on, soon and not too often. */
+function refresh(turn) {
+  isStale = true;
+  earliest = Math.min(earliest, Number(turn ?? Infinity));
+  if (timer || isFetching) return;
+  timer = setTimeout(load, 60);
+}
+
+async function load() {
+  timer = 0;
+  isFetching = true;
+  isStale = false;
+  const address = new URL(chat.dataset.since, location);
+  const from = Math.min(earliest, Number(turns.lastElementChild?.dataset.turn ?? 1));
+  earliest = Infinity;
+  address.searchParams.set("seq", String(from));
+  try {
+    const answer = await fetch(address, { headers: { accept: "text/html" } });
+    if (!answer.ok) throw new Error(String(answer.status));
+    merge(new DOMParser().parseFromString(await answer.text(), "text/html"));
+  } catch {
+    say("The page could not be brought up to date; reload it.");
+  }
+  isFetching = false;
+  if (isStale) refresh();
+}
+
+function say(words) {
+  const place = document.querySelector("[data-link]");
+  if (!place) return;
+  place.textContent = words;
+  place.hidden = !words;
+}
+
+function heard(message) {
+  const event = JSON.parse(message.data);
+  if (event.seq <= seen) return;
+  seen = event.seq;
+  if (!GROWING.includes(event.type) || event.body.parent) return refresh();
+  const follows = isAtEnd();
+  const piece = { seq: event.seq, kind: event.type, text: event.body.text ?? "" };
+  ahead.push(piece);
+  if (!isFetching && !timer) add(piece);
+  if (follows) toEnd();
+}
+
+function connect() {
+  source?.close();
+  const address = new URL(chat.dataset.events, location);
+  address.searchParams.set("after", String(seen));
+  address.searchParams.set("types", types);
+  const mine = new EventSource(address);
+  source = mine;
+  for (const kind of types.split(",")) mine.addEventListener(kind, heard);
+  mine.addEventListener("open", () => {
+    if (failures) refresh();
+    failures = 0;
+    say("");
+  });
+  mine.addEventListener("dropped", (message) => {
+    if (JSON.parse(message.data).reason !== "the session is closed") return;
+    mine.close();
+    refresh();
+  });
+  mine.addEventListener("error", () => {
+    failures += 1;
+    // The first time is a matter of a second, and nobody need know.
+    if (failures > 1) say("The connection is lost. Nothing is: the page goes on where it was as soon as the server answers.");
+    if (mine.readyState === EventSource.CLOSED && source === mine) setTimeout(connect, Math.min(1000 * failures, 15000));
+  });
+}
+
+/** Sends a form and stays; says what is in the way. */
+async function send(form, submitter) {
+  const data = new FormData(form, submitter);
+  const body = form.enctype === "multipart/form-data" ? data : new URLSearchParams(data);
+  const buttons = [...form.querySelectorAll("button")];
+  for (const button of buttons) button.disabled = true;
+  try {
+    const answer = await fetch(form.getAttribute("action"), { method: "POST", body, headers: { "x-form-token": token } });
+    if (answer.ok) {
+      if ("composer" in form.dataset) emptyComposer(form);
+    } else {
+      const text = await answer.text();
+      const isPage = answer.headers.get("content-type")?.includes("html");
+      toast(isPage ? new DOMParser().parseFromString(text, "text/html").querySelector(".lead")?.textContent ?? "Refused" : text);
+    }
+  } catch {
+    toast("The server does not answer; nothing was sent.");
+  }
+  for (const button of buttons) button.disabled = false;
+  refresh(form.closest("[data-turn]")?.dataset.turn);
+}
+
+addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!("stay" in form.dataset)) return;
+  event.preventDefault();
+  send(form, event.submitter);
+});
+
+/** Files that go with the next message. */
+function attach(files) {
+  const input = document.querySelector("[data-attach]");
+  if (!input || !files.length) return;
+  const all = new DataTransfer();
+  for (const file of [...input.files, ...files]) all.items.add(file);
+  input.files = all.files;
+  showFiles(input);
+}
+
+function showFiles(input) {
+  const list = document.querySelector("[data-files]");
+  list.replaceChildren(...[...input.files].map((file, place) => {
+    const item = make("li");
+    const name = document.createElement("bdi");
+    name.textContent = file.name;
+    const remove = make("button", "quiet", "Remove");
+    remove.type = "button";
+    remove.setAttribute("aria-label", `Remove ${file.name}`);
+    remove.addEventListener("click", () => {
+      const left = new DataTransfer();
+      [...input.files].forEach((each, other) => { if (other !== place) left.items.add(each); });
+      input.files = left.files;
+      showFiles(input);
+    });
+    item.append(name, ` ${Math.ceil(file.size / 1000)} kB `, remove);
+    return item;
+  }));
+}
+
+function emptyComposer(form) {
+  form.reset();
+  const input = form.querySelector("[data-attach]");
+  showFiles(input);
+  form.querySelector("textarea").focus();
+}
+
+function compose(composer) {
+  const input = composer.querySelector("[data-attach]");
+  const text = composer.querySelector("textarea");
+  const isTouch = matchMedia("(pointer: coarse)").matches;
+  input.addEventListener("change", () => showFiles(input));
+  text.addEventListener("keydown", (event) => {
+    const sends = event.key === "Enter" && !event.isComposing && !event.shiftKey && (!isTouch || event.ctrlKey || event.metaKey);
+    if (!sends) return;
+    event.preventDefault();
+    if (isAtWork()) toast("The agent is at work: stop it with Esc, or wait.");
+    else composer.requestSubmit();
+  });
+  text.addEventListener("paste", (event) => {
+    if (!event.clipboardData?.files.length) return;
+    event.preventDefault();
+    attach(event.clipboardData.files);
+  });
+  addEventListener("dragover", (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    composer.classList.add("over");
+  });
+  addEventListener("dragleave", (event) => { if (!event.relatedTarget) composer.classList.remove("over"); });
+  addEventListener("drop", (event) => {
+    if (!event.dataTransfer?.files.length) return;
+    event.preventDefault();
+    composer.classList.remove("over");
+    attach(event.dataTransfer.files);
+  });
+}
+
+addEventListener("keydown", (event) => {
+  const isElsewhere = document.querySelector("dialog[open], details.menu[open]");
+  if (event.key !== "Escape" || !chat || isElsewhere || !isAtWork()) return;
+  document.getElementById("stop")?.requestSubmit();
+});
+
+/** What is shown is in the address, and remembered for the next conversation. */
+function choose() {
+  const boxes = [...toggles.querySelectorAll("input[type=checkbox]")];
+  const shown = ["", ...boxes.filter((box) => box.checked).map((box) => box.value)];
+  localStorage.setItem("chat-show", shown.join(","));
+  for (const address of [new URL(location), new URL(chat.dataset.since, location)]) {
+    address.searchParams.delete("show");
+    for (const word of shown) address.searchParams.append("show", word);
+    if (address.pathname === location.pathname) history.replaceState(null, "", address);
+    else chat.dataset.since = address.pathname + address.search;
+  }
+  const hidden = boxes.filter((box) => !box.checked).map((box) => box.dataset.kind);
+  types = chat.dataset.all.split(",").filter((kind) => !hidden.includes(kind)).join(",");
+  connect();
+  refresh(turns.firstElementChild?.dataset.turn);
+}
+
+function rememberChoice() {
+  toggles.querySelector("button")?.remove();
+  toggles.addEventListener("change", choose);
+  const kept = localStorage.getItem("chat-show");
+  if (kept === null || new URL(location).searchParams.has("show")) return;
+  const words = kept.split(",");
+  let isOther = false;
+  for (const box of toggles.querySelectorAll("input[type=checkbox]")) {
+    isOther ||= box.checked !== words.includes(box.value);
+    box.checked = words.includes(box.value);
+  }
+  if (isOther) choose();
+}
+
+if (chat) {
+  for (const turn of turns.children) rememberTurn(turn);
+  const composer = document.querySelector("[data-composer]");
+  if (composer) compose(composer);
+  if (turns.children.length) toEnd();
+  if (chat.dataset.state !== "closed") connect();
+  if (toggles) rememberChoice();
+}

@@ -1,0 +1,246 @@
+//! What people do in a conversation.
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use ratchet_agent::claude::control::{Rewind, RewindReport};
+use ratchet_agent::claude::options::PermissionMode;
+use ratchet_core::major::state::AskId;
+use ratchet_stages::major::ground::Attached;
+use ratchet_stages::major::{ChatChange, ChatSetting, MajorError, ModelChoice, Utterance};
+use uuid::Uuid;
+
+use super::one::{Conversation, Told};
+use super::outcome::{self, Hitch};
+use super::sent::SentForm;
+use super::{asks, find, hands};
+use crate::components::figure;
+use crate::place::{Params, Place};
+use crate::refusal::PageResult;
+use crate::web::Web;
+use crate::wish::Wish;
+
+/// How long a message may be.
+const MAX_MESSAGE_BYTES: usize = 2_000_000;
+/// Files that are named before they are put back.
+const MAX_FILES: usize = 50;
+
+type ChatPath = Path<(String, String)>;
+
+/// Who someone is to the others in a conversation.
+pub(super) fn name_of(place: &Place) -> Option<String> {
+    Some(place.visitor.actor().name().to_owned())
+}
+
+/// What a session says to a wish.
+fn went<T>(
+    said: Result<T, MajorError>,
+    done: Option<&'static str>,
+) -> PageResult<Result<Option<&'static str>, Hitch>> {
+    match said {
+        Ok(_) => Ok(Ok(done)),
+        Err(error) => Ok(Err(outcome::hitch(error)?)),
+    }
+}
+
+/// `POST …/messages`: says something to the agent.
+pub(super) async fn send(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): ChatPath,
+    headers: HeaderMap,
+    body: Body,
+) -> PageResult<Response> {
+    place.visitor.may_change()?;
+    let chat = find(&web, &place, &id).await?;
+    let form = SentForm::read(&web, &headers, body).await?;
+    let text = form.text("text");
+    let went = match checked(&form, &text) {
+        Err(hitch) => Err(hitch),
+        Ok(attached) => {
+            let by = name_of(&place);
+            let said = Utterance { id: Uuid::new_v4(), text: text.clone(), attached, by };
+            match hands(&web, &place)?.say(place.project_id(), chat.id, said).await {
+                Ok(_) => Ok(None),
+                Err(error) => Err(outcome::hitch_of_chats(error)?),
+            }
+        }
+    };
+    outcome::answer((&web, &place), &headers, &id, (went, &text)).await
+}
+
+/// What goes with a message, if it can be sent.
+pub(super) fn checked(form: &SentForm, text: &str) -> Result<Vec<Attached>, Hitch> {
+    let files = form.files().map_err(Hitch::bad)?;
+    if text.trim().is_empty() && files.is_empty() {
+        return Err(Hitch::bad("Say something, or attach a file."));
+    }
+    if text.len() > MAX_MESSAGE_BYTES {
+        let most = figure::bytes(MAX_MESSAGE_BYTES);
+        return Err(Hitch::bad(format!("The message is longer than {most}; attach it as a file.")));
+    }
+    Ok(files.into_iter().map(Attached::Here).collect())
+}
+
+/// `POST …/stop`: stops the turn that is under way.
+pub(super) async fn stop(
+    State(web): State<Web>,
+    Path((_, id)): ChatPath,
+    headers: HeaderMap,
+    Wish { place, .. }: Wish,
+) -> PageResult<Response> {
+    let chat = find(&web, &place, &id).await?;
+    let said = hands(&web, &place)?.major.interrupt(place.project_id(), chat.id).await;
+    outcome::answer((&web, &place), &headers, &id, (went(said, None)?, "")).await
+}
+
+/// `POST …/answers`: answers what the agent asked. The first answer counts.
+pub(super) async fn answer(
+    State(web): State<Web>,
+    Path((_, id)): ChatPath,
+    headers: HeaderMap,
+    Wish { place, form }: Wish,
+) -> PageResult<Response> {
+    let chat = find(&web, &place, &id).await?;
+    let ask = AskId::new(form.get("ask").unwrap_or_default());
+    let went = match asks::decision(&form) {
+        Err(why) => Err(Hitch::bad(why)),
+        Ok(decision) => {
+            let (major, by) = (hands(&web, &place)?.major, name_of(&place));
+            let said = major.answer(place.project_id(), chat.id, (ask, decision), by).await;
+            went(said, None)?
+        }
+    };
+    outcome::answer((&web, &place), &headers, &id, (went, "")).await
+}
+
+/// Reads a mode. To skip all permissions is not for pages, as it is not for the API.
+pub(super) fn mode(form: &Params) -> Result<Option<PermissionMode>, Hitch> {
+    let Some(word) = form.get("mode") else { return Ok(None) };
+    let mode = PermissionMode::parse(word).filter(|mode| *mode != PermissionMode::Bypass);
+    mode.map(Some).ok_or_else(|| Hitch::bad("mode: default, acceptEdits, plan, dontAsk or auto"))
+}
+
+/// Reads the name of a model; none is the program's own choice.
+pub(super) fn model(form: &Params) -> Result<Option<String>, Hitch> {
+    let Some(name) = form.get("model").map(str::trim).filter(|name| !name.is_empty()) else {
+        return Ok(None);
+    };
+    let is_plain = name.chars().all(|c| c.is_ascii_graphic()) && !name.starts_with('-');
+    let is_name = is_plain && name.len() <= 200;
+    if is_name { Ok(Some(name.to_owned())) } else { Err(Hitch::bad("model: the name of one")) }
+}
+
+/// `POST …/mode`: sets what the agent may do without asking, and which model answers.
+pub(super) async fn set_mode(
+    State(web): State<Web>,
+    Path((_, id)): ChatPath,
+    headers: HeaderMap,
+    Wish { place, form }: Wish,
+) -> PageResult<Response> {
+    let chat = find(&web, &place, &id).await?;
+    let kept = ChatSetting::read(&chat.setting).map_err(outcome::refusal)?;
+    let went = match (mode(&form), model(&form)) {
+        (Err(hitch), _) | (_, Err(hitch)) => Err(hitch),
+        (Ok(mode), Ok(model)) => {
+            let mode = mode.filter(|mode| kept.mode.as_deref() != Some(mode.as_str()));
+            let named = || model.clone().map_or(ModelChoice::Usual, ModelChoice::Named);
+            let model = (model != kept.model).then(named);
+            let change = ChatChange { mode, model };
+            let said = hands(&web, &place)?.major.change(place.project_id(), chat.id, change).await;
+            went(said, Some("set"))?
+        }
+    };
+    outcome::answer((&web, &place), &headers, &id, (went, "")).await
+}
+
+/// `POST …/fork`: begins a conversation that goes on where this one is.
+pub(super) async fn fork(
+    State(web): State<Web>,
+    Path((_, id)): ChatPath,
+    headers: HeaderMap,
+    Wish { place, .. }: Wish,
+) -> PageResult<Response> {
+    let chat = find(&web, &place, &id).await?;
+    let major = hands(&web, &place)?.major;
+    match major.fork(place.project_id(), chat.id, Uuid::new_v4(), None).await {
+        Ok(copy) => {
+            let link = place.to(&["chats", &copy.id.to_string()]).with("done", "forked");
+            Ok(Redirect::to(&link.to_string()).into_response())
+        }
+        Err(error) => {
+            let went = Err(outcome::hitch(error)?);
+            outcome::answer((&web, &place), &headers, &id, (went, "")).await
+        }
+    }
+}
+
+/// `POST …/close`: ends a conversation for good; what was said in it stays.
+pub(super) async fn close(
+    State(web): State<Web>,
+    Path((_, id)): ChatPath,
+    headers: HeaderMap,
+    Wish { place, .. }: Wish,
+) -> PageResult<Response> {
+    let chat = find(&web, &place, &id).await?;
+    let said = hands(&web, &place)?.major.close(place.project_id(), chat.id).await;
+    outcome::answer((&web, &place), &headers, &id, (went(said, Some("closed"))?, "")).await
+}
+
+/// `POST …/rewind`: tells which files would be put back as they were before a message; does it once
+/// that is confirmed.
+pub(super) async fn rewind(
+    State(web): State<Web>,
+    Path((_, id)): ChatPath,
+    headers: HeaderMap,
+    Wish { place, form }: Wish,
+) -> PageResult<Response> {
+    let chat = find(&web, &place, &id).await?;
+    let Ok(message) = Uuid::parse_str(form.get("message").unwrap_or_default()) else {
+        let went = Err(Hitch::bad("message: the id of one"));
+        return outcome::answer((&web, &place), &headers, &id, (went, "")).await;
+    };
+    let is_sure = form.get("sure") == Some("yes");
+    let way = if is_sure { Rewind::Do } else { Rewind::Try };
+    match hands(&web, &place)?.major.rewind(place.project_id(), chat.id, message, way).await {
+        Ok(_) if is_sure => {
+            let went = Ok(Some("rewound"));
+            outcome::answer((&web, &place), &headers, &id, (went, "")).await
+        }
+        Ok(report) => {
+            let problem = confirm(&place, &id, &message, &report);
+            let told = Told { problem, text: String::new() };
+            let page = Conversation::read(&web, &place, &id).await?.page(&place, &told);
+            Ok(page.show(&place).into_response())
+        }
+        Err(error) => {
+            let went = Err(outcome::hitch(error)?);
+            outcome::answer((&web, &place), &headers, &id, (went, "")).await
+        }
+    }
+}
+
+fn confirm(place: &Place, id: &str, message: &Uuid, report: &RewindReport) -> Markup {
+    let files = &report.files_changed;
+    if !report.can_rewind || files.is_empty() {
+        return html! { section.problem role="alert" { p {
+            "There is nothing to put back: the agent has changed no file since that message."
+        } } };
+    }
+    html! {
+        section.problem role="alert" {
+            p { strong { "Put these files back?" } " " (figure::grouped(report.insertions))
+                " lines come back, " (figure::grouped(report.deletions)) " go." }
+            ul { @for file in files.iter().take(MAX_FILES) { li { code { bdi { (file) } } } } }
+            @if files.len() > MAX_FILES { p { "and " (files.len() - MAX_FILES) " more" } }
+            form method="post" action=(place.to(&["chats", id, "rewind"])) {
+                (place.visitor.form_token.field())
+                input type="hidden" name="message" value=(message);
+                button.button.danger name="sure" value="yes" { "Put them back" }
+                " " a.quiet href=(place.to(&["chats", id])) { "Leave them" }
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What happens in a conversation, as it happens; and what was sent with its messages.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::StreamExt as _;
+use ratchet_core::major::event::EventKind;
+use ratchet_core::payload::{Json, Payload};
+use ratchet_stages::major::relay::{EventsWanted, LAST_EVENT, RELAY_HEADERS, Relay};
+use serde_json::Value;
+
+use super::{agents, find, outcome, told};
+use crate::pages::trace::payload;
+use crate::place::Place;
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+/// `GET …/chats/{chat}/events`: the same stream as the API's, for whoever is signed in.
+pub(super) async fn events(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> PageResult<Response> {
+    let chat = find(&web, &place, &id).await?;
+    let last_event = headers.get(LAST_EVENT).map(|last| last.to_str().unwrap_or("?"));
+    let after = place.params.get("after").and_then(|after| after.parse().ok());
+    let wanted = EventsWanted::read(place.params.get("types"), after, last_event);
+    let EventsWanted { kinds, after, .. } = wanted.map_err(Refusal::Bad)?;
+    let feed = agents(&web)?.major.events(place.project_id(), chat.id, after).await;
+    let talking = web.talking.get().ok_or_else(|| Refusal::not_there("chat"))?;
+    let room = Arc::clone(&talking.streams).try_acquire_owned();
+    let room = room.map_err(|_| Refusal::Waiting("what agents say".to_owned()))?;
+    let relay = Relay::new(feed.map_err(outcome::refusal)?, kinds, talking.closing());
+    // The room is free when the stream is gone.
+    let pieces = relay.pieces().map(move |piece| {
+        let _held = &room;
+        piece
+    });
+    Ok((RELAY_HEADERS, Body::from_stream(pieces)).into_response())
+}
+
+/// `GET …/chats/{chat}/picture`: a file that was sent with a message.
+pub(super) async fn picture(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> PageResult<Response> {
+    let missing = || Refusal::not_there("picture");
+    let chat = find(&web, &place, &id).await?;
+    let seq = place.params.get("seq").and_then(|seq| seq.parse::<u64>().ok());
+    let before = seq.and_then(|seq| seq.checked_sub(1)).ok_or_else(missing)?;
+    let (project, telemetry) = (place.project_id(), &web.store.telemetry);
+    let events = telemetry.session_events(project, chat.id, before, 1).await?;
+    let event = events.first().filter(|event| event.kind == EventKind::Message);
+    let event = event.filter(|event| Some(event.seq) == seq).ok_or_else(missing)?;
+    let body: Value = serde_json::from_str(&event.body).map_err(|_| missing())?;
+    let message = Json::from_value(&told::as_payload(&body["content"]));
+    payload::picture(&place, &headers, &Payload::Json(message))
+}

@@ -1,0 +1,110 @@
+//! How what people do in a conversation went: in words for a script, as a page for a form.
+
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::html;
+use ratchet_core::major::story;
+use ratchet_stages::major::ground::GroundError;
+use ratchet_stages::major::{ChatsError, MajorError};
+
+use super::one::{Conversation, Told};
+use crate::place::Place;
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+/// Why something was not done, though it could be another time or in another way.
+#[derive(Debug)]
+pub(super) struct Hitch {
+    pub(super) status: StatusCode,
+    pub(super) words: String,
+}
+
+impl Hitch {
+    /// What was sent makes no sense.
+    pub(super) fn bad(words: impl Into<String>) -> Self {
+        Self { status: StatusCode::BAD_REQUEST, words: words.into() }
+    }
+
+    fn conflict(words: impl Into<String>) -> Self {
+        Self { status: StatusCode::CONFLICT, words: words.into() }
+    }
+}
+
+/// What a session refuses: a hitch that the page tells, or a refusal that is a page of its own.
+pub(super) fn hitch(error: MajorError) -> PageResult<Hitch> {
+    let words = error.to_string();
+    match error {
+        MajorError::Busy { .. } => Ok(Hitch::conflict(
+            "The agent is at work: one turn at a time. Stop it, or wait until it is done.",
+        )),
+        MajorError::Answered { first, .. } => {
+            let first = serde_json::from_str(&first).unwrap_or_default();
+            Ok(Hitch::conflict(format!("Someone was first: {}.", story::outcome(&first))))
+        }
+        MajorError::NoTurn
+        | MajorError::NotOpen(_)
+        | MajorError::Closed
+        | MajorError::OutOfPlace(_) => Ok(Hitch::conflict(words)),
+        MajorError::Misfit(_) | MajorError::Setting(_) => Ok(Hitch::bad(words)),
+        MajorError::Agent(_) => Ok(Hitch { status: StatusCode::UNPROCESSABLE_ENTITY, words }),
+        MajorError::Behind { .. } | MajorError::Stopping => {
+            Ok(Hitch { status: StatusCode::SERVICE_UNAVAILABLE, words })
+        }
+        MajorError::NotFound(_) => Err(Refusal::not_there("chat")),
+        MajorError::Store(error) => Err(Refusal::Store(error)),
+    }
+}
+
+/// The same where a page of its own is all there is.
+pub(super) fn refusal(error: MajorError) -> Refusal {
+    match hitch(error) {
+        Ok(Hitch { words, .. }) => Refusal::Bad(words),
+        Err(refusal) => refusal,
+    }
+}
+
+/// What beginning or saying something comes to.
+pub(super) fn hitch_of_chats(error: ChatsError) -> PageResult<Hitch> {
+    match error {
+        ChatsError::Major(error) => hitch(error),
+        ChatsError::Ground(error @ GroundError::Folder(_)) => {
+            Ok(Hitch::bad(format!("workspace: {error}")))
+        }
+        ChatsError::Ground(error) => Ok(Hitch::bad(error.to_string())),
+        ChatsError::Thread(error) => {
+            tracing::error!(%error, "files of a chat could not be looked at");
+            let status = StatusCode::INTERNAL_SERVER_ERROR;
+            Ok(Hitch { status, words: "the files could not be looked at".to_owned() })
+        }
+    }
+}
+
+/// Who asked: a script that stays on its page, or a form that leads on.
+fn is_script(headers: &HeaderMap) -> bool {
+    headers.contains_key("x-form-token")
+}
+
+/// Answers whoever did something in a conversation: nothing to a script if all is well, for it sees
+/// what comes of it; the way back to the conversation to a form.
+pub(super) async fn answer(
+    (web, place): (&Web, &Place),
+    headers: &HeaderMap,
+    id: &str,
+    (went, text): (Result<Option<&'static str>, Hitch>, &str),
+) -> PageResult<Response> {
+    match went {
+        Ok(_) if is_script(headers) => Ok(StatusCode::NO_CONTENT.into_response()),
+        Ok(done) => {
+            let back = place.to(&["chats", id]);
+            let back = done.map_or(back.clone(), |done| back.with("done", done));
+            Ok(Redirect::to(&format!("{back}#composer")).into_response())
+        }
+        Err(Hitch { status, words }) if is_script(headers) => Ok((status, words).into_response()),
+        Err(Hitch { status, words }) => {
+            let problem = html! { p.problem role="alert" { bdi { (words) } } };
+            let told = Told { problem, text: text.to_owned() };
+            let page = Conversation::read(web, place, id).await?.page(place, &told);
+            Ok((status, page.show(place)).into_response())
+        }
+    }
+}

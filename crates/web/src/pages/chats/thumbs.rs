@@ -1,0 +1,157 @@
+//! Thumbs on answers: each is a score of the turn's trace, one for each person, that they may
+//! change.
+
+use std::collections::BTreeMap;
+
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use maud::{Markup, html};
+use ratchet_core::field::{Act, Field, Stamp};
+use ratchet_core::id::{ScoreId, TraceId};
+use ratchet_core::merge::Earliest;
+use ratchet_core::score::{ScorePatch, ScoreSource, ScoreTarget, ScoreValue};
+use ratchet_store::query::{Condition, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TimeRange};
+
+use super::find;
+use super::outcome::{self, Hitch};
+use super::told::Around;
+use crate::components::icon::{Icon, icon};
+use crate::pages::trace::forms::record_score;
+use crate::place::Place;
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+use crate::wish::Wish;
+
+/// What the score is called, wherever thumbs come from.
+const NAME: &str = "thumbs_feedback";
+/// Characters of a comment.
+const MAX_COMMENT: usize = 2_000;
+/// Scores that are looked at for a page.
+const MOST: u64 = 1_000;
+
+/// What someone thinks of an answer.
+#[derive(Clone, Debug)]
+pub(super) struct Thumb {
+    is_up: bool,
+    comment: String,
+}
+
+/// Names the one score that a person gives a turn.
+fn score_id(trace: &str, place: &Place) -> PageResult<ScoreId> {
+    let person = place.visitor.person().unwrap_or("anyone");
+    ScoreId::parse(&format!("thumb-{trace}-{person}")).map_err(|why| Refusal::Bad(why.to_string()))
+}
+
+/// The thumbs that the visitor gave to turns, by the turn's trace.
+pub(super) async fn given(
+    web: &Web,
+    place: &Place,
+    traces: Vec<String>,
+) -> PageResult<BTreeMap<String, Thumb>> {
+    if traces.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let mut own = BTreeMap::new();
+    for trace in &traces {
+        own.insert(score_id(trace, place)?, trace.clone());
+    }
+    let question = ScoreQuery {
+        project: place.project_id(),
+        range: TimeRange::default(),
+        on: ScoresOn::Anything,
+        conditions: vec![
+            Condition { column: ScoreColumn::Trace, test: Test::AnyOf(traces) },
+            Condition::equals(ScoreColumn::Name, NAME),
+        ],
+        paging: Paging::After { cursor: None, limit: MOST },
+    };
+    let scores = web.store.telemetry.scores(question).await?.rows;
+    let thumbs = scores.into_iter().filter_map(|score| {
+        let ScoreValue::Boolean(is_up) = score.value else { return None };
+        let trace = own.get(&score.id)?.clone();
+        Some((trace, Thumb { is_up, comment: score.comment.unwrap_or_default() }))
+    });
+    Ok(thumbs.collect())
+}
+
+/// Two thumbs, and room for a word about why.
+pub(super) fn form(trace: &str, thumb: Option<&Thumb>, around: &Around<'_>) -> Markup {
+    let place = around.place;
+    if !place.visitor.can_change() {
+        return html! { @if let Some(thumb) = thumb { span { (word(thumb.is_up)) } } };
+    }
+    let button = |is_up: bool| {
+        let is_given = thumb.is_some_and(|thumb| thumb.is_up == is_up);
+        html! {
+            button.quiet.thumb type="submit" name="thumb" value=(if is_up { "up" } else { "down" })
+                   aria-pressed=(if is_given { "true" } else { "false" }) {
+                (icon(if is_up { Icon::ThumbUp } else { Icon::ThumbDown })) span.sr { (word(is_up)) }
+            }
+        }
+    };
+    let comment = thumb.map(|thumb| thumb.comment.as_str()).unwrap_or_default();
+    let field = format!("why-{trace}");
+    html! {
+        form.thumbs method="post" action=(place.to(&["chats", around.chat, "thumbs"])) data-stay {
+            (place.visitor.form_token.field())
+            input type="hidden" name="turn" value=(trace);
+            (button(true)) (button(false))
+            @if let Some(thumb) = thumb {
+                details.why {
+                    summary { @if comment.is_empty() { "Say why" } @else { "Why" } }
+                    label.sr for=(field) { "Why" }
+                    input id=(field) type="text" name="comment" maxlength=(MAX_COMMENT)
+                          value=(comment) autocomplete="off";
+                    button.button type="submit" name="thumb"
+                           value=(if thumb.is_up { "up" } else { "down" }) { "Save" }
+                }
+            }
+        }
+    }
+}
+
+const fn word(is_up: bool) -> &'static str {
+    if is_up { "Good answer" } else { "Bad answer" }
+}
+
+/// `POST …/chats/{chat}/thumbs`: keeps what someone thinks of an answer, in place of what they
+/// thought before.
+pub(super) async fn keep(
+    State(web): State<Web>,
+    Path((_, id)): Path<(String, String)>,
+    headers: HeaderMap,
+    Wish { place, form }: Wish,
+) -> PageResult<Response> {
+    let chat = find(&web, &place, &id).await?;
+    let missing = || Refusal::not_there("turn");
+    let turn = form.get("turn").ok_or_else(missing)?;
+    let trace = TraceId::parse(turn).map_err(|_| missing())?;
+    let found = web.store.telemetry.trace(place.project_id(), trace.clone()).await?;
+    let found =
+        found.filter(|found| found.session.as_ref() == Some(&chat.id)).ok_or_else(missing)?;
+    let comment = form.get("comment").unwrap_or_default().trim();
+    let went = match form.get("thumb") {
+        _ if comment.chars().count() > MAX_COMMENT => {
+            Err(Hitch::bad(format!("a comment has at most {MAX_COMMENT} characters")))
+        }
+        Some(thumb @ ("up" | "down")) => {
+            let stamp = Stamp::stated(place.now, Act::Update);
+            let mut patch = ScorePatch::new(score_id(turn, &place)?);
+            patch.timestamp = Earliest(Some(place.now));
+            patch.environment = Field::said(found.environment, stamp);
+            patch.target = Field::said(ScoreTarget::Trace(trace), stamp);
+            patch.name = Field::said(NAME.to_owned(), stamp);
+            patch.value = Field::said(ScoreValue::Boolean(thumb == "up"), stamp);
+            // As all feedback of users is; an annotation would follow a config.
+            patch.source = Field::said(ScoreSource::Api, stamp);
+            patch.comment = Field::said(comment.to_owned(), stamp);
+            patch.author = Field::if_some(place.visitor.person().map(str::to_owned), stamp);
+            let intake = web.store.catalog.intake(&place.project_id()).await?;
+            record_score(&web, &place, intake.redactor.uncut().score(patch)).await?;
+            Ok(Some("thumb"))
+        }
+        _ => Err(Hitch::bad("thumb: up or down")),
+    };
+    outcome::answer((&web, &place), &headers, &id, (went, "")).await
+}

@@ -1,0 +1,106 @@
+use std::collections::BTreeSet;
+
+use maud::{Markup, html};
+use ratchet_core::major::event::EventKind;
+
+use crate::place::{Link, Place};
+
+/// What can be left out of a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Toggle {
+    Text,
+    Tools,
+    Results,
+    Thinking,
+    Notices,
+    Raw,
+}
+
+impl Toggle {
+    const ALL: [Self; 6] =
+        [Self::Text, Self::Tools, Self::Results, Self::Thinking, Self::Notices, Self::Raw];
+
+    /// The word in addresses, and what people read.
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Text => ("text", "Text"),
+            Self::Tools => ("tools", "Tool calls"),
+            Self::Results => ("results", "Results"),
+            Self::Thinking => ("thinking", "Thinking"),
+            Self::Notices => ("notices", "Notices"),
+            Self::Raw => ("raw", "Raw lines"),
+        }
+    }
+
+    const fn kind(self) -> EventKind {
+        match self {
+            Self::Text => EventKind::TextDelta,
+            Self::Tools => EventKind::ToolUse,
+            Self::Results => EventKind::ToolResult,
+            Self::Thinking => EventKind::ThinkingDelta,
+            Self::Notices => EventKind::Notice,
+            Self::Raw => EventKind::Raw,
+        }
+    }
+}
+
+/// What someone wants to see of a conversation. Messages, questions, ends and failures are always
+/// shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Toggles(BTreeSet<Toggle>);
+
+impl Toggles {
+    /// What the address says; all but raw lines when it says nothing.
+    pub(super) fn of(place: &Place) -> Self {
+        let said: Vec<&str> = place.params.all("show").collect();
+        let is_on = |toggle: &Toggle| match said.is_empty() {
+            true => *toggle != Toggle::Raw,
+            false => said.contains(&toggle.words().0),
+        };
+        Self(Toggle::ALL.into_iter().filter(is_on).collect())
+    }
+
+    /// Whether events of a kind are shown.
+    pub(super) fn shows(&self, kind: EventKind) -> bool {
+        let toggle = Toggle::ALL.into_iter().find(|toggle| toggle.kind() == kind);
+        toggle.is_none_or(|toggle| self.0.contains(&toggle))
+    }
+
+    /// The kinds that a stream must tell, with commas.
+    pub(super) fn types(&self) -> String {
+        let kinds = EventKind::ALL.into_iter().filter(|kind| self.shows(*kind));
+        kinds.map(EventKind::as_str).collect::<Vec<_>>().join(",")
+    }
+
+    /// Every kind, with commas.
+    pub(super) fn all_types() -> String {
+        EventKind::ALL.map(EventKind::as_str).join(",")
+    }
+
+    /// The same page with these shown.
+    pub(super) fn on(&self, link: Link) -> Link {
+        let link = link.without("show").and("show", "");
+        self.0.iter().fold(link, |link, toggle| link.and("show", toggle.words().0))
+    }
+
+    /// A form that changes them; it works without a script.
+    pub(super) fn form(&self, place: &Place) -> Markup {
+        let here = place.here().without("show").without("done");
+        html! {
+            form.toggles method="get" action=(here.path()) data-toggles {
+                @for (name, value) in here.pairs() { input type="hidden" name=(name) value=(value); }
+                // Says that something was chosen, even if it is nothing.
+                input type="hidden" name="show" value="";
+                fieldset {
+                    legend { "Show" }
+                    @for toggle in Toggle::ALL {
+                        @let (word, name) = toggle.words();
+                        label { input type="checkbox" name="show" value=(word) data-kind=(toggle.kind().as_str())
+                            checked[self.0.contains(&toggle)]; " " (name) }
+                    }
+                }
+                button.button type="submit" { "Show these" }
+            }
+        }
+    }
+}

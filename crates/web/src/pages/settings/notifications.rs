@@ -1,0 +1,262 @@
+//! Who is told when a turn ends or a person is needed: programs by webhook, people in their
+//! browsers.
+
+/// One who is told: how that went, and what may be changed.
+mod receiver;
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::{get, post};
+use maud::{Markup, html};
+use ratchet_core::major::delivery::ReceiverKind;
+use ratchet_core::major::notice::NoticeKind;
+use ratchet_core::secret::Secret;
+use ratchet_stages::notify::{self, WishError};
+use ratchet_store::catalog::{DeliveryOutcome, NoticeDelivery, NoticeReceiver};
+
+use super::{Done, Tab, entered, once, page, wrong};
+use crate::assets;
+use crate::components::field::{self, Entered, FormField};
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{copy, empty, figure};
+use crate::place::Place;
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+const NAME: FormField<'_> = FormField { name: "name", label: "Name", hint: "" };
+const URL: FormField<'_> = FormField {
+    name: "url",
+    label: "Address",
+    hint: "http or https. It is sealed before it is stored, and not shown again.",
+};
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/project/{project}/settings/notifications", get(show).post(add))
+        .route("/project/{project}/settings/notifications/browsers", post(subscribe))
+        .merge(receiver::routes())
+}
+
+/// What kinds of news there are, with the words for them.
+const fn news(kind: NoticeKind) -> (&'static str, &'static str) {
+    match kind {
+        NoticeKind::TurnEnded => ("turn-ended", "a turn ends"),
+        NoticeKind::PersonNeeded => ("person-needed", "a person is needed"),
+        NoticeKind::SessionFailed => ("session-failed", "a session fails"),
+        NoticeKind::Test => ("test", "someone tries it"),
+    }
+}
+
+/// What a form wants to hear.
+fn wanted(entered: &Entered) -> Result<Vec<NoticeKind>, WishError> {
+    let ticked = NoticeKind::NEWS.into_iter().filter(|kind| entered.is_ticked(news(*kind).0));
+    notify::events(ticked.map(NoticeKind::as_str))
+}
+
+/// The form as it is before anyone has touched it: with everything ticked.
+fn preset() -> Entered {
+    let all = NoticeKind::NEWS.map(|kind| (news(kind).0, "yes"));
+    Entered::preset(&all)
+}
+
+fn ticks(entered: &Entered) -> Markup {
+    html! {
+        fieldset.events {
+            legend { "Tell when" }
+            @for kind in NoticeKind::NEWS {
+                (field::tick(FormField { name: news(kind).0, label: news(kind).1, hint: "" }, entered))
+            }
+        }
+    }
+}
+
+/// Says what is wrong with a form beside the field that it is about.
+fn blame(entered: Entered, error: WishError) -> PageResult<Entered> {
+    match error {
+        WishError::Field("events", _) => {
+            Ok(entered.and_wrong("", "Tick at least one of the times to tell."))
+        }
+        WishError::Field(field, why) => Ok(entered.and_wrong(field, why)),
+        WishError::Push(why) => Ok(entered.and_wrong("", why.to_string())),
+        WishError::Store(error) => Err(error.into()),
+    }
+}
+
+async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+    place.visitor.may_change()?;
+    drawn(&web, &place, &preset(), &Markup::default()).await
+}
+
+async fn drawn(web: &Web, place: &Place, entered: &Entered, above: &Markup) -> PageResult<Markup> {
+    let known = web.store.catalog.notice_receivers(place.project_id()).await?;
+    let mut rows: [Vec<Row>; 2] = Default::default();
+    for one in &known {
+        let key = (place.project_id(), one.id.clone());
+        let last = web.store.catalog.notice_deliveries(key.0, key.1, 1).await?;
+        let which = usize::from(one.kind == ReceiverKind::Browser);
+        rows[which].push(row(one, last.first(), place));
+    }
+    let [webhooks, browsers] = rows;
+    let count = known.len();
+    let body = html! {
+        (above)
+        (this_browser(web, place).await?)
+        section.settings {
+            h2 { "Browsers" }
+            @if browsers.is_empty() {
+                (empty::empty("No browser is told yet.", &html! {
+                    p { "A browser that is told shows a notice when an agent is done or waits for an \
+                         answer, even while no page of Ratchet is open." }
+                }))
+            } @else { (list("Browsers", "Whose", browsers)) }
+        }
+        section.settings {
+            h2 { "Webhooks" }
+            @if webhooks.is_empty() {
+                (empty::empty("No program is told yet.", &html! {
+                    p { "A webhook gets a signed POST, again and again for a day until it answers \
+                         with a status from 200 to 299." }
+                }))
+            } @else { (list("Webhooks", "Address", webhooks)) }
+        }
+        @if place.visitor.can_own() { (add_form(place, entered)) }
+        script type="module" src=(assets::address("push.js")) {}
+    };
+    let summary = html! {
+        (count) " " (if count == 1 { "receiver is" } else { "receivers are" })
+        " told when a turn ends or a person is needed."
+    };
+    Ok(page(place, Tab::Notifications, summary, &body))
+}
+
+/// What a script makes of the browser that shows the page.
+async fn this_browser(web: &Web, place: &Place) -> PageResult<Markup> {
+    let nobody = None;
+    let key = match notify::vapid(&web.store, nobody, place.now).await {
+        Ok(key) => key.public(),
+        Err(WishError::Store(error)) => return Err(error.into()),
+        Err(error) => return Err(Refusal::Bad(error.to_string())),
+    };
+    Ok(html! {
+        section.settings data-push=(key) data-to=(Tab::Notifications.action(place, &["browsers"])) {
+            h2 { "This browser" }
+            p role="status" data-push-says {
+                "Whether this browser can be told is found out by a script, which does not run here."
+            }
+            p {
+                button.button.primary type="button" data-push-on hidden { "Tell this browser" } " "
+                button.button type="button" data-push-off hidden { "Tell it no more" }
+            }
+        }
+    })
+}
+
+fn list(caption: &str, second: &'static str, rows: Vec<Row>) -> Markup {
+    let columns = vec![
+        Column::text("Name"),
+        Column::text(second),
+        Column::text("Tell when"),
+        Column::text("State"),
+        Column::text("Last notice"),
+    ];
+    table::table(&Table { caption: caption.to_owned(), columns, rows, select_for: None })
+}
+
+fn row(one: &NoticeReceiver, last: Option<&NoticeDelivery>, place: &Place) -> Row {
+    let events: Vec<&str> = one.events.iter().map(|kind| news(*kind).1).collect();
+    let whose = match one.kind {
+        ReceiverKind::Webhook => html! { code { (one.address) } },
+        ReceiverKind::Browser => html! { bdi { (one.person.as_deref().unwrap_or("someone")) } },
+    };
+    Row {
+        id: one.id.clone(),
+        link: Some(place.to(&["settings", "notifications", &one.id])),
+        cells: vec![
+            html! { bdi { (one.name) } },
+            whose,
+            html! { (events.join(", ")) },
+            html! { @if one.is_paused { span.badge.warn { "paused" } } @else { "on" } },
+            html! {
+                @match last {
+                    Some(last) => { (outcome(last)) " " (figure::ago(last.made_at, place.now)) },
+                    None => { span.muted { "none yet" } },
+                }
+            },
+        ],
+        failed: last.is_some_and(|last| last.outcome == DeliveryOutcome::Failed),
+    }
+}
+
+/// How a delivery stands, in a word.
+fn outcome(one: &NoticeDelivery) -> Markup {
+    let word = one.outcome.as_str();
+    match one.outcome {
+        DeliveryOutcome::Delivered => html! { span.badge.good { (word) } },
+        DeliveryOutcome::Waiting => html! { span.badge.warn { (word) } },
+        DeliveryOutcome::Failed => html! { span.badge.bad { (word) } },
+    }
+}
+
+fn add_form(place: &Place, entered: &Entered) -> Markup {
+    html! {
+        section.settings {
+            h2 { "Add a webhook" }
+            form method="post" action=(Tab::Notifications.action(place, &[])) {
+                (place.visitor.form_token.field())
+                (field::problem(entered))
+                (field::line(NAME, entered))
+                (field::line(URL, entered))
+                (ticks(entered))
+                button.button.primary type="submit" { "Add the webhook" }
+            }
+        }
+    }
+}
+
+async fn add(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+    place.visitor.may_own()?;
+    let entered = entered(&form);
+    let checked = wanted(&entered)
+        .and_then(|events| notify::webhook(entered.text("name"), entered.text("url"), events));
+    let (new, secret) = match checked {
+        Ok(checked) => checked,
+        Err(error) => {
+            let entered = blame(entered, error)?;
+            return Ok(wrong(drawn(&web, &place, &entered, &Markup::default()).await?));
+        }
+    };
+    let (catalog, secrets) = (place.visitor.catalog(&web), web.store.secrets.clone());
+    catalog.add_notice_receiver(place.project_id(), new, secrets, place.now).await?;
+    let told = shown_once("The webhook is added", &secret);
+    Ok(once(drawn(&web, &place, &preset(), &told).await?))
+}
+
+/// The secret, with what a receiver does with it.
+fn shown_once(title: &str, secret: &Secret) -> Markup {
+    html! {
+        section.settings.shown-once role="status" {
+            h2 { (title) }
+            p { "Messages to it are signed with this secret, as Standard Webhooks has it. It is not \
+                 shown again." }
+            (copy::snippet(secret.expose()))
+        }
+    }
+}
+
+/// A script sends what the browser got from its push service.
+async fn subscribe(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+    place.visitor.may_change()?;
+    let entered = entered(&form);
+    let given = (entered.raw("endpoint"), entered.raw("p256dh"), entered.raw("auth"));
+    let person = Some(place.visitor.name().to_owned());
+    let events = NoticeKind::NEWS.to_vec();
+    let new = match notify::browser(entered.text("name"), given, events, person) {
+        Ok(new) => new,
+        Err(WishError::Store(error)) => return Err(error.into()),
+        Err(error) => return Err(Refusal::Bad(error.to_string())),
+    };
+    let (catalog, secrets) = (place.visitor.catalog(&web), web.store.secrets.clone());
+    catalog.add_notice_receiver(place.project_id(), new, secrets, place.now).await?;
+    Ok(Done::Added.back(&place, Tab::Notifications))
+}

@@ -1,0 +1,279 @@
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use maud::{Markup, html};
+use ratchet_core::major::delivery::ReceiverKind;
+use ratchet_core::major::notice::NoticeKind;
+use ratchet_remote::hook;
+use ratchet_stages::notify;
+use ratchet_store::catalog::{DeliveryOutcome, NoticeDelivery, NoticeReceiver, ReceiverChange};
+use uuid::Uuid;
+
+use super::{NAME, blame, news, outcome, shown_once, ticks, wanted};
+use crate::components::field::{self, Entered, FormField};
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{empty, figure};
+use crate::pages::settings::{Ask, Done, Tab, entered, once, page, question, wrong};
+use crate::place::Place;
+use crate::refusal::{PageResult, Refusal};
+use crate::web::Web;
+
+/// Deliveries that are shown.
+const SHOWN: u64 = 50;
+
+const PAUSED: FormField<'_> = FormField {
+    name: "paused",
+    label: "Paused: tell it nothing for now",
+    hint: "What happens meanwhile is not told later.",
+};
+
+pub(super) fn routes() -> Router<Web> {
+    let at = |what: &str| format!("/project/{{project}}/settings/notifications/{{receiver}}{what}");
+    Router::new()
+        .route(&at(""), get(show).post(change))
+        .route(&at("/test"), post(test))
+        .route(&at("/secret"), post(renew))
+        .route(&at("/remove"), post(remove))
+}
+
+/// A receiver that the visitor may change: webhooks are an owner's affair.
+async fn theirs(web: &Web, place: &Place, id: String) -> PageResult<NoticeReceiver> {
+    place.visitor.may_change()?;
+    let found = find(web, place, id).await?;
+    if found.kind == ReceiverKind::Webhook {
+        place.visitor.may_own()?;
+    }
+    Ok(found)
+}
+
+async fn find(web: &Web, place: &Place, id: String) -> PageResult<NoticeReceiver> {
+    let all = web.store.catalog.notice_receivers(place.project_id()).await?;
+    let found = all.into_iter().find(|known| known.id == id);
+    found.ok_or_else(|| Refusal::not_there("receiver"))
+}
+
+async fn show(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): Path<(String, String)>,
+) -> PageResult<Markup> {
+    place.visitor.may_change()?;
+    let one = find(&web, &place, id).await?;
+    drawn(&web, &place, &one, &settled(&one), &Markup::default()).await
+}
+
+/// The form as it is kept.
+fn settled(one: &NoticeReceiver) -> Entered {
+    let ticked = one.events.iter().map(|kind| (news(*kind).0, "yes"));
+    let paused = one.is_paused.then_some(("paused", "yes"));
+    let all: Vec<_> = ticked.chain([("name", one.name.as_str())]).chain(paused).collect();
+    Entered::preset(&all)
+}
+
+async fn drawn(
+    web: &Web,
+    place: &Place,
+    one: &NoticeReceiver,
+    entered: &Entered,
+    above: &Markup,
+) -> PageResult<Markup> {
+    let (project, id) = (place.project_id(), one.id.clone());
+    let deliveries = web.store.catalog.notice_deliveries(project, id, SHOWN).await?;
+    let may = one.kind == ReceiverKind::Browser || place.visitor.can_own();
+    let body = html! {
+        (above)
+        section.settings {
+            h2 { bdi { (one.name) } }
+            p { (kind_words(one.kind)) " at " code { (one.address) } }
+            @if may {
+                (deed(place, one, "test", "Send a test"))
+                @if one.kind == ReceiverKind::Webhook { (deed(place, one, "secret", "Sign with another secret")) }
+                (deed(place, one, "remove", "Remove"))
+            }
+        }
+        section.settings {
+            h2 { "Last notices" }
+            @if deliveries.is_empty() {
+                (empty::empty("It was told nothing yet.", &html! {
+                    p { "Send a test, or wait until a turn ends or a person is needed." }
+                }))
+            } @else { (list(&deliveries, place)) }
+        }
+        @if may { (change_form(place, one, entered)) }
+    };
+    let summary = html! { "One of those who are told when a turn ends or a person is needed." };
+    Ok(page(place, Tab::Notifications, summary, &body))
+}
+
+const fn kind_words(kind: ReceiverKind) -> &'static str {
+    match kind {
+        ReceiverKind::Webhook => "A webhook",
+        ReceiverKind::Browser => "A browser, by way of its push service",
+    }
+}
+
+fn deed(place: &Place, one: &NoticeReceiver, what: &str, words: &str) -> Markup {
+    html! {
+        form.inline method="post" action=(Tab::Notifications.action(place, &[&one.id, what])) {
+            (place.visitor.form_token.field())
+            button.button type="submit" { (words) }
+        } " "
+    }
+}
+
+fn change_form(place: &Place, one: &NoticeReceiver, entered: &Entered) -> Markup {
+    html! {
+        section.settings {
+            h2 { "Change it" }
+            form method="post" action=(Tab::Notifications.action(place, &[&one.id])) {
+                (place.visitor.form_token.field())
+                (field::problem(entered))
+                (field::line(NAME, entered))
+                (ticks(entered))
+                (field::tick(PAUSED, entered))
+                button.button.primary type="submit" { "Save" }
+            }
+        }
+    }
+}
+
+fn list(deliveries: &[NoticeDelivery], place: &Place) -> Markup {
+    let columns = vec![
+        Column::text("What"),
+        Column::text("Happened"),
+        Column::text("Outcome"),
+        Column::text("Answer"),
+        Column::text("Tries"),
+        Column::text("Next try"),
+        Column::text("Chat"),
+    ];
+    let rows = deliveries.iter().map(|one| row(one, place)).collect();
+    table::table(&Table { caption: "Last notices".to_owned(), columns, rows, select_for: None })
+}
+
+fn row(one: &NoticeDelivery, place: &Place) -> Row {
+    let words = match one.kind {
+        NoticeKind::Test => "a test",
+        kind => news(kind).1,
+    };
+    Row {
+        id: one.notice.clone(),
+        link: None,
+        cells: vec![
+            html! { (words) },
+            figure::ago(one.made_at, place.now),
+            outcome(one),
+            html! {
+                @match one.status {
+                    Some(status) => { code { (status) } },
+                    None if one.tries == 0 => { span.muted { "not tried yet" } },
+                    None => { "nobody answered" },
+                }
+            },
+            html! { (one.tries) },
+            html! {
+                @if one.outcome == DeliveryOutcome::Waiting { (figure::when(one.due_at, place.now)) }
+                @else { span.muted { "none" } }
+            },
+            html! {
+                @match &one.session {
+                    Some(session) => { a href=(place.to(&["chats", session])) { "Open" span.sr { " the chat" } } },
+                    None => { span.muted { "none" } },
+                }
+            },
+        ],
+        failed: one.outcome == DeliveryOutcome::Failed,
+    }
+}
+
+async fn change(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): Path<(String, String)>,
+    form: String,
+) -> PageResult<Response> {
+    let one = theirs(&web, &place, id).await?;
+    let entered = entered(&form);
+    let checked =
+        wanted(&entered).and_then(|events| Ok((events, notify::name(entered.text("name"))?)));
+    let (events, name) = match checked {
+        Ok(checked) => checked,
+        Err(error) => {
+            let entered = blame(entered, error)?;
+            return Ok(wrong(drawn(&web, &place, &one, &entered, &Markup::default()).await?));
+        }
+    };
+    let change = ReceiverChange {
+        name: Some(name),
+        events: Some(events),
+        is_paused: Some(entered.is_ticked("paused")),
+        secret: None,
+    };
+    let (catalog, with) = (place.visitor.catalog(&web), (change, web.store.secrets.clone()));
+    catalog.change_notice_receiver(place.project_id(), one.id, with, place.now).await?;
+    Ok(Done::Saved.back(&place, Tab::Notifications))
+}
+
+async fn test(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): Path<(String, String)>,
+) -> PageResult<Response> {
+    let one = theirs(&web, &place, id).await?;
+    let trial = notify::trial(format!("test-{}", Uuid::new_v4()));
+    let (catalog, id) = (place.visitor.catalog(&web), one.id.clone());
+    catalog.post_notice_to(place.project_id(), id, trial, place.now).await?;
+    let back = place.to(&["settings", "notifications", &one.id]).with("done", Done::Sent.word());
+    Ok(axum::response::Redirect::to(&back.to_string()).into_response())
+}
+
+async fn renew(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): Path<(String, String)>,
+    form: String,
+) -> PageResult<Response> {
+    let one = theirs(&web, &place, id).await?;
+    if !entered(&form).is_ticked("sure") {
+        let ask = Ask {
+            title: format!("Sign messages to {} with another secret?", one.name),
+            lost: html! { "Whoever checks signatures with the secret there is now refuses what comes \
+            next, until they have the new one." },
+            action: Tab::Notifications.action(&place, &[&one.id, "secret"]),
+            verb: "Make another secret",
+            fields: &[],
+        };
+        return Ok(question(&place, Tab::Notifications, &ask).into_response());
+    }
+    let none = || Refusal::Bad("the system has no randomness to give".to_owned());
+    let secret = hook::new_secret().ok_or_else(none)?;
+    let change = ReceiverChange { secret: Some(secret.clone()), ..ReceiverChange::default() };
+    let (catalog, with) = (place.visitor.catalog(&web), (change, web.store.secrets.clone()));
+    let id = one.id.clone();
+    let one = catalog.change_notice_receiver(place.project_id(), id, with, place.now).await?;
+    let told = shown_once("Messages are signed with another secret", &secret);
+    Ok(once(drawn(&web, &place, &one, &settled(&one), &told).await?))
+}
+
+async fn remove(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, id)): Path<(String, String)>,
+    form: String,
+) -> PageResult<Response> {
+    let one = theirs(&web, &place, id).await?;
+    if !entered(&form).is_ticked("sure") {
+        let ask = Ask {
+            title: format!("Tell {} nothing any more?", one.name),
+            lost: html! { "What waits to be told goes as well, and how earlier notices went." },
+            action: Tab::Notifications.action(&place, &[&one.id, "remove"]),
+            verb: "Remove",
+            fields: &[],
+        };
+        return Ok(question(&place, Tab::Notifications, &ask).into_response());
+    }
+    let catalog = place.visitor.catalog(&web);
+    catalog.remove_notice_receiver(place.project_id(), one.id, place.now).await?;
+    Ok(Done::Removed.back(&place, Tab::Notifications))
+}

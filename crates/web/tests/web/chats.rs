@@ -1,0 +1,344 @@
+//! Conversations with agents, on the fake program.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ratchet_agent::claude::command::ClaudePatience;
+use ratchet_agent::claude::environment;
+use ratchet_core::id::SessionId;
+use ratchet_core::judging::Seed;
+use ratchet_core::major::event::EventKind;
+use ratchet_core::major::prompt::USUAL_BUDGET;
+use ratchet_core::major::workspace::{Exposure, Roots};
+use ratchet_core::score::{Score, ScoreValue};
+use ratchet_stages::major::given::LayerFolders;
+use ratchet_stages::major::ground::ChatGround;
+use ratchet_stages::major::work_folder::Boundary;
+use ratchet_stages::major::{Chats, Feed, Launcher, Major, MajorLimits, MajorPlaces};
+use ratchet_store::catalog::Role;
+use ratchet_store::query::{Paging, ScoreQuery, ScoresOn, TimeRange};
+use ratchet_testkit::claude;
+use serde_json::Value;
+use tempfile::{TempDir, tempdir};
+
+use crate::browser::{Answer, Browser, PARTS, Site, id};
+
+const CHATS: &str = "/project/shop/chats";
+/// No test waits longer than this for an event.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Pages over agents that run on the fake program, and somebody who may talk to them.
+struct Stage {
+    site: Site,
+    member: Browser,
+    major: Major,
+    folder: TempDir,
+}
+
+impl Stage {
+    async fn new() -> Self {
+        let site = Site::new().await;
+        let folder = tempdir().unwrap();
+        let real = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(real.join("roots/work")).unwrap();
+        let roots = Roots::new([real.join("roots")]).unwrap();
+        let boundary = Boundary { roots, exposure: Exposure::Network };
+        let launcher = Launcher {
+            boundary: Some(boundary.clone()),
+            places: MajorPlaces {
+                program: claude::fake(),
+                families: real.join("families"),
+                scratch: real.join("s"),
+            },
+            environment: Arc::new(environment::inherited()),
+            patience: ClaudePatience::default(),
+        };
+        let now = site.now();
+        let store = site.data.folder().clone();
+        let limits = MajorLimits::default();
+        let major = Major::open(store, launcher, limits, Arc::new(move || now)).await.unwrap();
+        let ground = ChatGround {
+            boundary,
+            trusted: Vec::new(),
+            layers: LayerFolders::default(),
+            prompt_tokens: USUAL_BUDGET,
+            seed: Seed::new([7; 32]),
+        };
+        let chats = Chats { major: major.clone(), ground };
+        site.web.run_agents(Arc::new(chats), std::future::pending);
+        site.person("ada@shop.example", Role::Member).await;
+        let member = site.signed_in("ada@shop.example").await;
+        Self { site, member, major, folder }
+    }
+
+    fn work(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("roots/work")
+    }
+
+    /// Begins a conversation by the form, and tells its address.
+    async fn begun(&mut self, text: &str) -> String {
+        let work = self.work().display().to_string();
+        let begun = self.begin(&[("workspace", &work), ("text", text)]).await;
+        assert_eq!(begun.status, 303, "{}", begun.text);
+        begun.header("location").to_owned()
+    }
+
+    async fn begin(&mut self, fields: &[(&str, &str)]) -> Answer {
+        let new = format!("{CHATS}/new");
+        self.member.get(&new).await.check(200, "New chat");
+        send(&mut self.member, &new, fields, &[]).await
+    }
+
+    async fn follow(&self, chat: &str) -> Feed {
+        let session = SessionId::parse(chat.rsplit('/').next().unwrap()).unwrap();
+        self.major.events(id("shop"), session, 0).await.unwrap()
+    }
+
+    /// Every score there is.
+    async fn scores(&self) -> Vec<Score> {
+        let question = ScoreQuery {
+            project: id("shop"),
+            range: TimeRange::default(),
+            on: ScoresOn::Anything,
+            conditions: Vec::new(),
+            paging: Paging::After { cursor: None, limit: 10 },
+        };
+        self.site.data.telemetry().scores(question).await.unwrap().rows
+    }
+}
+
+/// Waits for so many events of a kind; gives what the last says.
+async fn until(feed: &mut Feed, kind: EventKind, times: usize) -> Value {
+    let mut seen = 0;
+    loop {
+        let next = tokio::time::timeout(PATIENCE, feed.next()).await.unwrap();
+        let event = next.unwrap().unwrap();
+        seen += usize::from(event.kind == kind);
+        if seen == times {
+            return serde_json::from_str(&event.body).unwrap();
+        }
+    }
+}
+
+/// Sends a form with files, as browsers do.
+async fn send(
+    browser: &mut Browser,
+    path: &str,
+    fields: &[(&str, &str)],
+    files: &[(&str, &str)],
+) -> Answer {
+    let token = browser.form_token.clone();
+    let mut form = String::new();
+    for (name, value) in [("form_token", token.as_str())].iter().chain(fields) {
+        form +=
+            &format!("--x\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n");
+    }
+    for (name, content) in files {
+        form += &format!(
+            "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\
+             Content-Type: text/plain\r\n\r\n{content}\r\n"
+        );
+    }
+    browser.send("POST", path, &[PARTS], form + "--x--\r\n").await
+}
+
+#[tokio::test]
+async fn before_anybody_talks_the_page_says_how() {
+    let site = Site::open().await;
+    site.get(CHATS).await.check(200, "This server runs no agents");
+    site.get(&format!("{CHATS}/x")).await.check(404, "");
+    let mut stage = Stage::new().await;
+    let page = stage.member.get(CHATS).await;
+    page.check(200, "ratchet chat --workspace").check(200, "roots = [").check(200, "New chat");
+    let outside = [("workspace", "/etc"), ("text", "hi")];
+    stage.begin(&outside).await.check(400, "under none of the folders");
+    stage.begin(&[("workspace", "work")]).await.check(400, "a whole path");
+    let (work, odd) = (stage.work().display().to_string(), ("mode", "bypassPermissions"));
+    stage.begin(&[("workspace", &work), odd]).await.check(400, "mode: default");
+    assert_eq!(stage.major.chats(id("shop"), all()).await.unwrap().total, Some(0));
+}
+
+fn all() -> ratchet_store::query::PageNumber {
+    ratchet_store::query::PageNumber { page: 1, limit: 10 }
+}
+
+#[tokio::test]
+async fn a_conversation_is_begun_read_and_judged_by_forms_alone() {
+    let mut stage = Stage::new().await;
+    let chat = stage.begun("<script>alert(1)</script>").await;
+    let mut feed = stage.follow(&chat).await;
+    let end = until(&mut feed, EventKind::Done, 1).await;
+    let page = stage.member.get(&chat).await;
+    page.check(200, "&lt;script&gt;alert").check(200, "<p dir=\"auto\">Hello</p>");
+    page.check(200, "ada@shop.example").check(200, "$0.2500").check(200, "Put files back");
+    assert!(!page.text.contains("<script>alert"), "{}", page.text);
+    stage.member.get(CHATS).await.check(200, "ready").check(200, "<code title=");
+    // Thumbs: one score for each person, which they may change.
+    let turn = end["turn"].as_str().unwrap();
+    stage.member.get(&chat).await;
+    let thumbs = format!("{chat}/thumbs");
+    stage.member.post(&thumbs, &[("turn", turn), ("thumb", "up")]).await.check(303, "");
+    let up = stage.scores().await;
+    assert_eq!((up.len(), &up[0].value), (1, &ScoreValue::Boolean(true)));
+    assert_eq!(up[0].name, "thumbs_feedback");
+    stage.site.advance(Duration::from_secs(1));
+    let why = [("turn", turn), ("thumb", "down"), ("comment", "too short")];
+    stage.member.post(&thumbs, &why).await.check(303, "");
+    let down = stage.scores().await;
+    assert_eq!((down.len(), &down[0].value), (1, &ScoreValue::Boolean(false)));
+    assert_eq!(down[0].comment.as_deref(), Some("too short"));
+    let page = stage.member.get(&chat).await;
+    page.check(200, "value=\"down\" aria-pressed=\"true\"").check(200, "too short");
+    for odd in [("turn", "elsewhere"), ("turn", "")] {
+        stage.member.post(&thumbs, &[odd, ("thumb", "up")]).await.check(404, "");
+    }
+    stage.member.post(&thumbs, &[("turn", turn), ("thumb", "left")]).await.check(400, "up or down");
+}
+
+#[tokio::test]
+async fn the_first_answer_counts_and_the_second_hears_whose_it_was() {
+    let mut stage = Stage::new().await;
+    let chat = stage.begun("ask").await;
+    let mut feed = stage.follow(&chat).await;
+    let ask = until(&mut feed, EventKind::Permission, 1).await;
+    let page = stage.member.get(&chat).await;
+    page.check(200, "The agent wants to use <code><bdi>Bash")
+        .check(200, "dir=\"ltr\" tabindex=\"0\">ls");
+    page.check(200, "waiting for you").check(200, ">Always<").check(200, "form=\"stop\">Stop");
+    let busy = send(&mut stage.member, &format!("{chat}/messages"), &[("text", "more")], &[]).await;
+    busy.check(409, "one turn at a time").check(409, ">\nmore</textarea>");
+    let answers = format!("{chat}/answers");
+    let ask = ask["id"].as_str().unwrap();
+    stage
+        .member
+        .post(&answers, &[("ask", ask), ("decision", "no idea")])
+        .await
+        .check(400, "choose");
+    stage.member.post(&answers, &[("ask", ask), ("decision", "allow")]).await.check(303, "");
+    stage.site.person("eve@shop.example", Role::Member).await;
+    let mut eve = stage.site.signed_in("eve@shop.example").await;
+    eve.get(&chat).await.check(200, "allowed by ada@shop.example");
+    let late = eve.post(&answers, &[("ask", ask), ("decision", "deny")]).await;
+    late.check(409, "Someone was first: allowed by ada@shop.example");
+    // A script is told in words alone.
+    let (token, ask) = (eve.form_token.clone(), format!("ask={ask}&decision=deny"));
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    let late = eve.send("POST", &answers, &[("x-form-token", &token), form], ask).await;
+    assert_eq!((late.status, late.text.contains("<html")), (409, false), "{}", late.text);
+    until(&mut feed, EventKind::Done, 1).await;
+    stage.member.get(&chat).await.check(200, "it was allowed");
+}
+
+#[tokio::test]
+async fn questions_are_answered_by_choice_or_in_words() {
+    let mut stage = Stage::new().await;
+    let chat = stage.begun("question").await;
+    let mut feed = stage.follow(&chat).await;
+    let ask = until(&mut feed, EventKind::Question, 1).await;
+    let page = stage.member.get(&chat).await;
+    page.check(200, "<legend><bdi>Which?</bdi>")
+        .check(200, "type=\"radio\" name=\"q0\" value=\"B\"");
+    let (answers, ask) = (format!("{chat}/answers"), ask["id"].as_str().unwrap());
+    let form = [("ask", ask), ("decision", "answer"), ("text0", "Which?")];
+    stage.member.post(&answers, &form).await.check(400, "answer this too");
+    let form = [&form[..], &[("q0", "B")]].concat();
+    stage.member.post(&answers, &form).await.check(303, "");
+    let answered = until(&mut feed, EventKind::Answered, 1).await;
+    assert_eq!(answered["answers"]["Which?"], "B");
+    stage.member.get(&chat).await.check(200, "answered by ada@shop.example");
+}
+
+#[tokio::test]
+async fn files_go_with_a_message_if_they_are_what_models_read() {
+    let mut stage = Stage::new().await;
+    let chat = stage.begun("hello").await;
+    let mut feed = stage.follow(&chat).await;
+    until(&mut feed, EventKind::Done, 1).await;
+    stage.member.get(&chat).await;
+    let messages = format!("{chat}/messages");
+    let files = [("a.exe", "MZ\0")];
+    let refused = send(&mut stage.member, &messages, &[("text", "look")], &files).await;
+    refused.check(400, "a.exe is neither text").check(400, ">\nlook</textarea>");
+    send(&mut stage.member, &messages, &[("text", " ")], &[]).await.check(400, "Say something");
+    // Bytes that are no UTF-8 cannot stand in this form; a GIF needs none.
+    let files = [("<b>.gif", "GIF89a;"), ("plan.md", "---\ntitle: Plan\n---\nShip <i>it</i>.\n")];
+    let sent = send(&mut stage.member, &messages, &[("text", "look")], &files).await;
+    assert_eq!(sent.status, 303, "{}", sent.text);
+    until(&mut feed, EventKind::Done, 1).await;
+    let page = stage.member.get(&chat).await;
+    page.check(200, "Attached texts").check(200, "Ship &lt;i&gt;it");
+    let (_, picture) = page.text.split_once("<img src=\"").unwrap();
+    let picture = picture.split('"').next().unwrap().replace("&amp;", "&");
+    let picture = stage.member.get(&picture).await;
+    assert_eq!((picture.status, picture.header("content-type")), (200, "image/gif"));
+    stage.member.get(&format!("{chat}/picture?seq=2&n=0")).await.check(404, "");
+}
+
+#[tokio::test]
+async fn lookers_on_only_look_and_other_projects_see_nothing() {
+    let mut stage = Stage::new().await;
+    let chat = stage.begun("ask").await;
+    until(&mut stage.follow(&chat).await, EventKind::Permission, 1).await;
+    stage.site.person("vic@shop.example", Role::Viewer).await;
+    let mut viewer = stage.site.signed_in("vic@shop.example").await;
+    let page = viewer.get(&chat).await;
+    page.check(200, "Waits for someone who may answer").check(200, "You look on");
+    assert!(!page.text.contains("method=\"post\" action=\"/project/shop/chats"), "{}", page.text);
+    viewer.get(&format!("{CHATS}/new")).await.check(403, "a viewer may not");
+    for what in ["stop", "answers", "mode", "fork", "rewind", "close", "thumbs", "messages"] {
+        viewer.post(&format!("{chat}/{what}"), &[]).await.check(403, "a viewer may not");
+    }
+    stage.site.person("own@shop.example", Role::Owner).await;
+    let mut owner = stage.site.signed_in("own@shop.example").await;
+    let elsewhere = chat.replace("/shop/", "/lab/");
+    owner.get(&format!("{CHATS}?")).await.check(200, "");
+    for what in ["", "/since", "/events", "/picture?seq=1&n=0"] {
+        owner.get(&format!("{elsewhere}{what}")).await.check(404, "no such chat");
+    }
+    for what in ["stop", "answers", "mode", "fork", "rewind", "close", "thumbs", "messages"] {
+        owner.post(&format!("{elsewhere}/{what}"), &[]).await.check(404, "no such chat");
+    }
+    owner.get("/project/lab/chats").await.check(200, "Nobody has talked");
+}
+
+#[tokio::test]
+async fn the_stream_tells_what_is_wanted_and_the_rest_of_a_conversation_stays() {
+    let mut stage = Stage::new().await;
+    let chat = stage.begun("deltas 3").await;
+    let mut feed = stage.follow(&chat).await;
+    until(&mut feed, EventKind::Done, 1).await;
+    let plain = [("model", "fake-2"), ("mode", "plan")];
+    stage.member.get(&chat).await;
+    stage.member.post(&format!("{chat}/mode"), &plain).await.check(303, "");
+    stage.member.get(&chat).await.check(200, "value=\"plan\" selected").check(200, "fake-2");
+    let copy = stage.member.post(&format!("{chat}/fork"), &[]).await;
+    assert!(copy.header("location").contains("done=forked"), "{}", copy.text);
+    stage.member.post(&format!("{chat}/close"), &[]).await.check(303, "");
+    stage.member.get(&chat).await.check(200, "This conversation is closed").check(200, "1 2 3");
+    let types = format!("{chat}/events?types=text_delta,done&after=2");
+    let stream = stage.member.get(&types).await;
+    assert_eq!(stream.header("content-type"), "text/event-stream");
+    assert_eq!(stream.header("cache-control"), "no-store");
+    assert_eq!(stream.text.matches("event: text_delta").count(), 3, "{}", stream.text);
+    assert!(!stream.text.contains("event: raw"), "{}", stream.text);
+    assert!(stream.text.contains("the session is closed"), "{}", stream.text);
+    stage
+        .member
+        .get(&format!("{chat}/events?types=nonsense"))
+        .await
+        .check(400, "types: nonsense is not one of");
+    // What is shown can be chosen, and the page can be read from any place on.
+    let hidden = stage.member.get(&format!("{chat}?show=&show=raw")).await;
+    hidden.check(200, "<code>result · success</code>");
+    assert!(!hidden.text.contains("<p dir=\"auto\">1 2 3"), "{}", hidden.text);
+    let since = stage.member.get(&format!("{chat}/since?seq=1")).await;
+    since.check(200, "data-state=\"closed\"").check(200, "1 2 3");
+    assert!(!since.text.contains("<html"), "{}", since.text);
+    for odd in ["seq=18446744073709551615", "seq=x", "seq=0"] {
+        assert_eq!(stage.member.get(&format!("{chat}/since?{odd}")).await.status, 200, "{odd}");
+    }
+    for odd in ["before=0", "before=18446744073709551615", "before=x"] {
+        assert_eq!(stage.member.get(&format!("{chat}?{odd}")).await.status, 200, "{odd}");
+    }
+}

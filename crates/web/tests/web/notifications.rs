@@ -1,0 +1,106 @@
+use std::time::Duration;
+
+use ratchet_core::major::delivery::ReceiverKind;
+use ratchet_store::catalog::{NoticeReceiver, Role, Settled};
+use ratchet_testkit::inbox::FakeBrowser;
+
+use crate::browser::{Browser, Site, id};
+
+const PAGE: &str = "/project/shop/settings/notifications";
+
+async fn receivers(site: &Site) -> Vec<NoticeReceiver> {
+    site.data.catalog().notice_receivers(id("shop")).await.unwrap()
+}
+
+async fn signed_in(site: &Site, role: Role) -> Browser {
+    let email = format!("{}@shop.example", role.as_str());
+    site.person(&email, role).await;
+    let mut browser = site.signed_in(&email).await;
+    browser.get(PAGE).await;
+    browser
+}
+
+#[tokio::test]
+async fn a_webhook_is_added_tried_changed_and_removed() {
+    let site = Site::new().await;
+    let mut owner = signed_in(&site, Role::Owner).await;
+    let url = "https://hooks.example.com/services/hush";
+    for (fields, why) in [
+        (vec![("name", ""), ("url", url), ("turn-ended", "yes")], "visible characters"),
+        (vec![("name", "ops"), ("url", "ftp://x"), ("turn-ended", "yes")], "http or https"),
+    ] {
+        owner.post(PAGE, &fields).await.check(422, why);
+    }
+    owner.post(PAGE, &[("name", "ops"), ("url", url)]).await.check(422, "at least one");
+    let fields = [("name", "ops & co"), ("url", url), ("turn-ended", "yes")];
+    let shown = owner.post(PAGE, &fields).await;
+    shown.check(200, "whsec_").check(200, "ops &amp; co").check(200, "hooks.example.com/…");
+    assert_eq!(shown.header("cache-control"), "no-store");
+    let [one] = receivers(&site).await.try_into().unwrap();
+    let again = owner.get(PAGE).await;
+    assert!(!again.text.contains("whsec_") && !again.text.contains("hush"), "shown once");
+    let at = format!("{PAGE}/{}", one.id);
+    owner.post(&format!("{at}/test"), &[]).await.leads_to(&format!("{at}?done=sent"));
+    owner.get(&at).await.check(200, "a test").check(200, "waiting").check(200, "not tried yet");
+    // Whoever delivers says how it went.
+    let (catalog, secrets) = (site.data.catalog(), site.data.folder().secrets.clone());
+    let hold = (10, Duration::from_secs(60));
+    let due = catalog.claim_deliveries(hold, secrets, site.now()).await.unwrap();
+    let [due] = <[_; 1]>::try_from(due).unwrap();
+    catalog.settle_delivery(due, (Settled::Failed, Some(404)), site.now()).await.unwrap();
+    owner.get(&at).await.check(200, "failed").check(200, "404");
+    let asked = owner.post(&format!("{at}/secret"), &[]).await;
+    asked.check(200, "with another secret?");
+    owner.post(&format!("{at}/secret"), &[("sure", "yes")]).await.check(200, "whsec_");
+    let change = [("name", "ops"), ("person-needed", "yes"), ("paused", "yes")];
+    owner.post(&at, &change).await.leads_to(&format!("{PAGE}?done=saved"));
+    owner.get(PAGE).await.check(200, "paused").check(200, "a person is needed");
+    owner.post(&format!("{at}/remove"), &[]).await.check(200, "nothing any more?");
+    let removed = owner.post(&format!("{at}/remove"), &[("sure", "yes")]).await;
+    removed.leads_to(&format!("{PAGE}?done=removed"));
+    assert_eq!(owner.get(&at).await.status, 404);
+}
+
+#[tokio::test]
+async fn members_have_their_browsers_told_and_leave_webhooks_alone() {
+    let site = Site::new().await;
+    let mut owner = signed_in(&site, Role::Owner).await;
+    let fields = [("name", "ops"), ("url", "https://example.com/"), ("turn-ended", "yes")];
+    owner.post(PAGE, &fields).await.check(200, "whsec_");
+    let [hook] = receivers(&site).await.try_into().unwrap();
+    let mut member = signed_in(&site, Role::Member).await;
+    let page = member.get(PAGE).await;
+    page.check(200, "Tell this browser").check(200, "data-push=\"B");
+    assert!(!page.text.contains("Add a webhook"));
+    for what in ["", "/test", "/secret", "/remove"] {
+        let path = format!("{PAGE}/{}{what}", hook.id);
+        assert_eq!(member.post(&path, &[("sure", "yes")]).await.status, 403, "{what}");
+    }
+    let (p256dh, auth) = FakeBrowser::new(1).keys();
+    let to = format!("{PAGE}/browsers");
+    let given = |endpoint| {
+        [("name", "Firefox"), ("endpoint", endpoint), ("p256dh", &*p256dh), ("auth", &*auth)]
+    };
+    member.post(&to, &given("http://push.example.net/x")).await.check(400, "endpoint: ");
+    let added = member.post(&to, &given("https://push.example.net/x")).await;
+    added.leads_to(&format!("{PAGE}?done=added"));
+    let known = receivers(&site).await;
+    let browser = known.iter().find(|one| one.kind == ReceiverKind::Browser).unwrap();
+    assert_eq!(browser.person.as_deref(), Some("member@shop.example"));
+    let remove = format!("{PAGE}/{}/remove", browser.id);
+    member.post(&remove, &[("sure", "yes")]).await.leads_to(&format!("{PAGE}?done=removed"));
+    let mut viewer = signed_in(&site, Role::Viewer).await;
+    assert_eq!(viewer.get(PAGE).await.status, 403);
+    assert_eq!(viewer.post(&to, &given("https://push.example.net/x")).await.status, 403);
+}
+
+#[tokio::test]
+async fn the_worker_is_at_the_root_and_never_stale() {
+    let site = Site::new().await;
+    let worker = site.get("/service-worker.js").await;
+    worker.check(200, "notificationclick");
+    assert_eq!(worker.header("cache-control"), "no-cache");
+    assert!(worker.header("content-type").starts_with("text/javascript"));
+    let policy = worker.header("content-security-policy").to_owned();
+    assert!(policy.contains("worker-src 'self'"), "{policy}");
+}
