@@ -8,10 +8,10 @@ DATA ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo dev test unit doctest sdk bench eval-judge screenshots lint fmt fmt-check tidy doc deps snap setup timings
+.PHONY: help demo dev test unit doctest sdk claude-newest bench eval-judge screenshots lint fmt fmt-check tidy doc deps snap setup timings
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## build Ratchet, record a realistic week of agent traffic, and stay up to be looked at
 	$(CARGO) run --release --locked -p ratchet-cli --bin ratchet -- demo
@@ -40,14 +40,17 @@ doctest: ## run the examples in the documentation
 sdk: setup ## run the SDK checks against a real server
 	scripts/sdk-checks
 
+claude-newest: setup ## try a newer Claude Code than the pinned one, if npm has one
+	scripts/claude-newest
+
 screenshots: ## picture every page, light, dark, small and wide, into screenshots/
 	scripts/setup chromium
 	$(CARGO) test --locked -p ratchet-cli --test cli -- --ignored --exact pages::screenshots::of_every_page
 
 bench: ## measure speed and size (long; not part of `make test`)
 	scripts/setup chromium
-	$(CARGO) build --release --locked -p ratchet-cli
-	$(CARGO) run --release --locked --bin ratchet-bench -- $(BENCH_ARGS)
+	$(CARGO) build --release --locked -p ratchet-cli -p ratchet-bench
+	"$${CARGO_TARGET_DIR:-target}/release/ratchet-bench" $(BENCH_ARGS)
 
 eval-judge: ## measure the offline judge: make eval-judge DATA=FILE of labelled trajectories
 	$(CARGO) run --release --locked -p ratchet-core --example eval-judge -- $(EVAL_ARGS) $(DATA)

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 
-/// Measures what recording, reading and scoring cost
+/// Measures what recording, reading, scoring and relaying cost
 #[derive(Debug, Parser)]
 #[command(name = "ratchet-bench", version)]
 pub(crate) struct Args {
@@ -66,6 +66,8 @@ pub(crate) enum Part {
     Reading,
     /// Sessions before a judge that answers at once
     Scoring,
+    /// Sessions with agents that many clients follow
+    Chat,
 }
 
 impl Args {

@@ -44,6 +44,19 @@ impl Server {
     /// # Errors
     /// Fails if the program is not there or does not come up.
     pub(crate) async fn start(program: &Path, data: &Path, door: Door) -> anyhow::Result<Self> {
+        Self::start_with(program, data, door, &[]).await
+    }
+
+    /// The same with settings, as the environment gives them.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub(crate) async fn start_with(
+        program: &Path,
+        data: &Path,
+        door: Door,
+        settings: &[(&str, String)],
+    ) -> anyhow::Result<Self> {
         let began = Instant::now();
         let how: &[&str] = if door == Door::Open { &["--no-auth"] } else { &[] };
         let mut child = Command::new(program)
@@ -55,6 +68,7 @@ impl Server {
             .env("RATCHET_INIT_PUBLIC_KEY", PUBLIC_KEY)
             .env("RATCHET_INIT_SECRET_KEY", SECRET_KEY)
             .env("RATCHET_LOG_FILTER", "warn")
+            .envs(settings.iter().map(|(name, value)| (*name, value)))
             .stdout(Stdio::piped())
             .kill_on_drop(true)
             .spawn()

@@ -4,6 +4,7 @@
 use anyhow::{Context, bail};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
@@ -93,11 +94,7 @@ impl Client {
     /// # Errors
     /// Fails unless the server takes all of them.
     pub(crate) async fn ingest(&mut self, events: &Value) -> anyhow::Result<()> {
-        let request = self
-            .request(Method::POST, "/api/public/ingestion")
-            .header("content-type", "application/json")
-            .body(Full::new(Bytes::from(events.to_string())))?;
-        let (status, told) = self.send(request).await?;
+        let (status, told) = self.post("/api/public/ingestion", events).await?;
         let answer: Value = serde_json::from_slice(&told).unwrap_or_default();
         let refused = answer["errors"].as_array().is_none_or(|errors| !errors.is_empty());
         if !status.is_success() || refused {
@@ -113,6 +110,36 @@ impl Client {
     pub(crate) async fn get(&mut self, path: &str) -> anyhow::Result<(StatusCode, Bytes)> {
         let request = self.request(Method::GET, path).body(Full::default())?;
         self.send(request).await
+    }
+
+    /// Sends JSON.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub(crate) async fn post(
+        &mut self,
+        path: &str,
+        body: &Value,
+    ) -> anyhow::Result<(StatusCode, Bytes)> {
+        let request = self
+            .request(Method::POST, path)
+            .header("content-type", "application/json")
+            .body(Full::new(Bytes::from(body.to_string())))?;
+        self.send(request).await
+    }
+
+    /// Asks for something that goes on and on.
+    ///
+    /// # Errors
+    /// Fails unless the server says yes.
+    pub(crate) async fn follow(&mut self, path: &str) -> anyhow::Result<Incoming> {
+        let request = self.request(Method::GET, path).body(Full::default())?;
+        self.sender.ready().await?;
+        let response = self.sender.send_request(request).await?;
+        if !response.status().is_success() {
+            bail!("the server answered {}", response.status());
+        }
+        Ok(response.into_body())
     }
 
     fn request(&self, method: Method, path: &str) -> hyper::http::request::Builder {

@@ -7,15 +7,20 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// CPU time of the calling thread.
 pub(crate) fn thread_cpu() -> Duration {
-    cpu(ClockId::ThreadCPUTime)
+    read(ClockId::ThreadCPUTime)
 }
 
 /// CPU time of this process, all threads together.
 pub(crate) fn own_cpu() -> Duration {
-    cpu(ClockId::ProcessCPUTime)
+    read(ClockId::ProcessCPUTime)
 }
 
-fn cpu(clock: ClockId) -> Duration {
+/// This moment, as all processes of this machine count it.
+pub(crate) fn moment() -> Duration {
+    read(ClockId::Monotonic)
+}
+
+fn read(clock: ClockId) -> Duration {
     let spent = clock_gettime(clock);
     let seconds = u64::try_from(spent.tv_sec).unwrap_or(0);
     Duration::new(seconds, u32::try_from(spent.tv_nsec).unwrap_or(0))
@@ -28,9 +33,21 @@ fn cpu(clock: ClockId) -> Duration {
 pub(crate) fn cpu_of(pid: u32) -> anyhow::Result<Duration> {
     let family = family(pid)?;
     let times = family.iter().filter_map(|pid| ticks(*pid));
+    Ok(in_ticks(times.sum()))
+}
+
+/// CPU time of a process alone, and of children that have ended.
+///
+/// # Errors
+/// Fails if there is no such process.
+pub(crate) fn cpu_alone(pid: u32) -> anyhow::Result<Duration> {
+    let ticks = ticks(pid).with_context(|| format!("process {pid} is gone"))?;
+    Ok(in_ticks(ticks))
+}
+
+fn in_ticks(ticks: u64) -> Duration {
     let per_second = rustix::param::clock_ticks_per_second();
-    let nanos = times.sum::<u64>().saturating_mul(1_000_000_000 / per_second.max(1));
-    Ok(Duration::from_nanos(nanos))
+    Duration::from_nanos(ticks.saturating_mul(1_000_000_000 / per_second.max(1)))
 }
 
 /// Resident memory of a process in bytes.
@@ -111,7 +128,7 @@ mod tests {
         let pid = std::process::id();
         assert!(memory_of(pid).unwrap() > 100_000);
         assert!(peak_memory_of(pid).unwrap() > 100_000);
-        assert!(cpu_of(pid).is_ok());
+        assert!(cpu_of(pid).unwrap() >= cpu_alone(pid).unwrap());
         assert!(memory_of(u32::MAX).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! `ratchet-bench`: what recording, reading and scoring cost, next to what they could cost at best.
+//! `ratchet-bench`: what recording, reading, scoring and relaying cost, next to what they could cost at best.
 //!
 //! It measures a `ratchet serve` of its own over HTTP, the steps of recording in this process, and
 //! with `--peer` any other OTLP/HTTP server under the very same load.
@@ -33,6 +33,8 @@ mod reads;
 mod pages;
 /// Scoring sessions.
 mod score;
+/// Relaying what agents say.
+mod chat;
 /// What came of it.
 mod report;
 /// Everything in order.
@@ -44,11 +46,18 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    if chat::is_wanted() {
+        return code_for(chat::play());
+    }
     let args = args::Args::parse();
     let outcome = run::run(&args).and_then(|report| {
         let text = if args.json { report.json()? } else { report.markdown() };
         Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
     });
+    code_for(outcome)
+}
+
+fn code_for(outcome: anyhow::Result<()>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

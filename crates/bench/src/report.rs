@@ -2,9 +2,12 @@
 
 /// For people.
 mod table;
+/// The same for chats.
+mod chat_table;
 
 use serde::Serialize;
 
+use crate::chat::Relaying;
 use crate::reads::Reading;
 use crate::record::{Cell, Recording};
 use crate::score::Scoring;
@@ -25,6 +28,8 @@ pub(crate) struct Report {
     pub(crate) reading: Vec<Reading>,
     /// Sessions before a judge that answers at once.
     pub(crate) scoring: Option<Scoring>,
+    /// Sessions with agents, crowd by crowd.
+    pub(crate) relaying: Vec<Relaying>,
     /// The same load on another server.
     pub(crate) peer: Option<Peer>,
 }

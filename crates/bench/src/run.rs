@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 
 use crate::args::{Args, Part};
+use crate::chat::Crowd;
 use crate::child::{self, Door, Server, folder_bytes};
 use crate::client::Target;
 use crate::clock::memory_of;
@@ -12,8 +13,10 @@ use crate::record::{Cell, Load, Recording};
 use crate::report::{Idle, Peer, Report, Setting};
 use crate::scratch::{Fate, Scratch};
 use crate::template::Pool;
-use crate::{fill, reads, score, split};
+use crate::{chat, fill, reads, score, split};
 
+/// Milliseconds between two lines of an agent: ten pieces of text a second.
+const PACE_MS: u64 = 100;
 /// Different traces to send; 40 MB of them.
 const TRACES: usize = 2_000;
 
@@ -83,7 +86,23 @@ impl<'a> Bench<'a> {
             report.scoring = Some(score::measure(&self.program, &data, sessions).await?);
             self.scratch.clear("scoring")?;
         }
+        if self.args.wants(Part::Chat) {
+            eprintln!("relaying");
+            let folder = self.scratch.place("chat");
+            report.relaying = chat::measure(&self.program, &folder, &self.crowds()).await?;
+        }
         Ok(report)
+    }
+
+    /// From one who talks to one, to as many as a server should bear.
+    fn crowds(&self) -> Vec<Crowd> {
+        let sizes = [(1, 1), (20, 5), (200, 5)];
+        let few = usize::from(self.args.quick);
+        let sizes = sizes.into_iter().take(sizes.len() - few);
+        let lines = if self.args.quick { 50 } else { 100 };
+        sizes
+            .map(|(sessions, clients)| Crowd { sessions, clients, lines, pace_ms: PACE_MS })
+            .collect()
     }
 
     fn sizes(&self) -> Vec<u64> {

@@ -2,7 +2,7 @@ use crate::pages::{AIM_MS, PageReading};
 use crate::record::Recording;
 use crate::score::{AIM_BYTES, AIM_PER_100_MS, ScoringPace, Sent};
 
-use super::{Idle, Peer, Report};
+use super::{Idle, Peer, Report, chat_table};
 
 /// The whole report.
 pub(super) fn report(report: &Report) -> String {
@@ -21,6 +21,7 @@ pub(super) fn report(report: &Report) -> String {
     text += &reading_table(report);
     text += &page_table(report);
     text += &scoring_table(report);
+    text += &chat_table::tables(&report.relaying);
     if let Some(peer) = &report.peer {
         text += &peer_table(report, peer);
     }
@@ -28,7 +29,7 @@ pub(super) fn report(report: &Report) -> String {
 }
 
 /// A table with a heading; numbers are already words here.
-fn table(title: &str, head: &[&str], rows: &[Vec<String>]) -> String {
+pub(super) fn table(title: &str, head: &[&str], rows: &[Vec<String>]) -> String {
     let columns: Vec<usize> = (0..head.len())
         .map(|column| {
             let cells =
@@ -260,7 +261,7 @@ fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes / 1e6)
 }
 
-fn milliseconds(ms: f64) -> String {
+pub(super) fn milliseconds(ms: f64) -> String {
     if ms < 10.0 { format!("{ms:.2} ms") } else { format!("{ms:.0} ms") }
 }
 
@@ -270,7 +271,7 @@ fn thousands(rate: f64) -> String {
     whole(rate.round() as u64)
 }
 
-fn whole(number: u64) -> String {
+pub(super) fn whole(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (nth, digit) in digits.chars().enumerate() {

@@ -1,0 +1,250 @@
+//! What relaying costs: agents that say lines with the moment in them, and clients that look at the
+//! clock when they come.
+//!
+//! The same load runs on the disk and in memory. In memory nothing waits for a disk, so that what
+//! is left is the relay alone; the difference is what the disk takes.
+
+/// The program that the server takes for `claude`.
+mod agent;
+/// Whoever looks on.
+mod listener;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail, ensure};
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::child::{Door, Server, folder_bytes};
+use crate::client::Client;
+use crate::clock::{cpu_alone, memory_of, own_cpu};
+use crate::sample::{Spread, micros_each};
+pub(crate) use agent::{is_wanted, play};
+use listener::{Heard, Listener};
+
+/// What an event may take from the agent to a client, waiting for the disk apart.
+pub(crate) const AIM_MS: f64 = 5.0;
+
+/// A file system in memory, where there is one.
+const IN_MEMORY: &str = "/dev/shm";
+/// How long a turn may take that says one word.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How many talk, and how many look on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Crowd {
+    /// Sessions that talk at once.
+    pub(crate) sessions: usize,
+    /// Clients of each.
+    pub(crate) clients: usize,
+    /// Lines that each agent says.
+    pub(crate) lines: u64,
+    /// Milliseconds between two lines of one agent.
+    pub(crate) pace_ms: u64,
+}
+
+/// What a crowd cost.
+#[derive(Debug, Serialize)]
+pub(crate) struct Relaying {
+    /// Who talked.
+    pub(crate) crowd: Crowd,
+    /// Where the server's folder was.
+    pub(crate) place: Place,
+    /// Events that were kept, all sessions together.
+    pub(crate) events: u64,
+    /// Events that clients got.
+    pub(crate) relayed: u64,
+    /// From the moment a line leaves the agent until a client has what it became.
+    pub(crate) took: Spread,
+    /// CPU microseconds of the server for each event that is kept.
+    pub(crate) cpu_us_per_event: f64,
+    /// CPU microseconds of the server for each event that a client gets.
+    pub(crate) cpu_us_per_relayed: f64,
+    /// CPU microseconds of the clients, for comparison.
+    pub(crate) client_us_per_relayed: f64,
+    /// Memory of the server for each session whose agent is up; the agent itself apart.
+    pub(crate) bytes_per_session: f64,
+    /// Memory of the server for each client that looks on.
+    pub(crate) bytes_per_client: f64,
+    /// Bytes on disk for each event.
+    pub(crate) bytes_per_event: f64,
+}
+
+/// Where a server's folder lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Place {
+    /// On the disk: events are told once they are safe there.
+    Disk,
+    /// In memory, where that takes no time.
+    Memory,
+}
+
+/// Has crowds talk, each on the disk and in memory.
+///
+/// # Errors
+/// Fails if an event does not reach a client.
+pub(crate) async fn measure(
+    program: &Path,
+    scratch: &Path,
+    crowds: &[Crowd],
+) -> anyhow::Result<Vec<Relaying>> {
+    let memory = Path::new(IN_MEMORY).join(format!("ratchet-bench-{}", std::process::id()));
+    let mut places = vec![(Place::Disk, scratch.to_owned())];
+    if Path::new(IN_MEMORY).is_dir() {
+        places.push((Place::Memory, memory));
+    }
+    let mut relayings = Vec::new();
+    for crowd in crowds {
+        for (place, folder) in &places {
+            let Crowd { sessions, clients, .. } = crowd;
+            eprintln!("  {sessions} sessions, {clients} clients each, {place:?}");
+            std::fs::create_dir_all(folder)?;
+            let relaying = run(program, folder, (*crowd, *place)).await;
+            std::fs::remove_dir_all(folder)?;
+            relayings.push(relaying?);
+        }
+    }
+    Ok(relayings)
+}
+
+async fn run(
+    program: &Path,
+    folder: &Path,
+    (crowd, place): (Crowd, Place),
+) -> anyhow::Result<Relaying> {
+    let talk = Talk::begin(program, folder, crowd).await?;
+    let pid = talk.server.pid()?;
+    let with_sessions = memory_of(pid)?;
+    let before = folder_bytes(&talk.data)?;
+    let listeners = talk.listeners().await?;
+    let with_clients = memory_of(pid)?;
+    let (cpu, own) = (cpu_alone(pid)?, own_cpu());
+    let heard = talk.load(listeners).await?;
+    let (cpu, own) = (cpu_alone(pid)?.saturating_sub(cpu), own_cpu().saturating_sub(own));
+    let kept = heard.events / crowd.clients.max(1) as u64;
+    let grown = folder_bytes(&talk.data)?.saturating_sub(before);
+    let at_rest = talk.at_rest;
+    talk.server.stop().await?;
+    let clients = (crowd.sessions * crowd.clients) as u64;
+    Ok(Relaying {
+        crowd,
+        place,
+        events: kept,
+        relayed: heard.events,
+        took: Spread::of(heard.took),
+        cpu_us_per_event: micros_each(cpu, kept),
+        cpu_us_per_relayed: micros_each(cpu, heard.events),
+        client_us_per_relayed: micros_each(own, heard.events),
+        bytes_per_session: share(with_sessions.saturating_sub(at_rest), crowd.sessions as u64),
+        bytes_per_client: share(with_clients.saturating_sub(with_sessions), clients),
+        bytes_per_event: share(grown, kept),
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+fn share(bytes: u64, of: u64) -> f64 {
+    bytes as f64 / of.max(1) as f64
+}
+
+/// A server whose sessions are all up.
+struct Talk {
+    server: Server,
+    data: PathBuf,
+    crowd: Crowd,
+    sessions: Vec<String>,
+    /// Memory of the server before there were sessions.
+    at_rest: u64,
+}
+
+impl Talk {
+    async fn begin(program: &Path, folder: &Path, crowd: Crowd) -> anyhow::Result<Self> {
+        let (data, work) = (folder.join("data"), folder.join("work"));
+        std::fs::create_dir_all(&work)?;
+        let claude = agent::install(folder)?;
+        let settings = [
+            ("RATCHET_CLAUDE_BIN", claude.display().to_string()),
+            ("RATCHET_CHAT_ROOTS", work.display().to_string()),
+            ("RATCHET_CHAT_PROCESSES", crowd.sessions.to_string()),
+            ("RATCHET_LIMITS_CONNECTIONS", (crowd.sessions * (crowd.clients + 2)).to_string()),
+        ];
+        let server = Server::start_with(program, &data, Door::Keys, &settings).await?;
+        let at_rest = memory_of(server.pid()?)?;
+        let mut client = Client::connect(&server.target).await?;
+        let mut sessions = Vec::with_capacity(crowd.sessions);
+        for _ in 0..crowd.sessions {
+            let (status, told) =
+                client.post("/api/v1/sessions", &json!({"workspace": work})).await?;
+            ensure!(status.is_success(), "a session was refused: {}", text(&told));
+            let told: Value = serde_json::from_slice(&told)?;
+            sessions.push(told["id"].as_str().context("a session without an id")?.to_owned());
+        }
+        let talk = Self { server, data, crowd, sessions, at_rest };
+        for session in &talk.sessions {
+            say(&mut client, session, &agent::order(1, 0)).await?;
+        }
+        for session in &talk.sessions {
+            talk.until_idle(&mut client, session).await?;
+        }
+        Ok(talk)
+    }
+
+    async fn until_idle(&self, client: &mut Client, session: &str) -> anyhow::Result<()> {
+        let began = Instant::now();
+        while began.elapsed() < PATIENCE {
+            let (_, told) = client.get(&format!("/api/v1/sessions/{session}")).await?;
+            let told: Value = serde_json::from_slice(&told)?;
+            if told["state"] == "idle" {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        bail!("session {session} did not come to rest")
+    }
+
+    /// Clients that have caught up, and now follow.
+    async fn listeners(&self) -> anyhow::Result<Vec<Listener>> {
+        let mut listeners = Vec::new();
+        for session in &self.sessions {
+            for _ in 0..self.crowd.clients {
+                listeners.push(Listener::open(&self.server.target, session).await?);
+            }
+        }
+        Ok(listeners)
+    }
+
+    /// Has all agents talk until all clients have heard the end.
+    async fn load(&self, listeners: Vec<Listener>) -> anyhow::Result<Heard> {
+        let mut listening = JoinSet::new();
+        for listener in listeners {
+            listening.spawn(listener.until_done());
+        }
+        let mut client = Client::connect(&self.server.target).await?;
+        let order = agent::order(self.crowd.lines, self.crowd.pace_ms);
+        for session in &self.sessions {
+            say(&mut client, session, &order).await?;
+        }
+        let mut all = Heard::default();
+        while let Some(heard) = listening.join_next().await {
+            let heard = heard??;
+            let said = heard.took.len() as u64;
+            // Each line becomes two events: itself, and the words in it.
+            ensure!(said == 2 * self.crowd.lines, "a client got {said} of the events");
+            all.add(heard);
+        }
+        Ok(all)
+    }
+}
+
+async fn say(client: &mut Client, session: &str, words: &str) -> anyhow::Result<()> {
+    let path = format!("/api/v1/sessions/{session}/messages");
+    let (status, told) = client.post(&path, &json!({"text": words})).await?;
+    ensure!(status.is_success(), "a message was refused: {}", text(&told));
+    Ok(())
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
