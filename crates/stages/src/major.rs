@@ -43,4 +43,6 @@ pub use launch::Launcher;
 pub use live::LiveEvent;
 pub use refusal::MajorError;
 pub use service::{Major, MajorClock, NewMessage};
-pub use setting::{ChatChange, ChatSetting, MajorLimits, MajorPlaces, ModelChoice, NewChat};
+pub use setting::{
+    ChatChange, ChatSetting, MAX_TITLE_CHARS, MajorLimits, MajorPlaces, ModelChoice, NewChat,
+};

@@ -124,6 +124,16 @@ impl Remote {
         answer(self.send(request).await?).await
     }
 
+    /// Has some of something set, named by the parts of its path below `/api/v1`.
+    pub(crate) async fn patch_to<T: DeserializeOwned>(
+        &self,
+        parts: &[&str],
+        body: &impl Serialize,
+    ) -> anyhow::Result<T> {
+        let request = self.request(Method::PATCH, self.named(parts)?).json(body);
+        answer(self.send(request).await?).await
+    }
+
     /// Asks for something, named by the parts of its path below `/api/v1`.
     pub(crate) async fn get_from<T: DeserializeOwned>(&self, parts: &[&str]) -> anyhow::Result<T> {
         answer(self.send(self.request(Method::GET, self.named(parts)?)).await?).await

@@ -220,13 +220,14 @@ fn commands_begin_with_a_slash() {
     stage.model.script([Reply::text("Hi.")]);
     let attached = stage.file("notes.md", "Ship on Friday.\n");
     let typed = format!(
-        "hello\n/cost\n/mode plan\n/nonsense\n/show 1\n/attach {}\n/fork\n/quit\nnot sent\n",
+        "hello\n/cost\n/title Plums in spring\n/mode plan\n/nonsense\n/show 1\n/attach {}\n/fork\n/quit\nnot sent\n",
         attached.display()
     );
     let finished = stage.begun().typing(&typed).run();
     let stdout = done(&finished);
     for told in [
         ", turns: 1, tokens: ",
+        "\ntitle: Plums in spring\n",
         "\nmode: plan\n",
         "\nthere is no /nonsense; there are:\n/mode [MODE]",
         "\nno tool was used yet\n",
@@ -236,6 +237,8 @@ fn commands_begin_with_a_slash() {
     ] {
         assert!(stdout.contains(told), "no {told:?} in {stdout}");
     }
+    let unknown = stage.begun().args(["--resume", "nonsense"]).run();
+    assert!(unknown.stderr.contains("Plums in spring"), "{unknown:?}");
     assert_eq!(stage.model.requests().len(), 1);
 }
 

@@ -38,7 +38,7 @@ use refusal::ChatResult;
 pub use view::{ChatView, ChatsView, RewindView, SentView};
 pub use wire::{
     AnswerRequest, AttachmentRequest, ForkRequest, MessageRequest, ModeRequest, PastWordsRequest,
-    RewindRequest, SessionRequest,
+    RewindRequest, SessionRequest, TitleRequest,
 };
 
 /// Sessions of one answer, unless it is said how many.
@@ -50,7 +50,7 @@ const MOST: u64 = 100;
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default()
         .routes(routes!(list, create))
-        .routes(routes!(show, close))
+        .routes(routes!(show, rename, close))
         .routes(routes!(send))
         .routes(routes!(interrupt))
         .routes(routes!(answer))
@@ -163,6 +163,27 @@ async fn show(
     Path(session): Path<String>,
 ) -> ChatResult<Json<ChatView>> {
     as_it_stands(&app, &caller, session_id(&session)?).await
+}
+
+/// `PATCH /api/v1/sessions/{session}`: has people call a session otherwise.
+#[utoipa::path(
+    patch,
+    path = "/api/v1/sessions/{session}",
+    tag = "Sessions",
+    params(("session" = String, Path, description = "The session's id.")),
+    request_body = TitleRequest,
+    responses((status = 200, body = ChatView))
+)]
+async fn rename(
+    State(app): State<App>,
+    Member(caller): Member,
+    Path(session): Path<String>,
+    JsonBody(request): JsonBody<TitleRequest>,
+) -> ChatResult<Json<ChatView>> {
+    let title = wire::title(request.title.as_deref())?;
+    let id = session_id(&session)?;
+    major(&app, &caller)?.rename(caller.project.clone(), id.clone(), title).await?;
+    as_it_stands(&app, &caller, id).await
 }
 
 /// `DELETE /api/v1/sessions/{session}`: ends a session for good; what was said in it stays.

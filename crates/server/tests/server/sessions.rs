@@ -191,6 +191,40 @@ async fn a_mode_and_a_model_are_set_together_or_not_at_all() {
 }
 
 #[tokio::test]
+async fn a_session_is_called_otherwise_even_once_it_is_closed() {
+    let stage = Stage::start().await;
+    let session = stage.begun().await;
+    let path = format!("/api/v1/sessions/{session}");
+    let rename = async |body: Value| {
+        let answer = stage.server.request("PATCH", &path).json(body.to_string()).send().await;
+        (answer.status.as_u16(), answer.json())
+    };
+    let (status, seen) = rename(json!({"title": "Plums <b>"})).await;
+    assert_eq!((status, &seen["title"]), (200, &json!("Plums <b>")), "{seen}");
+    for (odd, why) in [
+        (json!({"title": ""}), "title: 1 to 300"),
+        (json!({"title": "x".repeat(301)}), "title: 1 to 300"),
+        (json!({}), "missing field `title`"),
+        (json!({"title": "x", "state": "idle"}), "unknown field `state`"),
+    ] {
+        let (status, refused) = rename(odd).await;
+        assert_eq!(status, 400, "{refused}");
+        assert!(refused["message"].as_str().unwrap().contains(why), "{refused}");
+    }
+    // The one who runs it keeps what it is called when it keeps something else.
+    let (status, _) = stage.post(&format!("/{session}/mode"), &json!({"mode": "plan"})).await;
+    assert_eq!(status, 200);
+    stage.server.delete(&path).send().await.check(200, "Plums <b>");
+    let (status, seen) = rename(json!({"title": null})).await;
+    assert_eq!((status, &seen["title"], &seen["state"]), (200, &Value::Null, &json!("closed")));
+    let nobody = stage
+        .server
+        .request("PATCH", "/api/v1/sessions/nobody")
+        .json(r#"{"title": "x"}"#.to_owned());
+    nobody.send().await.check(404, "nobody");
+}
+
+#[tokio::test]
 async fn a_turn_is_interrupted_and_a_session_closed() {
     let stage = Stage::start().await;
     let session = stage.begun().await;

@@ -72,6 +72,8 @@ pub(super) struct Host {
     /// Counts processes, so that one that comes too late is known.
     launch: u64,
     background: usize,
+    /// What the agent says it may do without asking.
+    mode: Option<String>,
     /// Whether the agent does something else first, before it takes up the message of this turn.
     is_put_off: bool,
     is_stopping: bool,
@@ -138,6 +140,7 @@ impl Host {
             beat: 0,
             launch: 0,
             background: 0,
+            mode: None,
             is_put_off: false,
             is_stopping: false,
         }
@@ -264,12 +267,10 @@ impl Host {
         let shared = self.shared.clone();
         let (catalog, mut standing) = (shared.store.catalog.clone(), self.standing());
         let (project, id) = (self.room.project.clone(), self.room.session.clone());
-        let (title, setting) = (self.chat.title.clone(), self.chat.setting.clone());
-        let now = self.now();
+        let (setting, now) = (self.chat.setting.clone(), self.now());
         self.chores.push(Box::pin(async move {
             if saving == Saving::Setting
-                && let Err(error) =
-                    catalog.set_chat(project.clone(), id.clone(), title, setting).await
+                && let Err(error) = catalog.set_chat(project.clone(), id.clone(), setting).await
             {
                 return Chore::Saved(Err(error));
             }

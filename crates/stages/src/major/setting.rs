@@ -102,6 +102,9 @@ impl ModelChoice {
     }
 }
 
+/// Characters of what people call a session.
+pub const MAX_TITLE_CHARS: usize = 300;
+
 /// A session to be made.
 #[derive(Clone, Debug)]
 pub struct NewChat {

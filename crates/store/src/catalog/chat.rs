@@ -207,7 +207,7 @@ impl Catalog {
         .await
     }
 
-    /// Gives a conversation another title and has its agent started in another way from now on.
+    /// Has the agent of a conversation started in another way from now on.
     ///
     /// # Errors
     /// Fails if the project has no such conversation.
@@ -215,13 +215,37 @@ impl Catalog {
         &self,
         project: ProjectId,
         id: SessionId,
-        title: Option<String>,
         setting: Json,
     ) -> StoreResult<()> {
         self.transact(move |tx| {
-            let sql = "UPDATE chat SET title = $3, setting = $4 WHERE project = $1 AND id = $2";
-            let values = [(&project).into(), (&id).into(), title.clone().into(), (&setting).into()];
-            there(tx.execute(sql, &values)?, &id)
+            let sql = "UPDATE chat SET setting = $3 WHERE project = $1 AND id = $2";
+            there(tx.execute(sql, &[(&project).into(), (&id).into(), (&setting).into()])?, &id)
+        })
+        .await
+    }
+
+    /// Gives a conversation another title, or none. It keeps its place among the others.
+    ///
+    /// # Errors
+    /// Fails if the project has no such conversation.
+    pub async fn title_chat(
+        &self,
+        project: ProjectId,
+        id: SessionId,
+        title: Option<String>,
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| {
+            let key = [(&project).into(), (&id).into()];
+            let sql = "SELECT title FROM chat WHERE project = $1 AND id = $2";
+            let before = tx.one(sql, &key, |row| row.get::<Option<String>>(0))?;
+            let sql = "UPDATE chat SET title = $3 WHERE project = $1 AND id = $2";
+            let values = [(&project).into(), (&id).into(), title.clone().into()];
+            there(tx.execute(sql, &values)?, &id)?;
+            let (object, title) = (id.to_string(), title.as_deref().unwrap_or_default());
+            let deed = Verb::Changed.what(Noun::Chat, &object).named(title);
+            let before = before.flatten().unwrap_or_default();
+            tx.note(&project, now, &deed.was(before).became(title))
         })
         .await
     }

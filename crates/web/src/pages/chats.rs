@@ -2,6 +2,8 @@
 
 /// One conversation.
 mod one;
+/// What can be set in it, and done with it.
+mod menu;
 /// Its turns, drawn.
 mod told;
 /// What the agent asks, and the forms that answer.
@@ -57,6 +59,7 @@ pub(super) fn routes() -> Router<Web> {
         .route(&of("/messages"), post(deeds::send))
         .route(&of("/stop"), post(deeds::stop))
         .route(&of("/answers"), post(deeds::answer))
+        .route(&of("/title"), post(deeds::rename))
         .route(&of("/mode"), post(deeds::set_mode))
         .route(&of("/fork"), post(deeds::fork))
         .route(&of("/rewind"), post(deeds::rewind))

@@ -286,7 +286,9 @@ async fn lookers_on_only_look_and_other_projects_see_nothing() {
     page.check(200, "Waits for someone who may answer").check(200, "You look on");
     assert!(!page.text.contains("method=\"post\" action=\"/project/shop/chats"), "{}", page.text);
     viewer.get(&format!("{CHATS}/new")).await.check(403, "a viewer may not");
-    for what in ["stop", "answers", "mode", "fork", "rewind", "close", "thumbs", "messages"] {
+    for what in
+        ["stop", "answers", "title", "mode", "fork", "rewind", "close", "thumbs", "messages"]
+    {
         viewer.post(&format!("{chat}/{what}"), &[]).await.check(403, "a viewer may not");
     }
     stage.site.person("own@shop.example", Role::Owner).await;
@@ -296,7 +298,9 @@ async fn lookers_on_only_look_and_other_projects_see_nothing() {
     for what in ["", "/since", "/events", "/picture?seq=1&n=0"] {
         owner.get(&format!("{elsewhere}{what}")).await.check(404, "no such chat");
     }
-    for what in ["stop", "answers", "mode", "fork", "rewind", "close", "thumbs", "messages"] {
+    for what in
+        ["stop", "answers", "title", "mode", "fork", "rewind", "close", "thumbs", "messages"]
+    {
         owner.post(&format!("{elsewhere}/{what}"), &[]).await.check(404, "no such chat");
     }
     owner.get("/project/lab/chats").await.check(200, "Nobody has talked");
@@ -314,6 +318,18 @@ async fn the_stream_tells_what_is_wanted_and_the_rest_of_a_conversation_stays() 
     stage.member.get(&chat).await.check(200, "value=\"plan\" selected").check(200, "fake-2");
     let copy = stage.member.post(&format!("{chat}/fork"), &[]).await;
     assert!(copy.header("location").contains("done=forked"), "{}", copy.text);
+    let of = format!("href=\"{chat}\">the chat that this is a copy of");
+    stage.member.get(copy.header("location")).await.check(200, &of);
+    stage.member.get(&chat).await.check(200, "Fork here");
+    let nobody = uuid::Uuid::nil().to_string();
+    for (at, why) in [(nobody.as_str(), "has no message"), ("x", "at: the id of a message")] {
+        stage.member.post(&format!("{chat}/fork"), &[("at", at)]).await.check(400, why);
+    }
+    let title = format!("{chat}/title");
+    stage.member.post(&title, &[("title", &"x".repeat(301))]).await.check(400, "at most 300");
+    stage.member.post(&title, &[("title", " Plums <b> ")]).await.check(303, "");
+    let named = stage.member.get(&chat).await;
+    named.check(200, "value=\"Plums &lt;b&gt;\"").check(200, "Plums &lt;b&gt;</h1>");
     stage.member.post(&format!("{chat}/close"), &[]).await.check(303, "");
     stage.member.get(&chat).await.check(200, "This conversation is closed").check(200, "1 2 3");
     let types = format!("{chat}/events?types=text_delta,done&after=2");

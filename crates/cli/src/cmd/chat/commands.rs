@@ -23,6 +23,7 @@ pub(crate) const HELP: &str = "\
 /model NAME       which model answers
 /rewind [ID]      put files back as they were before a message: the last one, or the one named
 /fork             go on in a copy of this session
+/title WORDS      what people call this session
 /attach FILE      send a file with the next message: text, an image, PDF
 /show [N]         what tool call N was given and gave; the last one if none is named
 /cost             what the session cost so far
@@ -58,6 +59,8 @@ impl<'a> Talk<'a> {
             "/mode" => self.set(&json!({"mode": rest}), &format!("mode: {rest}")).await,
             "/model" if rest.is_empty() => Ok("/model takes the name of one\n".to_owned()),
             "/model" => self.set(&json!({"model": rest}), &format!("model: {rest}")).await,
+            "/title" if rest.is_empty() => Ok("/title takes the words\n".to_owned()),
+            "/title" => self.rename(rest).await,
             "/rewind" => self.rewind(rest).await,
             "/attach" if rest.is_empty() => Ok("/attach takes the path of a file\n".to_owned()),
             "/attach" => self.attach(rest),
@@ -95,6 +98,11 @@ impl<'a> Talk<'a> {
     async fn set(&self, setting: &Value, done: &str) -> anyhow::Result<String> {
         self.link.post("mode", setting).await?;
         Ok(format!("{}\n", plain_line(done)))
+    }
+
+    async fn rename(&self, title: &str) -> anyhow::Result<String> {
+        self.link.rename(title).await?;
+        Ok(format!("title: {}\n", plain_line(title)))
     }
 
     async fn rewind(&self, named: &str) -> anyhow::Result<String> {

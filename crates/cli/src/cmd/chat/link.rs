@@ -126,6 +126,12 @@ impl<'a> Link<'a> {
         self.server.post_named(&["sessions", &self.session, what], body).await
     }
 
+    /// Has people call it otherwise.
+    pub(crate) async fn rename(&self, title: &str) -> anyhow::Result<()> {
+        let title = json!({"title": title});
+        self.server.patch_to::<Value>(&["sessions", &self.session], &title).await.map(drop)
+    }
+
     /// A copy of it, which itself stays as it is.
     pub(crate) async fn fork(&self) -> anyhow::Result<(Self, Known)> {
         Self::open(self.server, &Beginning::Fork(self.session.clone()), &[]).await

@@ -8,8 +8,8 @@ use ratchet_core::major::asked::{Allowance, Decision};
 use ratchet_core::major::attachment::{Attachment, MAX_ATTACHMENTS};
 use ratchet_core::major::prompt::{ChatSide, PastWords};
 use ratchet_core::payload::Json as JsonText;
-use ratchet_stages::major::ChatSetting;
 use ratchet_stages::major::ground::{Attached, ChatWish};
+use ratchet_stages::major::{ChatSetting, MAX_TITLE_CHARS};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -18,8 +18,6 @@ use crate::error::{ApiError, ApiResult};
 
 /// How many words of an earlier conversation may be handed in.
 const MAX_HISTORY: usize = 10_000;
-/// How long a title may be.
-const MAX_TITLE_CHARS: usize = 300;
 /// How long the name of a model may be.
 const MAX_MODEL_BYTES: usize = 200;
 /// How long a message may be.
@@ -32,6 +30,7 @@ pub struct SessionRequest {
     /// The folder that the agent works in, an absolute path on the server's machine.
     pub workspace: String,
     /// What people call it.
+    #[schema(min_length = 1, max_length = 300)]
     pub title: Option<String>,
     /// Which model answers.
     pub model: Option<String>,
@@ -121,6 +120,16 @@ pub struct ForkRequest {
     pub at: Option<String>,
 }
 
+/// What people call a session, as clients say it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TitleRequest {
+    /// The title, 1 to 300 characters; none when null.
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[schema(required = true, min_length = 1, max_length = 300)]
+    pub title: Option<String>,
+}
+
 /// Where files are put back to, as clients ask for it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -157,12 +166,7 @@ impl SessionRequest {
 
     /// The title.
     pub(crate) fn title(&self) -> ApiResult<Option<String>> {
-        match &self.title {
-            Some(title) if !(1..=MAX_TITLE_CHARS).contains(&title.chars().count()) => {
-                Err(invalid(format!("title: 1 to {MAX_TITLE_CHARS} characters")))
-            }
-            title => Ok(title.clone()),
-        }
+        title(self.title.as_deref())
     }
 
     /// What the session is begun with.
@@ -270,6 +274,17 @@ fn json_text(value: &Value) -> ApiResult<JsonText> {
 pub(crate) fn mode(word: &str) -> ApiResult<PermissionMode> {
     let mode = PermissionMode::parse(word).filter(|mode| *mode != PermissionMode::Bypass);
     mode.ok_or_else(|| invalid("mode: default, acceptEdits, plan, dontAsk or auto"))
+}
+
+/// Reads what people call a session.
+pub(crate) fn title(title: Option<&str>) -> ApiResult<Option<String>> {
+    let fits = |title: &str| (1..=MAX_TITLE_CHARS).contains(&title.chars().count());
+    match title {
+        Some(title) if !fits(title) => {
+            Err(invalid(format!("title: 1 to {MAX_TITLE_CHARS} characters")))
+        }
+        title => Ok(title.map(str::to_owned)),
+    }
 }
 
 /// Reads the name of a model.

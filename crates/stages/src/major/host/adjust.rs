@@ -52,6 +52,18 @@ impl Host {
         self.next_change();
     }
 
+    /// The agent says what it may do without asking. What it changed by itself, as it does when it
+    /// may leave its plan, holds for later processes, too.
+    pub(super) fn heard_mode(&mut self, mode: &str) {
+        let before = self.mode.replace(mode.to_owned());
+        let is_new = before.is_some_and(|before| before != mode) && self.changes.is_empty();
+        // Never to skip all permissions: nobody can have it do that here.
+        let known = PermissionMode::parse(mode).filter(|mode| *mode != PermissionMode::Bypass);
+        if let Some(mode) = known.filter(|_| is_new) {
+            self.set(&ChatChange { mode: Some(mode), model: None });
+        }
+    }
+
     fn setting(&self) -> Option<ChatSetting> {
         ChatSetting::read(&self.chat.setting).ok()
     }
@@ -62,6 +74,7 @@ impl Host {
         let mode = change.mode.map(PermissionMode::as_str);
         if let Some(mode) = mode {
             setting.mode = Some(mode.to_owned());
+            self.mode = Some(mode.to_owned());
         }
         if let Some(model) = &change.model {
             setting.model = model.name().map(str::to_owned);

@@ -39,8 +39,9 @@ impl Host {
             return self.book.kept(file, lines);
         }
         // A turn begins before its first event and ends after its last.
-        if let Some(Sign::Began { .. }) = &sign {
+        if let Some(Sign::Began { mode, .. }) = &sign {
             self.begin_by_itself(raw);
+            self.mode.clone_from(mode);
         }
         self.raw(raw);
         self.book.heard(raw);
@@ -54,6 +55,7 @@ impl Host {
                 self.beat += 1;
                 self.set_idle_clock();
             }
+            Some(Sign::Mode(mode)) => self.heard_mode(&mode),
             Some(Sign::PutOff(message)) if self.is_about_turn(&message) => self.is_put_off = true,
             Some(Sign::TakenUp(message)) if self.is_about_turn(&message) => self.is_put_off = false,
             _ => {}

@@ -3,6 +3,7 @@ use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::major::asked::Decision;
 use ratchet_core::major::event::EventKind;
 use ratchet_core::major::state::{AskId, StateWord};
+use ratchet_store::StoreError;
 use ratchet_store::catalog::Verb;
 use ratchet_store::project::ProjectId;
 use serde_json::Value;
@@ -110,6 +111,23 @@ impl Major {
         let wish = |reply| Wish::Change { change: change.clone(), reply };
         self.ask(project.clone(), session.clone(), wish).await?;
         self.note(project, session, (Verb::Changed, Some(change.words()))).await
+    }
+
+    /// Has people call a session otherwise; by nothing when there is no title.
+    ///
+    /// # Errors
+    /// Fails if there is no such session.
+    pub async fn rename(
+        &self,
+        project: ProjectId,
+        session: SessionId,
+        title: Option<String>,
+    ) -> Result<(), MajorError> {
+        let now = (self.shared.clock)();
+        match self.catalog().title_chat(project, session.clone(), title, now).await {
+            Err(StoreError::NotFound(_)) => Err(MajorError::NotFound(session)),
+            renamed => Ok(renamed?),
+        }
     }
 
     /// Brings files back to what they were before a message, or says what that would change.

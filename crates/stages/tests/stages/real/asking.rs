@@ -113,3 +113,27 @@ async fn permissions_are_denied_given_for_good_and_given_otherwise() {
     assert_eq!(talking.root(&turn).await.level, Level::Warning);
     assert_in_order(&talking.client.seen);
 }
+
+#[tokio::test]
+async fn a_plan_that_is_let_go_stays_let_go() {
+    let stage = Stage::real();
+    stage
+        .model
+        .say(using("toolu_plan", "ExitPlanMode", json!({"plan": "Plant plums."})).on("Plan"));
+    stage.model.say(Reply::text("Let us begin.").on("toolu_plan"));
+    let mode = Some("plan".to_owned());
+    let mut talking = Talking::start(stage, ChatSetting { mode, ..ChatSetting::default() }).await;
+    talking.say("Plan it.").await;
+    let (ask, asked) = talking.asked(EventKind::Permission).await;
+    assert_eq!(asked["tool"], "ExitPlanMode");
+    talking.decide(ask, Decision::Allow { allowance: Allowance::Once, input: None }).await;
+    assert_eq!(talking.done().await["result"], "Let us begin.");
+    let told = talking.client.told();
+    let modes: Vec<_> = told.iter().filter(|(kind, _)| *kind == EventKind::Notice).collect();
+    assert_eq!(modes.len(), 1, "{modes:?}");
+    assert_eq!((&modes[0].1["what"], &modes[0].1["text"]), (&json!("mode"), &json!("default")));
+    talking.major.stop().await;
+    let chat = talking.major.chat(talking.stage.shop.clone(), talking.session.clone()).await;
+    let kept = ChatSetting::read(&chat.unwrap().setting).unwrap();
+    assert_eq!(kept.mode.as_deref(), Some("default"), "for whoever starts it next");
+}

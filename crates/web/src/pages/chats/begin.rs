@@ -13,7 +13,7 @@ use ratchet_store::query::PageNumber;
 use uuid::Uuid;
 
 use super::deeds::{self, name_of};
-use super::one::mode_choice;
+use super::menu::mode_choice;
 use super::outcome::{self, Hitch};
 use super::sent::{self, SentForm};
 use super::{agents, hands};
@@ -40,8 +40,6 @@ const MODEL: FormField<'_> =
     FormField { name: "model", label: "Model", hint: "Left empty, the program's own choice." };
 const MESSAGE: FormField<'_> = FormField { name: "text", label: "Message", hint: "" };
 
-/// Characters of a title.
-const MAX_TITLE: usize = 300;
 /// Characters of a title that is made of a message.
 const MADE_TITLE: usize = 60;
 /// Conversations whose workspaces are proposed.
@@ -182,12 +180,9 @@ fn asked(
     if !folder.is_absolute() || workspace.contains('\0') {
         return Err(("workspace", Hitch::bad("a whole path, such as /srv/projects/shop")));
     }
-    let title = fields.get("title").map(str::trim).filter(|title| !title.is_empty());
-    if title.is_some_and(|title| title.chars().count() > MAX_TITLE) {
-        return Err(("title", Hitch::bad(format!("at most {MAX_TITLE} characters"))));
-    }
+    let title = deeds::title(fields.get("title")).map_err(|hitch| ("title", hitch))?;
     let made = Some(one_line(text.trim(), MADE_TITLE)).filter(|made| !made.is_empty());
-    let title = title.map(str::to_owned).or(made);
+    let title = title.or(made);
     let mode = deeds::mode(fields).map_err(|hitch| ("", hitch))?;
     let model = deeds::model(fields).map_err(|hitch| ("model", hitch))?;
     let files = form.files().map_err(|why| ("", Hitch::bad(why)))?;

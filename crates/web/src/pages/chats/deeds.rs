@@ -9,7 +9,9 @@ use ratchet_agent::claude::control::{Rewind, RewindReport};
 use ratchet_agent::claude::options::PermissionMode;
 use ratchet_core::major::state::AskId;
 use ratchet_stages::major::ground::Attached;
-use ratchet_stages::major::{ChatChange, ChatSetting, MajorError, ModelChoice, Utterance};
+use ratchet_stages::major::{
+    ChatChange, ChatSetting, MAX_TITLE_CHARS, MajorError, ModelChoice, Utterance,
+};
 use uuid::Uuid;
 
 use super::one::{Conversation, Told};
@@ -156,16 +158,48 @@ pub(super) async fn set_mode(
     outcome::answer((&web, &place), &headers, &id, (went, "")).await
 }
 
-/// `POST …/fork`: begins a conversation that goes on where this one is.
+/// Reads what people call a conversation; nothing is no title.
+pub(super) fn title(typed: Option<&str>) -> Result<Option<String>, Hitch> {
+    let title = typed.map(str::trim).filter(|title| !title.is_empty());
+    if title.is_some_and(|title| title.chars().count() > MAX_TITLE_CHARS) {
+        return Err(Hitch::bad(format!("title: at most {MAX_TITLE_CHARS} characters")));
+    }
+    Ok(title.map(str::to_owned))
+}
+
+/// `POST …/title`: has people call a conversation otherwise.
+pub(super) async fn rename(
+    State(web): State<Web>,
+    Path((_, id)): ChatPath,
+    headers: HeaderMap,
+    Wish { place, form }: Wish,
+) -> PageResult<Response> {
+    let chat = find(&web, &place, &id).await?;
+    let went = match title(form.get("title")) {
+        Err(hitch) => Err(hitch),
+        Ok(title) => {
+            let said = hands(&web, &place)?.major.rename(place.project_id(), chat.id, title).await;
+            went(said, Some("renamed"))?
+        }
+    };
+    outcome::answer((&web, &place), &headers, &id, (went, "")).await
+}
+
+/// `POST …/fork`: begins a conversation that goes on where this one is, or was when one of its
+/// messages had been answered.
 pub(super) async fn fork(
     State(web): State<Web>,
     Path((_, id)): ChatPath,
     headers: HeaderMap,
-    Wish { place, .. }: Wish,
+    Wish { place, form }: Wish,
 ) -> PageResult<Response> {
     let chat = find(&web, &place, &id).await?;
     let major = hands(&web, &place)?.major;
-    match major.fork(place.project_id(), chat.id, Uuid::new_v4(), None).await {
+    let Ok(at) = form.get("at").map(Uuid::parse_str).transpose() else {
+        let went = Err(Hitch::bad("at: the id of a message"));
+        return outcome::answer((&web, &place), &headers, &id, (went, "")).await;
+    };
+    match major.fork(place.project_id(), chat.id, Uuid::new_v4(), at).await {
         Ok(copy) => {
             let link = place.to(&["chats", &copy.id.to_string()]).with("done", "forked");
             Ok(Redirect::to(&link.to_string()).into_response())

@@ -4,19 +4,17 @@ use std::collections::BTreeMap;
 
 use axum::extract::{Path, State};
 use maud::{Markup, html};
-use ratchet_agent::claude::options::PermissionMode;
 use ratchet_core::major::event::{EventKind, SessionEvent};
 use ratchet_core::major::state::StateWord;
 use ratchet_core::major::story::ChatStory;
-use ratchet_stages::major::ChatSetting;
 use ratchet_store::catalog::Chat;
 
+use super::menu;
 use super::thumbs::{self, Thumb};
 use super::toggles::Toggles;
 use super::told::{self, Around};
 use super::{find, state, title};
 use crate::assets;
-use crate::components::icon::{Icon, icon};
 use crate::components::{figure, toast};
 use crate::frame::{Page, Section};
 use crate::place::Place;
@@ -135,7 +133,7 @@ impl Conversation {
         let mut page = Page::new(Section::Chats, title(&self.chat));
         page.crumbs = vec![("Chat".to_owned(), place.to(&["chats"]))];
         page.summary = html! { span.chat-standing { (self.standing(place)) } };
-        page.action = self.menu(place);
+        page.action = menu::menu(&self.chat, &self.toggles, place);
         let follow = self.toggles.on(place.to(&["chats", &id, "since"]));
         let events = place.to(&["chats", &id, "events"]);
         page.body = html! {
@@ -146,7 +144,7 @@ impl Conversation {
                 (told.problem)
                 @if self.has_before { (self.earlier(place)) }
                 ol.told-turns aria-label="Conversation" data-turns { (self.draw_turns(place)) }
-                @if self.story.turns.is_empty() { (self.silence()) }
+                @if self.story.turns.is_empty() { (self.silence(place)) }
                 p.chat-link.muted role="status" data-link hidden {}
                 @if self.is_past {
                     p { a.button href=(place.here().without("before")) { "To the newest" } }
@@ -163,50 +161,16 @@ impl Conversation {
         html! { p.earlier { a.button href=(link) { "Earlier" } } }
     }
 
-    fn silence(&self) -> Markup {
+    fn silence(&self, place: &Place) -> Markup {
         html! {
             p.muted.silence data-silence {
-                "Nothing was said yet. The agent works in " code { bdi { (self.chat.workspace) } } "; "
+                @if let Some(parent) = &self.chat.origin.parent {
+                    "The agent knows what was said in "
+                    a href=(place.to(&["chats", &parent.to_string()])) { "the chat that this is a copy of" }
+                    ", and goes on from there. It works in "
+                } @else { "Nothing was said yet. The agent works in " }
+                 code { bdi { (self.chat.workspace) } } "; "
                 "whoever runs " code { "ratchet chat --resume " (self.chat.id) } " sees the same."
-            }
-        }
-    }
-
-    /// What can be set, and what is done with the conversation as a whole.
-    fn menu(&self, place: &Place) -> Markup {
-        let id = self.chat.id.to_string();
-        let is_open = self.chat.standing.state != StateWord::Closed;
-        html! {
-            (fold("Show", &self.toggles.form(place)))
-            @if place.visitor.can_change() {
-                (fold("Session", &html! {
-                    div.chat-menu {
-                        @if is_open { (self.setup(place, &id)) }
-                        (plain_form(place, &id, ("fork", "Fork: go on in a copy")))
-                        @if is_open { (plain_form(place, &id, ("close", "Close for good"))) }
-                        p.muted { "Works in " code { bdi { (self.chat.workspace) } } }
-                    }
-                }))
-            }
-        }
-    }
-
-    fn setup(&self, place: &Place, id: &str) -> Markup {
-        let setting = ChatSetting::read(&self.chat.setting).unwrap_or_default();
-        html! {
-            form method="post" action=(place.to(&["chats", id, "mode"])) {
-                (place.visitor.form_token.field())
-                div.form-row {
-                    label for="chat-mode" { "May do without asking" }
-                    (mode_choice("chat-mode", setting.mode.as_deref()))
-                }
-                div.form-row {
-                    label for="chat-model" { "Model" }
-                    input #chat-model type="text" name="model" maxlength="200" autocomplete="off"
-                          value=(setting.model.as_deref().unwrap_or_default())
-                          placeholder="the program's own choice";
-                }
-                button.button type="submit" { "Set" }
             }
         }
     }
@@ -270,45 +234,8 @@ fn done(place: &Place) -> Option<&'static str> {
         "closed" => Some("Closed"),
         "rewound" => Some("Files are as they were"),
         "thumb" => Some("Noted"),
+        "renamed" => Some("Renamed"),
         _ => None,
-    }
-}
-
-/// A menu, which needs no script.
-fn fold(word: &str, inside: &Markup) -> Markup {
-    html! {
-        details.menu.chat-fold {
-            summary { span { (word) } (icon(Icon::Down)) }
-            div.menu-list { (inside) }
-        }
-    }
-}
-
-/// Something that is done with the whole conversation.
-fn plain_form(place: &Place, id: &str, (what, words): (&str, &str)) -> Markup {
-    html! {
-        form method="post" action=(place.to(&["chats", id, what])) {
-            (place.visitor.form_token.field())
-            button type="submit" { (words) }
-        }
-    }
-}
-
-/// What an agent may do without asking, to choose from.
-pub(super) fn mode_choice(id: &str, chosen: Option<&str>) -> Markup {
-    let modes = [
-        (PermissionMode::Default, "what rules allow"),
-        (PermissionMode::AcceptEdits, "change files, too"),
-        (PermissionMode::Plan, "read and plan only"),
-        (PermissionMode::DontAsk, "what rules allow; refuse the rest"),
-        (PermissionMode::Auto, "what a model thinks harmless"),
-    ];
-    html! {
-        select id=(id) name="mode" {
-            @for (mode, words) in modes {
-                option value=(mode.as_str()) selected[chosen == Some(mode.as_str())] { (words) }
-            }
-        }
     }
 }
 

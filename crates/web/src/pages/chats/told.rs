@@ -221,14 +221,29 @@ fn end(turn: &ToldTurn, thumb: Option<&Thumb>, around: &Around<'_>) -> Markup {
             a href=(place.to(&["traces", trace])) { "Trace" }
             @if turn.end.is_some() { (thumbs::form(trace, thumb, around)) }
             @if let Some(message) = turn.message.as_ref().filter(|_| around.may_act()) {
-                form method="post" action=(place.to(&["chats", around.chat, "rewind"])) {
-                    (place.visitor.form_token.field())
-                    input type="hidden" name="message" value=(message.id);
-                    button.quiet type="submit" title="Files as they were before this message" {
-                        "Put files back…"
-                    }
-                }
+                (act(around, ("rewind", "message", &message.id),
+                    ("Put files back…", "Files as they were before this message")))
             }
+            @if let Some(message) = turn.message.as_ref().filter(|_| turn.end.is_some() && place.visitor.can_change()) {
+                (act(around, ("fork", "at", &message.id),
+                    ("Fork here", "Go on in a copy that knows nothing of what came after")))
+            }
+        }
+    }
+}
+
+/// Something that is done with a message of the conversation.
+fn act(
+    around: &Around<'_>,
+    (what, field, id): (&str, &str, &str),
+    (word, title): (&str, &str),
+) -> Markup {
+    let place = around.place;
+    html! {
+        form method="post" action=(place.to(&["chats", around.chat, what])) {
+            (place.visitor.form_token.field())
+            input type="hidden" name=(field) value=(id);
+            button.quiet type="submit" title=(title) { (word) }
         }
     }
 }

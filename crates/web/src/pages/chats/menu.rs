@@ -1,0 +1,103 @@
+//! What can be set in a conversation, and what is done with it as a whole.
+
+use maud::{Markup, html};
+use ratchet_agent::claude::options::PermissionMode;
+use ratchet_core::major::state::StateWord;
+use ratchet_stages::major::{ChatSetting, MAX_TITLE_CHARS};
+use ratchet_store::catalog::Chat;
+
+use super::toggles::Toggles;
+use crate::components::icon::{Icon, icon};
+use crate::place::Place;
+
+/// The menus of a conversation.
+pub(super) fn menu(chat: &Chat, toggles: &Toggles, place: &Place) -> Markup {
+    let id = chat.id.to_string();
+    let is_open = chat.standing.state != StateWord::Closed;
+    html! {
+        (fold("Show", &toggles.form(place)))
+        @if place.visitor.can_change() {
+            (fold("Session", &html! {
+                div.chat-menu {
+                    (naming(chat, place, &id))
+                    @if is_open { (setup(chat, place, &id)) }
+                    (plain_form(place, &id, ("fork", "Fork: go on in a copy")))
+                    @if is_open { (plain_form(place, &id, ("close", "Close for good"))) }
+                    p.muted { "Works in " code { bdi { (chat.workspace) } } }
+                }
+            }))
+        }
+    }
+}
+
+fn naming(chat: &Chat, place: &Place, id: &str) -> Markup {
+    html! {
+        form method="post" action=(place.to(&["chats", id, "title"])) {
+            (place.visitor.form_token.field())
+            div.form-row {
+                label for="chat-title" { "Title" }
+                input #chat-title type="text" name="title" maxlength=(MAX_TITLE_CHARS)
+                      autocomplete="off" value=(chat.title.as_deref().unwrap_or_default());
+            }
+            button.button type="submit" { "Rename" }
+        }
+    }
+}
+
+fn setup(chat: &Chat, place: &Place, id: &str) -> Markup {
+    let setting = ChatSetting::read(&chat.setting).unwrap_or_default();
+    html! {
+        form method="post" action=(place.to(&["chats", id, "mode"])) {
+            (place.visitor.form_token.field())
+            div.form-row {
+                label for="chat-mode" { "May do without asking" }
+                (mode_choice("chat-mode", setting.mode.as_deref()))
+            }
+            div.form-row {
+                label for="chat-model" { "Model" }
+                input #chat-model type="text" name="model" maxlength="200" autocomplete="off"
+                      value=(setting.model.as_deref().unwrap_or_default())
+                      placeholder="the program's own choice";
+            }
+            button.button type="submit" { "Set" }
+        }
+    }
+}
+
+/// A menu, which needs no script.
+fn fold(word: &str, inside: &Markup) -> Markup {
+    html! {
+        details.menu.chat-fold {
+            summary { span { (word) } (icon(Icon::Down)) }
+            div.menu-list { (inside) }
+        }
+    }
+}
+
+/// Something that is done with the whole conversation.
+fn plain_form(place: &Place, id: &str, (what, words): (&str, &str)) -> Markup {
+    html! {
+        form method="post" action=(place.to(&["chats", id, what])) {
+            (place.visitor.form_token.field())
+            button type="submit" { (words) }
+        }
+    }
+}
+
+/// What an agent may do without asking, to choose from.
+pub(super) fn mode_choice(id: &str, chosen: Option<&str>) -> Markup {
+    let modes = [
+        (PermissionMode::Default, "what rules allow"),
+        (PermissionMode::AcceptEdits, "change files, too"),
+        (PermissionMode::Plan, "read and plan only"),
+        (PermissionMode::DontAsk, "what rules allow; refuse the rest"),
+        (PermissionMode::Auto, "what a model thinks harmless"),
+    ];
+    html! {
+        select id=(id) name="mode" {
+            @for (mode, words) in modes {
+                option value=(mode.as_str()) selected[chosen == Some(mode.as_str())] { (words) }
+            }
+        }
+    }
+}
