@@ -54,14 +54,14 @@ fn get(running: &Ratchet, path: &str) -> Value {
 }
 
 /// The session once it is in a state.
-pub(crate) fn until(running: &Ratchet, session: &str, state: &str) -> Value {
+pub(crate) fn until(state: &str, look: impl Fn() -> Value) -> Value {
     let began = Instant::now();
     loop {
-        let seen = get(running, session);
+        let seen = look();
         if seen["state"] == state {
             return seen;
         }
-        assert!(began.elapsed() < PATIENCE, "{seen}: {}", running.log());
+        assert!(began.elapsed() < PATIENCE, "not {state}: {seen}");
     }
 }
 
@@ -93,9 +93,9 @@ fn a_server_that_is_killed_goes_on_with_its_sessions() {
         sent["turn"].as_str().unwrap().to_owned()
     };
     let first = say(&running, "Remember the word plum.");
-    until(&running, &session, "idle");
+    until("idle", || get(&running, &session));
     let broken = say(&running, "Make a file.");
-    until(&running, &session, "waiting");
+    until("waiting", || get(&running, &session));
     running.kill_hard();
 
     let running = stage.serve();
@@ -104,7 +104,7 @@ fn a_server_that_is_killed_goes_on_with_its_sessions() {
     assert!(seen["why"].as_str().unwrap().contains("restarted"), "{seen}");
     assert_eq!(agents_in(&stage.path("data")), 0, "an agent outlives its server");
     let last = say(&running, "Which word was it?");
-    until(&running, &session, "idle");
+    until("idle", || get(&running, &session));
     let asked = stage.model.requests().pop().unwrap()["messages"].to_string();
     assert!(asked.contains("the word plum"), "the conversation went on: {asked}");
 

@@ -70,3 +70,33 @@ fn one_talks_to_an_agent_beside_a_program_and_judges_its_answers() {
         );
     });
 }
+
+#[test]
+fn files_go_along_and_a_chat_gets_a_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("plan.md");
+    std::fs::write(&plan, "# Plan\n\nShip on <b>Friday</b>.\n").unwrap();
+    let notes = folder.path().join("notes.txt");
+    std::fs::write(&notes, "not this one").unwrap();
+    with_both(NEW, |hand, page, _| {
+        hand.write(page, "[name=text]", "deltas 2");
+        hand.press(page, "form.chat-new .primary");
+        page.wait_for("[data-turns]");
+        page.wait_until("document.querySelector('[data-chat]').dataset.state === 'idle'");
+        page.choose_file("[data-attach]", &notes);
+        hand.press(page, "[aria-label='Remove notes.txt']");
+        page.wait_until("!document.querySelector('[data-files] li')");
+        page.choose_file("[data-attach]", &plan);
+        page.wait_until("document.querySelector('[data-files]').innerText.includes('plan.md')");
+        say(hand, page, "Look at this.");
+        page.wait_until(&told("Hello"));
+        page.wait_until("!document.querySelector('[data-files] li')");
+        hand.press(page, ".enclosed summary");
+        page.wait_until(&told("Ship on <b>Friday</b>."));
+        assert!(!page.js(&told("not this one")).as_bool().unwrap());
+        hand.press(page, ".chat-fold:last-of-type summary");
+        hand.write(page, "#chat-title", "Friday's plan");
+        hand.press(page, "form[action$='/title'] button");
+        page.wait_until("document.querySelector('h1').innerText.includes(\"Friday's plan\")");
+    });
+}

@@ -217,7 +217,7 @@ pub(super) fn chat(writer: &Writer<'_>, title: &str, said: &[(&str, &str)]) -> S
     let session = format!("/api/v1/sessions/{id}");
     for (text, state) in said {
         writer.post(&format!("{session}/messages"), &json!({ "text": text }));
-        until(writer.server, &session, state);
+        until(state, || writer.get(&session));
     }
     id
 }
