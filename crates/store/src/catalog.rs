@@ -197,8 +197,3 @@ impl Catalog {
         }
     }
 }
-
-/// Does long work that needs no database, beside the async runtime.
-async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> StoreResult<T> {
-    tokio::task::spawn_blocking(work).await.map_err(|_| StoreError::Closing)
-}

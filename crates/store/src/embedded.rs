@@ -59,6 +59,7 @@ pub use examine::{Finding, Health, examine};
 pub use prepare::Prepared;
 
 use crate::aggregate::{Aggregate, AggregateQuery};
+use crate::beside::beside;
 use crate::catalog::{self, Catalog};
 use crate::experiment::{
     Experiment, ExperimentItemQuery, ExperimentQuery, ExperimentSummary, KeptExperimentItem,
@@ -169,9 +170,7 @@ impl Folder {
         let outcome = self.engine.shared.writer.run(compact::checkpoint).await;
         let shared = self.engine.shared.clone();
         // Joins the writer thread, which may have to finish a transaction.
-        tokio::task::spawn_blocking(move || shared.writer.close())
-            .await
-            .map_err(|_| StoreError::Closing)?;
+        beside(move || shared.writer.close()).await?;
         outcome
     }
 
@@ -184,7 +183,7 @@ impl Folder {
         let (databases, media) = (self.databases(), self.media.clone());
         let _staying = media.stay().await;
         let copy = move || backup::backup(&databases, &to)?.with_media(&media.list()?, &to);
-        tokio::task::spawn_blocking(copy).await.map_err(|_| StoreError::Closing)?
+        beside(copy).await?
     }
 
     /// The same without the media: they do not change, and can be taken from where they are, if
@@ -195,7 +194,7 @@ impl Folder {
     pub async fn backup_databases(&self, to: PathBuf) -> StoreResult<BackupReport> {
         let databases = self.databases();
         let copy = move || backup::backup(&databases, &to);
-        tokio::task::spawn_blocking(copy).await.map_err(|_| StoreError::Closing)?
+        beside(copy).await?
     }
 
     fn databases(&self) -> [PathBuf; 2] {

@@ -38,6 +38,8 @@ pub mod media;
 pub mod secrets;
 /// SQLite in one folder.
 pub mod embedded;
+/// Work on threads that may block.
+mod beside;
 mod prices;
 mod varint;
 

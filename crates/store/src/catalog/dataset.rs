@@ -5,7 +5,8 @@ use uuid::Uuid;
 
 use super::dataset_check::{Unchecked, Verdicts};
 use super::sql::{Listing, Row, Tx};
-use super::{Catalog, Noun, Verb, beside, redaction};
+use super::{Catalog, Noun, Verb, redaction};
+use crate::beside::beside;
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};

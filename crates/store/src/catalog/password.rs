@@ -6,6 +6,7 @@ use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use ratchet_core::secret::Secret;
 use tokio::sync::Semaphore;
 
+use crate::beside::beside;
 use crate::{StoreError, StoreResult};
 
 /// Hashes passwords and compares them, slowly: people's passwords are short. The work is done
@@ -56,12 +57,12 @@ impl Passwords {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> StoreResult<T> {
         let slot = Arc::clone(&self.0).acquire_owned().await;
-        let done = tokio::task::spawn_blocking(move || {
+        beside(move || {
             let done = work();
             drop(slot);
             done
-        });
-        done.await.map_err(|_| StoreError::Closing)
+        })
+        .await
     }
 }
 

@@ -8,6 +8,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::connection::{self, Purpose};
 use super::lock::Lock;
 use super::{CATALOG_MIGRATIONS, sqlite_error};
+use crate::beside::{Outcome, beside, unboxed};
 use crate::catalog::Tx;
 use crate::{StoreError, StoreResult};
 
@@ -23,6 +24,23 @@ struct Shared {
     db: Mutex<Connection>,
     /// What keeps other processes out; none where they are let in.
     lock: Option<Arc<Lock>>,
+}
+
+/// Work in a transaction, boxed: what is around it is compiled once for all of it.
+type Work = Box<dyn FnOnce(&Tx<'_>) -> Result<Outcome, Undone> + Send>;
+
+/// Why work left nothing behind.
+enum Undone {
+    /// It refused, in words of its own.
+    Refused(Outcome),
+    /// The database failed.
+    Failed(StoreError),
+}
+
+impl From<StoreError> for Undone {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error)
+    }
 }
 
 impl CatalogDb {
@@ -54,9 +72,20 @@ impl CatalogDb {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        let work: Work = Box::new(move |tx| match work(tx) {
+            Ok(done) => Ok(Box::new(done)),
+            Err(refusal) => Err(Undone::Refused(Box::new(refusal))),
+        });
+        match self.transact_boxed(work).await {
+            Ok(done) => Ok(unboxed(done)?),
+            Err(Undone::Refused(refusal)) => Err(unboxed(refusal)?),
+            Err(Undone::Failed(error)) => Err(error.into()),
+        }
+    }
+
+    async fn transact_boxed(&self, work: Work) -> Result<Outcome, Undone> {
         let here = self.clone();
-        let work = move || here.transact_here(work);
-        tokio::task::spawn_blocking(work).await.unwrap_or(Err(StoreError::Closing.into()))
+        beside(move || here.transact_here(work)).await?
     }
 
     /// The same on this thread, which may block.

@@ -10,12 +10,16 @@ use tokio::sync::Semaphore;
 
 use super::connection::{self, Purpose};
 use super::sqlite_error;
+use crate::beside::{Outcome, beside, unboxed};
 use crate::{StoreError, StoreResult};
 
 /// How long any question may take: longer than whoever asked is likely to wait.
 const LONGEST: Duration = Duration::from_secs(120);
 /// Steps of SQLite's machine between two looks at the clock: well under a millisecond.
 const STEPS: i32 = 10_000;
+
+/// A question to a database, boxed: how it is asked is compiled once for all of them.
+type Query = Box<dyn FnOnce(&Connection) -> StoreResult<Outcome> + Send>;
 
 /// A pool of reading connections to one database.
 #[derive(Debug)]
@@ -48,6 +52,11 @@ impl Pool {
         time: Duration,
         query: impl FnOnce(&Connection) -> StoreResult<T> + Send + 'static,
     ) -> StoreResult<T> {
+        let query: Query = Box::new(move |db| query(db).map(|found| Box::new(found) as Outcome));
+        unboxed(self.ask(time, query).await?)
+    }
+
+    async fn ask(self: &Arc<Self>, time: Duration, query: Query) -> StoreResult<Outcome> {
         let permit = self.permits.clone().acquire_owned().await;
         let pool = self.clone();
         let waiting = Waiting::default();
@@ -70,7 +79,7 @@ impl Pool {
             }
             answer
         };
-        tokio::task::spawn_blocking(work).await.unwrap_or(Err(StoreError::Closing))
+        beside(work).await?
     }
 
     fn take(&self) -> StoreResult<Connection> {
