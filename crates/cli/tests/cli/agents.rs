@@ -1,45 +1,17 @@
 //! Sessions with agents on a server that is killed, with the real program.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ratchet_testkit::process::{Launch, Ratchet};
-use ratchet_testkit::scripted::{Reply, ScriptedModel};
-use ratchet_testkit::{claude, http};
+use ratchet_testkit::http;
+use ratchet_testkit::process::Ratchet;
+use ratchet_testkit::scripted::Reply;
 use serde_json::{Value, json};
-use tempfile::{TempDir, tempdir};
 
-/// The binary under test.
-const BINARY: &str = env!("CARGO_BIN_EXE_ratchet");
+use crate::chat::Stage;
+
 /// No test waits longer for a session to be in some state.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-struct Stage {
-    top: TempDir,
-    model: ScriptedModel,
-}
-
-impl Stage {
-    fn new() -> Self {
-        let top = tempdir().unwrap();
-        std::fs::create_dir(top.path().join("work")).unwrap();
-        Self { top, model: ScriptedModel::start().unwrap() }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.top.path().canonicalize().unwrap().join(name)
-    }
-
-    fn serve(&self) -> Ratchet {
-        Launch::serve(BINARY, &self.path("data"))
-            .env("RATCHET_CLAUDE_BIN", claude::real())
-            .env("RATCHET_CHAT_ROOTS", self.path("work"))
-            .env("ANTHROPIC_BASE_URL", self.model.url())
-            .env("ANTHROPIC_API_KEY", "none")
-            .env("XDG_CONFIG_HOME", self.path("config"))
-            .start()
-    }
-}
 
 fn post(running: &Ratchet, path: &str, body: &Value) -> Value {
     let answer = running.send(http::post(path).json(body.to_string()));
@@ -85,7 +57,8 @@ fn a_server_that_is_killed_goes_on_with_its_sessions() {
         .say(Reply { text: "Let me see.".to_owned(), ..Reply::call("Bash", touch).on("Make") });
     stage.model.say(Reply::text("Plum.").on("Which word"));
     let running = stage.serve();
-    let new = json!({"workspace": stage.path("work"), "model": "claude-sonnet-5"});
+    let new =
+        json!({"workspace": stage.work().canonicalize().unwrap(), "model": "claude-sonnet-5"});
     let id = post(&running, "/api/v1/sessions", &new)["id"].as_str().unwrap().to_owned();
     let session = format!("/api/v1/sessions/{id}");
     let say = |running: &Ratchet, text: &str| {
@@ -102,7 +75,7 @@ fn a_server_that_is_killed_goes_on_with_its_sessions() {
     let seen = get(&running, &session);
     assert_eq!(seen["state"], "failed", "{seen}");
     assert!(seen["why"].as_str().unwrap().contains("restarted"), "{seen}");
-    assert_eq!(agents_in(&stage.path("data")), 0, "an agent outlives its server");
+    assert_eq!(agents_in(&stage.data().canonicalize().unwrap()), 0, "an agent outlives its server");
     let last = say(&running, "Which word was it?");
     until("idle", || get(&running, &session));
     let asked = stage.model.requests().pop().unwrap()["messages"].to_string();

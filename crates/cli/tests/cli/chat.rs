@@ -8,7 +8,7 @@ mod together;
 use std::path::{Path, PathBuf};
 
 use ratchet_testkit::claude;
-use ratchet_testkit::process::{Finished, Launch, PUBLIC_KEY, SECRET_KEY};
+use ratchet_testkit::process::{Finished, Launch, PUBLIC_KEY, Ratchet, SECRET_KEY};
 use ratchet_testkit::scripted::{Call, Failure, Reply, ScriptedModel};
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
@@ -17,23 +17,23 @@ use tempfile::{TempDir, tempdir};
 const BINARY: &str = env!("CARGO_BIN_EXE_ratchet");
 
 /// A folder to work in, a folder for data, and a model.
-struct Stage {
+pub(crate) struct Stage {
     top: TempDir,
-    model: ScriptedModel,
+    pub(crate) model: ScriptedModel,
 }
 
 impl Stage {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let top = tempdir().unwrap();
         std::fs::create_dir(top.path().join("work")).unwrap();
         Self { top, model: ScriptedModel::start().unwrap() }
     }
 
-    fn work(&self) -> PathBuf {
+    pub(crate) fn work(&self) -> PathBuf {
         self.top.path().join("work")
     }
 
-    fn data(&self) -> PathBuf {
+    pub(crate) fn data(&self) -> PathBuf {
         self.top.path().join("data")
     }
 
@@ -44,6 +44,12 @@ impl Stage {
             .env("ANTHROPIC_BASE_URL", self.model.url())
             .env("ANTHROPIC_API_KEY", "none")
             .env("XDG_CONFIG_HOME", self.top.path().join("config"))
+    }
+
+    /// A server that runs agents in the folder.
+    pub(crate) fn serve(&self) -> Ratchet {
+        let serve = Launch::serve(BINARY, &self.data());
+        self.equipped(serve.env("RATCHET_CHAT_ROOTS", canonical(&self.work()))).start()
     }
 
     fn chat(&self) -> Launch {
@@ -256,9 +262,7 @@ fn a_failing_model_is_told_and_exits_with_one() {
 fn a_server_runs_agents_for_its_clients() {
     let stage = Stage::new();
     stage.model.script([Reply::text("From afar.")]);
-    let serve =
-        Launch::serve(BINARY, &stage.data()).env("RATCHET_CHAT_ROOTS", canonical(&stage.work()));
-    let server = stage.equipped(serve).start();
+    let server = stage.serve();
     let client = || {
         let client = Launch::command(BINARY).args(["chat", "--server", server.web()]);
         client.env("RATCHET_PUBLIC_KEY", PUBLIC_KEY).env("RATCHET_SECRET_KEY", SECRET_KEY)
