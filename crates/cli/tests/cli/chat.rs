@@ -249,6 +249,24 @@ fn commands_begin_with_a_slash() {
 }
 
 #[test]
+fn files_are_put_back_once_one_has_seen_which() {
+    let stage = Stage::new();
+    let note = stage.work().canonicalize().unwrap().join("note.txt");
+    let written = json!({"file_path": note, "content": "one\ntwo\n"});
+    stage.model.script([calling("Write", written), Reply::text("Written.")]);
+    let typing = |typed: &str| stage.begun().args(["--mode", "acceptEdits"]).typing(typed).run();
+    let finished = typing("/rewind yes\nWrite it down.\n/rewind\n");
+    let stdout = done(&finished);
+    assert!(stdout.contains("/rewind says first what it would do\n"), "{stdout}");
+    assert!(stdout.contains("go; /rewind yes does it\n"), "{stdout}");
+    assert!(note.exists(), "it was only told");
+    let id = session_of(&finished);
+    let again = stage.chat().args(["--resume", &id]).typing("/rewind\n/rewind yes\n").run();
+    assert!(done(&again).contains("\nput back: "), "{again:?}");
+    assert!(!note.exists(), "it was not there before");
+}
+
+#[test]
 fn a_failing_model_is_told_and_exits_with_one() {
     let stage = Stage::new();
     stage.model.say_always(Reply::failing(Failure::Status(400)));

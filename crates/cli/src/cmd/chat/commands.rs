@@ -21,7 +21,8 @@ pub(crate) const MODES: [(&str, &str); 4] = [
 pub(crate) const HELP: &str = "\
 /mode [MODE]      what the agent may do without asking: default, acceptEdits, plan, dontAsk
 /model NAME       which model answers
-/rewind [ID]      put files back as they were before a message: the last one, or the one named
+/rewind [ID]      say which files would be put back as they were before a message, the last or the
+                  one named; then /rewind yes puts them back
 /fork             go on in a copy of this session
 /title WORDS      what people call this session
 /attach FILE      send a file with the next message: text, an image, PDF
@@ -105,25 +106,36 @@ impl<'a> Talk<'a> {
         Ok(format!("title: {}\n", plain_line(title)))
     }
 
-    async fn rewind(&self, named: &str) -> anyhow::Result<String> {
-        let message = match (named, self.messages.last()) {
-            ("", Some((last, _))) => last,
+    /// Says which files would be put back as they were before a message; then does it, if that is
+    /// what the person wants.
+    async fn rewind(&mut self, named: &str) -> anyhow::Result<String> {
+        let (message, is_sure) = match (named, self.messages.last()) {
+            ("yes", _) => match self.rewinding.take() {
+                Some(message) => (message, true),
+                None => return Ok("/rewind says first what it would do\n".to_owned()),
+            },
+            ("", Some((last, _))) => (last.clone(), false),
             ("", None) => return Ok("there is no message to go back to\n".to_owned()),
-            (named, _) => named,
+            (named, _) => (named.to_owned(), false),
         };
-        let done = self.link.post("rewind", &json!({"message": message})).await?;
+        let request = json!({"message": message, "dryRun": !is_sure});
+        let done = self.link.post("rewind", &request).await?;
         let files = done["filesChanged"].as_array().into_iter().flatten();
         let files: Vec<&str> = files.filter_map(Value::as_str).collect();
         if done["canRewind"] == false {
             return Ok("files cannot be put back as they were then\n".to_owned());
         }
-        if files.is_empty() {
+        if files.is_empty() && !is_sure {
             return Ok("no file has changed since then\n".to_owned());
         }
         let lines = (done["insertions"].as_u64(), done["deletions"].as_u64());
         let (came, went) = (lines.0.unwrap_or(0), lines.1.unwrap_or(0));
         let files = plain_line(&files.join(", "));
-        Ok(format!("put back: {files} ({came} lines came back, {went} went)\n"))
+        if is_sure {
+            return Ok(format!("put back: {files} ({came} lines came back, {went} went)\n"));
+        }
+        self.rewinding = Some(message);
+        Ok(format!("{files}: {came} lines would come back, {went} go; /rewind yes does it\n"))
     }
 
     fn attach(&mut self, file: &str) -> anyhow::Result<String> {

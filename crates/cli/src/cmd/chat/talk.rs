@@ -31,6 +31,8 @@ pub(crate) struct Talk<'a> {
     pub(crate) is_closed: bool,
     /// What people said, by the id of the message.
     pub(crate) messages: Vec<(String, String)>,
+    /// The message before which files were as they may be put back.
+    pub(crate) rewinding: Option<String>,
     /// What waits for an answer, oldest first.
     asks: Vec<Ask>,
     /// The question whose words were shown last.
@@ -60,6 +62,7 @@ impl<'a> Talk<'a> {
             screen,
             echo,
             attachments: Vec::new(),
+            rewinding: None,
             is_busy: false,
             is_closed: false,
             messages: Vec::new(),
