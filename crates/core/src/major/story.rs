@@ -3,6 +3,9 @@
 //! The same events always give the same story, so that a page that is drawn again while the agent
 //! works changes only where something happened.
 
+/// What was done and how it ended, in words.
+mod words;
+
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -10,21 +13,10 @@ use serde_json::Value;
 use super::event::{EventKind, SessionEvent};
 use crate::time::Timestamp;
 
+pub use words::{best_known, early_end, in_words, outcome};
+
 /// Agents within agents that are told apart; whatever lies deeper is told on the outside.
 const DEEPEST: usize = 6;
-/// What a tool's input is best known by, in this order.
-const TELLING: [&str; 10] = [
-    "command",
-    "file_path",
-    "notebook_path",
-    "path",
-    "pattern",
-    "url",
-    "query",
-    "skill",
-    "description",
-    "prompt",
-];
 
 /// A conversation, or a part of it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -327,68 +319,8 @@ fn call_in<'t>(
     None
 }
 
-/// The part of a tool's input that tells most, if there is one that we know.
-pub fn best_known(input: &Value) -> Option<&str> {
-    TELLING.iter().find_map(|key| input[*key].as_str())
-}
-
-impl ToldTool {
-    /// What it was given, in as few words as tell most.
-    pub fn gist(&self) -> String {
-        best_known(&self.input).map_or_else(|| in_words(&self.input), str::to_owned)
-    }
-
-    /// The text of what it gave.
-    pub fn output_text(&self) -> String {
-        match &self.output {
-            Some(Value::Array(blocks)) => {
-                let say = |block: &Value| match block["text"].as_str() {
-                    Some(text) => text.to_owned(),
-                    None => format!("({})", block["type"].as_str().unwrap_or("something else")),
-                };
-                blocks.iter().map(say).collect::<Vec<_>>().join("\n")
-            }
-            Some(other) => in_words(other),
-            None => String::new(),
-        }
-    }
-}
-
-impl ToldAsk {
-    /// Who answered and what, in words; `None` while it is open.
-    pub fn outcome(&self) -> Option<String> {
-        self.answer.as_ref().map(outcome)
-    }
-}
-
-/// What an answer says, as clients are told it, in words.
-pub fn outcome(answer: &Value) -> String {
-    let what = match answer["decision"].as_str() {
-        Some("allow") if answer["always"] == true => "allowed for this session",
-        Some("allow") => "allowed",
-        Some("deny") => "denied",
-        Some("answer") => "answered",
-        Some("timeout") => "nobody answered in time",
-        _ => "no longer asked",
-    };
-    match answer["by"].as_str() {
-        Some(by) => format!("{what} by {by}"),
-        None => what.to_owned(),
-    }
-}
-
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
-}
-
-/// Any JSON value in words.
-fn in_words(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        Value::Object(map) if map.is_empty() => String::new(),
-        other => other.to_string(),
-    }
 }
 
 #[cfg(test)]

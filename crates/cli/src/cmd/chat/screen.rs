@@ -1,4 +1,5 @@
 use ratchet_core::major::event::EventKind;
+use ratchet_core::major::story;
 use serde_json::Value;
 
 use super::answers::Answers;
@@ -6,7 +7,7 @@ use super::heard::Heard;
 use super::markdown::Markdown;
 use super::paint::{Marks, Style};
 use super::safe::{columns, fitted, plain, plain_line};
-use super::tools::{Call, Tools, duration, shortly};
+use super::tools::{Call, Tools, duration, in_a_line, shortly};
 
 /// How wide lines are where nobody knows.
 const USUAL_WIDTH: usize = 80;
@@ -242,16 +243,9 @@ impl Screen {
 
 /// Why a turn ended early. What the provider said stands in the result then.
 pub(crate) fn ending(event: &Heard) -> String {
-    let why = [event.text("reason"), event.text("subtype"), "failed"];
-    let why = why.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
-    let why = match why {
-        "aborted_streaming" | "aborted_tools" => "interrupted".to_owned(),
-        why => plain_line(why).replace('_', " "),
-    };
-    match shortly(&event.body["result"]) {
-        said if said.is_empty() || said == event.text("subtype") => why,
-        said => format!("{why}: {said}"),
-    }
+    let (why, said) = story::early_end(&event.body);
+    let told = [Some(plain_line(&why)), said.map(in_a_line)];
+    told.into_iter().flatten().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(": ")
 }
 
 /// What a message says: its text, and what else it holds.

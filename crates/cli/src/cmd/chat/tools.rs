@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use ratchet_core::limit::elide;
-use ratchet_core::major::story::best_known;
+use ratchet_core::major::story::{best_known, in_words};
 use ratchet_core::time::Timestamp;
 use serde_json::Value;
 
@@ -201,16 +201,10 @@ pub(crate) fn argument(input: &Value) -> String {
 
 /// A value in a line.
 pub(crate) fn shortly(value: &Value) -> String {
-    let text = match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        Value::Object(map) if map.is_empty() => String::new(),
-        other => other.to_string(),
-    };
-    in_a_line(&text)
+    in_a_line(&in_words(value))
 }
 
-fn in_a_line(text: &str) -> String {
+pub(crate) fn in_a_line(text: &str) -> String {
     plain_line(&elide(text, LINE_BYTES))
 }
 

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use ratchet_core::chat::{self, ChatMessage, Part, Reading};
 use ratchet_core::limit::elide;
-use ratchet_core::major::story::{ToldItem, ToldMessage, ToldPart, ToldTool, ToldTurn};
+use ratchet_core::major::story::{self, ToldItem, ToldMessage, ToldPart, ToldTool, ToldTurn};
 use serde_json::{Value, json};
 
 use super::asks;
@@ -248,16 +248,6 @@ fn act(
     }
 }
 
-/// Why a turn ended early, in the agent's words: each once, though it may say the same in several
-/// places.
-fn why(end: &Value) -> Vec<String> {
-    let word = ["reason", "subtype"].into_iter().find_map(|key| end[key].as_str());
-    let said = end["result"].as_str().filter(|said| end["subtype"] != *said);
-    let word = one_line(&word.unwrap_or("failed").replace('_', " "), 60);
-    let said = said.map(|said| one_line(said, 300)).filter(|said| *said != word);
-    std::iter::once(word).chain(said).collect()
-}
-
 fn facts(end: &Value) -> Markup {
     let count = |key: &str| end["usage"][key].as_u64().unwrap_or_default();
     let input = count("input_tokens")
@@ -267,7 +257,9 @@ fn facts(end: &Value) -> Markup {
     html! {
         @if end["is_error"] == true {
             span.badge.bad { "ended early" }
-            @for words in why(end) { span { bdi { (words) } } }
+            @let (why, said) = story::early_end(end);
+            span { bdi { (one_line(&why, 60)) } }
+            @if let Some(said) = said { span { bdi { (one_line(said, 300)) } } }
         }
         @if let Some(cost) = end["cost"].as_f64() {
             span title=(figure::exact_dollars(cost)) { (figure::dollars(cost)) }
@@ -280,21 +272,5 @@ fn facts(end: &Value) -> Markup {
         @if let Some(millis) = end["duration_ms"].as_i64() {
             span { (figure::duration(millis.saturating_mul(1_000_000))) }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn why_a_turn_ended_is_said_once() {
-        let said = |end: Value| why(&end).join(" | ");
-        let same = json!({"subtype": "error_during_execution", "result": "error_during_execution"});
-        assert_eq!(said(same), "error during execution");
-        let more = json!({"subtype": "success", "reason": "api_error", "result": "API Error: 400"});
-        assert_eq!(said(more), "api error | API Error: 400");
-        assert_eq!(said(json!({"subtype": "error_max_turns"})), "error max turns");
-        assert_eq!(said(json!({})), "failed");
     }
 }
