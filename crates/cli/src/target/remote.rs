@@ -68,8 +68,7 @@ impl Remote {
         path: &str,
         body: &impl Serialize,
     ) -> anyhow::Result<T> {
-        let request = self.request(Method::POST, self.base.join(path)?).json(body);
-        answer(self.send(request).await?).await
+        self.tell(Method::POST, self.base.join(path)?, body).await
     }
 
     /// Has something done, named by the parts of its path below `/api/v1`.
@@ -78,8 +77,7 @@ impl Remote {
         parts: &[&str],
         body: &impl Serialize,
     ) -> anyhow::Result<T> {
-        let request = self.request(Method::POST, self.named(parts)?).json(body);
-        answer(self.send(request).await?).await
+        self.tell(Method::POST, self.named(parts)?, body).await
     }
 
     /// Asks for something that comes as a stream of events, named likewise, after the last one that
@@ -110,8 +108,7 @@ impl Remote {
         path: &str,
         body: &impl Serialize,
     ) -> anyhow::Result<T> {
-        let request = self.request(Method::PUT, self.base.join(path)?).json(body);
-        answer(self.send(request).await?).await
+        self.tell(Method::PUT, self.base.join(path)?, body).await
     }
 
     /// Has something set, named by the parts of its path below `/api/v1`.
@@ -120,8 +117,7 @@ impl Remote {
         parts: &[&str],
         body: &impl Serialize,
     ) -> anyhow::Result<T> {
-        let request = self.request(Method::PUT, self.named(parts)?).json(body);
-        answer(self.send(request).await?).await
+        self.tell(Method::PUT, self.named(parts)?, body).await
     }
 
     /// Has some of something set, named by the parts of its path below `/api/v1`.
@@ -130,8 +126,7 @@ impl Remote {
         parts: &[&str],
         body: &impl Serialize,
     ) -> anyhow::Result<T> {
-        let request = self.request(Method::PATCH, self.named(parts)?).json(body);
-        answer(self.send(request).await?).await
+        self.tell(Method::PATCH, self.named(parts)?, body).await
     }
 
     /// Asks for something, named by the parts of its path below `/api/v1`.
@@ -159,6 +154,15 @@ impl Remote {
     /// Has something made that comes as a stream.
     pub(crate) async fn stream(&self, path: &str) -> anyhow::Result<Response> {
         self.send(self.request(Method::POST, self.base.join(path)?)).await
+    }
+
+    async fn tell<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        url: Url,
+        body: &impl Serialize,
+    ) -> anyhow::Result<T> {
+        answer(self.send(self.request(method, url).json(body)).await?).await
     }
 
     fn request(&self, method: Method, url: Url) -> RequestBuilder {

@@ -6,7 +6,7 @@ use ratchet_core::time::Timestamp;
 
 use super::Catalog;
 use super::audit::{Noun, Verb};
-use super::sql::{FromColumn, Listing, Row, Value};
+use super::sql::{FromColumn, Listing, Row, Tx, Value};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -147,9 +147,7 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<()> {
         self.transact(move |tx| {
-            let sql = "SELECT title FROM chat WHERE project = $1 AND id = $2";
-            let read = |row: &Row<'_>| row.get::<Option<String>>(0);
-            let title = tx.one(sql, &[(&project).into(), (&id).into()], read)?.flatten();
+            let title = title(tx, &project, &id)?;
             let object = id.to_string();
             let deed = verb.what(Noun::Chat, &object);
             let deed = title.as_deref().map_or(deed.clone(), |title| deed.named(title));
@@ -236,15 +234,12 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<()> {
         self.transact(move |tx| {
-            let key = [(&project).into(), (&id).into()];
-            let sql = "SELECT title FROM chat WHERE project = $1 AND id = $2";
-            let before = tx.one(sql, &key, |row| row.get::<Option<String>>(0))?;
+            let before = self::title(tx, &project, &id)?.unwrap_or_default();
             let sql = "UPDATE chat SET title = $3 WHERE project = $1 AND id = $2";
             let values = [(&project).into(), (&id).into(), title.clone().into()];
             there(tx.execute(sql, &values)?, &id)?;
             let (object, title) = (id.to_string(), title.as_deref().unwrap_or_default());
             let deed = Verb::Changed.what(Noun::Chat, &object).named(title);
-            let before = before.flatten().unwrap_or_default();
             tx.note(&project, now, &deed.was(before).became(title))
         })
         .await
@@ -274,6 +269,13 @@ impl Catalog {
         );
         self.transact(move |tx| tx.rows(&sql, &[], |row| Ok((row.get(17)?, read(row)?)))).await
     }
+}
+
+/// What people call a conversation.
+fn title(tx: &Tx<'_>, project: &ProjectId, id: &SessionId) -> StoreResult<Option<String>> {
+    let sql = "SELECT title FROM chat WHERE project = $1 AND id = $2";
+    let read = |row: &Row<'_>| row.get::<Option<String>>(0);
+    Ok(tx.one(sql, &[project.into(), id.into()], read)?.flatten())
 }
 
 fn there(rows: u64, id: &SessionId) -> StoreResult<()> {
