@@ -8,7 +8,7 @@ DATA ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo dev test unit doctest sdk claude-newest bench eval-judge screenshots lint fmt fmt-check tidy doc deps snap setup timings
+.PHONY: help demo dev test unit doctest sdk soak claude-newest bench eval-judge screenshots lint fmt fmt-check tidy doc deps snap setup timings
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,13 @@ doctest: ## run the examples in the documentation
 
 sdk: setup ## run the SDK checks against a real server
 	scripts/sdk-checks
+
+# The same tests as in `make test`, each at its full length: kills, oversized bodies, slow clients,
+# full disks, wrong clocks, fuzzing.
+soak: export RATCHET_SOAK = 1
+soak: export RATCHET_FUZZ_SECONDS ?= 600
+soak: setup ## run the long proofs at full length (hours)
+	$(CARGO) test --workspace --all-targets --locked
 
 claude-newest: setup ## try a newer Claude Code than the pinned one, if npm has one
 	scripts/claude-newest

@@ -21,6 +21,8 @@ pub mod model;
 pub mod behaviour;
 /// Chance that can be repeated.
 pub mod chance;
+/// Long proofs in two lengths.
+pub mod soak;
 /// A small HTTP client that says exactly what it is told.
 pub mod http;
 /// A pace for clients that never waits.

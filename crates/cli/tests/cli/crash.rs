@@ -10,12 +10,13 @@ use std::time::Duration;
 use ratchet_testkit::chance::Chance;
 use ratchet_testkit::http::{self, Client, Request};
 use ratchet_testkit::process::{PUBLIC_KEY, Ratchet, SECRET_KEY};
-use ratchet_testkit::{otlp, say};
+use ratchet_testkit::{otlp, say, soak};
 
 use crate::doctor::assert_sound;
 use crate::server;
 
-const KILLS: u64 = 50;
+/// Kills in `make test` and in `make soak`.
+const KILLS: (u64, u64) = (25, 200);
 const CLIENTS: u64 = 4;
 /// Kills while a new folder is being made.
 const BIRTHS: u64 = 15;
@@ -186,7 +187,8 @@ fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
     let old = forgetful_project(&running);
     let mut spans = 0;
     let mut acknowledged = 0;
-    for number in 1..=KILLS {
+    let kills = soak::scaled(KILLS.0, KILLS.1);
+    for number in 1..=kills {
         let ledger = round(running, number, &mut chance, &old);
         running = server(data.path()).start();
         check(&running, &ledger);
@@ -203,7 +205,7 @@ fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
     while total(&running, (&old.0, &old.1)) > 0 {}
     assert_eq!(total(&running, (PUBLIC_KEY, SECRET_KEY)), spans, "a sweep took too much");
     say(&format!(
-        "crash: {KILLS} kills, {acknowledged} acknowledged requests, {spans} spans, none lost"
+        "crash: {kills} kills, {acknowledged} acknowledged requests, {spans} spans, none lost"
     ));
 }
 

@@ -66,6 +66,9 @@ async fn a_server_may_export_its_traces_to_itself() {
     let access = Access::Open(project());
     let server = TestServer::start_with(Settings { access, ..Settings::default() }).await;
     let traces = OwnTraces::start(&format!("http://{}", server.grpc), None).unwrap();
+    // While it knows one subscriber only, `tracing` asks the thread that comes by a place first
+    // whether anyone cares, and remembers the answer for all threads: other tests would say no.
+    let _second_subscriber = tracing::Dispatch::new(tracing_subscriber::registry());
     let listening =
         tracing::subscriber::set_default(tracing_subscriber::registry().with(traces.layer()));
     server.get("/api/public/health").send().await.check(200, "OK");
