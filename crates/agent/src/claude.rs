@@ -71,6 +71,8 @@ mod care;
 pub mod end;
 /// Which process it is, so that it is known again after a restart.
 pub mod mark;
+/// The processes that it starts, wherever they went.
+mod process_tree;
 /// How many run at once.
 pub mod seats;
 /// Why something did not work.

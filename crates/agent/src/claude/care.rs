@@ -15,8 +15,9 @@ use super::desk::Desk;
 use super::end::{ClaudeEnd, EndCause};
 use super::hearing::{Complaints, Outlet};
 use super::lines::FromClaude;
-use super::mark::{self, kill_group, kill_kin};
+use super::mark;
 use super::process::{self, Wish};
+use super::process_tree::{kill_group, kill_kin};
 use super::seats::ClaudeSeat;
 
 /// How long its last words may take to reach us, once it is gone or told to go at once.
