@@ -13,6 +13,8 @@ pub(crate) mod lookup;
 pub(crate) mod value;
 /// How chat agents run.
 pub(crate) mod chat;
+/// Where data is kept when nobody says.
+mod data_folder;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -27,7 +29,7 @@ use ratchet_server::rate::Rate;
 use chat::ChatConfig;
 use layers::{Flag, Layers, Source};
 use lookup::{Effective, Lookup};
-use value::{Address, ByteSize, Count, Lasting, Listen, Place, ServerUrl, Switch};
+use value::{Address, ByteSize, Count, Lasting, Listen, ServerUrl, Switch};
 
 /// Names the one file to read; not a setting itself.
 const FILE_VARIABLE: &str = "RATCHET_CONFIG";
@@ -35,7 +37,7 @@ const FILE_VARIABLE: &str = "RATCHET_CONFIG";
 /// Flags of every command that has settings.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ConfigArgs {
-    /// Data folder [default: ./ratchet-data]
+    /// Data folder [default: ~/.local/share/ratchet]
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
     /// Settings file, instead of ratchet.toml in this folder and in the data folder
@@ -169,15 +171,22 @@ impl Config {
             Some(file) => layers.add_file(&file)?,
             None => add_usual_files(&mut layers)?,
         }
-        Self::from_layers(&layers)
+        let config = Self::from_layers(&layers)?;
+        if config.is_default("data") {
+            data_folder::warn_of_old_default(&config.data);
+        }
+        Ok(config)
+    }
+
+    /// Whether nobody said what a setting is.
+    fn is_default(&self, key: &str) -> bool {
+        self.effective.iter().any(|of| of.key == key && of.source == Source::Default)
     }
 
     /// Asks nobody to sign in if only this machine can connect, unless someone said otherwise.
     pub(crate) fn open_on_loopback(&mut self) {
-        let is_said =
-            |setting: &Effective| setting.key == "auth" && setting.source != Source::Default;
         let is_private = self.addresses.doors().all(|(_, address)| address.ip().is_loopback());
-        if is_private && !self.effective.iter().any(is_said) {
+        if is_private && self.is_default("auth") {
             self.auth = Switch::Off;
         }
     }
@@ -192,7 +201,7 @@ impl Config {
     fn from_layers(layers: &Layers) -> anyhow::Result<Self> {
         let mut of = Lookup::new(layers);
         let mut config = Self {
-            data: of.value("data", default_data(), "data folder")?.0,
+            data: of.value("data", data_folder::default(), "data folder")?.0,
             addresses: Addresses::read(&mut of)?,
             url: of
                 .optional("public_url", "where people reach the server, for links in notices")?,
@@ -352,7 +361,7 @@ fn environment() -> anyhow::Result<Vec<(String, String)>> {
 /// Adds `ratchet.toml` of the current folder, and below it that of the data folder.
 fn add_usual_files(layers: &mut Layers) -> anyhow::Result<()> {
     layers.add_file_of(Path::new("."))?;
-    let data = Lookup::new(layers).value("data", default_data(), "")?.0;
+    let data = Lookup::new(layers).value("data", data_folder::default(), "")?.0;
     layers.add_file_of(&data)?;
     let theirs = data.join(layers::FILE_NAME);
     ensure!(
@@ -362,10 +371,6 @@ fn add_usual_files(layers: &mut Layers) -> anyhow::Result<()> {
         theirs.display()
     );
     Ok(())
-}
-
-fn default_data() -> Place {
-    Place(PathBuf::from("./ratchet-data"))
 }
 
 fn loopback(port: u16) -> SocketAddr {

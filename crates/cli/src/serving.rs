@@ -15,6 +15,7 @@ use ratchet_server::stop::Stop;
 use ratchet_stages::notify::{Courier, CourierLimits};
 use ratchet_store::catalog::{Catalog, KeyPair, NewKey, Role};
 use ratchet_store::embedded::Folder;
+use ratchet_store::private_files;
 use ratchet_store::project::ProjectId;
 use ratchet_web::sign_in::{SignIn, Vouching};
 use ratchet_web::web::RubricReader;
@@ -217,7 +218,7 @@ fn settings(config: &Config, project: &ProjectId) -> anyhow::Result<Settings> {
         }
         _ => {}
     }
-    std::fs::create_dir(&scratch)
+    private_files::create_dir(&scratch)
         .with_context(|| format!("cannot make the folder {}", scratch.display()))?;
     let limits = open_files::fit(config.limits.clone(), open_files::raise());
     let timeouts = config.timeouts.clone();

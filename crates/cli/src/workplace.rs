@@ -21,6 +21,7 @@ use ratchet_stages::source::Source;
 use ratchet_stages::week::Archive;
 use ratchet_store::catalog::{Actor, Catalog};
 use ratchet_store::embedded::Folder;
+use ratchet_store::private_files;
 use ratchet_store::project::ProjectId;
 use uuid::Uuid;
 
@@ -117,7 +118,7 @@ impl Workplace {
             return Ok(Self { source, sink, journal, run, state, data, folder, _alive: None });
         }
         let state = state_folder()?;
-        std::fs::create_dir_all(&state)
+        private_files::create_dir_all(&state)
             .with_context(|| format!("cannot make {}", state.display()))?;
         let alive = Alive::begin(&state, &run)?;
         let journal = Journal::of_server(Catalog::apart(&state.join("scoring.db"))?, &at, &key)?;

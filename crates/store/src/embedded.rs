@@ -68,6 +68,7 @@ use crate::experiment::{
 use crate::media::MediaFiles;
 use crate::metrics::{MetricsAnswer, MetricsQuery};
 use crate::prices::ProjectPrices;
+use crate::private_files;
 use crate::project::ProjectId;
 use crate::query::{
     Attached, Matching, ObservationColumn, ObservationQuery, Page, ScoreColumn, ScoreQuery,
@@ -114,6 +115,21 @@ pub struct Folder {
     catalog_db: CatalogDb,
 }
 
+/// Closes a folder that an earlier version left open to others. One that is another user's, such as
+/// a mounted volume, cannot be closed: that is for its owner to know, and no reason not to start.
+fn close_to_others(folder: &Path) {
+    match private_files::close_to_others(folder) {
+        Ok(true) => {
+            tracing::info!(folder = %folder.display(), "closed the data folder to other users");
+        }
+        Ok(false) => {}
+        Err(error) => tracing::warn!(
+            folder = %folder.display(), error.cause = %error,
+            "other users can read the data folder, and it cannot be closed to them"
+        ),
+    }
+}
+
 /// Figures about the store at work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreStats {
@@ -134,12 +150,13 @@ impl Folder {
     /// Says by name if another process holds it, if it cannot be written, if it was written by a
     /// newer Ratchet, or if it is damaged.
     pub fn open(path: &Path, options: Options) -> StoreResult<Self> {
-        std::fs::create_dir_all(path).map_err(|source| match source.kind() {
+        private_files::create_dir_all(path).map_err(|source| match source.kind() {
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
                 StoreError::ReadOnly(path.to_owned())
             }
             _ => StoreError::File { what: "make", path: path.to_owned(), source },
         })?;
+        close_to_others(path);
         let lock = Arc::new(Lock::take(path, &options.holder)?);
         let prices = ProjectPrices::new(options.prices);
         let sizes = Sizes { queue_len: options.queue_len, readers: options.readers };

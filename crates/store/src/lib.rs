@@ -32,6 +32,8 @@ pub mod telemetry;
 pub mod chat;
 /// Projects, keys and people.
 pub mod catalog;
+/// Files that only their owner can read.
+pub mod private_files;
 /// The bytes of media.
 pub mod media;
 /// The server's own key: signed links and sealed texts.

@@ -13,7 +13,7 @@ use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
 use crate::beside::beside;
 use crate::catalog::Catalog;
-use crate::{StoreError, StoreResult};
+use crate::{StoreError, StoreResult, private_files};
 
 /// How many files are looked at while nobody else uses the catalog.
 const FILES_AT_ONCE: usize = 100;
@@ -92,9 +92,9 @@ impl MediaFiles {
     /// # Errors
     /// Fails if the folder cannot be written.
     pub fn receive(&self) -> StoreResult<Incoming> {
-        fs::create_dir_all(&self.folder).map_err(failed("make", &self.folder))?;
+        private_files::create_dir_all(&self.folder).map_err(failed("make", &self.folder))?;
         let path = self.folder.join(format!("{INCOMING}{}", Uuid::new_v4()));
-        let file = File::create_new(&path).map_err(failed("make", &path))?;
+        let file = private_files::create_new(&path).map_err(failed("make", &path))?;
         Ok(Incoming { path, file, hash: Sha256::new(), bytes: 0 })
     }
 

@@ -3,9 +3,8 @@
 //! The key signs links and seals texts. It is made when it is first needed and stays out of
 //! backups unless someone asks for it: a copy of the catalog alone opens nothing.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +17,7 @@ use ratchet_core::secret::Secret;
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 
-use crate::{StoreError, StoreResult};
+use crate::{StoreError, StoreResult, private_files};
 
 /// The file that holds the key.
 pub const SECRET_FILE: &str = "secret.key";
@@ -165,8 +164,8 @@ fn make(file: &Path) -> StoreResult<[u8; KEY_BYTES]> {
     partial.push(".new");
     let partial = PathBuf::from(partial);
     let write = || -> io::Result<()> {
-        let mut options = OpenOptions::new();
-        let mut new = options.write(true).create(true).truncate(true).mode(0o600).open(&partial)?;
+        let mut options = private_files::options();
+        let mut new = options.write(true).create(true).truncate(true).open(&partial)?;
         new.write_all(URL_SAFE_NO_PAD.encode(key).as_bytes())?;
         new.sync_all()?;
         fs::rename(&partial, file)?;

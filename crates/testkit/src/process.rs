@@ -71,6 +71,8 @@ impl Launch {
         let mut command = Command::new(binary);
         // Help is as wide as this variable says, and snapshots need one width.
         command.current_dir(home.path()).env_remove("COLUMNS");
+        // Nor may a test touch the data of whoever runs it.
+        command.env("XDG_DATA_HOME", home.path().join("data-home"));
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("RATCHET_") {
                 command.env_remove(name);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use ratchet_server::api::tar::{ArchivedFile, BLOCK};
 use ratchet_store::embedded::BackupReport;
+use ratchet_store::private_files;
 use reqwest::Response;
 
 use crate::print::Progress;
@@ -16,7 +17,7 @@ pub(super) async fn receive(stream: Response, to: &Path) -> anyhow::Result<Backu
     let mut partial = to.as_os_str().to_owned();
     partial.push(".partial");
     let partial = PathBuf::from(partial);
-    std::fs::create_dir(&partial)
+    private_files::create_dir(&partial)
         .with_context(|| format!("cannot make the folder {}", partial.display()))?;
     let received = unpack(stream, &partial).await.and_then(|report| {
         std::fs::rename(&partial, to)
@@ -103,10 +104,10 @@ impl<'a> Unpacker<'a> {
         };
         let path = self.folder.join(&entry.name);
         if let Some(folder) = path.parent() {
-            let made = std::fs::create_dir_all(folder);
+            let made = private_files::create_dir_all(folder);
             made.with_context(|| format!("cannot make the folder {}", folder.display()))?;
         }
-        let file = File::create_new(&path)
+        let file = private_files::create_new(&path)
             .with_context(|| format!("cannot make the file {}", path.display()))?;
         let padding = entry.padding();
         self.report.bytes += entry.size;

@@ -7,6 +7,8 @@ mod help;
 mod config;
 /// Starting, stopping and standing in each other's way.
 mod serve;
+/// Files that only their owner can read.
+mod private_files;
 /// A made-up week.
 mod demo;
 /// Projects and keys, on a folder and on a server.

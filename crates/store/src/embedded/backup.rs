@@ -9,7 +9,7 @@ use super::{
     sqlite_error,
 };
 use crate::media::{MediaFiles, hash_named, hash_of};
-use crate::{StoreError, StoreResult};
+use crate::{StoreError, StoreResult, private_files};
 
 /// What a backup or a restore copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +50,8 @@ pub(super) fn backup(databases: &[PathBuf], to: &Path) -> StoreResult<BackupRepo
         let name = database.file_name().unwrap_or_default();
         let target = to.join(name);
         let db = connection::open(database, Purpose::Read)?;
+        let failed = |source| StoreError::File { what: "make", path: target.clone(), source };
+        private_files::ensure_file(&target).map_err(failed)?;
         // One step from the first page to the last, on one snapshot.
         db.backup(rusqlite::MAIN_DB, &target, None::<fn(rusqlite::backup::Progress)>)
             .map_err(|error| sqlite_error(&target, error))?;
@@ -106,7 +108,7 @@ fn check(file: &Path, known: u32) -> StoreResult<()> {
 
 fn make_empty(folder: &Path) -> StoreResult<()> {
     let failed = |source| StoreError::File { what: "make", path: folder.to_owned(), source };
-    fs::create_dir_all(folder).map_err(failed)?;
+    private_files::create_dir_all(folder).map_err(failed)?;
     if fs::read_dir(folder).map_err(failed)?.next().is_some() {
         return Err(StoreError::Exists(format!("a file in {}", folder.display())));
     }

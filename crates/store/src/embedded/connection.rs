@@ -1,12 +1,13 @@
 //! The one place that opens a database.
 
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::sqlite_error;
-use crate::{StoreError, StoreResult};
+use crate::{StoreError, StoreResult, private_files};
 
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,9 @@ const STATEMENTS: usize = 128;
 /// Opens a database with the settings that durability and speed depend on.
 pub(super) fn open(file: &Path, purpose: Purpose) -> StoreResult<Connection> {
     let failed = |error| sqlite_error(file, error);
+    if purpose == Purpose::Write {
+        make_private(file)?;
+    }
     let flags = match purpose {
         Purpose::Write => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
         Purpose::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
@@ -49,6 +53,17 @@ pub(super) fn open(file: &Path, purpose: Purpose) -> StoreResult<Connection> {
     connection.execute_batch(settings).map_err(failed)?;
     super::function::teach(&connection).map_err(failed)?;
     Ok(connection)
+}
+
+/// SQLite would make a new file readable for others; its log and index get the rights of the file.
+fn make_private(file: &Path) -> StoreResult<()> {
+    private_files::ensure_file(file).map_err(|source| match source.kind() {
+        io::ErrorKind::StorageFull => StoreError::DiskFull,
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            StoreError::ReadOnly(file.to_owned())
+        }
+        _ => StoreError::File { what: "make", path: file.to_owned(), source },
+    })
 }
 
 /// A numbered, forward-only step of a schema.

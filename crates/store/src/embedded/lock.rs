@@ -1,10 +1,10 @@
 //! One process owns a data folder. The lock is the operating system's, so it dies with its holder.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 
-use crate::{StoreError, StoreResult};
+use crate::{StoreError, StoreResult, private_files};
 
 /// Holds a data folder for as long as it lives.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl Lock {
             }
             _ => StoreError::File { what: "lock", path: path.clone(), source },
         };
-        let mut options = OpenOptions::new();
+        let mut options = private_files::options();
         options.read(true).write(true).create(true).truncate(false);
         let mut file = options.open(&path).map_err(failed)?;
         match file.try_lock() {

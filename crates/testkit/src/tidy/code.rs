@@ -43,6 +43,27 @@ fn pure_code_reaches_for_no_clock_and_no_dice() {
 }
 
 #[test]
+fn the_store_makes_private_files_only() {
+    LineRule {
+        advice: "make files and folders of the data folder through private_files",
+        covers: |path| {
+            is_product(path)
+                && crate_of(path) == Some("store")
+                && !path.ends_with("/private_files.rs")
+        },
+        is_broken_by: |line| {
+            let makes = ["File::create", "fs::create_dir", "DirBuilder::new", "OpenOptions::new"];
+            makes.into_iter().any(|call| line.contains(call))
+        },
+    }
+    .check(
+        "crates/store/src/a.rs",
+        &["let file = File::create_new(&path)?;", "fs::create_dir_all(folder)?;"],
+        &["private_files::create_dir_all(folder)?;", "let file = File::open(&path)?;"],
+    );
+}
+
+#[test]
 fn macros_are_not_ours_to_write() {
     LineRule {
         advice: "write a function, a table or a trait instead of a macro",

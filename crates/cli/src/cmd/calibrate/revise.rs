@@ -10,6 +10,7 @@ use ratchet_stages::score::{self, Keeping, Request, ScoringDesk};
 use ratchet_stages::trust::asking::{self, Asking};
 use ratchet_stages::trust::trial;
 use ratchet_store::catalog::RunOutcome;
+use ratchet_store::private_files;
 use uuid::Uuid;
 
 use super::{CalibrateArgs, Found};
@@ -72,7 +73,7 @@ pub(super) async fn apply(
             return Ok(None);
         }
     }
-    std::fs::create_dir_all(&folder)
+    private_files::create_dir_all(&folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
     let whole = file.with_extension("toml.new");
     std::fs::write(&whole, revised.to_toml())

@@ -1,0 +1,139 @@
+//! Files that only their owner can read: everything in a data folder and in a backup of one.
+//!
+//! What agents saw, what people said and how secrets are sealed is nobody else's business, whatever
+//! the process's umask allows. Nothing in a data folder is made but through here.
+
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+/// Read, write and enter, for the owner alone.
+const FOLDER_MODE: u32 = 0o700;
+/// Read and write, for the owner alone.
+const FILE_MODE: u32 = 0o600;
+/// What the owner's group and everyone else may do.
+const OTHERS: u32 = 0o077;
+
+/// Creates a folder, and the folders above it that are missing, for their owner alone.
+///
+/// # Errors
+/// Passes on what the system says.
+pub fn create_dir_all(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(path)
+}
+
+/// Creates a folder that is not there yet, for its owner alone.
+///
+/// # Errors
+/// Passes on what the system says, `AlreadyExists` among it.
+pub fn create_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(FOLDER_MODE).create(path)
+}
+
+/// Creates a file that is not there yet, for its owner alone.
+///
+/// # Errors
+/// Passes on what the system says, `AlreadyExists` among it.
+pub fn create_new(path: &Path) -> io::Result<File> {
+    options().write(true).create_new(true).open(path)
+}
+
+/// Returns options under which a file that is made is its owner's alone.
+pub fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.mode(FILE_MODE);
+    options
+}
+
+/// Creates an empty file where there is none, so that a library that opens it later by name does
+/// not make one that others can read.
+///
+/// # Errors
+/// Passes on what the system says.
+pub fn ensure_file(path: &Path) -> io::Result<()> {
+    options().write(true).create(true).truncate(false).open(path).map(drop)
+}
+
+/// Says whether anyone but the owner may read, write or enter.
+///
+/// # Errors
+/// Passes on what the system says.
+pub fn is_open_to_others(path: &Path) -> io::Result<bool> {
+    Ok(path.symlink_metadata()?.permissions().mode() & OTHERS != 0)
+}
+
+/// Takes the rights of everyone but the owner away from a folder and all that is in it, if the
+/// folder has any to give. Says whether it had.
+///
+/// The folder itself is closed last: stopped half-way, it is done again.
+///
+/// # Errors
+/// Passes on what the system says: above all if the folder is another user's.
+pub fn close_to_others(folder: &Path) -> io::Result<bool> {
+    if !is_open_to_others(folder)? {
+        return Ok(false);
+    }
+    close_tree(folder)?;
+    Ok(true)
+}
+
+fn close_tree(path: &Path) -> io::Result<()> {
+    let metadata = path.symlink_metadata()?;
+    // A link has no rights of its own, and where it leads is not ours to change.
+    if metadata.is_symlink() {
+        return Ok(());
+    }
+    if metadata.is_dir() {
+        for entry in std::fs::read_dir(path)? {
+            close_tree(&entry?.path())?;
+        }
+    }
+    let mode = metadata.permissions().mode();
+    if mode & OTHERS == 0 {
+        return Ok(());
+    }
+    std::fs::set_permissions(path, Permissions::from_mode(mode & !OTHERS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        path.symlink_metadata().unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn what_is_made_is_its_owners_alone() {
+        let top = tempfile::tempdir().unwrap();
+        let folder = top.path().join("a/b");
+        create_dir_all(&folder).unwrap();
+        let file = folder.join("c");
+        create_new(&file).unwrap();
+        ensure_file(&folder.join("d")).unwrap();
+        ensure_file(&folder.join("d")).unwrap();
+        let modes = [top.path().join("a"), folder.clone(), file, folder.join("d")];
+        assert_eq!(modes.map(|path| mode(&path)), [0o700, 0o700, 0o600, 0o600]);
+    }
+
+    #[test]
+    fn an_open_folder_is_closed_with_all_that_is_in_it_and_nothing_beyond() {
+        let top = tempfile::tempdir().unwrap();
+        let (folder, beyond) = (top.path().join("data"), top.path().join("beyond"));
+        std::fs::create_dir_all(folder.join("media")).unwrap();
+        std::fs::write(&beyond, "").unwrap();
+        std::os::unix::fs::symlink(&beyond, folder.join("link")).unwrap();
+        for path in [&folder.join("media/a"), &folder.join("b")] {
+            std::fs::write(path, "").unwrap();
+            std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+        }
+        std::fs::set_permissions(&beyond, Permissions::from_mode(0o644)).unwrap();
+        std::fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
+        assert!(close_to_others(&folder).unwrap());
+        let names = ["", "media", "media/a", "b"];
+        assert!(names.iter().all(|name| mode(&folder.join(name)) == 0o700), "others are in");
+        assert_eq!(mode(&beyond), 0o644);
+        assert!(!close_to_others(&folder).unwrap(), "there is nothing left to do");
+    }
+}
