@@ -45,6 +45,8 @@ mod model;
 mod genkit;
 /// The client's own keys, and what was left over.
 mod metadata;
+/// Numbers and booleans that were written as text.
+mod scalar;
 /// What a span lets us know of its trace.
 mod trace;
 /// Which item of an experiment a span tried.

@@ -13,7 +13,7 @@ use crate::convention::json::{Fields, Typed, Unpacked, json, looks_structured};
 use crate::convention::table::{Rank, Shape, Source, TABLE, Target};
 use crate::field::Field;
 use crate::observation::ObservationPatch;
-use crate::payload::Payload;
+use crate::payload::{Json, Payload};
 use crate::span::AttributeValue;
 
 /// Tells what went in and what came out.
@@ -38,6 +38,7 @@ fn take(target: Target, claims: &mut Claims, events: &mut Events) -> Option<Payl
             Shape::Flattened => flattened(rank, told),
             Shape::Reply => reply(told),
             Shape::Conversation => conversation(told, claims),
+            Shape::Encoded => encoded(told),
             Shape::Plain | Shape::Gathered | Shape::Messages | Shape::Of(_) => plain(told),
         };
         if let Some(payload) = payload {
@@ -57,9 +58,12 @@ fn from_events(ranks: Range<Rank>, claims: &mut Claims, events: &mut Events) -> 
     ranks.filter_map(|rank| TABLE.source_at(rank)).find_map(|source| match source.shape {
         Shape::Of(attribute) => from_attribute(source, attribute, claims, events),
         Shape::Messages => from_messages(source, events),
-        Shape::Plain | Shape::Conversation | Shape::Flattened | Shape::Reply | Shape::Gathered => {
-            None
-        }
+        Shape::Plain
+        | Shape::Conversation
+        | Shape::Flattened
+        | Shape::Reply
+        | Shape::Gathered
+        | Shape::Encoded => None,
     })
 }
 
@@ -80,6 +84,17 @@ fn forget(target: Target, payload: &Payload, claims: &mut Claims) {
 
 fn plain(told: Vec<(String, AttributeValue)>) -> Option<Payload> {
     told.into_iter().next_back().map(|(_, value)| payload(value))
+}
+
+/// Vercel writes each embedded value, and each vector, as JSON of its own.
+fn encoded(told: Vec<(String, AttributeValue)>) -> Option<Payload> {
+    let (_, value) = told.into_iter().next_back()?;
+    let AttributeValue::List(values) = value else { return Some(payload(value)) };
+    let read = |value: &AttributeValue| {
+        text(value).and_then(Json::parse).unwrap_or_else(|| json(&Typed(value)))
+    };
+    let values: Vec<String> = values.iter().map(|value| read(value).as_str().to_owned()).collect();
+    Json::parse(&format!("[{}]", values.join(","))).map(Payload::Json)
 }
 
 fn flattened(rank: Rank, told: Vec<(String, AttributeValue)>) -> Option<Payload> {

@@ -124,7 +124,18 @@ pub(super) fn nature(claims: &mut Claims, span_name: &str, hides_generations: bo
     let kind = stated.or(convention).unwrap_or_else(|| by_signs(claims, span_name));
     let operation = claims.peek(Target::Kind, "ai.operationId").unwrap_or_default();
     let is_outer_call = operation.starts_with("ai.") && convention == Some(K::Span);
-    Nature { kind, is_summary: is_outer_call || kind == K::Agent }
+    let is_summary = is_outer_call || kind == K::Agent || is_outer_embedding(claims, kind);
+    Nature { kind, is_summary }
+}
+
+/// Vercel's version 7 calls an embedding and the model calls within alike; only these count tokens.
+fn is_outer_embedding(claims: &Claims, kind: ObservationKind) -> bool {
+    let is_vercel = |name: &str| ["ai.value", "ai.values"].contains(&name);
+    let counts = [Target::InputTokens, Target::UsageDetails];
+    kind == K::Embedding
+        && claims.peek(Target::Kind, "gen_ai.operation.name").is_some()
+        && claims.told(Target::Input).any(|(name, _)| is_vercel(name))
+        && !counts.into_iter().any(|target| claims.has(target))
 }
 
 fn is_model_call(claims: &Claims) -> bool {

@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::convention::claim::{Claims, text};
 use crate::convention::json::{Fields, Typed, json, looks_structured};
+use crate::convention::scalar;
 use crate::convention::table::{Rank, Shape, TABLE, Target};
 use crate::field::{Said, Stamp};
 use crate::merge::Metadata;
@@ -14,19 +15,32 @@ use crate::span::AttributeValue;
 /// How an SDK writes metadata values into attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
-    /// Texts as they are, all else as JSON.
+    /// Texts as they are, objects and lists as JSON, all else as attributes of its own type.
     Plain,
+    /// Texts as they are, all else as JavaScript's JSON.
+    JavaScript,
+    /// Texts as they are, whole numbers and booleans as attributes of their own types, all else as
+    /// Python's JSON.
+    Python,
     /// Every value as JSON, texts in quotation marks.
     Json,
 }
 
 impl Encoding {
     fn read(self, value: &AttributeValue) -> Json {
+        let structured = |text| looks_structured(text).then(|| Json::parse(text)).flatten();
         let parsed = text(value).and_then(|text| match self {
             Self::Json => Json::parse(text),
-            Self::Plain => looks_structured(text).then(|| Json::parse(text)).flatten(),
+            Self::Plain => structured(text),
+            Self::JavaScript => structured(text).or_else(|| scalar::javascript(text)),
+            Self::Python => structured(text).or_else(|| scalar::python(text)),
         });
         parsed.unwrap_or_else(|| json(&Typed(value)))
+    }
+
+    /// The encoding of one attribute: an SDK also passes on what others wrote in their own way.
+    fn of(self, name: &str) -> Self {
+        if name.starts_with("langfuse.") { self } else { Self::Plain }
     }
 }
 
@@ -48,6 +62,7 @@ pub(super) fn take(target: Target, claims: &mut Claims, reading: Reading) -> Key
     for rank in TABLE.ranks(target) {
         let shape = TABLE.source_at(rank).map_or(Shape::Plain, |source| source.shape);
         for (name, value) in claims.take_at(rank) {
+            let encoding = encoding.of(&name);
             let left = match shape {
                 Shape::Gathered => keys.add_one(rank, &name, value, encoding),
                 _ => keys.add_all(value, encoding),
@@ -131,6 +146,15 @@ impl Keys {
             key.insert(0, '_');
         }
         self.insert(key, value);
+    }
+
+    /// Adds these keys to others, with another stamp, where the others have none of the same name.
+    pub(super) fn lend(&self, others: &mut Metadata, stamp: Stamp) {
+        for (key, value) in self.words.values() {
+            if others.get(key).is_none() {
+                others.insert(key.to_owned(), Said { stamp, value: Some(value.clone()) });
+            }
+        }
     }
 
     pub(super) fn into_metadata(self) -> Metadata {

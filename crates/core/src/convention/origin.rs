@@ -19,8 +19,10 @@ pub(super) struct Known {
     pub(super) dialect: Dialect,
     /// The service, unless that is only OpenTelemetry's placeholder.
     pub(super) service: Option<String>,
-    /// How metadata values are written.
+    /// How an observation's metadata values are written.
     pub(super) encoding: Encoding,
+    /// How a trace's metadata values are written.
+    pub(super) trace_encoding: Encoding,
     /// Whether the SDK calls model calls plain spans.
     pub(super) hides_generations: bool,
     /// The resource attributes as metadata.
@@ -52,6 +54,7 @@ impl Known {
             dialect: if is_claude_code { Dialect::ClaudeCode } else { Dialect::Any },
             service: service.filter(|name| !name.starts_with("unknown_service")),
             encoding: sdk.encoding(),
+            trace_encoding: sdk.trace_encoding(),
             hides_generations: sdk.hides_generations(),
             resource: has_resource.then(|| json(&Fields(pairs(&origin.resource)))),
             scope: has_scope.then(|| json(&Scope(origin))),
@@ -78,12 +81,21 @@ impl<'a> Sdk<'a> {
     }
 
     fn encoding(&self) -> Encoding {
-        let since = match self.language {
-            "python" => 5,
-            "javascript" | "nodejs" | "webjs" => 6,
-            _ => return Encoding::Plain,
-        };
-        if self.version.0 >= since { Encoding::Json } else { Encoding::Plain }
+        match (self.language, self.version.0) {
+            (_, 0) => Encoding::Plain,
+            ("python", 5..) | ("javascript" | "nodejs" | "webjs", 6..) => Encoding::Json,
+            ("python", _) => Encoding::Python,
+            ("javascript" | "nodejs" | "webjs", _) => Encoding::JavaScript,
+            _ => Encoding::Plain,
+        }
+    }
+
+    /// JavaScript's version 5 takes nothing but texts for a trace's metadata.
+    fn trace_encoding(&self) -> Encoding {
+        match self.encoding() {
+            Encoding::JavaScript if self.version.0 == 5 => Encoding::Plain,
+            encoding => encoding,
+        }
     }
 
     fn hides_generations(&self) -> bool {

@@ -5,7 +5,7 @@
 
 use crate::convention::table::{Shape, Target, Told};
 
-use Shape::{Conversation, Flattened, Gathered, Messages, Of, Reply};
+use Shape::{Conversation, Encoded, Flattened, Gathered, Messages, Of, Reply};
 use Target as T;
 use Told::{By, ByClaudeCode, During, Together, Under};
 
@@ -37,9 +37,9 @@ pub(super) const RULES: &[(Target, Told)] = &[
             "ai.prompt",
             "ai.toolCall.args",
             "ai.value",
-            "ai.values",
         ]),
     ),
+    (T::Input, Together(Encoded, &["ai.values"])),
     (T::Input, During(Of("gen_ai.input.messages"), &["gen_ai.client.inference.operation.details"])),
     (
         T::Input,
@@ -132,9 +132,9 @@ pub(super) const RULES: &[(Target, Told)] = &[
             "gen_ai.completion",
             "llm.output_messages",
             "ai.embedding",
-            "ai.embeddings",
         ]),
     ),
+    (T::Output, Together(Encoded, &["ai.embeddings"])),
     // ---- The model call.
     (
         T::Model,
@@ -300,6 +300,7 @@ pub(super) const RULES: &[(Target, Told)] = &[
             "user.id",
             "metadata.langfuse_user_id",
             "ai.telemetry.metadata.userId",
+            "ai.settings.context.userId",
             "traceloop.association.properties.user_id",
             "enduser.id",
         ]),
@@ -312,6 +313,7 @@ pub(super) const RULES: &[(Target, Told)] = &[
             "gen_ai.conversation.id",
             "metadata.langfuse_session_id",
             "ai.telemetry.metadata.sessionId",
+            "ai.settings.context.sessionId",
             "traceloop.association.properties.session_id",
             "gcp.vertex.agent.session_id",
         ]),
@@ -323,12 +325,14 @@ pub(super) const RULES: &[(Target, Told)] = &[
             "langfuse.tags",
             "metadata.langfuse_tags",
             "ai.telemetry.metadata.tags",
+            "ai.settings.context.tags",
             "traceloop.association.properties.tags",
             "tag.tags",
         ]),
     ),
     // ---- What is said of the trace itself.
-    (T::AsRoot, By(&["langfuse.internal.as_root", "langfuse.internal.is_app_root"])),
+    (T::AsRoot, By(&["langfuse.internal.as_root"])),
+    (T::AppRoot, By(&["langfuse.internal.is_app_root"])),
     (T::TraceName, By(&["langfuse.trace.name"])),
     (T::TracePublic, By(&["langfuse.trace.public"])),
     (T::TraceInput, By(&["langfuse.trace.input"])),
@@ -340,6 +344,8 @@ pub(super) const RULES: &[(Target, Told)] = &[
     (T::Metadata, Under(Gathered, "langfuse.observation.metadata.")),
     (T::Metadata, Under(Gathered, "langfuse.metadata.")),
     (T::Metadata, Under(Gathered, "ai.telemetry.metadata.")),
+    // What version 7 of the AI SDK calls its runtime context.
+    (T::Metadata, Under(Gathered, "ai.settings.context.")),
     // ---- What only decides about the others.
     (T::Evidence, By(&["gen_ai.tool.call.id", "ai.model.provider"])),
     (T::Evidence, By(&["ai.response.providerMetadata"])),

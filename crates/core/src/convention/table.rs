@@ -51,6 +51,7 @@ pub(super) enum Target {
     Session,
     Tags,
     AsRoot,
+    AppRoot,
     TraceName,
     TracePublic,
     TraceInput,
@@ -113,6 +114,8 @@ pub(super) enum Shape {
     Reply,
     /// Keys and values, named by what follows the prefix.
     Gathered,
+    /// A list of texts, each of them JSON.
+    Encoded,
     /// One message for each event.
     Messages,
     /// This attribute of the events.
@@ -157,6 +160,8 @@ impl Table {
         for (target, told) in rules {
             table.add(*target, *told);
         }
+        // The closest prefix counts: what begins with `ai.settings.context.` is no setting.
+        table.by_prefix.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
         table
     }
 
@@ -266,12 +271,14 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_its_own_beats_a_prefix() {
+    fn a_name_of_its_own_beats_a_prefix_and_a_long_one_a_short_one() {
         assert_ne!(
             TABLE.rank("gen_ai.request.model", Dialect::Any),
             TABLE.rank("gen_ai.request.top_p", Dialect::Any)
         );
         let rank = TABLE.rank("ai.settings.mode", Dialect::Any).unwrap();
         assert_eq!(TABLE.key(rank, "ai.settings.mode"), "mode");
+        let rank = TABLE.rank("ai.settings.context.tenant", Dialect::Any).unwrap();
+        assert_eq!(TABLE.key(rank, "ai.settings.context.tenant"), "tenant");
     }
 }

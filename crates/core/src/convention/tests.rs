@@ -12,6 +12,8 @@ use crate::time::Timestamp;
 mod conventions;
 /// One span for each framework with habits of its own.
 mod frameworks;
+/// Version 7 of Vercel's AI SDK, which speaks two conventions at once.
+mod ai_sdk_7;
 /// Who says what, and what is left over.
 mod precedence;
 /// Tokens, each counted once.

@@ -35,9 +35,14 @@ pub(super) fn tell(
     told: &mut ToldSpan,
     seen: Seen<'_>,
 ) {
-    observation.app_root = told.claims.take(Target::AsRoot, truth).unwrap_or(false);
-    // A span without parent is a root; so is one that says it is.
-    let is_root = observation.app_root || seen.parent.is_none();
+    let says_so = told.claims.take(Target::AsRoot, truth).unwrap_or(false);
+    let is_app_root = told.claims.take(Target::AppRoot, truth).unwrap_or(false);
+    observation.app_root = says_so || is_app_root;
+    // A span without parent is the trace's root; so is one that says it is. The first span of an
+    // application is a root, too, but the trace began elsewhere: what went in and came out of the
+    // trace is not for it to say.
+    let is_trace_root = says_so || seen.parent.is_none();
+    let is_root = is_app_root || is_trace_root;
     let authority = if is_root { Authority::Root } else { Authority::Child };
     let implied = Stamp { authority, ..told.stamp };
     tell_stated(trace, told, seen.known);
@@ -53,7 +58,10 @@ pub(super) fn tell(
     let service = || seen.known.service.clone();
     let agent = observation.agent.value().cloned().or_else(|| trace_agent(trace)).or_else(service);
     trace.timestamp = Earliest(Some(seen.start));
-    trace.root = Field::said(observation.id.clone(), implied);
+    if is_trace_root {
+        trace.root = Field::said(observation.id.clone(), implied);
+        seen.keys.lend(&mut trace.metadata, implied);
+    }
     trace.release = Field::if_some(release.or_else(|| seen.known.release.clone()), implied);
     trace.version = Field::if_some(observation.version.value().cloned(), implied);
     trace.agent = Field::if_some(agent, implied);
@@ -77,7 +85,7 @@ fn tell_stated(trace: &mut TracePatch, told: &mut ToldSpan, known: &Known) {
     trace.public = Field::if_some(told.claims.take(Target::TracePublic, truth), stamp);
     trace.input = Field::if_some(stated_payload(told, Target::TraceInput), stamp);
     trace.output = Field::if_some(stated_payload(told, Target::TraceOutput), stamp);
-    let reading = Reading { encoding: known.encoding, stamp };
+    let reading = Reading { encoding: known.trace_encoding, stamp };
     trace.metadata =
         metadata::take(Target::TraceMetadata, &mut told.claims, reading).into_metadata();
 }

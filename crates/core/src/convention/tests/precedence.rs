@@ -101,9 +101,29 @@ fn metadata_is_read_as_its_sdk_wrote_it() {
     assert_eq!(value("python", "4.18.0", "1"), json!("1"));
     assert_eq!(value("python", "4.18.0", "{\"a\":1}"), json!({"a": 1}));
     assert_eq!(value("python", "4.18.0", "{a}"), json!("{a}"));
-    assert_eq!(value("javascript", "5.11.1", "true"), json!("true"));
+    assert_eq!(value("python", "4.18.0", "true"), json!("true"));
+    assert_eq!(value("python", "4.18.0", "0.5"), json!(0.5));
+    assert_eq!(value("javascript", "5.11.1", "true"), json!(true));
+    assert_eq!(value("javascript", "5.11.1", "-1.5"), json!(-1.5));
+    assert_eq!(value("javascript", "5.11.1", "007"), json!("007"));
     assert_eq!(value("javascript", "6.0.0", "true"), json!(true));
+    assert_eq!(value("javascript", "", "true"), json!("true"));
     assert_eq!(value("go", "9.0.0", "1"), json!("1"));
+}
+
+#[test]
+fn only_what_an_sdk_wrote_itself_is_read_as_it_writes() {
+    let told = interpret(&json!({
+        "sdk": "javascript", "sdk_version": "5.11.1",
+        "attributes": {
+            "ai.telemetry.metadata.zip": "10115", "langfuse.observation.metadata.n": "10115",
+            "langfuse.trace.metadata.zip": "10115"
+        }
+    }));
+    let value = |metadata: &Metadata, key: &str| parsed(metadata.get(key).unwrap());
+    assert_eq!(value(&told.observation.metadata, "zip"), json!("10115"));
+    assert_eq!(value(&told.observation.metadata, "n"), json!(10_115));
+    assert_eq!(value(&told.trace.metadata, "zip"), json!("10115"), "only texts propagate");
 }
 
 #[test]

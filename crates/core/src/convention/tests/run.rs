@@ -56,12 +56,47 @@ fn what_is_stated_of_a_trace_is_stated_wherever_it_stands() {
 
 #[test]
 fn a_span_may_call_itself_a_root() {
-    for mark in ["langfuse.internal.as_root", "langfuse.internal.is_app_root"] {
-        check_trace(
-            &json!({"name": "app", "parent": "http", "attributes": {mark: true}}),
-            &json!({"name": "^app", "root": "^s", "began": 0}),
-        );
-    }
+    check_trace(
+        &json!({
+            "name": "app", "parent": "http", "attributes": {
+                "langfuse.internal.as_root": true, "langfuse.observation.metadata.k": "v"
+            }
+        }),
+        &json!({"name": "^app", "root": "^s", "began": 0, "metadata": {"k": "v"}}),
+    );
+}
+
+#[test]
+fn the_first_span_of_an_application_names_the_trace_but_is_not_where_it_began() {
+    let told = json!({
+        "name": "app", "parent": "http", "attributes": {
+            "langfuse.internal.is_app_root": true, "langfuse.observation.metadata.k": "v",
+            "langfuse.observation.output": "done"
+        }
+    });
+    check_trace(&told, &json!({"name": "^app", "began": 0}));
+    assert!(interpret(&told).observation.app_root);
+}
+
+#[test]
+fn the_metadata_of_a_root_is_part_of_its_traces() {
+    let attributes = json!({
+        "langfuse.observation.metadata.experiment_name": "march",
+        "langfuse.observation.metadata.tenant": "root's", "langfuse.trace.metadata.tenant": "acme",
+    });
+    let told = |parent: Value| {
+        let span = json!({"name": "x", "parent": parent, "attributes": attributes});
+        let trace = interpret(&span).trace;
+        let authority = |key: &str| {
+            let said = trace.metadata.words().find(|(name, _)| *name == key);
+            said.map(|(_, said)| (parsed(said.value.as_ref().unwrap()), said.stamp.authority))
+        };
+        (authority("experiment_name"), authority("tenant"))
+    };
+    let stated = Some((json!("acme"), Authority::Stated));
+    let implied = Some((json!("march"), Authority::Root));
+    assert_eq!(told(Value::Null), (implied, stated.clone()));
+    assert_eq!(told(json!("p")), (None, stated));
 }
 
 #[test]
@@ -112,7 +147,9 @@ fn tags_of_all_kinds_join() {
         }),
         &json!({
             "name": "^x", "root": "^s", "began": 0, "tags": ["a", "b", "c"],
-            "user": "^u", "session": "^s1"
+            "user": "^u", "session": "^s1", "metadata": {
+                "langfuse_tags": ["c"], "langfuse_user_id": "u", "langfuse_session_id": "s1"
+            }
         }),
     );
 }
