@@ -38,7 +38,7 @@ const [traceId, generationId] = await propagateAttributes(attributes, () =>
           model: "gpt-4o",
           modelParameters: { temperature: 0.2 },
           input: question,
-          metadata: { attempt: 1 },
+          metadata: { attempt: 1, cached: true, ratio: -0.5, zip: "01234", deep: { list: [1] } },
         },
         { asType: "generation" },
       );
@@ -92,6 +92,10 @@ assert.equal(generation.model, "gpt-4o");
 assert.deepEqual(generation.modelParameters, { temperature: 0.2 });
 assert.deepEqual(generation.input, question);
 assert.equal(generation.output, "Lisbon");
+const { attempt, cached, ratio, zip, deep } = generation.metadata;
+assert.deepEqual({ attempt, cached, ratio, zip }, { attempt: 1, cached: true, ratio: -0.5, zip: "01234" });
+assert.deepEqual(deep, { list: [1] });
+assert.deepEqual([generation.promptTokens, generation.completionTokens, generation.totalTokens], [1000, 100, 1100]);
 assert.deepEqual(generation.usageDetails, {
   input: 800,
   input_cached_tokens: 200,

@@ -17,6 +17,8 @@ langfuse = Langfuse(**arguments, **{"host" if major < 4 else "base_url": readbac
 readback.equal("auth_check", langfuse.auth_check(), True)
 
 session = f"session/{uuid.uuid4()}"
+# A number and a text of the same form, each of which must come back as it was.
+TYPED = {"attempt": 1, "cached": True, "ratio": 0.5, "zip": "10115", "deep": {"list": [1]}}
 with propagate_attributes(
     trace_name="trip",
     user_id=readback.USER,
@@ -25,7 +27,10 @@ with propagate_attributes(
     metadata={"tenant": "acme"},
 ):
     with langfuse.start_as_current_observation(
-        as_type="agent", name="plan-trip", input={"city": "?"}
+        as_type="agent",
+        name="plan-trip",
+        input={"city": "?"},
+        metadata={"experiment_name": "march"},
     ) as root:
         with langfuse.start_as_current_observation(
             as_type="generation",
@@ -33,7 +38,7 @@ with propagate_attributes(
             model=readback.MODEL,
             model_parameters={"temperature": 0.2},
             input=readback.QUESTION,
-            metadata={"attempt": 1},
+            metadata=TYPED,
         ) as generation:
             generation.update(output=readback.ANSWER, usage_details=readback.USAGE)
         with langfuse.start_as_current_observation(
@@ -57,7 +62,9 @@ by_name = {row["name"]: row for row in found["observations"]}
 readback.equal("agent type", by_name["plan-trip"]["type"], "AGENT")
 readback.equal("trace input", found["input"], {"city": "?"})
 readback.equal("trace output", found["output"], {"done": True})
-readback.equal("metadata of a step", by_name["ask-model"]["metadata"]["attempt"], 1)
+kept = by_name["ask-model"]["metadata"]
+readback.equal("metadata of a step", {key: kept.get(key) for key in TYPED}, TYPED)
+readback.equal("metadata of the root", found["metadata"].get("experiment_name"), "march")
 readback.check_scores(
     found,
     {

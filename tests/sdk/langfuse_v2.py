@@ -6,6 +6,7 @@ import uuid
 import readback
 
 from langfuse import Langfuse
+from langfuse.api.client import FernLangfuse
 
 langfuse = Langfuse(
     host=readback.URL,
@@ -69,4 +70,8 @@ readback.equal("observations by the SDK", [row.id for row in steps], [generation
 bare = langfuse.trace(name="bare")
 langfuse.flush()
 readback.equal("cost of a bare trace", langfuse.fetch_trace(bare.id).data.total_cost, 0)
+# Its generated client, alone, says nothing of itself but its language.
+alone = FernLangfuse(base_url=readback.URL, username=readback.PUBLIC_KEY, password=readback.SECRET_KEY)
+readback.equal("cost by the generated client", alone.trace.get(bare.id).total_cost, 0)
+readback.equal("latency in its list", alone.trace.list(name="bare", limit=1).data[0].latency, 0)
 print("langfuse 2: ok")

@@ -10,19 +10,26 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
 
-/// The version of this server, as clients see it.
+/// The version of this server.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The version of Langfuse whose API this is. Clients choose by it which routes they call.
+pub const LANGFUSE_VERSION: &str = "4.16.0";
 
 /// That the server is well.
 #[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct HealthView {
     /// `OK`.
     status: &'static str,
-    /// The server's version.
+    /// The version of Langfuse whose API this is.
     version: &'static str,
+    /// The server's own version.
+    ratchet_version: &'static str,
 }
 
-const OK: HealthView = HealthView { status: "OK", version: VERSION };
+const OK: HealthView =
+    HealthView { status: "OK", version: LANGFUSE_VERSION, ratchet_version: VERSION };
 
 /// `GET /api/public/health`: the process answers.
 #[utoipa::path(

@@ -23,6 +23,8 @@ mod deliver;
 mod answer;
 /// Batches of events.
 mod ingestion;
+/// Traces and observations one at a time, as the oldest clients write them.
+mod legacy_writes;
 /// Scores: sent without a batch, read, deleted.
 mod scores;
 /// What scores must look like.
@@ -43,6 +45,8 @@ mod metrics;
 mod sessions;
 /// Prompts.
 mod prompts;
+/// Prompts in an older form.
+mod prompts_v1;
 /// Skills.
 mod skills;
 /// Which prompt versions observations used.
@@ -92,6 +96,7 @@ mod flat_rules;
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default()
         .merge(ingestion::routes())
+        .merge(legacy_writes::routes())
         .merge(scores::routes())
         .merge(projects::routes())
         .merge(traces::routes())
@@ -115,6 +120,7 @@ pub fn routes() -> OpenApiRouter<App> {
         .merge(score_configs::routes())
         .merge(feedback::routes())
         .merge(prompts::routes())
+        .merge(prompts_v1::routes())
         .merge(skills::routes())
         .merge(datasets::routes())
         .merge(datasets_v1::routes())

@@ -1,21 +1,35 @@
-//! Names in paths that hold slashes.
+//! Paths as clients write them, put right before a route is looked for.
 //!
 //! Prompts and datasets lie in folders: `trips/eu`. Clients should write `trips%2Feu` in a path,
 //! and newer ones do. Older ones do not, so that their paths have more parts than any route. What
-//! they mean is plain all the same.
+//! they mean is plain all the same. So it is where a path of the API ends in a slash too many:
+//! some clients join addresses so, and do not send a body again when they are led elsewhere.
 
 use axum::extract::Request;
 use axum::http::uri::PathAndQuery;
 use axum::http::{Method, Uri};
 
-/// Writes the slashes of a name in a path as `%2F`, where a client did not.
+/// Takes a slash off the end of a path of the API, and writes the slashes of a name in a path as
+/// `%2F`, where a client did not.
 pub(crate) fn encode(mut request: Request) -> Request {
-    if let Some(path) = encoded(request.method(), request.uri().path())
+    let sent = request.uri().path();
+    let path = without_last_slash(sent);
+    let put_right = encoded(request.method(), path)
+        .or_else(|| (path.len() < sent.len()).then(|| path.to_owned()));
+    if let Some(path) = put_right
         && let Some(uri) = with_path(request.uri(), &path)
     {
         *request.uri_mut() = uri;
     }
     request
+}
+
+/// A path of an API without the slash at its end. Two of them are no accident.
+fn without_last_slash(path: &str) -> &str {
+    let is_api =
+        ["/api/", "/v1/"].iter().any(|api| path.len() > api.len() && path.starts_with(api));
+    let bare = path.strip_suffix('/').filter(|bare| is_api && !bare.ends_with('/'));
+    bare.unwrap_or(path)
 }
 
 fn with_path(uri: &Uri, path: &str) -> Option<Uri> {
@@ -87,6 +101,21 @@ mod tests {
             "/api/public/datasets/a%2Fb/runs/c%2Fd",
         );
         check(&Method::GET, "/api/public/dataset-items/a/b", "/api/public/dataset-items/a%2Fb");
+    }
+
+    #[test]
+    fn one_slash_too_many_goes() {
+        for (sent, meant) in [
+            ("/api/public/traces/?limit=1", "/api/public/traces?limit=1"),
+            ("/api/public/v2/prompts/a/b/", "/api/public/v2/prompts/a%2Fb"),
+            ("/api/v1/status/", "/api/v1/status"),
+            ("/v1/traces/", "/v1/traces"),
+            ("/api/public/traces//", "/api/public/traces//"),
+            ("/api/", "/api/"),
+            ("/project/", "/project/"),
+        ] {
+            check(&Method::POST, sent, meant);
+        }
     }
 
     #[test]

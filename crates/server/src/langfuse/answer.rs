@@ -27,6 +27,11 @@ pub(super) async fn json<T: Serialize>(
     Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
 }
 
+/// That a record is not there, in Langfuse's own words: some clients look for them.
+pub(super) fn not_found(what: &str) -> ApiError {
+    ApiError::NotFound(format!("{what} not found within authorized project"))
+}
+
 /// About how many bytes records take that carry this.
 pub(super) fn size<'a>(carried: impl Iterator<Item = Option<&'a Content>>) -> usize {
     let text = |payload: &Option<Payload>| payload.as_ref().map_or(0, |text| text.as_str().len());

@@ -2,16 +2,30 @@ use axum::http::HeaderMap;
 
 /// Whether this is Python's SDK version 3, which refuses tiers that depend on anything but usage.
 pub(super) fn is_python_3(headers: &HeaderMap) -> bool {
-    is_python(headers, "3.")
+    is_sdk(headers, &["python"], &["3."])
 }
 
 /// Whether this is Python's SDK version 2, which refuses nulls and newer kinds of scores.
 pub(super) fn is_python_2(headers: &HeaderMap) -> bool {
-    is_python(headers, "2.")
+    is_sdk(headers, &["python"], &["2."])
 }
 
-fn is_python(headers: &HeaderMap, version: &str) -> bool {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("");
-    let is_python = text("x-langfuse-sdk-name") == "python";
-    is_python && text("x-langfuse-sdk-version").starts_with(version)
+/// Whether a trace's cost and latency must be numbers for this client: for SDKs of the time of
+/// Python's version 2, and for Python's generated client on its own. That one says no more than its
+/// language, in every version, and refuses nulls in version 2.
+pub(super) fn needs_numbers(headers: &HeaderMap) -> bool {
+    let is_generated = text(headers, "x-fern-language").eq_ignore_ascii_case("python")
+        && !headers.contains_key(SDK_NAME);
+    is_generated || is_python_2(headers) || is_sdk(headers, &["langfuse-js"], &["1.", "2.", "3."])
+}
+
+const SDK_NAME: &str = "x-langfuse-sdk-name";
+
+fn is_sdk(headers: &HeaderMap, names: &[&str], versions: &[&str]) -> bool {
+    let version = text(headers, "x-langfuse-sdk-version");
+    names.contains(&text(headers, SDK_NAME)) && versions.iter().any(|v| version.starts_with(v))
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("")
 }

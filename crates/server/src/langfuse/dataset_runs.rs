@@ -26,7 +26,7 @@ use utoipa_axum::routes;
 use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
 use super::sent::{Sent, kept};
-use super::{dataset_items, datasets};
+use super::{answer, dataset_items, datasets};
 use crate::app::App;
 use crate::auth::{Member, Reader, Recorder};
 use crate::error::{ApiError, ApiResult};
@@ -246,9 +246,7 @@ async fn place(
         return Err(refused("traceId", "traceId or observationId is required".to_owned()));
     };
     let found = app.store.telemetry.observation(project.clone(), observation.clone()).await?;
-    let found = found.ok_or_else(|| {
-        ApiError::NotFound(format!("Observation {observation} not found in this project"))
-    })?;
+    let found = found.ok_or_else(|| answer::not_found(&format!("Observation {observation}")))?;
     Ok((found.trace, Some(observation)))
 }
 

@@ -5,7 +5,7 @@ use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::media::{MediaHash, MediaType};
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::media::{MediaRequest, MediaUpload, MediaView, UploadOutcome};
-use ratchet_store::catalog::{MediaOwner, MediaUse, NewMedia, UploadReport};
+use ratchet_store::catalog::{Media, MediaOwner, MediaUse, NewMedia, UploadReport};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -67,8 +67,9 @@ pub(super) async fn show(
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<MediaView>> {
     let media = app.store.catalog.media(caller.project.clone(), id).await?;
-    let media = media.filter(|media| media.stored_at.is_some());
-    let media = media.ok_or_else(not_found)?;
+    // A client may report its upload before the bytes are here; its word counts, as in Langfuse.
+    let is_there = |media: &Media| media.stored_at.is_some() || media.upload_status == Some(200);
+    let media = media.filter(is_there).ok_or_else(not_found)?;
     let link = Link::new(caller.project, media.id.clone(), Grant::Download, app.clock.now());
     let uploaded_at = media.uploaded_at.or(media.stored_at).unwrap_or_default();
     Ok(Json(MediaView {

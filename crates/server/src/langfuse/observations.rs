@@ -22,7 +22,7 @@ use super::path::PathId;
 use super::prompt_ids::PromptIds;
 use crate::app::App;
 use crate::auth::Reader;
-use crate::error::{ApiError, ApiResult};
+use crate::error::ApiResult;
 
 /// The routes of this resource.
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -83,8 +83,7 @@ pub(super) async fn show(
 ) -> ApiResult<Json<ObservationView>> {
     let prices = app.store.prices(&caller.project);
     let observation = app.store.telemetry.observation(caller.project.clone(), id.clone()).await?;
-    let observation = observation
-        .ok_or_else(|| ApiError::NotFound(format!("Observation {id} not found in this project")))?;
+    let observation = observation.ok_or_else(|| answer::not_found("Observation"))?;
     let seen = std::slice::from_ref(&observation);
     let prompts = PromptIds::of(&app, &caller.project, seen).await?;
     Ok(Json(view(&observation, &prices, &prompts)))

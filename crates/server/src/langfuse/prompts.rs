@@ -23,7 +23,7 @@ use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
 use super::sent::Sent;
 use crate::app::App;
-use crate::auth::{Member, Reader};
+use crate::auth::{Caller, Member, Reader};
 use crate::error::{ApiError, ApiResult};
 
 /// Who made a prompt that came over the API.
@@ -90,6 +90,16 @@ pub(super) async fn show(
     State(app): State<App>,
     Reader(caller): Reader,
     PathOf(name): PathOf<String>,
+    params: Params,
+) -> ApiResult<Json<PromptView>> {
+    find(&app, caller.project, name, params).await
+}
+
+/// The version of a prompt that the parameters ask for.
+pub(super) async fn find(
+    app: &App,
+    project: ProjectId,
+    name: String,
     mut params: Params,
 ) -> ApiResult<Json<PromptView>> {
     let pick = pick(&mut params).unwrap_or_else(|| Pick::Label(PRODUCTION.to_owned()));
@@ -100,10 +110,10 @@ pub(super) async fn show(
     });
     params.finish()?;
     let wanted = wanted.unwrap_or(Wanted::Composed);
-    let project = caller.project.clone();
-    let found = app.store.catalog.prompt(project, name.clone(), pick.clone(), wanted).await?;
+    let catalog = &app.store.catalog;
+    let found = catalog.prompt(project.clone(), name.clone(), pick.clone(), wanted).await?;
     let (prompt, graph) = found.ok_or_else(|| missing(&name, Some(&pick)))?;
-    Ok(Json(view(prompt, graph, &caller.project)))
+    Ok(Json(view(prompt, graph, &project)))
 }
 
 /// `POST /api/public/v2/prompts`: makes the next version of a prompt.
@@ -119,10 +129,15 @@ pub(super) async fn create(
     Member(caller): Member,
     Sent(sent): Sent<CreatePrompt>,
 ) -> ApiResult<Json<PromptView>> {
+    make(&app, &caller, sent).await.map(Json)
+}
+
+/// Makes the next version of a prompt.
+pub(super) async fn make(app: &App, caller: &Caller, sent: CreatePrompt) -> ApiResult<PromptView> {
     let new = read_new(sent)?;
     let project = caller.project.clone();
-    let prompt = caller.catalog(&app).create_prompt(project, new, app.clock.now()).await?;
-    Ok(Json(view(prompt, None, &caller.project)))
+    let prompt = caller.catalog(app).create_prompt(project, new, app.clock.now()).await?;
+    Ok(view(prompt, None, &caller.project))
 }
 
 /// `PATCH /api/public/v2/prompts/{name}/versions/{version}`: puts more labels at a version.

@@ -20,7 +20,7 @@ use super::params::{PageParams, Params, meta};
 use super::path::PathId;
 use crate::app::App;
 use crate::auth::Reader;
-use crate::error::{ApiError, ApiResult};
+use crate::error::ApiResult;
 
 /// Rows fetched at a time where all are wanted.
 const SLICE: u64 = 500;
@@ -76,8 +76,7 @@ pub(super) async fn show(
     PathId(id): PathId<Session>,
 ) -> ApiResult<Response> {
     let session = app.store.telemetry.session(caller.project.clone(), id.clone()).await?;
-    let session = session
-        .ok_or_else(|| ApiError::NotFound(format!("Session {id} not found in this project")))?;
+    let session = session.ok_or_else(|| answer::not_found("Session"))?;
     let traces = traces_of(&app, &caller.project, &session).await?;
     let size = answer::size(traces.iter().map(|trace| trace.content.as_ref()));
     let view = move || {

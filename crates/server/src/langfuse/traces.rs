@@ -27,7 +27,7 @@ use super::scores::first_shape;
 use super::{answer, observations};
 use crate::app::App;
 use crate::auth::Reader;
-use crate::error::{ApiError, ApiResult};
+use crate::error::ApiResult;
 
 /// What a request asks for.
 mod asked;
@@ -115,8 +115,7 @@ pub(super) async fn show(
     params.finish()?;
     let project = caller.project;
     let trace = app.store.telemetry.trace(project.clone(), id.clone()).await?;
-    let mut trace =
-        trace.ok_or_else(|| ApiError::NotFound(format!("Trace {id} not found in this project")))?;
+    let mut trace = trace.ok_or_else(|| answer::not_found(&format!("Trace {id}")))?;
     if !groups.has(Group::Io) {
         trace.content = None;
     }

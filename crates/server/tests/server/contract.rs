@@ -11,6 +11,8 @@ mod document;
 mod facts;
 /// Our facts beside Langfuse's.
 mod comparison;
+/// What both descriptions allow, and only one server does.
+mod behaviour;
 /// One call of each operation.
 mod calls;
 /// Those calls with every kind of key.

@@ -14,6 +14,10 @@ mod score_reads;
 mod score_configs;
 /// What comes back.
 mod reads;
+/// What clients of the first API, and the oldest clients, send and expect.
+mod first_api;
+/// What SDKs write into spans beside names and payloads.
+mod span_metadata;
 /// Which records a query finds.
 mod queries;
 /// Annotation queues.

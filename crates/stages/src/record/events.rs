@@ -103,6 +103,15 @@ pub struct Statements {
     outcomes: Vec<Outcome>,
 }
 
+/// Under which rules something is heard, and when it was said.
+#[derive(Clone, Copy, Debug)]
+pub struct Heard<'a> {
+    /// What the sender may send.
+    pub rules: &'a Rules,
+    /// The time that decides between statements on the same field.
+    pub at: Timestamp,
+}
+
 /// Who speaks, when, and under which id if the body gives none.
 struct Saying<'a> {
     rules: &'a Rules,
@@ -153,6 +162,15 @@ impl Statements {
         statements
     }
 
+    /// Works out what one body says that comes without an envelope, as the oldest clients send it,
+    /// under this id unless it has one of its own.
+    pub fn from_body(kind: EventType, body: &Raw, id: String, heard: Heard<'_>) -> Self {
+        let mut statements = Self::default();
+        let result = statements.take_body(kind, body, id.clone(), heard);
+        statements.outcomes.push(Outcome { event: id, result });
+        statements
+    }
+
     /// What became of each event, in order.
     pub fn outcomes(&self) -> &[Outcome] {
         &self.outcomes
@@ -182,23 +200,42 @@ impl Statements {
         let envelope: Envelope = read_object(event.get())?;
         let id = Id::<Envelope>::parse(&envelope.id);
         id.map_err(|why| Issue::at("id", why.to_string()))?;
-        let is_score = envelope.kind.0 == EventType::Score;
+        let (kind, at) = (envelope.kind.0, envelope.timestamp.0);
+        if kind == EventType::SdkLog && rules.reach == Reach::All {
+            return Ok(envelope.id);
+        }
+        let heard = Heard { rules, at };
+        let taken = self.take_body(kind, &envelope.body, derived_id(event.get()), heard);
+        taken.map_err(|refusal| match refusal {
+            Refusal::Invalid(issue) => Refusal::Invalid(issue.inside("body")),
+            Refusal::NotAllowed => Refusal::NotAllowed,
+        })
+    }
+
+    fn take_body(
+        &mut self,
+        kind: EventType,
+        body: &RawValue,
+        fallback_id: String,
+        heard: Heard<'_>,
+    ) -> Result<String, Refusal> {
+        let Heard { rules, at } = heard;
+        let is_score = kind == EventType::Score;
         if rules.reach == Reach::Scores && !is_score {
             return Err(Refusal::NotAllowed);
         }
-        let act = match envelope.kind.0 {
+        let act = match kind {
             EventType::Observation(_, act) => act,
             EventType::Trace | EventType::Score | EventType::SdkLog => Act::Create,
         };
-        let stamp = Stamp::stated(envelope.timestamp.0, act);
-        let saying = Saying { rules, stamp, fallback_id: derived_id(event.get()) };
-        let taken = match envelope.kind.0 {
-            EventType::Trace => self.take_trace(&envelope.body, &saying),
-            EventType::Score => self.take_score(&envelope.body, &saying),
-            EventType::Observation(kind, _) => self.take_observation(&envelope.body, kind, &saying),
-            EventType::SdkLog => Ok(envelope.id),
+        let saying = Saying { rules, stamp: Stamp::stated(at, act), fallback_id };
+        let taken = match kind {
+            EventType::Trace => self.take_trace(body, &saying),
+            EventType::Score => self.take_score(body, &saying),
+            EventType::Observation(kind, _) => self.take_observation(body, kind, &saying),
+            EventType::SdkLog => Ok(saying.fallback_id),
         };
-        taken.map_err(|issue| Refusal::Invalid(issue.inside("body")))
+        Ok(taken?)
     }
 
     fn take_trace(&mut self, body: &RawValue, saying: &Saying<'_>) -> Result<String, Issue> {

@@ -28,6 +28,8 @@ pub struct Media {
     pub stored_at: Option<Timestamp>,
     /// When the client says it sent them.
     pub uploaded_at: Option<Timestamp>,
+    /// The status that the client says it was answered with.
+    pub upload_status: Option<i64>,
 }
 
 /// A piece of media that is announced.
@@ -86,7 +88,8 @@ pub struct UploadReport {
     pub millis: Option<i64>,
 }
 
-const COLUMNS: &str = "id, sha256, content_type, content_length, stored_at, uploaded_at";
+const COLUMNS: &str = "id, sha256, content_type, content_length, stored_at, uploaded_at, \
+                       upload_status";
 
 impl Catalog {
     /// Notes a piece of media and where it is used. Announcing it again changes its type and
@@ -263,5 +266,6 @@ fn read(row: &Row<'_>) -> StoreResult<Media> {
         content_length: row.get(3)?,
         stored_at: row.get(4)?,
         uploaded_at: row.get(5)?,
+        upload_status: row.get(6)?,
     })
 }

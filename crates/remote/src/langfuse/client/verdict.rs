@@ -13,7 +13,7 @@ use crate::langfuse::wire::score::{ScoreBase, ScoreView, Verdict};
 pub(super) fn older(view: ScoreView) -> Result<Score, Issue> {
     let ScoreView { base, verdict } = view;
     let value = match verdict {
-        Verdict::Numeric { value } => ScoreValue::Numeric(value),
+        Verdict::Numeric { value, .. } => ScoreValue::Numeric(value),
         Verdict::Boolean { value, .. } => ScoreValue::Boolean(value != 0.0),
         Verdict::Categorical { value, string_value } => ScoreValue::Categorical {
             label: string_value,

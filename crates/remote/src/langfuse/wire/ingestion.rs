@@ -91,6 +91,13 @@ pub struct ScoreCreated {
     pub id: String,
 }
 
+/// What is answered to a trace or an observation that was sent alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RecordCreated {
+    /// The record's id.
+    pub id: String,
+}
+
 /// What is answered to several scores that are all recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ScoresAccepted {

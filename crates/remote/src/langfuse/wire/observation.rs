@@ -43,6 +43,18 @@ pub struct ObservationView {
     pub output: Option<Raw>,
     /// The same as the usage and cost details, as older clients read them.
     pub usage: UsageView,
+    /// Tokens in, as clients of the first API read them.
+    #[serde(default, deserialize_with = "null_as_default")]
+    #[schema(required = true)]
+    pub prompt_tokens: u64,
+    /// Tokens out, likewise.
+    #[serde(default, deserialize_with = "null_as_default")]
+    #[schema(required = true)]
+    pub completion_tokens: u64,
+    /// All tokens, likewise.
+    #[serde(default, deserialize_with = "null_as_default")]
+    #[schema(required = true)]
+    pub total_tokens: u64,
     /// How much attention it wants.
     pub level: LevelWord,
     /// Why.
@@ -144,6 +156,9 @@ impl ObservationView {
             version: observation.version.clone(),
             metadata: content.map(|content| object(&content.metadata)),
             output: content.and_then(|content| content.output.as_ref()).map(payload),
+            prompt_tokens: usage.input,
+            completion_tokens: usage.output,
+            total_tokens: usage.total,
             level: Word(observation.level),
             status_message: observation.status_message.clone(),
             parent_observation_id: observation.parent.as_ref().map(ToString::to_string),

@@ -36,6 +36,51 @@ pub struct CreatePrompt {
     pub commit_message: Option<String>,
 }
 
+/// A version of a prompt, as the first version of the API takes it.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CreatePromptV1 {
+    /// What it is called; slashes part folders.
+    pub name: String,
+    /// Whether it is one text or a chat; a text when left out.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<PromptKindWord>,
+    /// A text, or a list of messages and placeholders.
+    pub prompt: Raw,
+    /// Whatever the client keeps with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<Raw>,
+    /// Whether it goes to production at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_active: Option<bool>,
+    /// The labels that move to this version.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub labels: Vec<String>,
+    /// The tags of all versions from now on; those they have when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<String>>,
+}
+
+impl CreatePromptV1 {
+    /// The same as the second version of the API takes it; one that is active has a label for that.
+    pub fn with_label(self, active: &str) -> CreatePrompt {
+        let mut labels = self.labels;
+        let is_new = !labels.iter().any(|label| label == active);
+        if self.is_active == Some(true) && is_new {
+            labels.push(active.to_owned());
+        }
+        CreatePrompt {
+            name: self.name,
+            kind: self.kind,
+            prompt: self.prompt,
+            config: self.config,
+            labels,
+            tags: self.tags,
+            commit_message: None,
+        }
+    }
+}
+
 /// The labels that a version is to have beside those it has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -72,6 +72,9 @@ pub enum Verdict {
     Numeric {
         /// The number.
         value: f64,
+        /// Always null.
+        #[serde(rename = "stringValue", default)]
+        string_value: Option<String>,
     },
     /// Yes or no.
     Boolean {
@@ -146,7 +149,7 @@ impl Verdict {
         let number = value.number().unwrap_or(0.0);
         let string_value = value.text().unwrap_or_default().to_owned();
         match value {
-            ScoreValue::Numeric(_) => Self::Numeric { value: number },
+            ScoreValue::Numeric(_) => Self::Numeric { value: number, string_value: None },
             ScoreValue::Boolean(_) => Self::Boolean { value: number, string_value },
             ScoreValue::Categorical { .. } => Self::Categorical { value: number, string_value },
             ScoreValue::Text(_) => Self::Text { string_value },

@@ -22,6 +22,9 @@ pub const NOT_ASKED: f64 = -1.0;
 pub struct TraceView {
     /// Its id.
     pub id: String,
+    /// Always null: ids of clients are ids here.
+    #[serde(default)]
+    pub external_id: Option<String>,
     /// When it began.
     pub timestamp: Time,
     /// What it is called.
@@ -66,6 +69,7 @@ impl TraceView {
         let content = trace.content.as_ref();
         Self {
             id: trace.id.to_string(),
+            external_id: None,
             timestamp: trace.timestamp.into(),
             name: trace.name.clone(),
             input: content.and_then(|content| content.input.as_ref()).map(payload),

@@ -1,7 +1,6 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
-use ratchet_core::id::ScoreId;
 use ratchet_core::score::Score;
 use ratchet_remote::langfuse::wire::score::ScoreView;
 use ratchet_store::catalog::Noun;
@@ -9,8 +8,12 @@ use ratchet_store::catalog::Noun;
 use super::first_shape;
 use crate::app::App;
 use crate::auth::{Member, Reader};
-use crate::error::{ApiError, ApiResult};
+use crate::error::ApiResult;
+use crate::langfuse::answer::not_found;
 use crate::langfuse::path::PathId;
+
+/// What is not there, where none is.
+const SCORE: &str = "Score";
 
 /// `GET /api/public/scores/{id}`: one score on a trace or an observation.
 #[utoipa::path(
@@ -28,9 +31,9 @@ pub(super) async fn first(
     PathId(id): PathId<Score>,
     headers: HeaderMap,
 ) -> ApiResult<Json<ScoreView>> {
-    let score = app.store.telemetry.score(caller.project, id.clone()).await?;
+    let score = app.store.telemetry.score(caller.project, id).await?;
     let score = score.filter(|score| first_shape::fits(score, &headers));
-    Ok(Json(ScoreView::new(&score.ok_or_else(|| not_found(&id))?)))
+    Ok(Json(ScoreView::new(&score.ok_or_else(|| not_found(SCORE))?)))
 }
 
 /// `GET /api/public/v2/scores/{id}`: one score on anything.
@@ -48,8 +51,8 @@ pub(super) async fn second(
     Reader(caller): Reader,
     PathId(id): PathId<Score>,
 ) -> ApiResult<Json<ScoreView>> {
-    let score = app.store.telemetry.score(caller.project, id.clone()).await?;
-    Ok(Json(ScoreView::new(&score.ok_or_else(|| not_found(&id))?)))
+    let score = app.store.telemetry.score(caller.project, id).await?;
+    Ok(Json(ScoreView::new(&score.ok_or_else(|| not_found(SCORE))?)))
 }
 
 /// `DELETE /api/public/scores/{id}`: deletes one score on anything.
@@ -69,13 +72,9 @@ pub(super) async fn delete(
 ) -> ApiResult<StatusCode> {
     let (project, now) = (caller.project.clone(), app.clock.now());
     if app.store.telemetry.score(project.clone(), id.clone()).await?.is_none() {
-        return Err(not_found(&id));
+        return Err(not_found(SCORE));
     }
     caller.catalog(&app).note_deletion(project, Noun::Score, vec![id.to_string()], now).await?;
-    let was_there = app.store.telemetry.delete_score(caller.project, id.clone()).await?;
-    if was_there { Ok(StatusCode::NO_CONTENT) } else { Err(not_found(&id)) }
-}
-
-fn not_found(id: &ScoreId) -> ApiError {
-    ApiError::NotFound(format!("Score {id} not found in this project"))
+    let was_there = app.store.telemetry.delete_score(caller.project, id).await?;
+    if was_there { Ok(StatusCode::NO_CONTENT) } else { Err(not_found(SCORE)) }
 }

@@ -8,7 +8,7 @@ use ratchet_store::query::{
 };
 
 use crate::error::ApiResult;
-use crate::langfuse::client::is_python_2;
+use crate::langfuse::client::needs_numbers;
 use crate::langfuse::params::Params;
 
 /// What a request for a list asks for.
@@ -178,9 +178,9 @@ pub(super) enum Unknown {
 }
 
 impl Unknown {
-    /// What the SDK that sends these headers can read. Python's version 2 refuses nulls.
+    /// What the client that sends these headers can read.
     pub(super) fn for_client(headers: &HeaderMap) -> Self {
-        if is_python_2(headers) { Self::Zero } else { Self::Null }
+        if needs_numbers(headers) { Self::Zero } else { Self::Null }
     }
 }
 
@@ -261,19 +261,5 @@ mod tests {
             problems(wrong),
             ["fields: price is not a known field group: core, io, scores, observations, metrics"]
         );
-    }
-
-    #[test]
-    fn only_an_sdk_that_refuses_nulls_is_told_zero() {
-        let sdk = |name: &str, version: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert("x-langfuse-sdk-name", name.parse().unwrap());
-            headers.insert("x-langfuse-sdk-version", version.parse().unwrap());
-            Unknown::for_client(&headers)
-        };
-        assert_eq!(sdk("python", "2.60.10"), Unknown::Zero);
-        assert_eq!(sdk("python", "3.15.0"), Unknown::Null);
-        assert_eq!(sdk("javascript", "2.0.0"), Unknown::Null);
-        assert_eq!(Unknown::for_client(&HeaderMap::new()), Unknown::Null);
     }
 }

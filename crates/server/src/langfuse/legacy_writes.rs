@@ -1,0 +1,206 @@
+//! Traces and observations one at a time, as clients wrote them before there were batches.
+//!
+//! Each body says what the event of the same name says, at the moment it comes in, and merges with
+//! what batches and spans say. Some fields had other names then.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::State;
+use ratchet_core::field::Act;
+use ratchet_core::observation::ObservationKind;
+use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_remote::langfuse::wire::ingestion::{EventType, RecordCreated};
+use ratchet_remote::langfuse::wire::json::Raw;
+use ratchet_remote::langfuse::wire::read::read_object;
+use ratchet_stages::record::events::{Heard, Reach, Refusal, Statements};
+use serde_json::value::to_raw_value;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::deliver::{Reading, deliver};
+use crate::app::App;
+use crate::auth::{Caller, Recorder, Scorer};
+use crate::body::Received;
+use crate::error::{ApiError, ApiResult};
+
+/// The routes of these resources; reading them is elsewhere.
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default()
+        .routes(routes!(create_trace))
+        .routes(routes!(create_span, update_span))
+        .routes(routes!(create_generation, update_generation))
+        .routes(routes!(create_event))
+}
+
+/// One resource of that time.
+struct Form {
+    kind: EventType,
+    /// What fields were called, and what they are called now.
+    renamed: &'static [(&'static str, &'static str)],
+    /// The field that must name what is changed.
+    changes: Option<&'static str>,
+}
+
+const fn observation(kind: ObservationKind, act: Act) -> EventType {
+    EventType::Observation(Some(kind), act)
+}
+
+const TRACE: Form = Form { kind: EventType::Trace, renamed: &[], changes: None };
+const EVENT: Form =
+    Form { kind: observation(ObservationKind::Event, Act::Create), renamed: &[], changes: None };
+const SPAN: Form =
+    Form { kind: observation(ObservationKind::Span, Act::Create), renamed: &[], changes: None };
+const SPAN_UPDATE: Form = Form {
+    kind: observation(ObservationKind::Span, Act::Update),
+    renamed: &[("spanId", "id")],
+    changes: Some("spanId"),
+};
+const GENERATION: Form = Form {
+    kind: observation(ObservationKind::Generation, Act::Create),
+    renamed: &[("prompt", "input"), ("completion", "output")],
+    changes: None,
+};
+const GENERATION_UPDATE: Form = Form {
+    kind: observation(ObservationKind::Generation, Act::Update),
+    renamed: &[("generationId", "id"), ("prompt", "input"), ("completion", "output")],
+    changes: Some("generationId"),
+};
+
+/// `POST /api/public/traces`: records a trace, or more of one, as before there were batches.
+#[utoipa::path(
+    post,
+    path = "/api/public/traces",
+    tag = "Ingestion",
+    request_body = Raw,
+    responses((status = 200, body = RecordCreated))
+)]
+async fn create_trace(
+    State(app): State<App>,
+    Recorder(caller): Recorder,
+    received: Received,
+) -> ApiResult<Json<RecordCreated>> {
+    write(&app, caller, received, |text, reading| interpret(&TRACE, text, reading)).await
+}
+
+/// `POST /api/public/spans`: records a span, as before there were batches.
+#[utoipa::path(
+    post,
+    path = "/api/public/spans",
+    tag = "Ingestion",
+    request_body = Raw,
+    responses((status = 200, body = RecordCreated))
+)]
+async fn create_span(
+    State(app): State<App>,
+    Recorder(caller): Recorder,
+    received: Received,
+) -> ApiResult<Json<RecordCreated>> {
+    write(&app, caller, received, |text, reading| interpret(&SPAN, text, reading)).await
+}
+
+/// `PATCH /api/public/spans`: records more of the span that `spanId` names.
+#[utoipa::path(
+    patch,
+    path = "/api/public/spans",
+    tag = "Ingestion",
+    request_body = Raw,
+    responses((status = 200, body = RecordCreated))
+)]
+async fn update_span(
+    State(app): State<App>,
+    Recorder(caller): Recorder,
+    received: Received,
+) -> ApiResult<Json<RecordCreated>> {
+    write(&app, caller, received, |text, reading| interpret(&SPAN_UPDATE, text, reading)).await
+}
+
+/// `POST /api/public/generations`: records a model call, as before there were batches.
+#[utoipa::path(
+    post,
+    path = "/api/public/generations",
+    tag = "Ingestion",
+    request_body = Raw,
+    responses((status = 200, body = RecordCreated))
+)]
+async fn create_generation(
+    State(app): State<App>,
+    Recorder(caller): Recorder,
+    received: Received,
+) -> ApiResult<Json<RecordCreated>> {
+    write(&app, caller, received, |text, reading| interpret(&GENERATION, text, reading)).await
+}
+
+/// `PATCH /api/public/generations`: records more of the model call that `generationId` names.
+#[utoipa::path(
+    patch,
+    path = "/api/public/generations",
+    tag = "Ingestion",
+    request_body = Raw,
+    responses((status = 200, body = RecordCreated))
+)]
+async fn update_generation(
+    State(app): State<App>,
+    Recorder(caller): Recorder,
+    received: Received,
+) -> ApiResult<Json<RecordCreated>> {
+    write(&app, caller, received, |text, reading| interpret(&GENERATION_UPDATE, text, reading))
+        .await
+}
+
+/// `POST /api/public/events`: records an event, as before there were batches.
+#[utoipa::path(
+    post,
+    path = "/api/public/events",
+    tag = "Ingestion",
+    request_body = Raw,
+    responses((status = 200, body = RecordCreated))
+)]
+async fn create_event(
+    State(app): State<App>,
+    Recorder(caller): Recorder,
+    received: Received,
+) -> ApiResult<Json<RecordCreated>> {
+    write(&app, caller, received, |text, reading| interpret(&EVENT, text, reading)).await
+}
+
+async fn write(
+    app: &App,
+    caller: Caller,
+    received: Received,
+    interpret: fn(&str, &Reading) -> ApiResult<(Statements, ())>,
+) -> ApiResult<Json<RecordCreated>> {
+    let scorer = Scorer { caller, reach: Reach::All };
+    let (outcomes, ()) = deliver(app, scorer, received, interpret).await?;
+    let outcome = outcomes.into_iter().next();
+    let outcome = outcome.ok_or_else(|| ApiError::internal("a body gave no outcome"))?;
+    match outcome.result {
+        Ok(id) => Ok(Json(RecordCreated { id })),
+        Err(Refusal::Invalid(issue)) => Err(ApiError::InvalidFields(vec![issue])),
+        Err(refusal @ Refusal::NotAllowed) => Err(ApiError::Forbidden(refusal.to_string())),
+    }
+}
+
+fn interpret(form: &Form, text: &str, reading: &Reading) -> ApiResult<(Statements, ())> {
+    let body = read_body(form, text).map_err(|issue| ApiError::InvalidFields(vec![issue]))?;
+    let heard = Heard { rules: &reading.rules, at: reading.received_at };
+    let id = uuid::Uuid::new_v4().to_string();
+    Ok((Statements::from_body(form.kind, &body, id, heard), ()))
+}
+
+/// The body with its fields under the names they have now. Where both names are there, the one of
+/// now counts.
+fn read_body(form: &Form, text: &str) -> Result<Raw, Issue> {
+    let mut fields: BTreeMap<String, Raw> = read_object(text)?;
+    for (old, new) in form.renamed {
+        if let Some(value) = fields.remove(*old) {
+            fields.entry((*new).to_owned()).or_insert(value);
+        }
+    }
+    let is_named = fields.get("id").is_some_and(|id| id.get() != "null");
+    if let Some(name) = form.changes.filter(|_| !is_named) {
+        return Err(Issue::at(name, "is missing; it names what to change"));
+    }
+    let written = to_raw_value(&fields).map(Raw::from);
+    written.map_err(|why| Issue::at("body", why.to_string()))
+}

@@ -1,0 +1,65 @@
+//! Prompts as the first version of the API has them: one at a time, by name in the query.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use ratchet_core::prompt::PRODUCTION;
+use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_remote::langfuse::wire::prompt::{CreatePromptV1, PromptView};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::params::Params;
+use super::prompts;
+use super::sent::Sent;
+use crate::app::App;
+use crate::auth::{Member, Reader};
+use crate::error::ApiResult;
+
+/// The routes of this resource.
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::default().routes(routes!(show, create))
+}
+
+/// `GET /api/public/prompts`: the version of a prompt with a number or a label, `production` if
+/// neither is given.
+#[utoipa::path(
+    get,
+    path = "/api/public/prompts",
+    tag = "Prompts",
+    params(
+        ("name" = String, Query, description = "The prompt's name."),
+        ("version" = Option<u32>, Query, description = "The version with this number."),
+        ("label" = Option<String>, Query, description = "The version with this label."),
+    ),
+    responses((status = 200, body = PromptView))
+)]
+async fn show(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    mut params: Params,
+) -> ApiResult<Json<PromptView>> {
+    let name = params.text("name");
+    if name.is_none() {
+        params.report([Issue::at("name", "is missing; it says which prompt")]);
+    }
+    prompts::find(&app, caller.project, name.unwrap_or_default(), params).await
+}
+
+/// `POST /api/public/prompts`: makes the next version of a prompt, in production at once if it says
+/// that it is active.
+#[utoipa::path(
+    post,
+    path = "/api/public/prompts",
+    tag = "Prompts",
+    request_body = CreatePromptV1,
+    responses((status = 201, body = PromptView))
+)]
+async fn create(
+    State(app): State<App>,
+    Member(caller): Member,
+    Sent(sent): Sent<CreatePromptV1>,
+) -> ApiResult<(StatusCode, Json<PromptView>)> {
+    let made = prompts::make(&app, &caller, sent.with_label(PRODUCTION)).await?;
+    Ok((StatusCode::CREATED, Json(made)))
+}
