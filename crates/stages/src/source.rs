@@ -17,6 +17,7 @@ use ratchet_store::query::{
     SessionQuery, Test, TimeRange, TraceColumn, TraceOrder, TraceQuery,
 };
 use ratchet_store::telemetry::Telemetry;
+use ratchet_store::walk::ObservationWalk;
 
 /// Records in a slice of the local store.
 const SLICE: u64 = 100;
@@ -148,25 +149,13 @@ impl Source {
                 let Slice { rows, unreadable, next, total } = slice(telemetry.traces(query).await?);
                 let mut whole = Vec::with_capacity(rows.len());
                 for trace in rows {
-                    let observations = self.observations_of(&trace.id).await?;
+                    let observations = observations_of(telemetry, project, &trace.id).await?;
                     whole.push(WholeTrace { trace, observations });
                 }
                 Ok(Slice { rows: whole, unreadable, next, total })
             }
             Self::Remote(client) => Ok(client.traces(&asked, at).await?),
         }
-    }
-
-    async fn observations_of(&self, trace: &TraceId) -> SourceResult<Vec<Observation>> {
-        let asked = ObservationsAsked { trace: Some(trace.clone()), ..Default::default() };
-        let mut found = Vec::new();
-        let mut next = Some(Position::Start);
-        while let Some(at) = next {
-            let slice = self.observations(&asked, &at).await?;
-            found.extend(slice.rows);
-            next = slice.next;
-        }
-        Ok(found)
     }
 
     /// Returns one trace with its content; `None` if it is not there.
@@ -245,6 +234,23 @@ impl Source {
         }
         Ok(scores)
     }
+}
+
+/// All observations of a trace with content, newest first.
+async fn observations_of(
+    telemetry: &Telemetry,
+    project: &ProjectId,
+    trace: &TraceId,
+) -> SourceResult<Vec<Observation>> {
+    let mut found = Vec::new();
+    let mut next = Some(ObservationWalk::new(project.clone(), trace.clone(), Detail::Content));
+    while let Some(walk) = next {
+        let walked = telemetry.walk_observations(walk).await?;
+        found.extend(walked.rows);
+        next = walked.rest;
+    }
+    found.reverse();
+    Ok(found)
 }
 
 fn range(between: &Between) -> TimeRange {

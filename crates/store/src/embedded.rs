@@ -76,6 +76,7 @@ use crate::query::{
 };
 use crate::secrets::Secrets;
 use crate::telemetry::{Batch, Telemetry};
+use crate::walk::{ObservationWalk, ScoreWalk, Walked};
 use crate::{StoreError, StoreResult};
 use connection::Purpose;
 use lock::Lock;
@@ -352,6 +353,22 @@ impl Engine {
             writer.transact(|applier| applier.delete_score(&project, &id))
         };
         self.shared.writer.run(delete).await
+    }
+
+    pub(crate) async fn walk_observations(
+        &self,
+        walk: ObservationWalk,
+    ) -> StoreResult<Walked<Observation, ObservationWalk>> {
+        let query = move |db: &Connection| read::walk::observations(db, walk);
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+    }
+
+    pub(crate) async fn walk_scores(
+        &self,
+        walk: ScoreWalk,
+    ) -> StoreResult<Walked<Score, ScoreWalk>> {
+        let query = move |db: &Connection| read::walk::scores(db, walk);
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
     }
 
     pub(crate) async fn attached(

@@ -21,6 +21,7 @@ use crate::query::{
     SessionEnds, SessionQuery, TallyQuery, TextHits, TextQuery, TraceColumn, TraceQuery,
 };
 use crate::user::{UserDay, UserQuery, UserScope, Users};
+use crate::walk::{ObservationWalk, ScoreWalk, Walked};
 
 /// What one request records: all of it or nothing.
 #[derive(Clone, Debug)]
@@ -232,6 +233,30 @@ impl Telemetry {
     pub async fn delete_score(&self, project: ProjectId, id: ScoreId) -> StoreResult<bool> {
         match self {
             Self::Embedded(engine) => engine.delete_score(project, id).await,
+        }
+    }
+
+    /// Returns the next observations of a trace, by start, and where to go on. What a slice takes in
+    /// memory is bounded, and all slices together take time in proportion to the trace.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn walk_observations(
+        &self,
+        walk: ObservationWalk,
+    ) -> StoreResult<Walked<Observation, ObservationWalk>> {
+        match self {
+            Self::Embedded(engine) => engine.walk_observations(walk).await,
+        }
+    }
+
+    /// Returns the next scores on a trace and its observations, newest first, in the same way.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn walk_scores(&self, walk: ScoreWalk) -> StoreResult<Walked<Score, ScoreWalk>> {
+        match self {
+            Self::Embedded(engine) => engine.walk_scores(walk).await,
         }
     }
 

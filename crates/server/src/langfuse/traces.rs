@@ -2,29 +2,24 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use ratchet_core::id::Id;
-use ratchet_core::observation::Observation;
-use ratchet_core::score::Score;
 use ratchet_core::trace::Trace;
 use ratchet_remote::langfuse::wire::observation::ObservationView;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::score::ScoreView;
 use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::trace::{
-    DetailedTrace, TraceDetails, TraceView, TraceWithDetails, TraceWithFullDetails,
+    DetailedTrace, TraceDetails, TraceView, TraceWithDetails,
 };
 use ratchet_store::project::ProjectId;
-use ratchet_store::query::{
-    Attached, Detail, Direction, ObservationQuery, Paging, ScoreQuery, ScoresOn, TimeRange,
-};
+use ratchet_store::query::Attached;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use self::asked::{AskedList, Group, Groups, Unknown};
+use self::whole::Whole;
+use super::answer;
 use super::params::{PageParams, Params, meta};
 use super::path::PathId;
-use super::prompt_ids::PromptIds;
-use super::scores::first_shape;
-use super::{answer, observations};
 use crate::app::App;
 use crate::auth::Reader;
 use crate::error::ApiResult;
@@ -33,9 +28,8 @@ use crate::error::ApiResult;
 mod asked;
 /// Deleting.
 pub(super) mod delete;
-
-/// Rows fetched at a time where all are wanted.
-const SLICE: u64 = 1_000;
+/// One trace with all that hangs on it.
+mod whole;
 
 /// The routes of this resource.
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -119,32 +113,7 @@ pub(super) async fn show(
     if !groups.has(Group::Io) {
         trace.content = None;
     }
-    let observations = if groups.has(Group::Observations) {
-        observations_of(&app, &project, &trace, groups.detail()).await?
-    } else {
-        Vec::new()
-    };
-    let scores = if groups.has(Group::Scores) {
-        scores_of(&app, &project, &trace).await?
-    } else {
-        Vec::new()
-    };
-    let carried = observations.iter().map(|row| row.content.as_ref());
-    let size = answer::size(carried.chain([trace.content.as_ref()]));
-    let (unknown, prices) = (Unknown::for_client(&headers), app.store.prices(&project));
-    let prompts = PromptIds::of(&app, &project, &observations).await?;
-    let view = move || {
-        let mut details = TraceDetails::new(&trace, project.as_str());
-        let show = |row| observations::view(row, &prices, &prompts);
-        details.observations = observations.iter().map(show).collect();
-        let fits = |score: &&Score| first_shape::fits(score, &headers);
-        details.scores = scores.iter().filter(fits).map(ScoreView::new).collect();
-        groups.hide_numbers(&mut details, unknown);
-        let view: TraceWithFullDetails =
-            DetailedTrace { trace: TraceView::new(&trace, project.as_str()), details };
-        view
-    };
-    answer::json(&app, size, view).await
+    Whole { app, project, trace, groups, headers }.answer().await
 }
 
 /// What hangs on each of the traces, as far as anyone asked.
@@ -160,53 +129,4 @@ async fn attached(
     }
     let ids = traces.iter().map(|trace| trace.id.clone()).collect();
     Ok(app.store.telemetry.attached(project.clone(), ids).await?)
-}
-
-/// All observations of a trace, by start.
-async fn observations_of(
-    app: &App,
-    project: &ProjectId,
-    trace: &Trace,
-    detail: Detail,
-) -> ApiResult<Vec<Observation>> {
-    let mut rows = Vec::new();
-    let mut cursor = None;
-    loop {
-        let query = ObservationQuery {
-            project: project.clone(),
-            range: TimeRange::default(),
-            trace: Some(trace.id.clone()),
-            conditions: Vec::new(),
-            direction: Direction::Ascending,
-            paging: Paging::After { cursor, limit: SLICE },
-            detail,
-        };
-        let page = app.store.telemetry.observations(query).await?;
-        rows.extend(page.rows);
-        cursor = page.cursor;
-        if cursor.is_none() {
-            return Ok(rows);
-        }
-    }
-}
-
-/// All scores on a trace and its observations.
-async fn scores_of(app: &App, project: &ProjectId, trace: &Trace) -> ApiResult<Vec<Score>> {
-    let mut rows = Vec::new();
-    let mut cursor = None;
-    loop {
-        let query = ScoreQuery {
-            project: project.clone(),
-            range: TimeRange::default(),
-            on: ScoresOn::Trace(trace.id.clone()),
-            conditions: Vec::new(),
-            paging: Paging::After { cursor, limit: SLICE },
-        };
-        let page = app.store.telemetry.scores(query).await?;
-        rows.extend(page.rows);
-        cursor = page.cursor;
-        if cursor.is_none() {
-            return Ok(rows);
-        }
-    }
 }

@@ -123,6 +123,11 @@ impl Block {
         Some(Self { entries, raw })
     }
 
+    /// How many bytes it takes in memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.raw.len()
+    }
+
     /// The entry at a place; `None` when there is none or it is damaged.
     pub(super) fn entry(&self, place: usize) -> Option<Entry> {
         if place >= self.entries {

@@ -53,15 +53,18 @@ pub(super) fn load_entry(
 pub(super) struct Blocks<'a> {
     db: &'a Connection,
     read: FxHashMap<i64, Option<Block>>,
+    bytes: usize,
 }
 
 /// Blocks kept at a time; neighbours in a list mostly share one.
 const KEPT: usize = 64;
+/// Bytes of the blocks kept at a time. Most have a few thousand, one may have millions.
+const KEPT_BYTES: usize = 8_000_000;
 
 impl<'a> Blocks<'a> {
     /// A reader with nothing read yet.
     pub(super) fn new(db: &'a Connection) -> Self {
-        Self { db, read: FxHashMap::default() }
+        Self { db, read: FxHashMap::default(), bytes: 0 }
     }
 
     /// The entry at a place; `None` where there is none or the block is damaged.
@@ -72,10 +75,13 @@ impl<'a> Blocks<'a> {
     ) -> rusqlite::Result<Option<Entry>> {
         let Some(number) = block else { return Ok(None) };
         if !self.read.contains_key(&number) {
-            if self.read.len() >= KEPT {
+            if self.read.len() >= KEPT || self.bytes >= KEPT_BYTES {
                 self.read.clear();
+                self.bytes = 0;
             }
-            self.read.insert(number, self.load(number)?);
+            let block = self.load(number)?;
+            self.bytes += block.as_ref().map_or(0, Block::bytes);
+            self.read.insert(number, block);
         }
         let block = self.read.get(&number).and_then(Option::as_ref);
         Ok(block.and_then(|block| block.entry(entry as usize)))

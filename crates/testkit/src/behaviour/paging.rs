@@ -6,15 +6,16 @@ use ratchet_core::trace::Trace;
 use ratchet_store::StoreError;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
-    Condition, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging, ScoreColumn,
-    ScoreQuery, SessionQuery, TallyQuery, Test, TextTest, TimeRange, TraceColumn, TraceOrder,
-    TraceQuery,
+    Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging,
+    ScoreColumn, ScoreQuery, ScoresOn, SessionQuery, TallyQuery, Test, TextTest, TimeRange,
+    TraceColumn, TraceOrder, TraceQuery,
 };
 use ratchet_store::telemetry::Telemetry;
+use ratchet_store::walk::{ObservationWalk, ScoreWalk};
 
 use super::Behaviour;
 use crate::ask;
-use crate::build::{BatchBuilder, at, batch, generation, project, score, span, trace};
+use crate::build::{BatchBuilder, at, batch, generation, project, score, span, text, trace};
 
 /// Every behaviour of this module.
 pub const ALL: &[Behaviour] = &[
@@ -25,6 +26,7 @@ pub const ALL: &[Behaviour] = &[
     ("cursors visit every observation, session and score once", |s| Box::pin(other_cursors(s))),
     ("rows that arrive meanwhile neither hide nor repeat others", |s| Box::pin(arrivals(s))),
     ("the newest records are counted, and no more", |s| Box::pin(counts_of_the_newest(s))),
+    ("walks give what lists give, once and in order", |s| Box::pin(walks(s))),
     ("a range includes its start and excludes its end", |s| Box::pin(ranges(s))),
     ("a cursor that is not ours is refused", |s| Box::pin(foreign_cursors(s))),
 ];
@@ -315,6 +317,56 @@ async fn counts_of_the_newest(store: Telemetry) {
     };
     let steps = store.matching_observations(steps).await.unwrap();
     assert_eq!((steps.looked_at, steps.matching, steps.failed), (20, 3, 3));
+}
+
+/// Ids that are texts and ids that are bytes, starts that are the same and starts that are not, and
+/// texts so long that a slice ends with one.
+async fn walks(store: Telemetry) {
+    let ours = project("ours");
+    let mut told = batch(&ours).with(trace("t").beginning(0));
+    for n in 0..2_500_i64 {
+        let id = if n % 2 == 0 { format!("o{n}") } else { format!("{:016x}", n + 1) };
+        let mut step = span(&id).of("t").lasting(n * 7 % 100, n * 7 % 100 + 1);
+        if n % 500 == 0 {
+            step = step.input(text(&"long ".repeat(500_000)));
+        }
+        told = told.with(step);
+        told = told.with(score(&format!("q{n}")).on("good").of_trace("t").number(1.0).given(n % 9));
+    }
+    told = told.with(span("other").of("u").lasting(0, 1));
+    told = told.with(score("other").on("good").of_trace("u").number(1.0).given(0));
+    store.record(told.build()).await.unwrap();
+    let id = TraceId::parse("t").unwrap();
+
+    let mut next = Some(ObservationWalk::new(ours.clone(), id.clone(), Detail::Content));
+    let (mut walked, mut slices) = (Vec::new(), 0);
+    while let Some(walk) = next {
+        let slice = store.walk_observations(walk).await.unwrap();
+        assert!(slice.rows.len() <= 1_000);
+        walked.extend(slice.rows);
+        next = slice.rest;
+        slices += 1;
+    }
+    let query = ObservationQuery { trace: Some(id.clone()), ..ask::all_observations(&ours) };
+    let listed = store.observations(query).await.unwrap().rows;
+    assert_eq!(listed.len(), 2_500);
+    assert!(walked == listed, "a walk through observations differs from their list");
+    assert!(slices > 5, "{slices} slices are too few for texts that long");
+
+    let mut next = Some(ScoreWalk::new(ours.clone(), id.clone()));
+    let mut walked = Vec::new();
+    while let Some(walk) = next {
+        let slice = store.walk_scores(walk).await.unwrap();
+        walked.extend(slice.rows);
+        next = slice.rest;
+    }
+    let query = ScoreQuery { on: ScoresOn::Trace(id.clone()), ..ask::all_scores(&ours) };
+    let listed = store.scores(query).await.unwrap().rows;
+    assert!(walked == listed, "a walk through scores differs from their list");
+
+    let foreign = ObservationWalk::new(project("theirs"), id, Detail::Row);
+    let slice = store.walk_observations(foreign).await.unwrap();
+    assert!(slice.rows.is_empty() && slice.rest.is_none());
 }
 
 async fn ranges(store: Telemetry) {

@@ -21,6 +21,47 @@ async fn a_trace_in_full() {
     server.stop().await;
 }
 
+/// A trace of so many slices that it is written while it is read.
+#[tokio::test]
+async fn a_long_trace_is_whole_and_has_the_same_shape() {
+    const STEPS: usize = 3_500;
+    let server = story().await;
+    let steps: Vec<Value> = (0..STEPS)
+        .map(|n| {
+            let id = format!("long{n:05}");
+            let body = json!({"id": id, "traceId": "t1", "name": "\"observations\":[]", "input": n,
+                "startTime": "2026-11-15T13:00:00Z"});
+            let mut sent = event("span-create", 30, body);
+            sent["id"] = json!(id);
+            sent
+        })
+        .collect();
+    let short = read(&server, "/api/public/traces/t1").await;
+    for some in steps.chunks(1_000) {
+        record(&server, some).await;
+    }
+    let mut long = read(&server, "/api/public/traces/t1").await;
+    let listed = long["observations"].as_array().unwrap().clone();
+    let known = short["observations"].as_array().unwrap();
+    assert_eq!(listed.len(), known.len() + STEPS);
+    assert_eq!(listed[..known.len()], known[..]);
+    for (n, step) in listed[known.len()..].iter().enumerate() {
+        assert_eq!(step["id"], format!("long{n:05}"));
+        assert_eq!(step["input"], n);
+    }
+    let fields: Vec<_> = long.as_object().unwrap().keys().cloned().collect();
+    assert_eq!(fields, short.as_object().unwrap().keys().cloned().collect::<Vec<_>>());
+    assert_eq!(long["scores"], short["scores"]);
+    let bare = read(&server, "/api/public/traces/t1?fields=core,observations").await;
+    assert_eq!(bare["observations"].as_array().unwrap().len(), listed.len());
+    assert_eq!((&bare["scores"], &bare["latency"]), (&json!([]), &json!(-1.0)));
+    for changed in ["observations", "latency", "updatedAt"] {
+        long[changed] = short[changed].clone();
+    }
+    assert_eq!(long, short);
+    server.stop().await;
+}
+
 #[tokio::test]
 async fn a_list_of_traces() {
     let server = story().await;

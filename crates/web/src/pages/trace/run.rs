@@ -4,9 +4,8 @@ use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::observation::Observation;
 use ratchet_core::score::{Score, ScoreTarget};
 use ratchet_core::trace::{Content, Trace};
-use ratchet_store::query::{
-    Detail, Direction, ObservationQuery, Paging, ScoreQuery, ScoresOn, TimeRange,
-};
+use ratchet_store::query::{Detail, Paging, ScoreQuery, ScoresOn, TimeRange};
+use ratchet_store::walk::ObservationWalk;
 
 use super::kinds::Spent;
 use crate::kept_steps::TraceSteps;
@@ -17,8 +16,6 @@ use crate::web::Web;
 
 /// Steps that are shown of one trace.
 const MAX_STEPS: usize = 20_000;
-/// Steps that are read at once.
-const SLICE: u64 = 5_000;
 /// Scores that are shown of one trace.
 const MAX_SCORES: u64 = 1_000;
 
@@ -94,24 +91,15 @@ pub(super) async fn step(
 
 async fn steps(web: &Web, place: &Place, id: &TraceId) -> PageResult<(Vec<Observation>, bool)> {
     let mut steps = Vec::new();
-    let mut cursor = None;
-    loop {
-        let question = ObservationQuery {
-            project: place.project_id(),
-            range: TimeRange::default(),
-            trace: Some(id.clone()),
-            conditions: Vec::new(),
-            direction: Direction::Ascending,
-            paging: Paging::After { cursor, limit: SLICE },
-            detail: Detail::Row,
-        };
-        let page = web.store.telemetry.observations(question).await?;
-        steps.extend(page.rows);
-        cursor = page.cursor;
-        if cursor.is_none() || steps.len() >= MAX_STEPS {
-            return Ok((steps, cursor.is_some()));
-        }
+    let mut next = Some(ObservationWalk::new(place.project_id(), id.clone(), Detail::Row));
+    while steps.len() < MAX_STEPS
+        && let Some(walk) = next.take()
+    {
+        let walked = web.store.telemetry.walk_observations(walk).await?;
+        steps.extend(walked.rows);
+        next = walked.rest;
     }
+    Ok((steps, next.is_some()))
 }
 
 async fn scores(web: &Web, place: &Place, on: ScoresOn) -> PageResult<Vec<Score>> {
