@@ -68,6 +68,8 @@ pub(crate) enum Part {
     Scoring,
     /// Sessions with agents that many clients follow
     Chat,
+    /// Bodies that blow up, and a very long trace
+    Holding,
 }
 
 impl Args {

@@ -128,6 +128,23 @@ impl Client {
         self.send(request).await
     }
 
+    /// Sends JSON that is compressed already.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub(crate) async fn post_packed(
+        &mut self,
+        path: &str,
+        body: Bytes,
+    ) -> anyhow::Result<(StatusCode, Bytes)> {
+        let request = self
+            .request(Method::POST, path)
+            .header("content-type", "application/json")
+            .header("content-encoding", "gzip")
+            .body(Full::new(body))?;
+        self.send(request).await
+    }
+
     /// Asks for something that goes on and on.
     ///
     /// # Errors

@@ -35,6 +35,8 @@ mod pages;
 mod score;
 /// Relaying what agents say.
 mod chat;
+/// Bodies that blow up, and a trace without end.
+mod hold;
 /// What came of it.
 mod report;
 /// Everything in order.

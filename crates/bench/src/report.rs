@@ -4,10 +4,13 @@
 mod table;
 /// The same for chats.
 mod chat_table;
+/// The same for what a server bears.
+mod hold_table;
 
 use serde::Serialize;
 
 use crate::chat::Relaying;
+use crate::hold::Holding;
 use crate::reads::Reading;
 use crate::record::{Cell, Recording};
 use crate::score::Scoring;
@@ -30,6 +33,8 @@ pub(crate) struct Report {
     pub(crate) scoring: Option<Scoring>,
     /// Sessions with agents, crowd by crowd.
     pub(crate) relaying: Vec<Relaying>,
+    /// Bodies that blow up, and a very long trace.
+    pub(crate) holding: Option<Holding>,
     /// The same load on another server.
     pub(crate) peer: Option<Peer>,
 }

@@ -13,7 +13,7 @@ use crate::record::{Cell, Load, Recording};
 use crate::report::{Idle, Peer, Report, Setting};
 use crate::scratch::{Fate, Scratch};
 use crate::template::Pool;
-use crate::{chat, fill, reads, score, split};
+use crate::{chat, fill, hold, reads, score, split};
 
 /// Milliseconds between two lines of an agent: ten pieces of text a second.
 const PACE_MS: u64 = 100;
@@ -90,6 +90,13 @@ impl<'a> Bench<'a> {
             eprintln!("relaying");
             let folder = self.scratch.place("chat");
             report.relaying = chat::measure(&self.program, &folder, &self.crowds()).await?;
+        }
+        if self.args.wants(Part::Holding) {
+            eprintln!("holding");
+            let spans = if self.args.quick { 20_000 } else { 1_000_000 };
+            let data = self.scratch.place("holding");
+            report.holding = Some(hold::measure(&self.program, &data, (self.lasts, spans)).await?);
+            self.scratch.clear("holding")?;
         }
         Ok(report)
     }

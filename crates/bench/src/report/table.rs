@@ -2,7 +2,7 @@ use crate::pages::{AIM_MS, PageReading};
 use crate::record::Recording;
 use crate::score::{AIM_BYTES, AIM_PER_100_MS, ScoringPace, Sent};
 
-use super::{Idle, Peer, Report, chat_table};
+use super::{Idle, Peer, Report, chat_table, hold_table};
 
 /// The whole report.
 pub(super) fn report(report: &Report) -> String {
@@ -22,6 +22,7 @@ pub(super) fn report(report: &Report) -> String {
     text += &page_table(report);
     text += &scoring_table(report);
     text += &chat_table::tables(&report.relaying);
+    text += &report.holding.as_ref().map(hold_table::table_of).unwrap_or_default();
     if let Some(peer) = &report.peer {
         text += &peer_table(report, peer);
     }
@@ -255,7 +256,7 @@ fn peer_table(report: &Report, peer: &Peer) -> String {
     table(&format!("The same load on {}", peer.url), &head, &rows)
 }
 
-fn megabytes(bytes: u64) -> String {
+pub(super) fn megabytes(bytes: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
     let bytes = bytes as f64;
     format!("{:.1} MB", bytes / 1e6)
