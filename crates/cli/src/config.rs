@@ -281,6 +281,9 @@ fn read_limits(of: &mut Lookup<'_>) -> anyhow::Result<Limits> {
         decompressed_bytes: of
             .value("limits.decompressed", size(usual.decompressed_bytes), "request body unpacked")?
             .0,
+        public_body_bytes: of
+            .value("limits.public_body", size(usual.public_body_bytes), "with a public key alone")?
+            .0,
         inflight_bytes: of
             .value("limits.inflight", size(usual.inflight_bytes), "all request bodies at once")?
             .0,
@@ -289,7 +292,7 @@ fn read_limits(of: &mut Lookup<'_>) -> anyhow::Result<Limits> {
         text_bytes: of.value("limits.text", size(usual.text_bytes), "longer text is elided")?.0,
         depth: of.value("limits.depth", Count(usual.depth), "nesting of lists and maps")?.0,
         attributes: of.value("limits.attributes", Count(usual.attributes), "of one span")?.0,
-        values: of.value("limits.values", Count(usual.values), "attribute values in a request")?.0,
+        values: of.value("limits.values", Count(usual.values), "JSON values in a request")?.0,
         rate: of.optional("limits.rate", "requests a second for one key")?.map(|Count(rate)| {
             let rate = f64::from(u32::try_from(rate).unwrap_or(u32::MAX));
             Rate { per_second: rate, burst: rate }

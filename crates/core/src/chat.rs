@@ -14,6 +14,8 @@ mod pair;
 
 use serde_json::Value;
 
+use crate::json_size::{NoTree, small_tree};
+
 pub use picture::{Medium, Picture, pictures};
 
 /// What a payload says, as people would read it.
@@ -98,8 +100,10 @@ pub struct RecordedResult {
 
 /// Reads a payload: a conversation where it is one, a text where it is one, JSON else.
 pub fn read(text: &str) -> Reading {
-    let Ok(value) = serde_json::from_str::<Value>(text) else {
-        return Reading::Text(text.to_owned());
+    let value = match small_tree(text) {
+        Ok(value) => value,
+        Err(NoTree::NotJson(_)) => return Reading::Text(text.to_owned()),
+        Err(NoTree::TooLarge) => return Reading::Data(text.to_owned()),
     };
     match value {
         Value::String(inner) => read_text(inner),
@@ -114,7 +118,7 @@ pub fn read(text: &str) -> Reading {
 /// A text may be a conversation that someone wrote out once more.
 fn read_text(text: String) -> Reading {
     let is_document = text.starts_with(['[', '{']);
-    let again = is_document.then(|| serde_json::from_str::<Value>(&text).ok()).flatten();
+    let again = is_document.then(|| small_tree(&text).ok()).flatten();
     match again.as_ref().and_then(message::messages) {
         Some(messages) => Reading::Messages(pair::pair(messages)),
         None if again.is_some() => Reading::Data(text),

@@ -97,6 +97,8 @@ pub mod experiment;
 pub mod json_schema;
 /// What is too long or too deep to keep as it came.
 pub mod limit;
+/// How large JSON becomes once it is parsed.
+pub mod json_size;
 /// Tables with commas.
 pub mod csv;
 /// What must not be kept.

@@ -169,7 +169,9 @@ pub struct Limits {
     pub body_bytes: usize,
     /// Bytes of a request body once decompressed.
     pub decompressed_bytes: usize,
-    /// Bytes of all request bodies in memory at one time.
+    /// Bytes of a request body of a caller who has a public key alone.
+    pub public_body_bytes: usize,
+    /// Bytes that all request bodies take in memory at one time: as they came, unpacked and parsed.
     pub inflight_bytes: usize,
     /// Spans or events in one request.
     pub batch_len: usize,
@@ -181,7 +183,8 @@ pub struct Limits {
     pub depth: usize,
     /// Attributes of one span; also its events and its links.
     pub attributes: usize,
-    /// Attribute values in one request, those inside lists and maps included.
+    /// JSON values in one request, those inside lists and maps included; over OTLP, attribute
+    /// values.
     pub values: usize,
     /// How often one key may call; as often as it likes when `None`.
     pub rate: Option<Rate>,
@@ -199,6 +202,7 @@ impl Default for Limits {
         Self {
             body_bytes: 20_000_000,
             decompressed_bytes: 100_000_000,
+            public_body_bytes: 64_000,
             inflight_bytes: 256_000_000,
             batch_len: 10_000,
             media_bytes: 200_000_000,

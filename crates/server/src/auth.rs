@@ -18,6 +18,7 @@ use ratchet_store::catalog::{Actor, ApiKey, Catalog, Role};
 use ratchet_store::project::ProjectId;
 
 use crate::app::{Access, App};
+use crate::body::PublicKeyOnly;
 use crate::error::{ApiError, ApiResult};
 use credentials::{Credentials, unauthorized};
 
@@ -205,7 +206,10 @@ impl FromRequestParts<App> for Scorer {
             Identity::Full(caller) => {
                 Ok(Self { caller: caller.may_record()?.0, reach: Reach::All })
             }
-            Identity::PublicOnly(caller) => Ok(Self { caller, reach: Reach::Scores }),
+            Identity::PublicOnly(caller) => {
+                parts.extensions.insert(PublicKeyOnly);
+                Ok(Self { caller, reach: Reach::Scores })
+            }
         }
     }
 }

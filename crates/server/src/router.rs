@@ -8,6 +8,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
+use crate::body::hold_room;
 use crate::error::ApiError;
 use crate::hear_out::hear_out;
 use crate::{api, feedback, guard, health, langfuse, metrics, names, openapi, otlp, pack};
@@ -28,6 +29,7 @@ pub fn router(app: App, pages: Router) -> Router {
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(app.clone())
         .merge(pages)
+        .layer(from_fn_with_state(app.clone(), hold_room))
         .layer(from_fn(pack::pack))
         .layer(from_fn_with_state(app.clone(), guard::allow_browsers))
         .layer(from_fn(guard::catch_panic))
@@ -57,6 +59,7 @@ pub fn grpc_router(app: App) -> Router {
         .route(otlp::grpc::LOGS, post(otlp::grpc::logs))
         .route(otlp::grpc::METRICS, post(otlp::grpc::metrics))
         .fallback(otlp::grpc::unimplemented)
+        .layer(from_fn_with_state(app.clone(), hold_room))
         .layer(from_fn(guard::catch_panic))
         .layer(from_fn_with_state(app.clone(), guard::observe))
         .with_state(app)

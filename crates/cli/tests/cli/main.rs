@@ -53,6 +53,8 @@ mod import_rows;
 mod import_langfuse;
 /// Requests that make no sense.
 mod bad_input;
+/// Small bodies that become large ones.
+mod bombs;
 /// Every page, in a real browser.
 mod pages;
 

@@ -6,6 +6,7 @@ use super::item::key_of;
 use super::{Call, outcome};
 use crate::evidence::{Evidence, NumberedTrace};
 use crate::id::ObservationId;
+use crate::json_size::small_tree;
 use crate::observation::{Level, Observation, ObservationKind};
 use crate::payload::Payload;
 
@@ -130,7 +131,7 @@ fn input(step: &Observation) -> Value {
 
 /// The words of what a tool gave back.
 fn text(payload: &Payload) -> String {
-    match serde_json::from_str::<Value>(payload.to_json().as_str()) {
+    match small_tree(payload.to_json().as_str()) {
         Ok(Value::String(text)) => text,
         Ok(Value::Array(blocks)) if !blocks.is_empty() && blocks.iter().all(is_text) => {
             let texts = blocks.iter().filter_map(|block| block.get("text")?.as_str());

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use ratchet_core::dataset::{DatasetStatus, check_item_id};
 use ratchet_core::id::Id;
 use ratchet_core::media::reference::{FoundReference, references};
@@ -20,10 +21,10 @@ use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::datasets;
 use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
-use super::sent::{Sent, kept};
+use super::sent::{LongSent, kept};
+use super::{answer, datasets};
 use crate::api::media::{Grant, Link};
 use crate::app::App;
 use crate::auth::{Member, Reader};
@@ -55,7 +56,7 @@ pub(super) async fn list(
     Reader(caller): Reader,
     origin: Origin,
     mut params: Params,
-) -> ApiResult<Json<Paged<DatasetItemView>>> {
+) -> ApiResult<Response> {
     let (page, project) = (params.page(), caller.project.clone());
     let mut query = DatasetItemQuery {
         project: caller.project,
@@ -74,8 +75,9 @@ pub(super) async fn list(
         query.dataset_name = Some(datasets::find(&app, &query.project, name).await?.name);
     }
     let found = app.store.catalog.dataset_items(query).await?;
-    let data = views(&app, &origin, project, found.rows).await?;
-    Ok(Json(Paged { data, meta: meta(page, found.total) }))
+    let seen = Seen::of(&app, &origin, project, found.rows).await?;
+    let meta = meta(page, found.total);
+    answer::json(&app, seen.bytes, move || Paged { data: seen.views(), meta }).await
 }
 
 /// `GET /api/public/dataset-items/{id}`: one item, archived or not.
@@ -91,7 +93,7 @@ pub(super) async fn show(
     Reader(caller): Reader,
     origin: Origin,
     PathOf(id): PathOf<String>,
-) -> ApiResult<Json<DatasetItemView>> {
+) -> ApiResult<Response> {
     let project = caller.project.clone();
     let found = app.store.catalog.dataset_item(caller.project, id.clone(), None).await?;
     one_view(&app, &origin, project, found.ok_or_else(|| missing(&id))?).await
@@ -109,9 +111,9 @@ pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
     origin: Origin,
-    Sent(sent): Sent<CreateDatasetItem>,
-) -> ApiResult<Json<DatasetItemView>> {
-    let new = read_new(sent)?;
+    sent: LongSent<CreateDatasetItem>,
+) -> ApiResult<Response> {
+    let new = sent.read(&app, read_new).await?;
     let project = caller.project.clone();
     let item = caller.catalog(&app).save_dataset_item(caller.project, new, app.clock.now()).await?;
     one_view(&app, &origin, project, item).await
@@ -172,55 +174,82 @@ async fn one_view(
     origin: &Origin,
     project: ProjectId,
     item: DatasetItem,
-) -> ApiResult<Json<DatasetItemView>> {
-    let mut views = views(app, origin, project, vec![item]).await?;
-    views.pop().map(Json).ok_or_else(|| ApiError::internal("an item without a view"))
+) -> ApiResult<Response> {
+    let seen = Seen::of(app, origin, project, vec![item]).await?;
+    answer::json(app, seen.bytes, move || seen.views().pop()).await
 }
 
 /// Items with links to the media that they refer to.
-async fn views(
-    app: &App,
-    origin: &Origin,
-    project: ProjectId,
-    items: Vec<DatasetItem>,
-) -> ApiResult<Vec<DatasetItemView>> {
-    let found: Vec<_> = items.iter().map(references_of).collect();
-    let ids = found.iter().flatten().map(|(_, reference)| reference.media.clone()).collect();
-    let media = app.store.catalog.stored_media(project.clone(), ids).await?;
-    let mut links = BTreeMap::new();
-    for (id, media) in media {
-        let link = Link::new(project.clone(), id.clone(), Grant::Download, app.clock.now());
-        let linked = ReferencedMedia {
-            media_id: id.clone(),
-            content_type: media.content_type.name().to_owned(),
-            content_length: media.content_length,
-            url: link.url(app, origin)?,
-            url_expiry: link.until().into(),
-        };
-        links.insert(id, linked);
-    }
-    let resolved = |(field, reference): (&str, FoundReference)| {
-        let media = links.get(&reference.media)?.clone();
-        let (reference_string, json_path) = (reference.text, reference.path);
-        Some(MediaReference { field: field.to_owned(), reference_string, json_path, media })
-    };
-    let pairs = items.into_iter().zip(found);
-    Ok(pairs
-        .map(|(item, found)| view(item, found.into_iter().filter_map(resolved).collect()))
-        .collect())
+struct Seen {
+    items: Vec<(DatasetItem, References)>,
+    links: BTreeMap<String, ReferencedMedia>,
+    /// About how many bytes they take.
+    bytes: usize,
 }
 
-fn references_of(item: &DatasetItem) -> Vec<(&'static str, FoundReference)> {
+/// The references in an item's fields.
+type References = Vec<(&'static str, FoundReference)>;
+
+impl Seen {
+    async fn of(
+        app: &App,
+        origin: &Origin,
+        project: ProjectId,
+        items: Vec<DatasetItem>,
+    ) -> ApiResult<Self> {
+        let bytes = items.iter().flat_map(fields).map(|(_, json)| json.as_str().len()).sum();
+        let with_references = move || {
+            let found = |item: DatasetItem| (references_of(&item), item);
+            Ok(items.into_iter().map(found).map(|(found, item)| (item, found)).collect())
+        };
+        let items: Vec<(DatasetItem, References)> = app.workers.run(bytes, with_references).await?;
+        let found = items.iter().flat_map(|(_, found)| found);
+        let ids = found.map(|(_, reference)| reference.media.clone()).collect();
+        let media = app.store.catalog.stored_media(project.clone(), ids).await?;
+        let mut links = BTreeMap::new();
+        for (id, media) in media {
+            let link = Link::new(project.clone(), id.clone(), Grant::Download, app.clock.now());
+            let linked = ReferencedMedia {
+                media_id: id.clone(),
+                content_type: media.content_type.name().to_owned(),
+                content_length: media.content_length,
+                url: link.url(app, origin)?,
+                url_expiry: link.until().into(),
+            };
+            links.insert(id, linked);
+        }
+        Ok(Self { items, links, bytes })
+    }
+
+    fn views(self) -> Vec<DatasetItemView> {
+        let links = self.links;
+        let resolved = |(field, reference): (&str, FoundReference)| {
+            let media = links.get(&reference.media)?.clone();
+            let (reference_string, json_path) = (reference.text, reference.path);
+            Some(MediaReference { field: field.to_owned(), reference_string, json_path, media })
+        };
+        let show = |(item, found): (DatasetItem, References)| {
+            view(item, found.into_iter().filter_map(resolved).collect())
+        };
+        self.items.into_iter().map(show).collect()
+    }
+}
+
+/// What an item carries, by field.
+fn fields(item: &DatasetItem) -> impl Iterator<Item = (&'static str, &JsonText)> {
     let fields = [
         ("input", &item.input),
         ("expectedOutput", &item.expected_output),
         ("metadata", &item.metadata),
     ];
-    let of_field = |(field, json): (&'static str, &Option<JsonText>)| {
-        let found = json.as_ref().map(references).unwrap_or_default();
-        found.into_iter().map(move |reference| (field, reference))
+    fields.into_iter().filter_map(|(field, json)| Some((field, json.as_ref()?)))
+}
+
+fn references_of(item: &DatasetItem) -> References {
+    let of_field = |(field, json): (&'static str, &JsonText)| {
+        references(json).into_iter().map(move |reference| (field, reference))
     };
-    fields.into_iter().flat_map(of_field).collect()
+    fields(item).flat_map(of_field).collect()
 }
 
 fn view(item: DatasetItem, media_references: Vec<MediaReference>) -> DatasetItemView {

@@ -15,7 +15,7 @@ use utoipa_axum::routes;
 
 use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
-use super::sent::{Sent, kept};
+use super::sent::{LongSent, kept};
 use crate::app::App;
 use crate::auth::{Caller, Member, Reader};
 use crate::error::{ApiError, ApiResult};
@@ -72,7 +72,7 @@ pub(super) async fn show(
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
-    Sent(sent): Sent<CreateDataset>,
+    sent: LongSent<CreateDataset>,
 ) -> ApiResult<Json<DatasetView>> {
     Ok(Json(save(&app, &caller, sent).await?))
 }
@@ -84,9 +84,9 @@ pub(super) async fn create(
 pub(super) async fn save(
     app: &App,
     caller: &Caller,
-    sent: CreateDataset,
+    sent: LongSent<CreateDataset>,
 ) -> ApiResult<DatasetView> {
-    let (new, project) = (read_new(sent)?, caller.project.clone());
+    let (new, project) = (sent.read(app, read_new).await?, caller.project.clone());
     let dataset = caller.catalog(app).save_dataset(project, new, app.clock.now()).await?;
     Ok(view(dataset, &caller.project))
 }

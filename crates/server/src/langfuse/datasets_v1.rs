@@ -15,7 +15,7 @@ use utoipa_axum::routes;
 
 use super::datasets;
 use super::params::{PageParams, Params, meta};
-use super::sent::Sent;
+use super::sent::LongSent;
 use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::ApiResult;
@@ -64,7 +64,7 @@ async fn list(
 async fn create(
     State(app): State<App>,
     Member(caller): Member,
-    Sent(sent): Sent<CreateDataset>,
+    sent: LongSent<CreateDataset>,
 ) -> ApiResult<Json<DatasetWithNames>> {
     let dataset = datasets::save(&app, &caller, sent).await?;
     Ok(Json(with_names(&app, &caller.project, dataset).await?))

@@ -1,7 +1,5 @@
 //! From a body to the disk. The answer is written after the commit.
 
-use std::str;
-
 use ratchet_core::convention::Sender;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::record::events::{Outcome, Rules, Statements};
@@ -9,7 +7,7 @@ use ratchet_stages::record::{Arrival, text_bytes_before_rules};
 
 use crate::app::App;
 use crate::auth::Scorer;
-use crate::body::Received;
+use crate::body::{Received, Weight};
 use crate::error::{ApiError, ApiResult};
 
 /// What there is to know while a body is read.
@@ -66,14 +64,9 @@ pub(super) async fn deliver<T: Send + 'static>(
         intake: reading.rules.intake.clone(),
         text_bytes: limits.text_bytes,
     };
-    let effort = received.effort();
     let worker = app.clone();
-    let (prepared, outcomes, rest) = app
-        .workers
-        .run(effort, move || {
-            let body = received.unpack(&worker.settings.limits)?;
-            let text = str::from_utf8(&body)
-                .map_err(|why| ApiError::Invalid(format!("the body is not UTF-8: {why}")))?;
+    let (prepared, outcomes, rest) = received
+        .parse_json(app, Weight::Texts, move |text| {
             let (statements, rest) = interpret(text, &reading)?;
             let says_something = !statements.is_empty();
             let (prepared, outcomes) = statements.prepare(&worker.store.telemetry, arrival);

@@ -1,10 +1,11 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::Response;
 use ratchet_core::payload::Json as JsonText;
 use ratchet_core::prompt::{
-    BodyError, Graph, LATEST, PRODUCTION, Pick, PromptBody, PromptKind, WordError, check_label,
-    check_message, check_name, check_tag,
+    BodyError, ChatMessage, Graph, LATEST, PRODUCTION, Pick, PromptBody, PromptKind, WordError,
+    check_label, check_message, check_name, check_tag,
 };
 use ratchet_remote::langfuse::wire::error::{Issue, Step};
 use ratchet_remote::langfuse::wire::json::{Raw, raw};
@@ -19,9 +20,10 @@ use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::answer;
 use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
-use super::sent::Sent;
+use super::sent::{LongSent, Sent};
 use crate::app::App;
 use crate::auth::{Caller, Member, Reader};
 use crate::error::{ApiError, ApiResult};
@@ -91,7 +93,7 @@ pub(super) async fn show(
     Reader(caller): Reader,
     PathOf(name): PathOf<String>,
     params: Params,
-) -> ApiResult<Json<PromptView>> {
+) -> ApiResult<Response> {
     find(&app, caller.project, name, params).await
 }
 
@@ -101,7 +103,7 @@ pub(super) async fn find(
     project: ProjectId,
     name: String,
     mut params: Params,
-) -> ApiResult<Json<PromptView>> {
+) -> ApiResult<Response> {
     let pick = pick(&mut params).unwrap_or_else(|| Pick::Label(PRODUCTION.to_owned()));
     let wanted = params.parsed("resolve", |text| match text {
         "true" => Ok(Wanted::Composed),
@@ -113,7 +115,7 @@ pub(super) async fn find(
     let catalog = &app.store.catalog;
     let found = catalog.prompt(project.clone(), name.clone(), pick.clone(), wanted).await?;
     let (prompt, graph) = found.ok_or_else(|| missing(&name, Some(&pick)))?;
-    Ok(Json(view(prompt, graph, &project)))
+    shown(app, prompt, graph, project).await
 }
 
 /// `POST /api/public/v2/prompts`: makes the next version of a prompt.
@@ -127,17 +129,21 @@ pub(super) async fn find(
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
-    Sent(sent): Sent<CreatePrompt>,
-) -> ApiResult<Json<PromptView>> {
-    make(&app, &caller, sent).await.map(Json)
+    sent: LongSent<CreatePrompt>,
+) -> ApiResult<Response> {
+    make(&app, caller, sent).await
 }
 
 /// Makes the next version of a prompt.
-pub(super) async fn make(app: &App, caller: &Caller, sent: CreatePrompt) -> ApiResult<PromptView> {
-    let new = read_new(sent)?;
+pub(super) async fn make(
+    app: &App,
+    caller: Caller,
+    sent: LongSent<CreatePrompt>,
+) -> ApiResult<Response> {
+    let new = sent.read(app, read_new).await?;
     let project = caller.project.clone();
     let prompt = caller.catalog(app).create_prompt(project, new, app.clock.now()).await?;
-    Ok(view(prompt, None, &caller.project))
+    shown(app, prompt, None, caller.project).await
 }
 
 /// `PATCH /api/public/v2/prompts/{name}/versions/{version}`: puts more labels at a version.
@@ -157,7 +163,7 @@ pub(super) async fn label(
     Member(caller): Member,
     PathOf(which): PathOf<(String, u32)>,
     Sent(sent): Sent<UpdatePrompt>,
-) -> ApiResult<Json<PromptView>> {
+) -> ApiResult<Response> {
     let mut issues = word_issues("newLabels", &sent.new_labels, check_label);
     if sent.new_labels.iter().any(|label| label == LATEST) {
         let why = "latest always stands at the newest version and cannot be moved";
@@ -167,7 +173,7 @@ pub(super) async fn label(
     let project = caller.project.clone();
     let labelled =
         caller.catalog(&app).label_prompt(project, which, sent.new_labels, app.clock.now()).await?;
-    Ok(Json(view(labelled, None, &caller.project)))
+    shown(&app, labelled, None, caller.project).await
 }
 
 /// `DELETE /api/public/v2/prompts/{name}`: removes one version, the one with a label, or all.
@@ -279,6 +285,29 @@ pub(super) fn word_issues(
 /// Goes on if nothing is wrong.
 pub(super) fn refuse(issues: Vec<Issue>) -> ApiResult<()> {
     if issues.is_empty() { Ok(()) } else { Err(ApiError::InvalidFields(issues)) }
+}
+
+/// Answers with a prompt, which may be long.
+async fn shown(
+    app: &App,
+    prompt: Prompt,
+    graph: Option<Graph>,
+    project: ProjectId,
+) -> ApiResult<Response> {
+    let said = match &prompt.body {
+        PromptBody::Text(text) => text.len(),
+        PromptBody::Chat(messages) => messages.iter().map(said).sum(),
+    };
+    let bytes = said + prompt.config.as_str().len();
+    answer::json(app, bytes, move || view(prompt, graph, &project)).await
+}
+
+/// About how many bytes a message takes.
+fn said(message: &ChatMessage) -> usize {
+    match message {
+        ChatMessage::Said { content, rest, .. } => content.len() + 100 * (1 + rest.len()),
+        ChatMessage::Placeholder { name } => name.len(),
+    }
 }
 
 fn view(prompt: Prompt, graph: Option<Graph>, project: &ProjectId) -> PromptView {

@@ -1,8 +1,8 @@
 //! Prompts as the first version of the API has them: one at a time, by name in the query.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::Response;
 use ratchet_core::prompt::PRODUCTION;
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::prompt::{CreatePromptV1, PromptView};
@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use super::params::Params;
 use super::prompts;
-use super::sent::Sent;
+use super::sent::LongSent;
 use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::ApiResult;
@@ -38,7 +38,7 @@ async fn show(
     State(app): State<App>,
     Reader(caller): Reader,
     mut params: Params,
-) -> ApiResult<Json<PromptView>> {
+) -> ApiResult<Response> {
     let name = params.text("name");
     if name.is_none() {
         params.report([Issue::at("name", "is missing; it says which prompt")]);
@@ -58,8 +58,8 @@ async fn show(
 async fn create(
     State(app): State<App>,
     Member(caller): Member,
-    Sent(sent): Sent<CreatePromptV1>,
-) -> ApiResult<(StatusCode, Json<PromptView>)> {
-    let made = prompts::make(&app, &caller, sent.with_label(PRODUCTION)).await?;
-    Ok((StatusCode::CREATED, Json(made)))
+    sent: LongSent<CreatePromptV1>,
+) -> ApiResult<(StatusCode, Response)> {
+    let sent = sent.map(|sent| sent.with_label(PRODUCTION));
+    Ok((StatusCode::CREATED, prompts::make(&app, caller, sent).await?))
 }

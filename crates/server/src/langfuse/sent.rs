@@ -1,5 +1,3 @@
-use std::str;
-
 use axum::extract::{FromRequest, Request};
 use ratchet_core::payload::Json;
 use ratchet_remote::langfuse::wire::error::Issue;
@@ -8,21 +6,56 @@ use ratchet_remote::langfuse::wire::read::read_object;
 use serde::de::DeserializeOwned;
 
 use crate::app::App;
-use crate::body::Received;
+use crate::body::{Received, Weight};
 use crate::error::{ApiError, ApiResult};
 
 /// A JSON object as the body of a request; what is wrong with it is told field by field.
 pub(super) struct Sent<T>(pub(super) T);
 
-impl<T: DeserializeOwned> FromRequest<App> for Sent<T> {
+/// The same where it may be long: what is made of it is made beside the async runtime too.
+pub(super) struct LongSent<T> {
+    sent: T,
+    /// Bytes of the whole body.
+    bytes: usize,
+}
+
+impl<T: DeserializeOwned + Send + 'static> FromRequest<App> for Sent<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &App) -> ApiResult<Self> {
+        LongSent::from_request(request, app).await.map(|long| Self(long.sent))
+    }
+}
+
+impl<T: DeserializeOwned + Send + 'static> FromRequest<App> for LongSent<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> ApiResult<Self> {
         let received = Received::from_request(request, app).await?;
-        let body = received.unpack(&app.settings.limits)?;
-        let text = str::from_utf8(&body)
-            .map_err(|why| ApiError::Invalid(format!("the body is not UTF-8: {why}")))?;
-        read_object(text).map(Self).map_err(|issue| ApiError::InvalidFields(vec![issue]))
+        let read = |text: &str| {
+            let sent = read_object(text).map_err(|issue| ApiError::InvalidFields(vec![issue]))?;
+            Ok(Self { sent, bytes: text.len() })
+        };
+        received.parse_json(app, Weight::Tree, read).await
+    }
+}
+
+impl<T: Send + 'static> LongSent<T> {
+    /// The same seen otherwise.
+    pub(super) fn map<U>(self, see: impl FnOnce(T) -> U) -> LongSent<U> {
+        LongSent { sent: see(self.sent), bytes: self.bytes }
+    }
+
+    /// Makes something of it.
+    ///
+    /// # Errors
+    /// What `read` finds.
+    pub(super) async fn read<N: Send + 'static>(
+        self,
+        app: &App,
+        read: fn(T) -> ApiResult<N>,
+    ) -> ApiResult<N> {
+        app.workers.run(self.bytes, move || read(self.sent)).await
     }
 }
 

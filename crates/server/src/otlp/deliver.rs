@@ -102,8 +102,8 @@ fn read(app: &App, delivery: Delivery, intake: Arc<Intake>) -> ApiResult<Ready> 
     };
     let arrival = Arrival { project: caller.project, sender, received_at, intake, text_bytes };
     match delivery.signal {
-        Signal::Traces => spans(app, &limits, (delivery.format, &body), arrival),
-        Signal::Logs => logs(&limits, (delivery.format, &body), arrival),
+        Signal::Traces => spans(app, &limits, (delivery.format, &*body), arrival),
+        Signal::Logs => logs(&limits, (delivery.format, &*body), arrival),
         Signal::Metrics => metrics(app, delivery.format, &body, received_at),
     }
 }

@@ -186,6 +186,11 @@ impl AttributesDraft {
     }
 }
 
+/// About how many bytes attributes take.
+pub(crate) fn attribute_bytes(attributes: &Attributes) -> usize {
+    attributes.0.iter().map(|(name, value)| name.len() + size(value)).sum()
+}
+
 /// About how many bytes a value takes. Recursion ends at the depth limit of reading.
 fn size(value: &AttributeValue) -> usize {
     match value {

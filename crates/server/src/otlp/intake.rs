@@ -4,7 +4,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_stages::record::Parcel;
 
 use super::bounds::Bounds;
-use super::draft::Fault;
+use super::draft::{Fault, attribute_bytes};
 use super::signal::Draft;
 use crate::app::Limits;
 use crate::error::{ApiError, ApiResult};
@@ -13,6 +13,8 @@ use crate::error::{ApiError, ApiResult};
 const NAMED: usize = 5;
 /// How much of a rejected span's name is shown.
 const NAME_BYTES: usize = 80;
+/// Bytes of resource attributes in one request, counted anew for each scope that they go with.
+const REPEATED_BYTES: usize = 64 * 1024 * 1024;
 
 /// What a request holds: spans, log records or metrics.
 #[derive(Debug)]
@@ -102,6 +104,7 @@ pub(crate) struct Intake<'a, D: Draft> {
     pub(crate) bounds: Bounds<'a>,
     received_at: Timestamp,
     seen: u64,
+    repeated_bytes: usize,
     decoded: Decoded<D::Item>,
 }
 
@@ -109,7 +112,7 @@ impl<'a, D: Draft> Intake<'a, D> {
     pub(crate) fn new(limits: &'a Limits, received_at: Timestamp) -> Self {
         let rejected = Rejected::default();
         let decoded = Decoded { groups: Vec::new(), accepted: 0, rejected };
-        Self { bounds: Bounds::new(limits), received_at, seen: 0, decoded }
+        Self { bounds: Bounds::new(limits), received_at, seen: 0, repeated_bytes: 0, decoded }
     }
 
     /// Notes that one more thing begins.
@@ -146,8 +149,19 @@ impl<'a, D: Draft> Intake<'a, D> {
     }
 
     /// Takes what one process sent.
-    pub(crate) fn end_resource(&mut self, resource: ResourceDraft<D::Item>) {
+    ///
+    /// # Errors
+    /// 413 if so many libraries repeat its attributes that a small request becomes a large one.
+    pub(crate) fn end_resource(&mut self, resource: ResourceDraft<D::Item>) -> ApiResult<()> {
+        let bytes = attribute_bytes(&resource.attributes);
         for scope in resource.scopes {
+            self.repeated_bytes = self.repeated_bytes.saturating_add(bytes);
+            if self.repeated_bytes > REPEATED_BYTES {
+                return Err(ApiError::TooLarge(
+                    "too many scopes share a resource with long attributes; send smaller batches"
+                        .to_owned(),
+                ));
+            }
             self.decoded.accepted += scope.items.len() as u64;
             let origin = Origin {
                 resource: resource.attributes.clone(),
@@ -157,6 +171,7 @@ impl<'a, D: Draft> Intake<'a, D> {
             };
             self.decoded.groups.push(Parcel { origin, items: scope.items });
         }
+        Ok(())
     }
 
     pub(crate) fn finish(self) -> Decoded<D::Item> {

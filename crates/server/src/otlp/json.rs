@@ -65,8 +65,10 @@ impl<'de, S: Draft> Items<'de> for Request<'_, S> {
         let mut resource = Resource { request: self, draft: ResourceDraft::default() };
         Object(&mut resource).deserialize(item)?;
         let draft = resource.draft;
-        self.intake.end_resource(draft);
-        Ok(())
+        self.intake.end_resource(draft).map_err(|refused| {
+            self.refused = Some(refused);
+            D::Error::custom("refused")
+        })
     }
 }
 

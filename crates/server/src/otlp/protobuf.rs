@@ -20,7 +20,7 @@ pub(crate) fn decode<D: Draft>(
         if field.number == 1 {
             let message = field.message().map_err(malformed::<D>)?;
             let resource = resource(message, &mut intake)?;
-            intake.end_resource(resource);
+            intake.end_resource(resource)?;
         }
     }
     Ok(intake.finish())

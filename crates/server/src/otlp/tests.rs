@@ -425,3 +425,25 @@ fn no_cut_of_a_request_panics() {
         assert!(decode_json(body.get(..end).unwrap()).is_err());
     }
 }
+
+#[test]
+fn scopes_do_not_multiply_the_attributes_of_their_resource() {
+    let attributes = vec![text("k", &"x".repeat(60_000))];
+    let resource = Some(Resource { attributes, ..Default::default() });
+    let of_scopes = |scopes: usize| {
+        let scope = ScopeSpans { spans: vec![span()], ..Default::default() };
+        let scope_spans = vec![scope; scopes];
+        let spans = ResourceSpans { resource: resource.clone(), scope_spans, ..Default::default() };
+        ExportTraceServiceRequest { resource_spans: vec![spans] }.encode_to_vec()
+    };
+    let decode = |body: &[u8]| decode_with(Format::Protobuf, body, &Limits::default());
+    assert_eq!(decode(&of_scopes(100)).unwrap().accepted, 100);
+    let refused = decode(&of_scopes(2_000)).unwrap_err();
+    assert!(matches!(refused, ApiError::TooLarge(_)), "{refused}");
+    let scope = format!(r#"{{"spans":[{}]}}"#, json_span(""));
+    let body = in_json("")
+        .replace("shop", &"x".repeat(60_000))
+        .replace(r#""spans":[]}"#, &format!(r#""spans":[]}},{}"#, vec![scope; 2_000].join(",")));
+    let refused = decode_json(&body).unwrap_err();
+    assert!(matches!(refused, ApiError::TooLarge(_)), "{refused}");
+}

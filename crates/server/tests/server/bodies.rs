@@ -1,4 +1,5 @@
 use std::io::Write;
+use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -6,7 +7,10 @@ use ratchet_server::app::{Limits, Settings};
 use ratchet_store::catalog::Role;
 use ratchet_testkit::otlp::{request, span};
 
-use crate::harness::{Reply, TestServer, basic};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+use crate::harness::{Reply, TestServer, basic, public_key};
 
 fn gzip(plain: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -109,13 +113,79 @@ async fn chunked_bodies_are_read() {
 
 #[tokio::test]
 async fn bodies_share_the_memory_for_bodies() {
-    let server = start(Limits { inflight_bytes: 20, ..Limits::default() }).await;
-    let body = request("shop").with(span(1, 1)).to_protobuf();
-    assert!(body.len() > 20);
-    let reply = server.post("/v1/traces").protobuf(body).send().await;
+    let server = start(Limits { inflight_bytes: 1_000, ..Limits::default() }).await;
+    let body = request("shop").with(span(1, 1).saying("k", "x".repeat(500).as_str())).to_protobuf();
+    assert!((500..1_000).contains(&body.len()));
+    let mut slow = TcpStream::connect(server.web).await.unwrap();
+    let sent = format!("{}{}", head("content-length: 900"), " ".repeat(700));
+    slow.write_all(sent.as_bytes()).await.unwrap();
+    until(|| server.app.bodies_in_flight() >= 700).await;
+    let reply = server.post("/v1/traces").protobuf(body.clone()).send().await;
     reply.check(503, "too many large requests");
     assert_eq!(reply.header("retry-after"), "1");
     server.post("/v1/traces").json("{}".to_owned()).send().await.check(200, "");
+    drop(slow);
+    until(|| server.app.bodies_in_flight() == 0).await;
+    server.post("/v1/traces").protobuf(body).send().await.check(200, "");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_bodies_become_counts_as_well() {
+    let server = start(Limits { inflight_bytes: 300_000, ..Limits::default() }).await;
+    let item = |input: &str| format!(r#"{{"datasetName": "d", "input": {input}}}"#);
+    let post = |body: &str| {
+        let request = server.post("/api/public/dataset-items").header("content-encoding", "gzip");
+        request.header("content-type", "application/json").bytes(&gzip(body.as_bytes()))
+    };
+    let long = item(&format!("\"{}\"", "x".repeat(400_000)));
+    post(&long).send().await.check(413, "more memory than all request bodies may (300000 bytes)");
+    let many = item(&format!("[{}{{}}]", "{},".repeat(1_000)));
+    post(&many).send().await.check(413, "more memory than all request bodies may");
+    post(&item("[1, 2]")).send().await.check(404, "");
+    assert_eq!(server.app.bodies_in_flight(), 0);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_body_with_too_many_values_is_never_parsed() {
+    let server = start(Limits { values: 1_000, ..Limits::default() }).await;
+    let zeros = |len: usize| vec!["0"; len].join(",");
+    for path in [
+        "/api/public/ingestion",
+        "/api/public/scores",
+        "/api/public/v2/prompts",
+        "/api/public/v2/datasets",
+        "/api/public/dataset-items",
+        "/api/v1/sessions/any/answers",
+    ] {
+        let many = format!(r#"{{"batch": [{}]}}"#, zeros(1_000));
+        server.post(path).json(many).send().await.check(413, "more than 1000 JSON values");
+        let reply =
+            server.post(path).json(format!(r#"{{"batch": [{}]}}"#, zeros(900))).send().await;
+        assert_ne!(reply.status.as_u16(), 413, "{path}");
+    }
+    let many = format!(r#"{{"traceIds": [{}]}}"#, zeros(1_000));
+    let reply = server.delete("/api/public/traces").json(many).send().await;
+    reply.check(413, "more than 1000 JSON values");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_public_key_alone_sends_little_and_nothing_compressed() {
+    let server = TestServer::start().await;
+    let public = format!("Bearer {}", public_key(Role::Member));
+    let long = format!(r#"{{"batch": [], "x": "{}"}}"#, "x".repeat(64_000));
+    for path in ["/api/public/scores", "/api/public/ingestion"] {
+        let post = || server.post(path).header("authorization", &public);
+        post().json(long.clone()).send().await.check(413, "all that a public key alone may send");
+        let packed = post().header("content-encoding", "gzip").bytes(&gzip(b"{}"));
+        packed.send().await.check(415, "must come uncompressed");
+    }
+    let post = || server.post("/api/public/ingestion");
+    post().json(long.clone()).send().await.check(207, "");
+    let packed = post().header("content-encoding", "gzip").bytes(&gzip(long.as_bytes()));
+    packed.send().await.check(207, "");
     server.stop().await;
 }
 
@@ -127,6 +197,16 @@ async fn large_bodies_are_recorded_too() {
     server.post("/v1/traces").protobuf(body).send().await.check(200, "");
     assert!(server.trace(1).await.is_some());
     server.stop().await;
+}
+
+/// Waits until something holds.
+async fn until(holds: impl Fn() -> bool) {
+    let wait = async {
+        while !holds() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), wait).await.expect("it never held");
 }
 
 fn head(header: &str) -> String {

@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, Cursor};
 
 use csv::{Error, ErrorKind, Position, ReaderBuilder, StringRecord};
+use ratchet_core::json_size::small_tree;
 use serde_json::Value;
 
 use super::{BadLine, BadTable, Cells, Lined, MAX_COLUMNS};
@@ -118,7 +119,7 @@ fn json_lines(bytes: &[u8]) -> impl Iterator<Item = Line> + '_ {
         if text.trim().is_empty() {
             return None;
         }
-        match serde_json::from_str::<Value>(text) {
+        match small_tree(text) {
             Ok(Value::Object(fields)) => {
                 let there = fields.into_iter().filter(|(_, value)| !value.is_null());
                 Some(Ok((line, there.collect())))

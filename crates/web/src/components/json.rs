@@ -1,6 +1,7 @@
 //! Recorded JSON, to open and close without a script.
 
 use maud::{Markup, html};
+use ratchet_core::json_size::small_tree;
 use serde_json::Value;
 
 use super::figure;
@@ -14,7 +15,7 @@ const MAX_VALUES: usize = 2_000;
 
 /// Draws a recorded text: as a tree where it is JSON, as it is where not.
 pub fn json(text: &str) -> Markup {
-    match serde_json::from_str::<Value>(text) {
+    match small_tree(text) {
         Ok(Value::String(text)) => html! { pre.payload tabindex="0" { (text) } },
         Ok(value @ (Value::Array(_) | Value::Object(_))) => {
             let mut left = MAX_VALUES;

@@ -157,9 +157,9 @@ fn preview(part: Option<&Json>) -> Markup {
 
 /// A text as people read it, anything else as JSON.
 fn as_read(json: &str) -> Cow<'_, str> {
-    match serde_json::from_str(json) {
-        Ok(serde_json::Value::String(text)) => Cow::Owned(text),
-        _ => Cow::Borrowed(json),
+    match serde_json::from_str::<String>(json) {
+        Ok(text) => Cow::Owned(text),
+        Err(_) => Cow::Borrowed(json),
     }
 }
 

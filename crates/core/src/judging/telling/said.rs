@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{NAME_BYTES, Teller};
 use crate::chat::{self, ChatMessage, Part, Picture, Reading, RecordedResult, Role};
+use crate::json_size::small_tree;
 use crate::payload::Payload;
 
 /// How much of one text is shown: what is longer is mostly a file or a log.
@@ -183,7 +184,7 @@ impl Teller {
 /// A payload that is no conversation: blocks of text as text, other JSON in the one form that calls
 /// in messages have as well.
 fn plain(raw: &str) -> String {
-    match serde_json::from_str::<Value>(raw) {
+    match small_tree(raw) {
         Ok(Value::Array(blocks)) if blocks.iter().all(|block| text_of(block).is_some()) => {
             blocks.iter().filter_map(text_of).collect::<Vec<_>>().join("\n")
         }

@@ -9,7 +9,7 @@ use ratchet_store::catalog::Noun;
 
 use crate::app::App;
 use crate::auth::{Caller, Member};
-use crate::body::Received;
+use crate::body::{Received, Weight};
 use crate::error::{ApiError, ApiResult};
 use crate::langfuse::path::PathId;
 
@@ -49,7 +49,8 @@ pub(in crate::langfuse) async fn many(
     Member(caller): Member,
     received: Received,
 ) -> ApiResult<Json<Deleted>> {
-    let ids = read_ids(&app, received)?;
+    let limit = app.settings.limits.batch_len;
+    let ids = received.parse_json(&app, Weight::Texts, move |text| read_ids(text, limit)).await?;
     let asked = ids.len();
     let deleted = noted(&app, caller, ids).await?;
     let message = format!("Traces deleted successfully: {deleted} of {asked}");
@@ -68,13 +69,9 @@ async fn noted(app: &App, caller: Caller, ids: Vec<TraceId>) -> ApiResult<u64> {
     Ok(telemetry.delete_traces(caller.project, ids).await?)
 }
 
-fn read_ids(app: &App, received: Received) -> ApiResult<Vec<TraceId>> {
-    let limits = &app.settings.limits;
-    let body = received.unpack(limits)?;
-    let text = std::str::from_utf8(&body)
-        .map_err(|why| ApiError::Invalid(format!("the body is not UTF-8: {why}")))?;
+fn read_ids(text: &str, limit: usize) -> ApiResult<Vec<TraceId>> {
     let sent: DeleteTraces = read(text).map_err(|issue| ApiError::InvalidFields(vec![issue]))?;
-    let (len, limit) = (sent.trace_ids.len(), limits.batch_len);
+    let len = sent.trace_ids.len();
     if len > limit {
         let why = format!("{len} trace ids in one request, at most {limit} are taken");
         return Err(ApiError::TooLarge(why));

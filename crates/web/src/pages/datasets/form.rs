@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 use ratchet_core::dataset::upload::Target;
+use ratchet_core::json_size::small_tree;
 use ratchet_core::payload::Json;
 use ratchet_store::StoreError;
 use serde_json::Value;
@@ -72,7 +73,7 @@ pub(super) fn typed(form: &Params, name: &str) -> Option<Json> {
 /// A part of an item as it is typed: a text as it is where it would be read as one again.
 pub(super) fn to_type(part: Option<&Json>) -> String {
     let Some(part) = part else { return String::new() };
-    match serde_json::from_str::<Value>(part.as_str()) {
+    match small_tree(part.as_str()) {
         Ok(Value::String(text))
             if Json::parse(text.trim()).is_none() && !text.trim().is_empty() =>
         {

@@ -1,5 +1,6 @@
 use axum::extract::State;
 use axum::response::Redirect;
+use ratchet_core::json_size::small_tree;
 use ratchet_core::payload::Json;
 use ratchet_core::prompt::{PromptBody, PromptKind, check_message, check_name};
 use ratchet_store::catalog::{NewDatasetItem, NewPrompt};
@@ -54,7 +55,7 @@ pub(super) async fn version(
     let wrong = |why: String| Refusal::Bad(format!("prompt: {why}"));
     let json = match kind {
         PromptKind::Text => Value::from(text),
-        PromptKind::Chat => serde_json::from_str(&text).map_err(|why| wrong(why.to_string()))?,
+        PromptKind::Chat => small_tree(&text).map_err(|why| wrong(why.to_string()))?,
     };
     let body = PromptBody::read(kind, json).map_err(|why| wrong(why.to_string()))?;
     let new = NewPrompt {

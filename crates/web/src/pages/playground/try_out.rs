@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use ratchet_core::json_size::small_tree;
 use ratchet_core::money::Money;
 use ratchet_core::prompt::{PromptBody, PromptKind};
 use ratchet_store::catalog::{LlmConnection, Prompt};
@@ -99,7 +100,7 @@ impl TryOut {
         let kind = self.kind.unwrap_or(PromptKind::Text);
         let json = match kind {
             PromptKind::Text => Ok(Value::from(self.text.as_str())),
-            PromptKind::Chat => serde_json::from_str(&self.text).map_err(|why| why.to_string()),
+            PromptKind::Chat => small_tree(&self.text).map_err(|why| why.to_string()),
         };
         let body =
             json.and_then(|json| PromptBody::read(kind, json).map_err(|why| why.to_string()));

@@ -1,6 +1,7 @@
 use std::fmt::Write as _;
 
 use maud::{Markup, html};
+use ratchet_core::json_size::small_tree;
 use ratchet_core::limit::elide;
 use ratchet_core::observation::{Observation, ObservationKind};
 use ratchet_core::payload::Payload;
@@ -84,8 +85,9 @@ fn transcript(payload: Option<&Payload>) -> Vec<String> {
 }
 
 fn pretty(text: &str) -> String {
-    let value = serde_json::from_str::<serde_json::Value>(text);
-    value.ok().and_then(|value| serde_json::to_string_pretty(&value).ok()).unwrap_or_default()
+    let value = small_tree(text).ok();
+    let pretty = value.and_then(|value| serde_json::to_string_pretty(&value).ok());
+    pretty.unwrap_or_else(|| text.to_owned())
 }
 
 fn written(message: &ChatMessage) -> String {

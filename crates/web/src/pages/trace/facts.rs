@@ -1,4 +1,5 @@
 use maud::{Markup, html};
+use ratchet_core::json_size::small_tree;
 use ratchet_core::limit::elide;
 use ratchet_core::observation::Observation;
 use ratchet_core::score::Score;
@@ -157,7 +158,7 @@ fn metadata(subject: &Subject) -> Markup {
 
 /// A value of metadata: a text as it is, anything else as JSON.
 fn shown(value: &str) -> Markup {
-    match serde_json::from_str::<serde_json::Value>(value) {
+    match small_tree(value) {
         Ok(serde_json::Value::String(text)) => html! { bdi { (elide(&text, MAX_VALUE)) } },
         Ok(serde_json::Value::Array(_) | serde_json::Value::Object(_)) => {
             json::json(&elide(value, MAX_VALUE))
