@@ -23,9 +23,17 @@ const SEED: &str = "marks around what chat agents are given";
 const SCRATCH: &str = "the scratch folder of chat agents";
 
 /// Makes ready to run agents: whatever an earlier server left running is ended first.
-pub(crate) async fn open(config: &Config, folder: &Folder) -> anyhow::Result<Chats> {
+///
+/// `exposure` is whose folders the chats count as that were made before that was noted.
+pub(crate) async fn open(
+    config: &Config,
+    folder: &Folder,
+    exposure: Exposure,
+) -> anyhow::Result<Chats> {
     let data = std::path::absolute(&config.data).context("cannot tell where the data folder is")?;
-    let ground = ground(config, folder, &data)?;
+    let roots = config.chat.roots.clone();
+    let boundary = Boundary { roots, exposure, data: Some(data.clone()) };
+    let ground = ground(config, folder, &data, boundary)?;
     let launcher = Launcher {
         places: MajorPlaces {
             program: config.chat.program.clone(),
@@ -48,14 +56,15 @@ pub(crate) async fn open(config: &Config, folder: &Folder) -> anyhow::Result<Cha
     Ok(Chats { major, ground })
 }
 
-fn ground(config: &Config, folder: &Folder, data: &Path) -> anyhow::Result<ChatGround> {
-    let is_private = config.addresses.doors().all(|(_, address)| address.ip().is_loopback());
+fn ground(
+    config: &Config,
+    folder: &Folder,
+    data: &Path,
+    boundary: Boundary,
+) -> anyhow::Result<ChatGround> {
     let secret = folder.secrets.sign(SEED).context("cannot use the secret of the data folder")?;
     Ok(ChatGround {
-        boundary: Boundary {
-            roots: config.chat.roots.clone(),
-            exposure: if is_private { Exposure::Loopback } else { Exposure::Network },
-        },
+        boundary,
         trusted: config.chat.trusted.clone(),
         layers: LayerFolders {
             platform: Some(config.chat.platform_in(data)),

@@ -4,16 +4,16 @@
 //! server. Whoever may write to a socket in that folder is let in: they are given an address and a
 //! key that holds for as long as they stay connected.
 
-use std::fs::Permissions;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use ratchet_core::secret::Secret;
+use ratchet_server::auth::LocalKeys;
 use ratchet_server::clock::Clock;
 use ratchet_server::stop::Stop;
-use ratchet_store::catalog::{Catalog, KeyPair, NewKey, Role};
+use ratchet_store::catalog::{Catalog, KeyPair, NewKey, Permission, Permissions, Role};
 use ratchet_store::project::ProjectId;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -54,6 +54,8 @@ pub(crate) struct House {
     pub(crate) project: ProjectId,
     /// Where the server listens.
     pub(crate) url: String,
+    /// Where the server learns which keys are theirs: they may have agents work in any folder.
+    pub(crate) local_keys: LocalKeys,
 }
 
 impl Doorway {
@@ -68,7 +70,7 @@ impl Doorway {
                 _ => {}
             }
             let listener = UnixListener::bind(&path)?;
-            std::fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
             Ok(listener)
         };
         match opened() {
@@ -118,10 +120,16 @@ fn is_one_of_us(guest: &UnixStream) -> bool {
 
 /// Gives someone a key, and takes it back when they leave.
 async fn receive(mut guest: UnixStream, house: &House, stop: &Stop) -> anyhow::Result<()> {
-    let project = house.project.clone();
-    let new = NewKey { project, role: Role::Member, note: Some(NOTE.to_owned()), pair: None };
+    let new = NewKey {
+        project: house.project.clone(),
+        role: Role::Member,
+        permissions: Permissions::NONE.with(Permission::Chat),
+        note: Some(NOTE.to_owned()),
+        pair: None,
+    };
     let made = house.catalog.create_key(new, Clock::System.now()).await;
-    let KeyPair { public_key, secret_key } = made.context("cannot make a key")?.1;
+    let (key, KeyPair { public_key, secret_key }) = made.context("cannot make a key")?;
+    let _local = house.local_keys.note(&key.id);
     let welcome = Welcome {
         url: house.url.clone(),
         public_key: public_key.clone(),

@@ -1,4 +1,4 @@
-//! What a new data folder needs before it is of use: a project, a key for it, and an owner.
+//! What a new data folder needs before it is of use: a project, keys for it, and an owner.
 //!
 //! Presets (`RATCHET_INIT_…`) may name any of them beforehand. An owner who is not named is set up
 //! in the browser, by whoever sees the token that the server prints. Applying presets again changes
@@ -9,7 +9,9 @@ use ratchet_core::account::{Email, PASSWORD_CHARS, is_password};
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreError;
-use ratchet_store::catalog::{Catalog, KeyPair, NewKey, NewProject, NewUser, Project, Role};
+use ratchet_store::catalog::{
+    Catalog, KeyPair, NewKey, NewProject, NewUser, Permissions, Project, Role,
+};
 use ratchet_store::project::ProjectId;
 use ratchet_store::secrets::random_token;
 
@@ -30,10 +32,19 @@ pub(crate) struct Presets {
 pub(crate) struct Opening {
     /// The project that a client without any other wish talks to.
     pub(crate) project: Project,
-    /// A key made just now; nobody will see its secret again.
-    pub(crate) new_key: Option<KeyPair>,
+    /// Keys made just now; nobody will see their secrets again.
+    pub(crate) new_keys: Option<FirstKeys>,
     /// What the first owner must know, if nobody can sign in yet.
     pub(crate) set_up_token: Option<Secret>,
+}
+
+/// The keys of a new project.
+#[derive(Clone, Debug)]
+pub(crate) struct FirstKeys {
+    /// For SDKs: records, and reads and changes what the project holds, and nothing beyond it.
+    pub(crate) sdk: KeyPair,
+    /// For commands with `--server`: an owner's, with every permission.
+    pub(crate) owner: KeyPair,
 }
 
 impl Presets {
@@ -109,13 +120,13 @@ impl Presets {
             Some(project) => project,
             None => create_project(catalog, self.project, now).await?,
         };
-        let new_key = match self.pair {
+        let new_keys = match self.pair {
             Some(pair) => ensure_key(catalog, &project, pair, now).await.map(|()| None)?,
-            None if is_new_project => Some(create_key(catalog, &project, now).await?),
+            None if is_new_project => Some(create_keys(catalog, &project, now).await?),
             None => None,
         };
         let set_up_token = if catalog.has_people().await? { None } else { Some(random_token()?) };
-        Ok(Opening { project, new_key, set_up_token })
+        Ok(Opening { project, new_keys, set_up_token })
     }
 }
 
@@ -150,14 +161,19 @@ async fn create_project(
     catalog.create_project(new, now).await.context(what)
 }
 
-async fn create_key(
+async fn create_keys(
     catalog: &Catalog,
     project: &Project,
     now: Timestamp,
-) -> anyhow::Result<KeyPair> {
-    let note = Some("made at the first start".to_owned());
-    let new = NewKey { project: project.id.clone(), role: Role::Owner, note, pair: None };
-    Ok(catalog.create_key(new, now).await.context("cannot make the first key")?.1)
+) -> anyhow::Result<FirstKeys> {
+    let create = async |role, what: &str| {
+        let note = Some(format!("{what}, made at the first start"));
+        let (project, permissions) = (project.id.clone(), Permissions::usual(role));
+        let new = NewKey { project, role, permissions, note, pair: None };
+        anyhow::Ok(catalog.create_key(new, now).await.context("cannot make the first keys")?.1)
+    };
+    let sdk = create(Role::Member, "SDKs").await?;
+    Ok(FirstKeys { sdk, owner: create(Role::Owner, "ratchet --server").await? })
 }
 
 /// Makes the preset key unless the very same is there.
@@ -170,8 +186,9 @@ async fn ensure_key(
     let public = pair.public_key.clone();
     let Some(existing) = catalog.public_key(&public).await? else {
         let note = Some("preset by RATCHET_INIT_PUBLIC_KEY".to_owned());
-        let project = project.id.clone();
-        let new = NewKey { project, role: Role::Owner, note, pair: Some(pair) };
+        let (project, role) = (project.id.clone(), Role::Owner);
+        let permissions = Permissions::usual(role);
+        let new = NewKey { project, role, permissions, note, pair: Some(pair) };
         catalog.create_key(new, now).await.context("cannot make the preset key")?;
         return Ok(());
     };

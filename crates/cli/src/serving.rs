@@ -6,14 +6,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use ratchet_core::major::workspace::Exposure;
 use ratchet_core::network::Networks;
 use ratchet_remote::langfuse::client::pace::SystemPace;
 use ratchet_server::app::{Access, App, Settings};
+use ratchet_server::auth::LocalKey;
 use ratchet_server::clock::Clock;
 use ratchet_server::run::Listeners;
 use ratchet_server::stop::Stop;
 use ratchet_stages::notify::{Courier, CourierLimits};
-use ratchet_store::catalog::{Catalog, KeyPair, NewKey, Role};
+use ratchet_store::catalog::{ApiKey, Catalog, KeyPair, NewKey, Permission, Permissions, Role};
 use ratchet_store::embedded::Folder;
 use ratchet_store::private_files;
 use ratchet_store::project::ProjectId;
@@ -61,7 +63,22 @@ pub(crate) struct Bound {
 
 impl Server {
     /// Opens the folder, binds the ports, and makes what a first start needs.
+    ///
+    /// Agents work under `chat.roots`; without sign-in, which takes a loopback address, anywhere.
     pub(crate) async fn open(config: &Config, command: &str) -> anyhow::Result<Self> {
+        let exposure = match config.auth {
+            Switch::On => Exposure::Network,
+            Switch::Off => Exposure::OwnMachine,
+        };
+        Self::open_for(config, command, exposure).await
+    }
+
+    /// The same, where whoever runs the command may have agents work anywhere.
+    pub(crate) async fn open_for(
+        config: &Config,
+        command: &str,
+        exposure: Exposure,
+    ) -> anyhow::Result<Self> {
         refuse_open_door(config)?;
         let presets = Presets::check(&config.init)?;
         let folder = folder::open(config, command)?;
@@ -71,7 +88,7 @@ impl Server {
         let settings = settings(config, &opening.project.id)?;
         let prices = folder::prices(&config.data)?;
         let app = App::new(folder.clone(), settings, Clock::System, prices);
-        app.run_agents(agents::open(config, &folder).await?);
+        app.run_agents(agents::open(config, &folder, exposure).await?);
         let bound = Bound::of(&listeners)?;
         let trusted_proxies = config.trusted_proxies.clone();
         let station = Station::new(folder.clone(), config.data.clone());
@@ -98,11 +115,25 @@ impl Server {
 
     /// Makes one more key for the project, for a client of our own.
     pub(crate) async fn another_key(&self, note: &str) -> anyhow::Result<KeyPair> {
-        let project = self.opening.project.id.clone();
-        let note = Some(note.to_owned());
-        let new = NewKey { project, role: Role::Member, note, pair: None };
+        Ok(self.member_key(note, Permissions::NONE).await?.1)
+    }
+
+    /// Makes one for whoever sits at this machine, which may have agents work in any folder.
+    pub(crate) async fn local_key(&self, note: &str) -> anyhow::Result<(KeyPair, LocalKey)> {
+        let permissions = Permissions::NONE.with(Permission::Chat);
+        let (key, pair) = self.member_key(note, permissions).await?;
+        Ok((pair, self.app.local_keys.note(&key.id)))
+    }
+
+    async fn member_key(
+        &self,
+        note: &str,
+        permissions: Permissions,
+    ) -> anyhow::Result<(ApiKey, KeyPair)> {
+        let (project, note) = (self.opening.project.id.clone(), Some(note.to_owned()));
+        let new = NewKey { project, role: Role::Member, permissions, note, pair: None };
         let made = self.folder.catalog.create_key(new, Clock::System.now()).await;
-        Ok(made.context("cannot make a key")?.1)
+        made.context("cannot make a key")
     }
 
     /// The catalog of its folder.
@@ -142,6 +173,7 @@ impl Server {
             catalog: self.folder.catalog.clone(),
             project: self.opening.project.id.clone(),
             url: welcome::url(self.bound.web),
+            local_keys: app.local_keys.clone(),
         };
         let (courier, door, stopping) = (self.courier, self.door, stop.clone());
         let letting_in = async {

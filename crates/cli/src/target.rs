@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 use ratchet_server::api::compact::CompactView;
-use ratchet_server::api::keys::{KeyRequest, KeyView, NewKeyView};
+use ratchet_server::api::keys::{KeyRequest, KeyView, NewKeyView, PermissionsRequest};
 use ratchet_server::api::projects::{ProjectEntry, ProjectRequest, RetentionRequest};
 use ratchet_server::clock::Clock;
 use ratchet_store::catalog::Actor;
@@ -171,6 +171,25 @@ impl Target {
             }
             Self::Server(server) => {
                 server.post(&format!("/api/v1/projects/{project}/keys"), &request).await
+            }
+        }
+    }
+
+    /// Sets what a key may do beyond its project.
+    pub(crate) async fn permit_key(
+        &self,
+        project: &str,
+        key: &str,
+        request: PermissionsRequest,
+    ) -> anyhow::Result<KeyView> {
+        match self {
+            Self::Folder(folder) => {
+                let (id, key) = (ProjectId::parse(project)?, key.to_owned());
+                let (permissions, now) = (request.check()?, Clock::System.now());
+                Ok(folder.catalog.set_permissions(id, key, permissions, now).await?.into())
+            }
+            Self::Server(server) => {
+                server.put_to(&["projects", project, "keys", key, "permissions"], &request).await
             }
         }
     }

@@ -31,14 +31,19 @@ struct ReadyView<'a> {
 struct CreatedView<'a> {
     public_key: Option<&'a str>,
     secret_key: Option<&'a str>,
+    owner_public_key: Option<&'a str>,
+    owner_secret_key: Option<&'a str>,
 }
 
 impl<'a> From<&'a Opening> for CreatedView<'a> {
     fn from(opening: &'a Opening) -> Self {
-        let key = opening.new_key.as_ref();
+        let sdk = opening.new_keys.as_ref().map(|keys| &keys.sdk);
+        let owner = opening.new_keys.as_ref().map(|keys| &keys.owner);
         Self {
-            public_key: key.map(|key| key.public_key.as_str()),
-            secret_key: key.map(|key| key.secret_key.expose()),
+            public_key: sdk.map(|key| key.public_key.as_str()),
+            secret_key: sdk.map(|key| key.secret_key.expose()),
+            owner_public_key: owner.map(|key| key.public_key.as_str()),
+            owner_secret_key: owner.map(|key| key.secret_key.expose()),
         }
     }
 }
@@ -80,12 +85,13 @@ pub(crate) fn text(server: &Server) -> String {
 
 fn first_start(opening: &Opening, web: &str) -> String {
     let mut text = String::new();
-    if let Some(pair) = &opening.new_key {
+    if let Some(keys) = &opening.new_keys {
         text += &format!(
-            "A new project, \"{}\" ({}). Its key is shown this once; keep it:\n\n{}\n",
+            "A new project, \"{}\" ({}). Its keys are shown this once; keep them:\n\n{}\n{}\n",
             opening.project.name,
             opening.project.id,
-            sdk_lines(pair, web)
+            sdk_lines(&keys.sdk, web),
+            owner_lines(&keys.owner, web)
         );
     }
     text
@@ -105,8 +111,15 @@ fn sdk_lines(pair: &KeyPair, web: &str) -> String {
            # OpenTelemetry SDKs and the collector\n  \
            export OTEL_EXPORTER_OTLP_ENDPOINT={web}/api/public/otel\n  \
            export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf\n  \
-           export OTEL_EXPORTER_OTLP_HEADERS=Authorization=Basic%20{basic}\n\n  \
-           # ratchet's own commands with --server {web}\n  \
+           export OTEL_EXPORTER_OTLP_HEADERS=Authorization=Basic%20{basic}\n"
+    )
+}
+
+/// Lines to paste before running commands on the server.
+fn owner_lines(pair: &KeyPair, web: &str) -> String {
+    let (public, secret) = (&pair.public_key, pair.secret_key.expose());
+    format!(
+        "  # ratchet's own commands with --server {web}: an owner's key, not for programs\n  \
            export RATCHET_PUBLIC_KEY={public}\n  \
            export RATCHET_SECRET_KEY={secret}\n"
     )
@@ -128,7 +141,8 @@ mod tests {
     #[test]
     fn lines_can_be_pasted_into_a_shell() {
         let pair = KeyPair { public_key: "pk-1".into(), secret_key: Secret::new("sk-1") };
-        insta::assert_snapshot!(sdk_lines(&pair, "http://127.0.0.1:3000"));
+        let web = "http://127.0.0.1:3000";
+        insta::assert_snapshot!(sdk_lines(&pair, web) + "\n" + &owner_lines(&pair, web));
     }
 
     #[test]

@@ -52,6 +52,7 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(projects::set_retention))
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::revoke))
+        .routes(routes!(keys::permit))
         .routes(routes!(users::list, users::create))
         .routes(routes!(users::set_password))
         .routes(routes!(users::remove))

@@ -10,6 +10,7 @@ use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
 use tokio::sync::Notify;
 
+use crate::auth::LocalKeys;
 use crate::clock::Clock;
 use crate::inflight::InFlight;
 use crate::metrics::Metrics;
@@ -36,6 +37,8 @@ pub struct Parts {
     pub metrics: Metrics,
     /// How often each key has called lately.
     pub rates: RateLimiter,
+    /// Keys that were handed out on this machine.
+    pub local_keys: LocalKeys,
     /// Threads for work that takes real CPU time.
     pub workers: Workers,
     /// The memory that bodies take.
@@ -64,6 +67,7 @@ impl App {
             prices,
             metrics,
             rates,
+            local_keys: LocalKeys::default(),
             workers,
             bodies,
             streams,

@@ -1,11 +1,15 @@
 //! Who is calling and what they may do.
 //!
 //! A handler names what it needs by the extractor it takes: `Caller` for anyone with a key,
-//! `Reader`, `Recorder`, `Member` or `Owner` for a role, `Scorer` for feedback, which
-//! also takes a public key alone.
+//! `Reader`, `Recorder`, `Member` or `Owner` for a role in the key's own project, `Scorer` for
+//! feedback, which also takes a public key alone. What reaches beyond the project takes a
+//! permission: `Chatter` runs agents on the server's machine, `BackupOperator` copies all data,
+//! `Administrator` manages every project and who may use it.
 
 /// What an Authorization header holds.
 mod credentials;
+/// Keys that were handed out on this machine.
+mod local_keys;
 /// Pages of other sites, which a server without keys must not serve.
 mod site;
 
@@ -13,14 +17,17 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::header::ORIGIN;
 use axum::http::request::Parts;
+use ratchet_core::major::workspace::Exposure;
+use ratchet_stages::major::Chats;
 use ratchet_stages::record::events::Reach;
-use ratchet_store::catalog::{Actor, ApiKey, Catalog, Role};
+use ratchet_store::catalog::{Actor, ApiKey, Catalog, Permission, Permissions, Role};
 use ratchet_store::project::ProjectId;
 
 use crate::app::{Access, App};
 use crate::body::PublicKeyOnly;
 use crate::error::{ApiError, ApiResult};
 use credentials::{Credentials, unauthorized};
+pub use local_keys::{LocalKey, LocalKeys};
 
 /// Someone with a valid key, public and secret half.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +36,10 @@ pub struct Caller {
     pub project: ProjectId,
     /// The key's id, for logs and limits.
     pub key: String,
-    /// What the key may do.
+    /// What the key may do in its project.
     pub role: Role,
+    /// What it may do beyond it.
+    pub permissions: Permissions,
     /// Who it is in the audit log.
     pub actor: Actor,
 }
@@ -56,9 +65,31 @@ pub struct Scorer {
 #[derive(Clone, Debug)]
 pub struct Member(pub Caller);
 
-/// A caller who may do everything, keys and projects included.
+/// A caller who may change the settings of its project.
 #[derive(Clone, Debug)]
 pub struct Owner(pub Caller);
+
+/// A caller who may run agents on the server's machine.
+///
+/// It holds the agents in its hands, noted as theirs: a route that has one run cannot forget to
+/// ask for the permission.
+#[derive(Debug)]
+pub struct Chatter {
+    /// Who it is.
+    pub caller: Caller,
+    /// The agents that this server runs.
+    pub chats: Chats,
+    /// Who counts as naming a folder that an agent works in.
+    pub exposure: Exposure,
+}
+
+/// A caller who may copy all data of the server.
+#[derive(Clone, Debug)]
+pub struct BackupOperator(pub Caller);
+
+/// A caller who may manage every project, its keys, and the people who sign in.
+#[derive(Clone, Debug)]
+pub struct Administrator(pub Caller);
 
 impl Caller {
     /// The catalog in the caller's hands: what is changed with it is noted as theirs.
@@ -116,17 +147,57 @@ impl Caller {
         }
     }
 
-    /// Whether the caller may do everything.
+    /// Whether the caller may change the settings of its project.
     ///
     /// # Errors
     /// 403 for any key but an owner's.
-    pub fn may_administer(self) -> ApiResult<Owner> {
+    pub fn may_own(self) -> ApiResult<Owner> {
         match self.role {
             Role::Owner => Ok(Owner(self)),
             Role::Member | Role::Viewer | Role::IngestOnly => {
-                Err(self.refused("administer; use an owner key"))
+                Err(self.refused("change settings; use an owner key"))
             }
         }
+    }
+
+    /// Whether the caller may run agents on the server's machine.
+    ///
+    /// # Errors
+    /// 403 for a viewer's or an ingest-only key, and without the permission.
+    pub fn may_chat(self) -> ApiResult<Self> {
+        self.may_edit()?.0.permitted(Permission::Chat, "run agents on the server's machine")
+    }
+
+    /// Whether the caller may copy all data of the server.
+    ///
+    /// # Errors
+    /// 403 without the permission.
+    pub fn may_back_up(self) -> ApiResult<BackupOperator> {
+        self.permitted(Permission::Backup, "take a backup, which holds every project")
+            .map(BackupOperator)
+    }
+
+    /// Whether the caller may manage every project and who may use it.
+    ///
+    /// # Errors
+    /// 403 for any key but an owner's, and without the permission.
+    pub fn may_administer(self) -> ApiResult<Administrator> {
+        if self.role != Role::Owner {
+            return Err(self.refused("administer; use an owner key"));
+        }
+        self.permitted(Permission::Administration, "manage projects, keys and people")
+            .map(Administrator)
+    }
+
+    fn permitted(self, permission: Permission, what: &str) -> ApiResult<Self> {
+        if self.permissions.has(permission) {
+            return Ok(self);
+        }
+        let (word, key) = (permission.as_str(), &self.key);
+        Err(ApiError::Forbidden(format!(
+            "a key without the permission {word} may not {what}; whoever administers the server \
+             grants it in Settings › API keys or with `ratchet keys grant {key} {word}`"
+        )))
     }
 
     fn refused(&self, what: &str) -> ApiError {
@@ -137,7 +208,8 @@ impl Caller {
 impl From<ApiKey> for Caller {
     fn from(key: ApiKey) -> Self {
         let actor = Actor::key(&key);
-        Self { project: key.project, key: key.id, role: key.role, actor }
+        let ApiKey { id, project, role, permissions, .. } = key;
+        Self { project, key: id, role, permissions, actor }
     }
 }
 
@@ -150,8 +222,8 @@ async fn identify(app: &App, headers: &HeaderMap) -> ApiResult<Identity> {
     if let Access::Open(project) = &app.settings.access {
         site::refuse_others(headers)?;
         let (project, key) = (project.clone(), "open".to_owned());
-        let (role, actor) = (Role::Owner, Actor::Anyone);
-        return Ok(Identity::Full(Caller { project, key, role, actor }));
+        let (role, permissions, actor) = (Role::Owner, Permissions::ALL, Actor::Anyone);
+        return Ok(Identity::Full(Caller { project, key, role, permissions, actor }));
     }
     let identity = match Credentials::from_headers(headers)? {
         Credentials::Pair { public, secret } => {
@@ -226,6 +298,38 @@ impl FromRequestParts<App> for Owner {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        Caller::identify(app, &parts.headers).await?.may_own()
+    }
+}
+
+impl FromRequestParts<App> for Chatter {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        let caller = Caller::identify(app, &parts.headers).await?.may_chat()?;
+        let none = || ApiError::NotFound("this server runs no agents".to_owned());
+        let chats = app.chats().ok_or_else(none)?.by(caller.actor.clone());
+        let is_here = match app.settings.access {
+            Access::Open(_) => true,
+            Access::Keys => app.local_keys.has(&caller.key),
+        };
+        let exposure = if is_here { Exposure::OwnMachine } else { Exposure::Network };
+        Ok(Self { caller, chats, exposure })
+    }
+}
+
+impl FromRequestParts<App> for BackupOperator {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        Caller::identify(app, &parts.headers).await?.may_back_up()
+    }
+}
+
+impl FromRequestParts<App> for Administrator {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
         Caller::identify(app, &parts.headers).await?.may_administer()
     }
 }
@@ -234,24 +338,46 @@ impl FromRequestParts<App> for Owner {
 mod tests {
     use super::*;
 
-    fn caller(role: Role) -> Caller {
+    fn caller(role: Role, permissions: Permissions) -> Caller {
         let (project, key) = (ProjectId::parse("p").unwrap(), "k".to_owned());
-        Caller { project, key, role, actor: Actor::Anyone }
+        Caller { project, key, role, permissions, actor: Actor::Anyone }
     }
 
     #[test]
     fn roles_do_what_they_say() {
         let may = |role| {
+            let caller = || caller(role, Permissions::NONE);
             [
-                caller(role).may_read().is_ok(),
-                caller(role).may_record().is_ok(),
-                caller(role).may_edit().is_ok(),
-                caller(role).may_administer().is_ok(),
+                caller().may_read().is_ok(),
+                caller().may_record().is_ok(),
+                caller().may_edit().is_ok(),
+                caller().may_own().is_ok(),
             ]
         };
         assert_eq!(may(Role::IngestOnly), [false, true, false, false]);
         assert_eq!(may(Role::Viewer), [true, false, false, false]);
         assert_eq!(may(Role::Member), [true, true, true, false]);
         assert_eq!(may(Role::Owner), [true, true, true, true]);
+    }
+
+    #[test]
+    fn what_reaches_beyond_the_project_takes_a_permission_and_its_role() {
+        let may = |role, permissions| {
+            [
+                caller(role, permissions).may_chat().is_ok(),
+                caller(role, permissions).may_back_up().is_ok(),
+                caller(role, permissions).may_administer().is_ok(),
+            ]
+        };
+        for role in Role::ALL {
+            assert_eq!(may(role, Permissions::NONE), [false; 3], "{role:?}");
+        }
+        assert_eq!(may(Role::Owner, Permissions::ALL), [true; 3]);
+        assert_eq!(may(Role::Member, Permissions::ALL), [true, true, false]);
+        assert_eq!(may(Role::Viewer, Permissions::ALL), [false, true, false]);
+        for permission in Permission::ALL {
+            let only = Permissions::NONE.with(permission);
+            assert_eq!(may(Role::Owner, only), Permission::ALL.map(|one| one == permission));
+        }
     }
 }

@@ -13,6 +13,8 @@ mod credentials;
 mod project;
 /// What opens a project, and what it may do there.
 mod key;
+/// What a key may do beyond its project.
+mod permission;
 /// What people sign in with.
 mod password;
 /// Who may sign in.
@@ -110,6 +112,7 @@ pub use notice::{
     DeliveryOutcome, DueDelivery, NewNotice, NewReceiver, NoticeDelivery, NoticeReceiver,
     ReceiverChange, ReceiverKeys, Settled,
 };
+pub use permission::{Permission, Permissions};
 pub use person::{NewUser, User};
 pub use product_feedback::ProductFeedback;
 pub use project::{NewProject, Project};

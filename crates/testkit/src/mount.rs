@@ -52,3 +52,28 @@ impl Drop for SmallDisk {
         drop(Command::new("umount").arg("-l").arg(self.path()).output());
     }
 }
+
+/// A folder that is seen in a second place, until the value is gone.
+#[derive(Debug)]
+pub struct BindMount(PathBuf);
+
+impl BindMount {
+    /// Shows a folder in the place of another. `None` where that takes rights we do not have; says
+    /// so loudly, since a test is skipped for it.
+    pub fn new(folder: &Path, at: &Path) -> Option<Self> {
+        let from = folder.to_str().unwrap();
+        match mount(&["--bind", from], at) {
+            Ok(()) => Some(Self(at.to_owned())),
+            Err(why) => {
+                say(&format!("SKIPPED, because a folder cannot be mounted (run as root): {why}"));
+                None
+            }
+        }
+    }
+}
+
+impl Drop for BindMount {
+    fn drop(&mut self) {
+        drop(Command::new("umount").arg("-l").arg(&self.0).output());
+    }
+}

@@ -50,6 +50,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use ratchet_core::major::workspace::Exposure;
 use ratchet_core::secret::Secret;
 use ratchet_server::stop;
 use serde_json::json;
@@ -85,7 +86,7 @@ const QUEUE: usize = 256;
 pub(crate) struct ChatArgs {
     #[command(flatten)]
     config: ConfigArgs,
-    /// Talk through this server, with a member's key in `RATCHET_PUBLIC_KEY` and `RATCHET_SECRET_KEY` [default: run the agent from here, on the data folder]
+    /// Talk through this server, with a key that has the permission chat in `RATCHET_PUBLIC_KEY` and `RATCHET_SECRET_KEY` [default: run the agent from here, on the data folder]
     #[arg(long, value_name = "URL", conflicts_with = "data")]
     server: Option<String>,
     /// Folder that the agent works in [default: this one]
@@ -210,8 +211,8 @@ async fn visit(args: &ChatArgs, config: &Config, guest: &Guest) -> anyhow::Resul
 
 /// Runs a server for as long as the conversation lasts.
 async fn host(args: &ChatArgs, config: &Config) -> anyhow::Result<Outcome> {
-    let server = Server::open(config, "ratchet chat").await?;
-    let key = server.another_key("ratchet chat").await?;
+    let server = Server::open_for(config, "ratchet chat", Exposure::OwnMachine).await?;
+    let (key, _local) = server.local_key("ratchet chat").await?;
     let url = welcome::url(server.bound.web);
     let (public_key, catalog) = (key.public_key.clone(), server.catalog());
     let project = server.opening.project.id.clone();

@@ -1,10 +1,14 @@
+use anyhow::Context;
 use clap::{Args, Subcommand};
-use ratchet_server::api::keys::{KeyRequest, KeyView, NewKeyView};
+use ratchet_server::api::keys::{KeyRequest, KeyView, NewKeyView, PermissionsRequest};
 
 use crate::exit::Outcome;
 use crate::print::{OutputArgs, table};
 use crate::runtime;
 use crate::target::{Target, TargetArgs};
+
+/// How a key is made that has no permission though its role usually has.
+const NO_PERMISSION: &str = "none";
 
 /// `ratchet keys …`
 #[derive(Args, Debug)]
@@ -19,6 +23,10 @@ enum Action {
     Create(CreateArgs),
     /// List the keys of a project
     List(KeysArgs),
+    /// Grant a key permissions beyond its project
+    Grant(PermissionArgs),
+    /// Withdraw permissions from a key
+    Withdraw(PermissionArgs),
     /// Revoke a key at once
     Revoke(RevokeArgs),
 }
@@ -36,12 +44,26 @@ struct KeysArgs {
 
 #[derive(Args, Debug)]
 struct CreateArgs {
-    /// What the key may do: owner, member, viewer or ingest-only
+    /// Role in the project: owner, member, viewer or ingest-only
     #[arg(long, default_value = "member")]
     role: String,
+    /// What the key may do beyond it: chat, backup, administration, or none [default: none; all for an owner's key]
+    #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
+    permissions: Option<Vec<String>>,
     /// What the key is for
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
+    #[command(flatten)]
+    keys: KeysArgs,
+}
+
+#[derive(Args, Debug)]
+struct PermissionArgs {
+    /// The key, by its id or its public half
+    key: String,
+    /// chat (run agents on the server's machine), backup (copy all data) or administration (manage projects, keys and people)
+    #[arg(value_name = "PERMISSION", required = true, value_delimiter = ',')]
+    permissions: Vec<String>,
     #[command(flatten)]
     keys: KeysArgs,
 }
@@ -60,6 +82,8 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Outcome> {
         match &command.action {
             Action::Create(args) => create(args).await,
             Action::List(args) => list(args).await,
+            Action::Grant(args) => change(args, Change::Grant).await,
+            Action::Withdraw(args) => change(args, Change::Withdraw).await,
             Action::Revoke(args) => revoke(args).await,
         }
     })
@@ -67,7 +91,12 @@ pub(crate) fn run(command: &KeysCommand) -> anyhow::Result<Outcome> {
 
 async fn create(args: &CreateArgs) -> anyhow::Result<Outcome> {
     let keys = &args.keys;
-    let request = KeyRequest { role: args.role.clone(), note: args.note.clone() };
+    let permissions = args.permissions.clone().map(|mut names| {
+        names.retain(|name| name != NO_PERMISSION);
+        names
+    });
+    let (role, note) = (Some(args.role.clone()), args.note.clone());
+    let request = KeyRequest { role, permissions, note };
     let made = Target::with(&keys.target, "ratchet keys create", async |target| {
         let project = target.project(keys.project.as_deref()).await?;
         target.create_key(&project.id, request).await
@@ -78,10 +107,21 @@ async fn create(args: &CreateArgs) -> anyhow::Result<Outcome> {
 
 fn new_key_text(made: &NewKeyView) -> String {
     format!(
-        "A key with the role {}. Its secret is shown this once; keep it:\n\n  \
+        "A key with the role {}{}. Its secret is shown this once; keep it:\n\n  \
          public key  {}\n  secret key  {}\n",
-        made.key.role, made.key.public_key, made.secret_key
+        made.key.role,
+        permissions_text(&made.key),
+        made.key.public_key,
+        made.secret_key
     )
+}
+
+/// What it may do beyond its project, as the end of a sentence.
+fn permissions_text(key: &KeyView) -> String {
+    match key.permissions.as_slice() {
+        [] => String::new(),
+        all => format!(" and the permissions {}", all.join(", ")),
+    }
 }
 
 async fn list(args: &KeysArgs) -> anyhow::Result<Outcome> {
@@ -91,15 +131,49 @@ async fn list(args: &KeysArgs) -> anyhow::Result<Outcome> {
     });
     args.output.show(&keys.await?, |keys| {
         let rows: Vec<_> = keys.iter().map(row).collect();
-        table(["ID", "PUBLIC KEY", "SECRET", "ROLE", "SINCE", "NOTE"], &rows)
+        table(["ID", "PUBLIC KEY", "SECRET", "ROLE", "PERMISSIONS", "SINCE", "NOTE"], &rows)
     })?;
     Ok(Outcome::Done)
 }
 
-fn row(key: &KeyView) -> [String; 6] {
-    let KeyView { id, public_key, secret_hint, role, created_at, note, .. } = key;
-    let note = note.as_deref().unwrap_or_default();
-    [id, public_key, secret_hint, role, created_at, note].map(str::to_owned)
+fn row(key: &KeyView) -> [String; 7] {
+    let KeyView { id, public_key, secret_hint, role, permissions, created_at, note, .. } = key;
+    let (note, permissions) = (note.as_deref().unwrap_or_default(), permissions.join(","));
+    [id, public_key, secret_hint, role, &permissions, created_at, note].map(str::to_owned)
+}
+
+/// What becomes of permissions that are named.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    Grant,
+    Withdraw,
+}
+
+async fn change(args: &PermissionArgs, change: Change) -> anyhow::Result<Outcome> {
+    let (keys, named) = (&args.keys, &args.permissions);
+    let command = match change {
+        Change::Grant => "ratchet keys grant",
+        Change::Withdraw => "ratchet keys withdraw",
+    };
+    // A name that is none of them would be withdrawn in silence.
+    PermissionsRequest { permissions: named.clone() }.check()?;
+    let changed = Target::with(&keys.target, command, async |target| {
+        let project = target.project(keys.project.as_deref()).await?;
+        let all = target.keys(&project.id).await?;
+        let found = all.into_iter().find(|key| key.id == args.key || key.public_key == args.key);
+        let found = found
+            .with_context(|| format!("the project {} has no key {}", project.name, args.key))?;
+        let mut permissions = found.permissions;
+        permissions.retain(|has| !named.contains(has));
+        if let Change::Grant = change {
+            permissions.extend_from_slice(named);
+        }
+        target.permit_key(&project.id, &found.id, PermissionsRequest { permissions }).await
+    });
+    keys.output.show(&changed.await?, |key| {
+        format!("{} has the role {}{}\n", key.public_key, key.role, permissions_text(key))
+    })?;
+    Ok(Outcome::Done)
 }
 
 async fn revoke(args: &RevokeArgs) -> anyhow::Result<Outcome> {

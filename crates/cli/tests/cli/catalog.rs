@@ -38,10 +38,23 @@ fn check_keys(at: &At<'_>) {
     assert_eq!(json(at.ratchet(&["keys", "list"])).as_array().unwrap().len(), 2);
 
     let public = made["publicKey"].as_str().unwrap();
+    let permissions = |args: &[&str]| json(at.ratchet(args))["permissions"].clone();
+    assert_eq!(made["permissions"], serde_json::json!([]));
+    assert_eq!(permissions(&["keys", "grant", public, "backup"]), serde_json::json!(["backup"]));
+    assert!(ok(at.ratchet(&["keys", "list"])).contains("viewer  backup"));
+    let message = fails(at.ratchet(&["keys", "grant", public, "chat"]), 1);
+    assert!(message.contains("chat does not fit the role viewer"), "{message}");
+    for change in ["grant", "withdraw"] {
+        let message = fails(at.ratchet(&["keys", change, public, "fly"]), 1);
+        assert!(message.contains("fly is none of chat, backup or administration"), "{message}");
+    }
+    assert_eq!(permissions(&["keys", "withdraw", public, "backup"]), serde_json::json!([]));
     assert_eq!(json(at.ratchet(&["keys", "revoke", public]))["id"], made["id"]);
     assert_eq!(json(at.ratchet(&["keys", "list"])).as_array().unwrap().len(), 1);
     let message = fails(at.ratchet(&["keys", "revoke", public]), 1);
     assert!(message.contains("not found"), "{message}");
+    let message = fails(at.ratchet(&["keys", "grant", public, "backup"]), 1);
+    assert!(message.contains("has no key pk-"), "{message}");
     let message = fails(at.ratchet(&["keys", "create", "--role", "king"]), 1);
     assert!(message.contains("role: owner, member, viewer or ingest-only"), "{message}");
 }

@@ -27,6 +27,8 @@ fn each_command_explains_itself() {
         "calibrate",
         "keys create",
         "keys list",
+        "keys grant",
+        "keys withdraw",
         "keys revoke",
         "projects list",
         "projects create",

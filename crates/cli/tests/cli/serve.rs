@@ -21,25 +21,63 @@ fn the_first_start_shows_its_keys_once() {
     let data = tempfile::tempdir().unwrap();
     let first = bare_server(data.path()).start();
     let created = &first.ready["created"];
-    for name in ["publicKey", "secretKey"] {
+    for name in ["publicKey", "secretKey", "ownerPublicKey", "ownerSecretKey"] {
         assert!(created[name].is_string(), "{name}: {created}");
     }
     let set_up = first.ready["setUp"].as_str().unwrap().to_owned();
     assert!(set_up.starts_with(&format!("{}/set-up?token=", first.web())), "{set_up}");
-    let (public, secret) = (created["publicKey"].clone(), created["secretKey"].clone());
+    let text = |name: &str| created[name].as_str().unwrap().to_owned();
+    let (public, secret) = (text("ownerPublicKey"), text("ownerSecretKey"));
+    let sdk = text("secretKey");
     first.signal(Signal::TERM);
     let ended = first.wait();
     assert_eq!(ended.status.code(), Some(0), "{}", ended.log);
-    assert!(!ended.log.contains(secret.as_str().unwrap()), "the log must not hold the secret");
+    for secret in [&secret, &sdk] {
+        assert!(!ended.log.contains(secret.as_str()), "the log must not hold the secret");
+    }
     let (_, token) = set_up.split_once('=').unwrap();
     assert!(!ended.log.contains(token), "nor the set-up token");
 
     let second = bare_server(data.path()).start();
     assert!(second.ready["created"].as_object().unwrap().values().all(serde_json::Value::is_null));
     let status = ratchet(&["projects", "list", "--server", second.web()])
-        .env("RATCHET_PUBLIC_KEY", public.as_str().unwrap())
-        .env("RATCHET_SECRET_KEY", secret.as_str().unwrap());
+        .env("RATCHET_PUBLIC_KEY", public)
+        .env("RATCHET_SECRET_KEY", secret);
     assert_eq!(json(status)[0]["name"], "default");
+}
+
+#[test]
+fn the_key_for_sdks_records_and_reads_and_does_no_more() {
+    let data = tempfile::tempdir().unwrap();
+    let running = bare_server(data.path()).start();
+    let created = &running.ready["created"];
+    let key = |public: &str, secret: &str| {
+        basic(created[public].as_str().unwrap(), created[secret].as_str().unwrap())
+    };
+    let (sdk, owner) = (key("publicKey", "secretKey"), key("ownerPublicKey", "ownerSecretKey"));
+    let send = |request: http::Request, key: &str| {
+        let request =
+            request.header("authorization", key).header("content-type", "application/json");
+        http::send(running.address(), &request).unwrap().status
+    };
+    let project = running.ready["project"]["id"].as_str().unwrap();
+    let prompt = r#"{"name": "p", "prompt": "hi", "labels": ["production"]}"#;
+    assert_eq!(send(http::post("/v1/traces").body("{}"), &sdk), 200);
+    assert_eq!(send(http::post("/api/public/v2/prompts").body(prompt), &sdk), 200);
+    assert_eq!(send(http::get("/api/public/v2/prompts/p"), &sdk), 200);
+    assert_eq!(send(http::get("/api/public/v2/datasets"), &sdk), 200);
+    let chat = r#"{"workspace": "/"}"#;
+    for (request, allowed) in [
+        (http::post("/api/v1/backup"), 200),
+        (http::get("/api/v1/projects"), 200),
+        (http::get(&format!("/api/v1/projects/{project}/keys")), 200),
+        (http::get("/api/v1/audit"), 200),
+        // Without roots, nobody starts an agent from afar.
+        (http::post("/api/v1/sessions").body(chat), 403),
+    ] {
+        assert_eq!(send(request.clone(), &sdk), 403, "{request:?}");
+        assert_eq!(send(request.clone(), &owner), allowed, "{request:?}");
+    }
 }
 
 #[test]
@@ -67,6 +105,7 @@ fn people_get_lines_to_paste() {
         "export LANGFUSE_BASE_URL=http://127.0.0.1:",
         "export OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:",
         "export OTEL_EXPORTER_OTLP_HEADERS=Authorization=Basic%20",
+        "export RATCHET_PUBLIC_KEY=pk-",
         "/set-up?token=",
     ] {
         assert!(text.contains(expected), "no {expected} in:\n{text}");
@@ -101,6 +140,7 @@ fn presets_can_stay_for_good() {
     assert_eq!(keys.as_array().unwrap().len(), 1);
     assert_eq!(keys[0]["publicKey"], PUBLIC_KEY);
     assert_eq!(keys[0]["role"], "owner");
+    assert_eq!(keys[0]["permissions"].as_array().unwrap().len(), 3);
 }
 
 #[test]

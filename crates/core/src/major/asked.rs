@@ -50,11 +50,11 @@ pub enum Allowance {
 /// What a person decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// The tool may be used, perhaps with another input.
+    /// The tool may be used, with the input that it asked for and no other.
     Allow {
         /// For how long.
         allowance: Allowance,
-        /// The input to use instead.
+        /// The input that the person saw, to be compared with what was asked.
         input: Option<Json>,
     },
     /// It may not, or the person does not want to answer.
@@ -89,6 +89,12 @@ pub enum Misfit {
     /// The input is the tool's, an object.
     #[error("the input of a tool is an object")]
     Input,
+    /// What is allowed is what was shown.
+    #[error(
+        "input: not what was asked; an approval cannot change it: deny it, and say in message \
+         what to do instead"
+    )]
+    Changed,
 }
 
 impl Asked {
@@ -175,9 +181,11 @@ impl Asked {
                 answered(input, "response", &Value::from(words.as_str()))
             }
             (AskKind::Question, _) => Err(Misfit::Question),
-            (AskKind::Permission, Decision::Allow { allowance, input: other }) => {
-                let input = other.as_ref().map_or(input, Json::as_str);
+            (AskKind::Permission, Decision::Allow { allowance, input: seen }) => {
                 Object::parse(input).map_err(|_| Misfit::Input)?;
+                if seen.as_ref().is_some_and(|seen| !is_same(seen.as_str(), input)) {
+                    return Err(Misfit::Changed);
+                }
                 let body = EventBody::default().text("behavior", "allow");
                 let body = body.raw("updatedInput", input);
                 let rules = rules_of(&said);
@@ -205,6 +213,12 @@ fn answered(input: &str, key: &str, answer: &Value) -> Result<String, Misfit> {
         serde_json::from_str(input).map_err(|_| Misfit::Input)?;
     input.insert(key.to_owned(), answer.clone());
     Ok(json!({"behavior": "allow", "updatedInput": input}).to_string())
+}
+
+/// Whether two texts are the same JSON, however it is written.
+fn is_same(one: &str, other: &str) -> bool {
+    let read = |text| serde_json::from_str::<Value>(text).ok();
+    one == other || read(one).is_some_and(|value| read(other) == Some(value))
 }
 
 /// The rules that allow, among what the agent proposes.
@@ -303,6 +317,27 @@ mod tests {
     }
 
     #[test]
+    fn an_approval_cannot_replace_what_was_shown() {
+        let saw = |input: &str| Decision::Allow {
+            allowance: Allowance::Session,
+            input: Some(Json::parse(input).unwrap()),
+        };
+        for other in [
+            r#"{"command":"rm -rf /","n":1.0}"#,
+            r#"{"command":"touch a"}"#,
+            r#"{"command":"touch a","n":1.0,"run_in_background":true}"#,
+            "{}",
+            "[1]",
+            "null",
+        ] {
+            assert_eq!(asked(PERMISSION).reply(&saw(other)), Err(Misfit::Changed), "{other}");
+        }
+        let reply = asked(PERMISSION).reply(&saw(r#"{ "n": 1.0, "command": "touch a" }"#));
+        let same = r#""updatedInput":{"command":"touch a","n":1.0}"#;
+        assert!(reply.as_ref().is_ok_and(|reply| reply.contains(same)), "{reply:?}");
+    }
+
+    #[test]
     fn only_rules_go_back_and_only_for_the_session() {
         let rules = json!([{"toolName": "Bash", "ruleContent": "touch *"}]);
         let update = json!([{"type": "addRules", "behavior": "allow", "destination": "session",
@@ -365,9 +400,6 @@ mod tests {
         assert_eq!(asked(PERMISSION).reply(&says), Err(Misfit::Permission));
         assert_eq!(asked(QUESTION).reply(&allow(Allowance::Once)), Err(Misfit::Question));
         assert_eq!(asked(FORM).reply(&says), Err(Misfit::Form));
-        let input = Json::parse("[1]");
-        let odd = Decision::Allow { allowance: Allowance::Once, input };
-        assert_eq!(asked(PERMISSION).reply(&odd), Err(Misfit::Input));
         assert_eq!(Asked::read("a", r#"{"subtype":"hook_callback"}"#), None);
     }
 }

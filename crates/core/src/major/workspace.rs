@@ -6,12 +6,18 @@
 
 use std::path::{Component, Path, PathBuf};
 
-/// Who can reach the server that runs agents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// System folders that are never a workspace, nor anything in them: what is there is no file, or
+/// leads to those of other processes.
+const SYSTEM: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// Who names the folder that an agent is to work in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Exposure {
-    /// People at this machine, who could open the folder themselves.
-    Loopback,
-    /// Others too.
+    /// Whoever sits at this machine, and could open the folder themselves: `ratchet chat`, or a
+    /// server without sign-in, which only this machine reaches.
+    OwnMachine,
+    /// Whoever has a key or signs in.
+    #[default]
     Network,
 }
 
@@ -34,13 +40,27 @@ pub enum BoundaryError {
     BadRoot(PathBuf),
     /// Someone else's machine, and nobody said which folders are meant.
     #[error(
-        "this server can be reached from elsewhere and has no workspace roots: name the folders \
-         that agents may work in as chat.roots in ratchet.toml, or as RATCHET_CHAT_ROOTS"
+        "this server has no workspace roots: name the folders that agents may work in as \
+         chat.roots in ratchet.toml, or as RATCHET_CHAT_ROOTS; `ratchet chat` on the server's own \
+         machine needs none"
     )]
     NoRoots,
     /// Outside of all roots.
     #[error("the workspace is under none of the folders that agents may work in (chat.roots)")]
     Outside,
+    /// The whole machine, or what stands for its processes and devices.
+    #[error(
+        "{} is never a workspace: it holds the system itself; name a folder that holds only what \
+         the agent works on", .0.display()
+    )]
+    System(PathBuf),
+    /// The data folder, something in it or something around it.
+    #[error(
+        "the workspace is, holds or lies in Ratchet's own data folder, whose secrets no agent may \
+         read: choose another workspace, or stop ratchet, move the data folder and name it with \
+         --data or RATCHET_DATA"
+    )]
+    DataFolder,
     /// A path that leads out of a workspace, or nowhere.
     #[error("must be a relative path inside the workspace, without '..'")]
     LeadsOut,
@@ -71,18 +91,21 @@ impl Roots {
 
     /// Decides whether an agent may work in a folder, given its canonical path.
     ///
-    /// With no roots the folder is its own root, provided that only people at this machine can
-    /// ask. Of nested roots the innermost counts: the way down from there is shortest.
+    /// With no roots the folder is its own root, provided that someone at this machine names it.
+    /// Of nested roots the innermost counts: the way down from there is shortest.
     ///
     /// # Errors
-    /// The folder is under no root, or there are none and others can ask.
+    /// The folder is under no root, there are none and others ask, or it is the system's.
     pub fn admit(&self, canonical: &Path, exposure: Exposure) -> Result<Admitted, BoundaryError> {
         if !is_plain(canonical) {
             return Err(BoundaryError::Outside);
         }
         if self.is_empty() {
             return match exposure {
-                Exposure::Loopback => {
+                Exposure::OwnMachine if is_system(canonical) => {
+                    Err(BoundaryError::System(canonical.to_owned()))
+                }
+                Exposure::OwnMachine => {
                     Ok(Admitted { root: canonical.to_owned(), inside: PathBuf::new() })
                 }
                 Exposure::Network => Err(BoundaryError::NoRoots),
@@ -91,6 +114,9 @@ impl Roots {
         let around = self.iter().filter(|root| canonical.starts_with(root));
         let root = around.max_by_key(|root| root.components().count());
         let root = root.ok_or(BoundaryError::Outside)?;
+        if is_system(canonical) {
+            return Err(BoundaryError::System(canonical.to_owned()));
+        }
         let inside = canonical.strip_prefix(root).map_err(|_| BoundaryError::Outside)?;
         Ok(Admitted { root: root.to_owned(), inside: inside.to_owned() })
     }
@@ -115,6 +141,16 @@ impl Admitted {
         }
         self.root.join(&self.inside)
     }
+}
+
+/// Whether a folder is the whole machine's, or stands for its processes and devices.
+fn is_system(canonical: &Path) -> bool {
+    canonical.parent().is_none() || SYSTEM.iter().any(|system| canonical.starts_with(system))
+}
+
+/// Whether two canonical paths are the same folder, or one is around the other.
+pub fn overlap(one: &Path, other: &Path) -> bool {
+    one.starts_with(other) || other.starts_with(one)
 }
 
 /// Whether a path is absolute and every part of it a name.
@@ -171,7 +207,7 @@ mod tests {
     fn others_are_refused() {
         let roots = roots(&["/srv/work"]);
         for path in ["/srv/workshop", "/srv", "/", "/srv/work/../etc", "srv/work", ""] {
-            let refused = roots.admit(Path::new(path), Exposure::Loopback);
+            let refused = roots.admit(Path::new(path), Exposure::OwnMachine);
             assert_eq!(refused, Err(BoundaryError::Outside), "{path}");
         }
     }
@@ -179,8 +215,35 @@ mod tests {
     #[test]
     fn without_roots_only_this_machine_may_name_one() {
         let (none, home) = (Roots::default(), Path::new("/srv/ada"));
-        assert_eq!(none.admit(home, Exposure::Loopback).unwrap().root(), home);
+        assert_eq!(none.admit(home, Exposure::OwnMachine).unwrap().root(), home);
         assert_eq!(none.admit(home, Exposure::Network), Err(BoundaryError::NoRoots));
+    }
+
+    #[test]
+    fn the_system_is_never_a_workspace() {
+        let everything = roots(&["/"]);
+        for path in ["/", "/proc", "/proc/1/root", "/sys", "/dev/shm"] {
+            let system = Err(BoundaryError::System(PathBuf::from(path)));
+            assert_eq!(everything.admit(Path::new(path), Exposure::Network), system);
+            assert_eq!(Roots::default().admit(Path::new(path), Exposure::OwnMachine), system);
+        }
+        for path in ["/process", "/srv/proc", "/home/ada"] {
+            admits(&everything, path, "/", path.trim_start_matches('/'));
+        }
+    }
+
+    #[test]
+    fn folders_overlap_if_one_is_around_the_other() {
+        let check = |one: &str, other: &str, expected: bool| {
+            assert_eq!(overlap(Path::new(one), Path::new(other)), expected, "{one} {other}");
+            assert_eq!(overlap(Path::new(other), Path::new(one)), expected, "{other} {one}");
+        };
+        check("/a/data", "/a/data", true);
+        check("/a/data", "/a", true);
+        check("/a/data", "/", true);
+        check("/a/data", "/a/data/chats/x", true);
+        check("/a/data", "/a/database", false);
+        check("/a/data", "/b", false);
     }
 
     #[test]

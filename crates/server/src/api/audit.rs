@@ -10,7 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::path::{PathProject, ProjectParam};
 use super::query::asked;
 use crate::app::App;
-use crate::auth::Owner;
+use crate::auth::Administrator;
 use crate::error::{ApiError, ApiResult};
 
 /// Entries of one answer, unless it is said how many.
@@ -147,7 +147,7 @@ impl AuditRequest {
 )]
 pub(super) async fn of_project(
     State(app): State<App>,
-    _: Owner,
+    _: Administrator,
     PathProject(project): PathProject,
     uri: Uri,
 ) -> ApiResult<Json<AuditView>> {
@@ -165,7 +165,7 @@ pub(super) async fn of_project(
 )]
 pub(super) async fn of_server(
     State(app): State<App>,
-    _: Owner,
+    _: Administrator,
     uri: Uri,
 ) -> ApiResult<Json<AuditView>> {
     let query = asked::<AuditRequest>(&uri)?.check(None)?;

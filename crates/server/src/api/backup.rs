@@ -18,7 +18,7 @@ use ratchet_store::media::Staying;
 
 use super::tar::{ArchivedFile, BLOCK, MEDIA_FOLDER};
 use crate::app::App;
-use crate::auth::Owner;
+use crate::auth::BackupOperator;
 use crate::error::{ApiError, ApiResult};
 use crate::pieces::{PIECE, Pieces, read_exactly};
 
@@ -30,7 +30,7 @@ use crate::pieces::{PIECE, Pieces, read_exactly};
     tag = "Server",
     responses((status = 200, body = Vec<u8>, content_type = "application/x-tar"))
 )]
-pub(super) async fn create(State(app): State<App>, _: Owner) -> ApiResult<Response> {
+pub(super) async fn create(State(app): State<App>, _: BackupOperator) -> ApiResult<Response> {
     let scratch = app.settings.scratch.clone().unwrap_or_else(std::env::temp_dir);
     let folder = scratch.join(format!("backup-{}", uuid::Uuid::new_v4()));
     let media = app.store.media.clone();

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::auth::Owner;
+use crate::auth::Administrator;
 use crate::error::ApiResult;
 
 /// What compaction gave back, as clients see it.
@@ -31,6 +31,6 @@ impl From<CompactReport> for CompactView {
     tag = "Server",
     responses((status = 200, body = CompactView))
 )]
-pub(super) async fn run(State(app): State<App>, _: Owner) -> ApiResult<Json<CompactView>> {
+pub(super) async fn run(State(app): State<App>, _: Administrator) -> ApiResult<Json<CompactView>> {
     Ok(Json(app.store.compact().await?.into()))
 }

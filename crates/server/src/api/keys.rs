@@ -2,14 +2,14 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use ratchet_core::settle;
-use ratchet_store::catalog::{ApiKey, KeyPair, NewKey, Role};
+use ratchet_store::catalog::{ApiKey, KeyPair, NewKey, Permission, Permissions, Role};
 use ratchet_store::project::ProjectId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::path::{PathProject, ProjectParam};
 use crate::app::App;
-use crate::auth::Owner;
+use crate::auth::Administrator;
 use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
 
@@ -25,8 +25,11 @@ pub struct KeyView {
     pub public_key: String,
     /// The end of the secret.
     pub secret_hint: String,
-    /// What it may do.
+    /// What it may do in its project.
     pub role: String,
+    /// What it may do beyond it: `chat`, `backup`, `administration`.
+    #[serde(default)]
+    pub permissions: Vec<String>,
     /// What it is for.
     pub note: Option<String>,
     /// Since when, RFC 3339.
@@ -41,6 +44,7 @@ impl From<ApiKey> for KeyView {
             public_key: key.public_key,
             secret_hint: key.secret_hint,
             role: key.role.as_str().to_owned(),
+            permissions: key.permissions.iter().map(|one| one.as_str().to_owned()).collect(),
             note: key.note,
             created_at: key.created_at.to_string(),
         }
@@ -68,10 +72,44 @@ impl From<(ApiKey, KeyPair)> for NewKeyView {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KeyRequest {
-    /// What it may do: owner, member, viewer or ingest-only.
-    pub role: String,
+    /// What it may do in its project: owner, member, viewer or ingest-only; member when left out,
+    /// the least with which an SDK records and reads prompts and datasets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// What it may do beyond it: `chat`, `backup`, `administration`. When left out, an owner's key
+    /// has all of them and any other none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<Vec<String>>,
     /// What it is for.
     pub note: Option<String>,
+}
+
+/// What a key may do beyond its project, as clients set it.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PermissionsRequest {
+    /// `chat`, `backup`, `administration`; those that are not named are withdrawn.
+    pub permissions: Vec<String>,
+}
+
+impl PermissionsRequest {
+    /// Checks the request.
+    ///
+    /// # Errors
+    /// 400, naming the field.
+    pub fn check(self) -> ApiResult<Permissions> {
+        permissions(&self.permissions)
+    }
+}
+
+fn permissions(words: &[String]) -> ApiResult<Permissions> {
+    let read = |word: &String| {
+        Permission::parse(word).ok_or_else(|| {
+            let all = "chat, backup or administration";
+            ApiError::Invalid(format!("permissions: {word} is none of {all}"))
+        })
+    };
+    words.iter().map(read).collect()
 }
 
 impl KeyRequest {
@@ -80,10 +118,16 @@ impl KeyRequest {
     /// # Errors
     /// 400, naming the field.
     pub fn check(self, project: ProjectId) -> ApiResult<NewKey> {
-        let role = Role::parse(&self.role).ok_or_else(|| {
+        let role = self.role.as_deref().map_or(Some(Role::Member), Role::parse);
+        let role = role.ok_or_else(|| {
             ApiError::Invalid("role: owner, member, viewer or ingest-only".to_owned())
         })?;
-        Ok(NewKey { project, role, note: settle::key_note(self.note)?, pair: None })
+        let permissions = match &self.permissions {
+            Some(words) => permissions(words)?,
+            None => Permissions::usual(role),
+        };
+        let note = settle::key_note(self.note)?;
+        Ok(NewKey { project, role, permissions, note, pair: None })
     }
 }
 
@@ -97,7 +141,7 @@ impl KeyRequest {
 )]
 pub(super) async fn list(
     State(app): State<App>,
-    _: Owner,
+    _: Administrator,
     PathProject(project): PathProject,
 ) -> ApiResult<Json<Vec<KeyView>>> {
     let keys = app.store.catalog.keys(project).await?;
@@ -115,13 +159,37 @@ pub(super) async fn list(
 )]
 pub(super) async fn create(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     PathProject(project): PathProject,
     JsonBody(request): JsonBody<KeyRequest>,
 ) -> ApiResult<(StatusCode, Json<NewKeyView>)> {
     let new = request.check(project)?;
     let made = caller.catalog(&app).create_key(new, app.clock.now()).await?;
     Ok((StatusCode::CREATED, Json(made.into())))
+}
+
+/// `PUT /api/v1/projects/{project}/keys/{key}/permissions`: sets what a key may do beyond its
+/// project.
+#[utoipa::path(
+    put,
+    path = "/api/v1/projects/{project}/keys/{key}/permissions",
+    tag = "Administration",
+    params(
+        ProjectParam,
+        ("key" = String, Path, description = "The key's id or its public half."),
+    ),
+    request_body = PermissionsRequest,
+    responses((status = 200, body = KeyView))
+)]
+pub(super) async fn permit(
+    State(app): State<App>,
+    Administrator(caller): Administrator,
+    PathProject(project): PathProject,
+    Path((_, key)): Path<(String, String)>,
+    JsonBody(request): JsonBody<PermissionsRequest>,
+) -> ApiResult<Json<KeyView>> {
+    let (catalog, now) = (caller.catalog(&app), app.clock.now());
+    Ok(Json(catalog.set_permissions(project, key, request.check()?, now).await?.into()))
 }
 
 /// `DELETE /api/v1/projects/{project}/keys/{key}`: revokes a key.
@@ -137,7 +205,7 @@ pub(super) async fn create(
 )]
 pub(super) async fn revoke(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     PathProject(project): PathProject,
     Path((_, key)): Path<(String, String)>,
 ) -> ApiResult<Json<KeyView>> {

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::path::{PathProject, ProjectParam};
 use crate::app::App;
-use crate::auth::Owner;
+use crate::auth::Administrator;
 use crate::body::JsonBody;
 use crate::error::ApiResult;
 
@@ -45,7 +45,7 @@ impl OriginsView {
 )]
 pub(super) async fn show(
     State(app): State<App>,
-    _: Owner,
+    _: Administrator,
     PathProject(project): PathProject,
 ) -> ApiResult<Json<OriginsView>> {
     Ok(Json(app.store.catalog.page_origins(project).await?.into()))
@@ -62,7 +62,7 @@ pub(super) async fn show(
 )]
 pub(super) async fn set(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     PathProject(project): PathProject,
     JsonBody(request): JsonBody<OriginsView>,
 ) -> ApiResult<Json<OriginsView>> {

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::path::{PathProject, ProjectParam};
 use crate::app::App;
-use crate::auth::Owner;
+use crate::auth::Administrator;
 use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
 
@@ -93,7 +93,10 @@ pub(super) fn project_id(text: &str) -> ApiResult<ProjectId> {
     tag = "Administration",
     responses((status = 200, body = Vec<ProjectEntry>))
 )]
-pub(super) async fn list(State(app): State<App>, _: Owner) -> ApiResult<Json<Vec<ProjectEntry>>> {
+pub(super) async fn list(
+    State(app): State<App>,
+    _: Administrator,
+) -> ApiResult<Json<Vec<ProjectEntry>>> {
     let projects = app.store.catalog.projects().await?;
     Ok(Json(projects.into_iter().map(ProjectEntry::from).collect()))
 }
@@ -108,7 +111,7 @@ pub(super) async fn list(State(app): State<App>, _: Owner) -> ApiResult<Json<Vec
 )]
 pub(super) async fn create(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     JsonBody(request): JsonBody<ProjectRequest>,
 ) -> ApiResult<(StatusCode, Json<ProjectEntry>)> {
     let project = caller.catalog(&app).create_project(request.check()?, app.clock.now()).await?;
@@ -126,7 +129,7 @@ pub(super) async fn create(
 )]
 pub(super) async fn set_retention(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     PathProject(project): PathProject,
     JsonBody(request): JsonBody<RetentionRequest>,
 ) -> ApiResult<Json<ProjectEntry>> {

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::path::{PathProject, ProjectParam};
 use crate::app::App;
-use crate::auth::Owner;
+use crate::auth::Administrator;
 use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
 
@@ -137,7 +137,7 @@ impl TrialRequest {
     tag = "Administration",
     responses((status = 200, body = Vec<PresetView>))
 )]
-pub(super) async fn presets(_: Owner) -> Json<Vec<PresetView>> {
+pub(super) async fn presets(_: Administrator) -> Json<Vec<PresetView>> {
     Json(preset::all().iter().map(PresetView::from).collect())
 }
 
@@ -151,7 +151,7 @@ pub(super) async fn presets(_: Owner) -> Json<Vec<PresetView>> {
 )]
 pub(super) async fn list(
     State(app): State<App>,
-    _: Owner,
+    _: Administrator,
     PathProject(project): PathProject,
 ) -> ApiResult<Json<Vec<RedactionRuleView>>> {
     let rules = app.store.catalog.redaction_rules(project).await?;
@@ -169,7 +169,7 @@ pub(super) async fn list(
 )]
 pub(super) async fn add(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     PathProject(project): PathProject,
     JsonBody(request): JsonBody<RedactionRuleRequest>,
 ) -> ApiResult<(StatusCode, Json<RedactionRuleView>)> {
@@ -192,7 +192,7 @@ pub(super) async fn add(
 )]
 pub(super) async fn remove(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     PathProject(project): PathProject,
     Path((_, rule)): Path<(String, String)>,
 ) -> ApiResult<Json<RedactionRuleView>> {
@@ -212,7 +212,7 @@ pub(super) async fn remove(
 )]
 pub(super) async fn test(
     State(app): State<App>,
-    _: Owner,
+    _: Administrator,
     PathProject(project): PathProject,
     JsonBody(request): JsonBody<TrialRequest>,
 ) -> ApiResult<Json<TrialView>> {

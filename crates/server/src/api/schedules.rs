@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 
 use super::projects::project_id;
 use crate::app::App;
-use crate::auth::Owner;
+use crate::auth::Administrator;
 use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
 
@@ -218,7 +218,7 @@ pub struct RemovedSchedule {
 )]
 pub(super) async fn list(
     State(app): State<App>,
-    _: Owner,
+    _: Administrator,
     Path(project): Path<String>,
 ) -> ApiResult<Json<Vec<ScheduleView>>> {
     let (project, now) = (weekly(&app, &project).await?, app.clock.now());
@@ -240,7 +240,7 @@ pub(super) async fn list(
 )]
 pub(super) async fn save(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     Path((project, name)): Path<(String, String)>,
     JsonBody(request): JsonBody<ScheduleRequest>,
 ) -> ApiResult<Json<ScheduleView>> {
@@ -264,7 +264,7 @@ pub(super) async fn save(
 )]
 pub(super) async fn remove(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     Path((project, name)): Path<(String, String)>,
 ) -> ApiResult<Json<RemovedSchedule>> {
     let project = weekly(&app, &project).await?;
@@ -286,7 +286,7 @@ pub(super) async fn remove(
 )]
 pub(super) async fn switch(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     Path((project, name)): Path<(String, String)>,
     JsonBody(wish): JsonBody<ScheduleSwitch>,
 ) -> ApiResult<Json<ScheduleView>> {
@@ -309,7 +309,7 @@ pub(super) async fn switch(
 )]
 pub(super) async fn runs(
     State(app): State<App>,
-    _: Owner,
+    _: Administrator,
     Path((project, name)): Path<(String, String)>,
 ) -> ApiResult<Json<Vec<ScheduleRunView>>> {
     let project = weekly(&app, &project).await?;
@@ -331,7 +331,7 @@ pub(super) async fn runs(
 )]
 pub(super) async fn run(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     Path((project, name)): Path<(String, String)>,
 ) -> ApiResult<(StatusCode, Json<ScheduleRunView>)> {
     let project = weekly(&app, &project).await?;

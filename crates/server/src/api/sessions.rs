@@ -1,6 +1,7 @@
 //! Sessions with agents that run on this server: `/api/v1/sessions`.
 //!
-//! Whoever may read may watch; to say something, to answer and to stop takes a member's key.
+//! Whoever may read may watch; to say something, to answer and to stop takes a member's key with
+//! the permission to chat.
 
 /// What clients send.
 mod wire;
@@ -19,7 +20,8 @@ use axum::http::{StatusCode, Uri};
 use ratchet_agent::claude::control::Rewind;
 use ratchet_core::id::SessionId;
 use ratchet_core::major::state::AskId;
-use ratchet_stages::major::{ChatBeginning, ChatChange, Chats, Major, ModelChoice, Utterance};
+use ratchet_stages::major::ground::ChatWish;
+use ratchet_stages::major::{ChatBeginning, ChatChange, Chats, ModelChoice, Utterance};
 use ratchet_store::catalog::Chat;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::PageNumber;
@@ -31,7 +33,7 @@ use uuid::Uuid;
 
 use super::query::asked;
 use crate::app::App;
-use crate::auth::{Caller, Member, Reader};
+use crate::auth::{Caller, Chatter, Reader};
 use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
 use refusal::ChatResult;
@@ -71,7 +73,7 @@ pub(super) struct ChatsRequest {
     pub limit: Option<u64>,
 }
 
-/// The agents that this server runs.
+/// The agents that this server runs, for whoever only looks on.
 fn chats(app: &App) -> ApiResult<Arc<Chats>> {
     let none = || ApiError::NotFound("this server runs no agents".to_owned());
     app.chats().ok_or_else(none)
@@ -81,9 +83,12 @@ fn session_id(text: &str) -> ApiResult<SessionId> {
     SessionId::parse(text).map_err(|_| ApiError::NotFound(format!("session {text} not found")))
 }
 
-/// The same in the hands of whoever calls: what they do is noted as theirs.
-fn major(app: &App, caller: &Caller) -> ApiResult<Major> {
-    Ok(chats(app)?.major.by(caller.actor.clone()))
+/// The session that a path names, if the caller's project has it: what else is wrong with a request
+/// is nobody's business who may not know the session.
+async fn known(chats: &Chats, caller: &Caller, session: &str) -> ChatResult<SessionId> {
+    let id = session_id(session)?;
+    chats.major.chat(caller.project.clone(), id.clone()).await?;
+    Ok(id)
 }
 
 /// Who someone is to the others in a session.
@@ -138,12 +143,12 @@ async fn list(
 )]
 async fn create(
     State(app): State<App>,
-    Member(caller): Member,
+    Chatter { caller, chats, exposure }: Chatter,
     JsonBody(request): JsonBody<SessionRequest>,
 ) -> ChatResult<(StatusCode, Json<ChatView>)> {
     let (folder, title, wish) = (request.folder()?, request.title()?, request.wish()?);
+    let wish = ChatWish { exposure, ..wish };
     let new = ChatBeginning { id: Uuid::new_v4(), folder, title, wish };
-    let chats = chats(&app)?.by(caller.actor.clone());
     let (chat, notes) = chats.begin(caller.project.clone(), new).await?;
     let Json(view) = seen(&app, &caller.project, chat).await?;
     Ok((StatusCode::CREATED, Json(ChatView { notes, ..view })))
@@ -176,13 +181,13 @@ async fn show(
 )]
 async fn rename(
     State(app): State<App>,
-    Member(caller): Member,
+    Chatter { caller, chats, .. }: Chatter,
     Path(session): Path<String>,
     JsonBody(request): JsonBody<TitleRequest>,
 ) -> ChatResult<Json<ChatView>> {
+    let id = known(&chats, &caller, &session).await?;
     let title = wire::title(request.title.as_deref())?;
-    let id = session_id(&session)?;
-    major(&app, &caller)?.rename(caller.project.clone(), id.clone(), title).await?;
+    chats.major.rename(caller.project.clone(), id.clone(), title).await?;
     as_it_stands(&app, &caller, id).await
 }
 
@@ -196,11 +201,11 @@ async fn rename(
 )]
 async fn close(
     State(app): State<App>,
-    Member(caller): Member,
+    Chatter { caller, chats, .. }: Chatter,
     Path(session): Path<String>,
 ) -> ChatResult<Json<ChatView>> {
     let id = session_id(&session)?;
-    major(&app, &caller)?.close(caller.project.clone(), id.clone()).await?;
+    chats.major.close(caller.project.clone(), id.clone()).await?;
     as_it_stands(&app, &caller, id).await
 }
 
@@ -216,17 +221,16 @@ async fn close(
     responses((status = 202, body = SentView))
 )]
 async fn send(
-    State(app): State<App>,
-    Member(caller): Member,
+    Chatter { caller, chats, .. }: Chatter,
     Path(session): Path<String>,
     JsonBody(request): JsonBody<MessageRequest>,
 ) -> ChatResult<(StatusCode, Json<SentView>)> {
+    let session = known(&chats, &caller, &session).await?;
     let text = request.words()?.to_owned();
     let attached = AttachmentRequest::read_all(&request.attachments)?;
     let (id, by) = (Uuid::new_v4(), name_of(&caller));
     let said = Utterance { id, text, attached, by };
-    let chats = chats(&app)?.by(caller.actor.clone());
-    let turn = chats.say(caller.project, session_id(&session)?, said).await?;
+    let turn = chats.say(caller.project, session, said).await?;
     let sent = SentView { message: id.to_string(), turn: turn.to_string() };
     Ok((StatusCode::ACCEPTED, Json(sent)))
 }
@@ -241,11 +245,11 @@ async fn send(
 )]
 async fn interrupt(
     State(app): State<App>,
-    Member(caller): Member,
+    Chatter { caller, chats, .. }: Chatter,
     Path(session): Path<String>,
 ) -> ChatResult<Json<ChatView>> {
     let id = session_id(&session)?;
-    major(&app, &caller)?.interrupt(caller.project.clone(), id.clone()).await?;
+    chats.major.interrupt(caller.project.clone(), id.clone()).await?;
     as_it_stands(&app, &caller, id).await
 }
 
@@ -262,15 +266,15 @@ async fn interrupt(
 )]
 async fn answer(
     State(app): State<App>,
-    Member(caller): Member,
+    Chatter { caller, chats, .. }: Chatter,
     Path(session): Path<String>,
     JsonBody(request): JsonBody<AnswerRequest>,
 ) -> ChatResult<Json<ChatView>> {
-    let (major, id) = (major(&app, &caller)?, session_id(&session)?);
+    let id = known(&chats, &caller, &session).await?;
     let ask = AskId::new(request.id.clone());
     let decision = request.decision()?;
     let by = name_of(&caller);
-    major.answer(caller.project.clone(), id.clone(), (ask, decision), by).await?;
+    chats.major.answer(caller.project.clone(), id.clone(), (ask, decision), by).await?;
     as_it_stands(&app, &caller, id).await
 }
 
@@ -286,13 +290,13 @@ async fn answer(
 )]
 async fn fork(
     State(app): State<App>,
-    Member(caller): Member,
+    Chatter { caller, chats, .. }: Chatter,
     Path(session): Path<String>,
     JsonBody(request): JsonBody<ForkRequest>,
 ) -> ChatResult<(StatusCode, Json<ChatView>)> {
+    let id = known(&chats, &caller, &session).await?;
     let at = request.at.as_deref().map(|at| message_id("at", at)).transpose()?;
-    let (major, id) = (major(&app, &caller)?, session_id(&session)?);
-    let chat = major.fork(caller.project.clone(), id, Uuid::new_v4(), at).await?;
+    let chat = chats.major.fork(caller.project.clone(), id, Uuid::new_v4(), at).await?;
     Ok((StatusCode::CREATED, seen(&app, &caller.project, chat).await?))
 }
 
@@ -312,15 +316,14 @@ fn message_id(field: &str, text: &str) -> ApiResult<Uuid> {
     responses((status = 200, body = RewindView))
 )]
 async fn rewind(
-    State(app): State<App>,
-    Member(caller): Member,
+    Chatter { caller, chats, .. }: Chatter,
     Path(session): Path<String>,
     JsonBody(request): JsonBody<RewindRequest>,
 ) -> ChatResult<Json<RewindView>> {
+    let id = known(&chats, &caller, &session).await?;
     let message = message_id("message", &request.message)?;
     let way = if request.dry_run { Rewind::Try } else { Rewind::Do };
-    let (major, id) = (major(&app, &caller)?, session_id(&session)?);
-    let done = major.rewind(caller.project, id, message, way).await?;
+    let done = chats.major.rewind(caller.project, id, message, way).await?;
     Ok(Json(RewindView {
         can_rewind: done.can_rewind,
         files_changed: done.files_changed,
@@ -341,17 +344,17 @@ async fn rewind(
 )]
 async fn set_mode(
     State(app): State<App>,
-    Member(caller): Member,
+    Chatter { caller, chats, .. }: Chatter,
     Path(session): Path<String>,
     JsonBody(request): JsonBody<ModeRequest>,
 ) -> ChatResult<Json<ChatView>> {
+    let id = known(&chats, &caller, &session).await?;
     let mode = request.mode.as_deref().map(wire::mode).transpose()?;
     let model = request.model.as_deref().map(wire::model).transpose()?;
     if mode.is_none() && model.is_none() {
         return Err(ApiError::Invalid("mode or model: one of them".to_owned()).into());
     }
-    let (major, id) = (major(&app, &caller)?, session_id(&session)?);
     let change = ChatChange { mode, model: model.map(ModelChoice::Named) };
-    major.change(caller.project.clone(), id.clone(), change).await?;
+    chats.major.change(caller.project.clone(), id.clone(), change).await?;
     as_it_stands(&app, &caller, id).await
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::auth::Owner;
+use crate::auth::Administrator;
 use crate::error::ApiResult;
 use crate::health::VERSION;
 
@@ -33,7 +33,7 @@ pub struct StatusView {
     tag = "Server",
     responses((status = 200, body = StatusView))
 )]
-pub(super) async fn show(State(app): State<App>, _: Owner) -> ApiResult<Json<StatusView>> {
+pub(super) async fn show(State(app): State<App>, _: Administrator) -> ApiResult<Json<StatusView>> {
     let projects = app.store.catalog.projects().await?.len();
     let stats = app.store.stats();
     Ok(Json(StatusView {

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::projects::project_id;
 use crate::app::App;
-use crate::auth::Owner;
+use crate::auth::Administrator;
 use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
 
@@ -143,7 +143,10 @@ impl UserRequest {
     tag = "Administration",
     responses((status = 200, body = Vec<UserView>))
 )]
-pub(super) async fn list(State(app): State<App>, _: Owner) -> ApiResult<Json<Vec<UserView>>> {
+pub(super) async fn list(
+    State(app): State<App>,
+    _: Administrator,
+) -> ApiResult<Json<Vec<UserView>>> {
     let users = app.store.catalog.users().await?;
     Ok(Json(users.into_iter().map(UserView::from).collect()))
 }
@@ -158,7 +161,7 @@ pub(super) async fn list(State(app): State<App>, _: Owner) -> ApiResult<Json<Vec
 )]
 pub(super) async fn create(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     JsonBody(request): JsonBody<UserRequest>,
 ) -> ApiResult<(StatusCode, Json<UserWithPassword>)> {
     let (new, chosen) = request.check()?;
@@ -178,7 +181,7 @@ pub(super) async fn create(
 )]
 pub(super) async fn set_password(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     Path(user): Path<String>,
     JsonBody(request): JsonBody<PasswordRequest>,
 ) -> ApiResult<Json<UserWithPassword>> {
@@ -202,7 +205,7 @@ pub(super) async fn set_password(
 )]
 pub(super) async fn remove(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     Path(user): Path<String>,
 ) -> ApiResult<Json<UserView>> {
     let user = app.store.catalog.user(user).await?;

@@ -15,7 +15,7 @@ use super::projects::project_at;
 use super::sent::Sent;
 use crate::api::keys::KeyRequest;
 use crate::app::App;
-use crate::auth::Owner;
+use crate::auth::Administrator;
 use crate::error::{ApiError, ApiResult};
 
 const MIN_SECRET_CHARS: usize = 16;
@@ -36,7 +36,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 )]
 pub(super) async fn list(
     State(app): State<App>,
-    _: Owner,
+    _: Administrator,
     PathOf(project): PathOf<String>,
 ) -> ApiResult<Json<ApiKeys>> {
     let project = existing(&app, &project).await?;
@@ -55,15 +55,15 @@ pub(super) async fn list(
 )]
 pub(super) async fn create(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     PathOf(project): PathOf<String>,
     Sent(request): Sent<ApiKeyRequest>,
 ) -> ApiResult<Json<ApiKeyCreated>> {
     let project = existing(&app, &project).await?;
     let pair = pair(request.public_key, request.secret_key)?;
-    // A project's key does all that Langfuse's do; only administration takes an owner's.
-    let role = request.role.unwrap_or_else(|| "member".to_owned());
-    let new = KeyRequest { role, note: request.note }.check(project)?;
+    // A member's key does all that Langfuse's do; only administration takes an owner's.
+    let request = KeyRequest { role: request.role, permissions: None, note: request.note };
+    let new = request.check(project)?;
     let (key, pair) =
         caller.catalog(&app).create_key(NewKey { pair, ..new }, app.clock.now()).await?;
     let view = key_view(key);
@@ -90,7 +90,7 @@ pub(super) async fn create(
 )]
 pub(super) async fn delete(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     PathOf((project, key)): PathOf<(String, String)>,
 ) -> ApiResult<Json<Success>> {
     caller.catalog(&app).revoke_key(project_at(&project)?, key, app.clock.now()).await?;

@@ -7,7 +7,7 @@ use ratchet_remote::langfuse::wire::administration::{
     Memberships, OrganizationProject, OrganizationProjects,
 };
 use ratchet_remote::langfuse::wire::json::raw;
-use ratchet_store::catalog::{Role, User};
+use ratchet_store::catalog::{Permission, Role, User};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -16,7 +16,7 @@ use super::path::PathOf;
 use super::projects::project_at;
 use super::sent::Sent;
 use crate::app::App;
-use crate::auth::Owner;
+use crate::auth::Administrator;
 use crate::error::{ApiError, ApiResult};
 
 /// The routes of this resource.
@@ -37,7 +37,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 )]
 pub(super) async fn projects(
     State(app): State<App>,
-    _: Owner,
+    _: Administrator,
 ) -> ApiResult<Json<OrganizationProjects>> {
     let mut projects = Vec::new();
     for project in app.store.catalog.projects().await? {
@@ -62,12 +62,13 @@ pub(super) async fn projects(
     tag = "Organizations",
     responses((status = 200, body = ApiKeys))
 )]
-pub(super) async fn api_keys(State(app): State<App>, _: Owner) -> ApiResult<Json<ApiKeys>> {
+pub(super) async fn api_keys(State(app): State<App>, _: Administrator) -> ApiResult<Json<ApiKeys>> {
     let mut api_keys = Vec::new();
     for project in app.store.catalog.projects().await? {
         let keys = app.store.catalog.keys(project.id).await?;
-        let owners = keys.into_iter().filter(|key| key.role == Role::Owner);
-        api_keys.extend(owners.map(key_view));
+        let administering =
+            keys.into_iter().filter(|key| key.permissions.has(Permission::Administration));
+        api_keys.extend(administering.map(key_view));
     }
     Ok(Json(ApiKeys { api_keys }))
 }
@@ -79,7 +80,10 @@ pub(super) async fn api_keys(State(app): State<App>, _: Owner) -> ApiResult<Json
     tag = "Organizations",
     responses((status = 200, body = Memberships))
 )]
-pub(super) async fn people(State(app): State<App>, _: Owner) -> ApiResult<Json<Memberships>> {
+pub(super) async fn people(
+    State(app): State<App>,
+    _: Administrator,
+) -> ApiResult<Json<Memberships>> {
     let users = app.store.catalog.users().await?;
     let memberships = users.into_iter().map(|user| view(user.role, user)).collect();
     Ok(Json(Memberships { memberships }))
@@ -95,7 +99,7 @@ pub(super) async fn people(State(app): State<App>, _: Owner) -> ApiResult<Json<M
 )]
 pub(super) async fn set_role(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     Sent(request): Sent<MembershipRequest>,
 ) -> ApiResult<Json<MembershipView>> {
     let role = role(request.role)?;
@@ -113,7 +117,7 @@ pub(super) async fn set_role(
 )]
 pub(super) async fn remove(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     Sent(request): Sent<MembershipEnd>,
 ) -> ApiResult<Json<MembershipEnded>> {
     caller.catalog(&app).delete_user(request.user_id.clone(), app.clock.now()).await?;
@@ -130,7 +134,7 @@ pub(super) async fn remove(
 )]
 pub(super) async fn members(
     State(app): State<App>,
-    _: Owner,
+    _: Administrator,
     PathOf(project): PathOf<String>,
 ) -> ApiResult<Json<Memberships>> {
     let found = app.store.catalog.memberships(project_at(&project)?).await?;
@@ -149,7 +153,7 @@ pub(super) async fn members(
 )]
 pub(super) async fn set_member(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     PathOf(project): PathOf<String>,
     Sent(request): Sent<MembershipRequest>,
 ) -> ApiResult<Json<MembershipView>> {
@@ -172,7 +176,7 @@ pub(super) async fn set_member(
 )]
 pub(super) async fn end_member(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     PathOf(project): PathOf<String>,
     Sent(request): Sent<MembershipEnd>,
 ) -> ApiResult<Json<MembershipEnded>> {

@@ -22,7 +22,7 @@ use super::path::PathOf;
 use super::sent::Sent;
 use crate::api::projects::{ProjectRequest, RetentionRequest};
 use crate::app::App;
-use crate::auth::{Caller, Owner};
+use crate::auth::{Administrator, Caller};
 use crate::error::{ApiError, ApiResult};
 
 /// The routes of this resource.
@@ -58,7 +58,7 @@ pub(super) async fn list(State(app): State<App>, caller: Caller) -> ApiResult<Js
 )]
 pub(super) async fn create(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     Sent(request): Sent<NewProjectRequest>,
 ) -> ApiResult<Json<ProjectView>> {
     let retention_days = Some(request.retention).filter(|days| *days > 0);
@@ -83,7 +83,7 @@ pub(super) async fn create(
 )]
 pub(super) async fn change(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     PathOf(id): PathOf<String>,
     Sent(request): Sent<ProjectChangeRequest>,
 ) -> ApiResult<Json<ProjectView>> {
@@ -111,7 +111,7 @@ pub(super) async fn change(
 )]
 pub(super) async fn delete(
     State(app): State<App>,
-    Owner(caller): Owner,
+    Administrator(caller): Administrator,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<(StatusCode, Json<ProjectDeleted>)> {
     let id = project_at(&id)?;

@@ -1,9 +1,12 @@
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use ratchet_server::app::{Access, Limits, Settings};
 use ratchet_server::rate::Rate;
 use ratchet_store::catalog::Role;
 use ratchet_testkit::otlp::{request, span};
+use serde_json::json;
 
 use crate::harness::{TestServer, basic, project, public_key};
 
@@ -47,6 +50,51 @@ async fn a_revoked_key_opens_nothing() {
     let (catalog, now) = (&server.app.store.catalog, server.app.clock.now());
     catalog.revoke_key(project(), public_key(Role::Member), now).await.unwrap();
     post().send().await.check(401, "revoked");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn permissions_are_granted_and_withdrawn_at_once() {
+    let server = TestServer::start().await;
+    let backup = || server.post("/api/v1/backup").key(Role::Viewer).send();
+    let permit = |key: String, words: &str| {
+        let path = format!("/api/v1/projects/{}/keys/{key}/permissions", project());
+        let body = format!(r#"{{"permissions": [{words}]}}"#);
+        server.request("PUT", &path).key(Role::Owner).json(body).send()
+    };
+    let viewer = public_key(Role::Viewer);
+    backup().await.check(403, "ratchet keys grant").check(403, "permission backup");
+    permit(viewer.clone(), r#""backup""#).await.check(200, r#""permissions":["backup"]"#);
+    backup().await.check(200, "");
+    permit(viewer.clone(), "").await.check(200, r#""permissions":[]"#);
+    backup().await.check(403, "");
+    for (words, why) in [
+        (r#""chat""#, "permissions: chat does not fit the role viewer; it takes member or owner"),
+        (r#""administration""#, "it takes owner"),
+        (r#""fly""#, "permissions: fly is none of chat, backup or administration"),
+    ] {
+        permit(viewer.clone(), words).await.check(400, why);
+    }
+    permit("pk-nobody".to_owned(), "").await.check(404, "pk-nobody");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_new_key_has_the_least_that_an_sdk_needs() {
+    let server = TestServer::start().await;
+    let path = format!("/api/v1/projects/{}/keys", project());
+    let make = |body: &str| server.post(&path).key(Role::Owner).json(body.to_owned()).send();
+    let made = make("{}").await.check(201, "").json();
+    assert_eq!((&made["role"], &made["permissions"]), (&json!("member"), &json!([])));
+    let made = make(r#"{"role": "owner", "permissions": []}"#).await.check(201, "").json();
+    assert_eq!(made["permissions"], json!([]));
+    let (public, secret) = (made["publicKey"].as_str(), made["secretKey"].as_str());
+    let pair = STANDARD.encode(format!("{}:{}", public.unwrap(), secret.unwrap()));
+    let get = server.get(&path).header("authorization", &format!("Basic {pair}"));
+    get.send().await.check(403, "without the permission administration");
+    let all = make(r#"{"role": "owner"}"#).await.check(201, "").json();
+    assert_eq!(all["permissions"], json!(["chat", "backup", "administration"]));
+    make(r#"{"role": "viewer", "permissions": ["chat"]}"#).await.check(400, "does not fit");
     server.stop().await;
 }
 

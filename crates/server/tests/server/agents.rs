@@ -22,8 +22,19 @@ pub(crate) async fn run_agents(
     place: &Path,
     limits: MajorLimits,
 ) {
-    let boundary =
-        Boundary { roots: Roots::new([root.clone()]).unwrap(), exposure: Exposure::Network };
+    run_agents_under(server, Some(root), place, limits).await;
+}
+
+/// The same, perhaps without roots.
+pub(crate) async fn run_agents_under(
+    server: &TestServer,
+    root: Option<PathBuf>,
+    place: &Path,
+    limits: MajorLimits,
+) {
+    let roots = Roots::new(root.clone()).unwrap();
+    let data = Some(server.data_path());
+    let boundary = Boundary { roots, exposure: Exposure::Network, data };
     let launcher = Launcher {
         boundary: Some(boundary.clone()),
         places: MajorPlaces {
@@ -39,7 +50,7 @@ pub(crate) async fn run_agents(
     let major = Major::open(store, launcher, limits, Arc::new(move || clock.now())).await;
     let ground = ChatGround {
         boundary,
-        trusted: vec![root.join("trusted")],
+        trusted: root.map(|root| root.join("trusted")).into_iter().collect(),
         layers: LayerFolders { platform: Some(place.join("platform")), user: None },
         prompt_tokens: USUAL_BUDGET,
         seed: Seed::new([7; 32]),

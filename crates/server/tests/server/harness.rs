@@ -1,4 +1,5 @@
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use axum::Router;
 use axum::routing::get;
@@ -12,7 +13,7 @@ use ratchet_server::app::{App, Settings};
 use ratchet_server::clock::{Clock, ManualClock};
 use ratchet_server::run::{Listeners, RunError, run};
 use ratchet_server::stop::{self, Stop, Stopper};
-use ratchet_store::catalog::{KeyPair, NewKey, NewProject, Role};
+use ratchet_store::catalog::{KeyPair, NewKey, NewProject, Permission, Permissions, Role};
 use ratchet_store::project::ProjectId;
 use ratchet_testkit::folder::DataFolder;
 use ratchet_testkit::otlp::trace_id;
@@ -68,6 +69,18 @@ impl TestServer {
     /// Tells the server to stop, and does not wait.
     pub(crate) fn begin_stop(&self) {
         self.stopper.stop();
+    }
+
+    /// Where its data is.
+    pub(crate) fn data_path(&self) -> PathBuf {
+        self.data.path().to_owned()
+    }
+
+    /// Grants a role's key a permission that it does not have by itself.
+    pub(crate) async fn grant(&self, role: Role, permission: Permission) {
+        let permissions = Permissions::usual(role).with(permission);
+        let (catalog, now) = (&self.app.store.catalog, self.app.clock.now());
+        catalog.set_permissions(project(), public_key(role), permissions, now).await.unwrap();
     }
 
     /// A request with a member's key.
@@ -127,7 +140,8 @@ async fn make_keys(data: &DataFolder) {
     data.catalog().create_project(new, now).await.unwrap();
     for role in Role::ALL {
         let pair = KeyPair { public_key: public_key(role), secret_key: Secret::new("sk") };
-        let new = NewKey { project: project(), role, note: None, pair: Some(pair) };
+        let permissions = Permissions::usual(role);
+        let new = NewKey { project: project(), role, permissions, note: None, pair: Some(pair) };
         data.catalog().create_key(new, now).await.unwrap();
     }
 }
@@ -138,7 +152,12 @@ pub(crate) fn public_key(role: Role) -> String {
 
 /// The Authorization header of a role's key.
 pub(crate) fn basic(role: Role) -> String {
-    format!("Basic {}", STANDARD.encode(format!("{}:sk", public_key(role))))
+    basic_of(&public_key(role))
+}
+
+/// The Authorization header of a key with the usual secret.
+pub(crate) fn basic_of(public_key: &str) -> String {
+    format!("Basic {}", STANDARD.encode(format!("{public_key}:sk")))
 }
 
 /// A request in the making.

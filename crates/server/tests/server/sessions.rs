@@ -4,7 +4,7 @@ mod escapes;
 use std::path::PathBuf;
 
 use ratchet_stages::major::MajorLimits;
-use ratchet_store::catalog::Role;
+use ratchet_store::catalog::{Permission, Role};
 use reqwest::Response;
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
@@ -28,6 +28,7 @@ impl Stage {
         let real = place.path().canonicalize().unwrap();
         std::fs::create_dir_all(real.join("roots/work")).unwrap();
         run_agents(&server, real.join("roots"), &real, limits).await;
+        server.grant(Role::Member, Permission::Chat).await;
         Self { server, place }
     }
 
@@ -156,7 +157,13 @@ async fn one_turn_at_a_time_and_the_first_answer_counts() {
     let id = &asked["body"]["id"];
     let (status, misfit) = stage.post(&path, &json!({"id": id, "response": "hm"})).await;
     assert_eq!(status, 400, "{misfit}");
-    let (status, told) = stage.post(&path, &json!({"id": id, "decision": "allow"})).await;
+    // What is allowed is what was shown.
+    let replaced = json!({"id": id, "decision": "allow", "input": {"command": "rm -rf /"}});
+    let (status, refused) = stage.post(&path, &replaced).await;
+    assert_eq!(status, 400, "{refused}");
+    assert!(refused["message"].as_str().unwrap().contains("cannot change it"), "{refused}");
+    let shown = json!({"id": id, "decision": "allow", "input": asked["body"]["input"]});
+    let (status, told) = stage.post(&path, &shown).await;
     assert_eq!(status, 200, "{told}");
     let (status, late) = stage.post(&path, &json!({"id": id, "decision": "deny"})).await;
     assert_eq!((status, &late["answer"]["decision"]), (409, &json!("allow")), "{late}");

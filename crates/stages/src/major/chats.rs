@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::ground::{Attached, ChatGround, ChatWish, GroundError};
 use super::refusal::MajorError;
 use super::service::{Major, NewMessage};
-use super::setting::NewChat;
+use super::setting::{ChatSetting, NewChat};
 
 /// The agents that a server runs: what the API and the pages reach them by.
 #[derive(Debug)]
@@ -100,7 +100,9 @@ impl Chats {
         let Utterance { id, text, attached, by } = said;
         let chat = self.major.chat(project.clone(), session.clone()).await?;
         let (ground, of) = (self.ground.clone(), session.clone());
-        let enclosing = move || ground.enclosures(&of, Path::new(&chat.workspace), attached);
+        let exposure = ground.boundary.exposure_of(ChatSetting::read(&chat.setting)?.own_root);
+        let enclosing =
+            move || ground.enclosures(&of, (Path::new(&chat.workspace), exposure), attached);
         let mut blocks = on_a_thread(enclosing).await??;
         let message = if blocks.is_empty() {
             UserMessage::text(id, text)

@@ -8,6 +8,7 @@ use ratchet_core::major::attachment::{
 use ratchet_core::major::layer::Trust;
 use ratchet_core::major::prompt::{self, ChatBrief, PastWords, PromptError};
 use ratchet_core::major::skills;
+use ratchet_core::major::workspace::Exposure;
 use serde_json::{Value, json};
 
 use super::beneath::BeneathError;
@@ -52,6 +53,8 @@ pub struct ChatWish {
     pub history: Vec<PastWords>,
     /// How its agent is started, as far as someone said; the rest is filled in.
     pub setting: ChatSetting,
+    /// Who names its folder.
+    pub exposure: Exposure,
 }
 
 /// A session that can be begun.
@@ -92,14 +95,6 @@ pub enum GroundError {
 }
 
 impl ChatGround {
-    /// Opens the folder that someone named.
-    ///
-    /// # Errors
-    /// Nobody may work there, or it is not there.
-    pub fn folder(&self, named: &Path) -> Result<WorkFolder, WorkFolderError> {
-        self.boundary.open(named)
-    }
-
     /// Gets everything ready that a new session needs: looks at its folder, brings skills there,
     /// merges servers of tools and writes the system prompt.
     ///
@@ -111,7 +106,7 @@ impl ChatGround {
         named: &Path,
         wish: ChatWish,
     ) -> Result<ReadyChat, GroundError> {
-        let work = self.folder(named)?;
+        let work = self.boundary.open(named, wish.exposure)?;
         let trust = self.trust(&work);
         let mut notes = Vec::new();
         let servers = self.layers.servers(&work, trust)?;
@@ -138,6 +133,7 @@ impl ChatGround {
             prompt: Some(prompt.text),
             mcp: (!servers.is_empty()).then(|| servers.config()),
             trusts_workspace: trust == Trust::Trusted,
+            own_root: wish.exposure == Exposure::OwnMachine,
             ..wish.setting
         };
         Ok(ReadyChat { workspace, setting, notes })
@@ -150,14 +146,14 @@ impl ChatGround {
     pub fn enclosures(
         &self,
         session: &SessionId,
-        workspace: &Path,
+        (workspace, by): (&Path, Exposure),
         attached: Vec<Attached>,
     ) -> Result<Vec<Value>, GroundError> {
         if attached.is_empty() {
             return Ok(Vec::new());
         }
         // Its path may lead elsewhere by now.
-        let work = self.boundary.again(workspace)?;
+        let work = self.boundary.again(workspace, by)?;
         let attachments = attachments(&work, attached)?;
         let mut blocks: Vec<Value> = attachments.iter().filter_map(Attachment::block).collect();
         let is_text = |one: &&Attachment| match one.content() {

@@ -42,6 +42,7 @@ impl Launcher {
         chat: &Chat,
     ) -> Result<(ClaudeCommand, Option<WorkFolder>), MajorError> {
         let setting = ChatSetting::read(&chat.setting)?;
+        let own_root = setting.own_root;
         let config = self.family(chat);
         let options = ClaudeOptions {
             conversation: thread(chat, &config)?,
@@ -65,7 +66,8 @@ impl Launcher {
             ..ClaudeOptions::default()
         };
         let named = PathBuf::from(&chat.workspace);
-        let held = self.boundary.as_ref().map(|boundary| boundary.again(&named)).transpose();
+        let again = |boundary: &Boundary| boundary.again(&named, boundary.exposure_of(own_root));
+        let held = self.boundary.as_ref().map(again).transpose();
         let held = held.map_err(|why| MajorError::Setting(why.to_string()))?;
         let workspace = held.as_ref().map_or(named, WorkFolder::entrance);
         let place = ClaudePlace { workspace, config, temp: self.scratch(&chat.id) };

@@ -44,6 +44,10 @@ pub struct ChatSetting {
     /// Whether what lies in the workspace may run code.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub trusts_workspace: bool,
+    /// Whether someone at this machine named the workspace, which is its own root where there are
+    /// no others.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub own_root: bool,
 }
 
 impl ChatSetting {

@@ -1,7 +1,8 @@
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use ratchet_core::major::workspace::{Admitted, BoundaryError, Exposure, Roots};
+use ratchet_core::major::workspace::{Admitted, BoundaryError, Exposure, Roots, overlap};
 
 use super::beneath::{Beneath, BeneathError};
 
@@ -18,8 +19,10 @@ pub struct WorkFolder {
 pub struct Boundary {
     /// Folders under which they may.
     pub roots: Roots,
-    /// Who can ask for one.
+    /// Who counts as having named the folder of a chat of which nobody noted it.
     pub exposure: Exposure,
+    /// The data folder: no agent works in it, in a part of it or in a folder around it.
+    pub data: Option<PathBuf>,
 }
 
 impl Boundary {
@@ -27,21 +30,47 @@ impl Boundary {
     ///
     /// # Errors
     /// Nobody may work there, or it is not there.
-    pub fn open(&self, named: &Path) -> Result<WorkFolder, WorkFolderError> {
-        WorkFolder::open(named, &self.roots, self.exposure)
+    pub fn open(&self, named: &Path, by: Exposure) -> Result<WorkFolder, WorkFolderError> {
+        let work = WorkFolder::open(named, &self.roots, by)?;
+        match &self.data {
+            Some(data) if touches(&work, data)? => Err(BoundaryError::DataFolder.into()),
+            _ => Ok(work),
+        }
     }
 
     /// Opens a folder again by the canonical path that it had.
     ///
     /// # Errors
-    /// The path leads elsewhere now, or nowhere.
-    pub fn again(&self, canonical: &Path) -> Result<WorkFolder, WorkFolderError> {
-        let work = self.open(canonical)?;
+    /// The path leads elsewhere now, or nowhere, or nobody may work there any more.
+    pub fn again(&self, canonical: &Path, by: Exposure) -> Result<WorkFolder, WorkFolderError> {
+        let work = self.open(canonical, by)?;
         match work.path() == canonical {
             true => Ok(work),
             false => Err(WorkFolderError::Moved(canonical.display().to_string())),
         }
     }
+
+    /// Who named the folder of a chat, given whether it is noted to be its own root.
+    pub fn exposure_of(&self, own_root: bool) -> Exposure {
+        if own_root { Exposure::OwnMachine } else { self.exposure }
+    }
+}
+
+/// Whether a workspace is the data folder, a part of it or a folder around it: by their paths, and
+/// by what the system knows them by, since a mount gives one folder two paths.
+fn touches(work: &WorkFolder, data: &Path) -> Result<bool, WorkFolderError> {
+    // A data folder that is not there yet has a place all the same.
+    let data = data.canonicalize().unwrap_or_else(|_| data.to_owned());
+    let path = work.path();
+    if overlap(&path, &data) {
+        return Ok(true);
+    }
+    let identity = |folder: &Path| folder.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
+    let own = Some(work.files.identity()?);
+    let is_around = data.ancestors().any(|folder| identity(folder) == own);
+    let of_data = identity(&data);
+    let is_inside = of_data.is_some() && path.ancestors().any(|outer| identity(outer) == of_data);
+    Ok(is_around || is_inside)
 }
 
 /// Why an agent cannot work in a folder.
@@ -75,7 +104,11 @@ impl WorkFolder {
     ///
     /// # Errors
     /// It is outside of all roots, not there, or changed while it was looked at.
-    pub fn open(named: &Path, roots: &Roots, exposure: Exposure) -> Result<Self, WorkFolderError> {
+    pub(super) fn open(
+        named: &Path,
+        roots: &Roots,
+        exposure: Exposure,
+    ) -> Result<Self, WorkFolderError> {
         if roots.is_empty() && exposure == Exposure::Network {
             return Err(BoundaryError::NoRoots.into());
         }

@@ -4,22 +4,23 @@ use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
+use super::permission::Permissions;
 use super::remembered::Remembered;
 use super::sql::{FromColumn, Row, Value};
 use super::{Catalog, Noun, Verb, credentials, project};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
-/// What a key or a person may do.
+/// What a key or a person may do in a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// Write telemetry and nothing else.
     IngestOnly,
     /// Look at everything.
     Viewer,
-    /// Look, record and judge.
+    /// Look, record and change what the project holds.
     Member,
-    /// Everything, keys and projects included.
+    /// All of that, and the project's settings.
     Owner,
 }
 
@@ -67,8 +68,10 @@ pub struct ApiKey {
     pub public_key: String,
     /// The end of the secret, to tell keys apart.
     pub secret_hint: String,
-    /// What it may do.
+    /// What it may do in its project.
     pub role: Role,
+    /// What it may do beyond it.
+    pub permissions: Permissions,
     /// What it is for.
     pub note: Option<String>,
     /// Since when.
@@ -80,8 +83,10 @@ pub struct ApiKey {
 pub struct NewKey {
     /// Which project it opens.
     pub project: ProjectId,
-    /// What it may do.
+    /// What it may do in its project.
     pub role: Role,
+    /// What it may do beyond it.
+    pub permissions: Permissions,
     /// What it is for.
     pub note: Option<String>,
     /// The pair to use; a random one when `None`.
@@ -115,15 +120,17 @@ impl KnownKeys {
 }
 
 const COLUMNS: &str =
-    "id, project, public_key, secret_hint, role, note, created_at, salt, secret_hash";
+    "id, project, public_key, secret_hint, role, permissions, note, created_at, salt, secret_hash";
 
 impl Catalog {
     /// Makes a key. The pair in the answer is the only time the secret can be seen.
     ///
     /// # Errors
-    /// Fails if the project does not exist or the public key is taken.
+    /// Fails if the project does not exist, the public key is taken, or a permission does not fit
+    /// the role.
     pub async fn create_key(&self, new: NewKey, now: Timestamp) -> StoreResult<(ApiKey, KeyPair)> {
-        let NewKey { project, role, note, pair } = new;
+        let NewKey { project, role, permissions, note, pair } = new;
+        refuse_misfit(permissions, role)?;
         let pair = pair.unwrap_or_else(credentials::random_pair);
         let key = ApiKey {
             id: Uuid::new_v4().to_string(),
@@ -131,6 +138,7 @@ impl Catalog {
             public_key: pair.public_key.clone(),
             secret_hint: credentials::hint(pair.secret_key.expose()),
             role,
+            permissions,
             note,
             created_at: now,
         };
@@ -144,7 +152,8 @@ impl Catalog {
             let note = key.note.as_deref();
             tx.insert(
                 &format!(
-                    "INSERT INTO api_key ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
+                    "INSERT INTO api_key ({COLUMNS}) \
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
                 ),
                 &[
                     (&key.id).into(),
@@ -152,6 +161,7 @@ impl Catalog {
                     public.into(),
                     hint.into(),
                     role.into(),
+                    permissions.into(),
                     note.into(),
                     now.into(),
                     salt.into(),
@@ -175,6 +185,35 @@ impl Catalog {
             format!("SELECT {COLUMNS} FROM api_key WHERE project = $1 ORDER BY created_at, id");
         let read_key = |row: &Row<'_>| Ok(read(row)?.key);
         self.transact(move |tx| tx.rows(&sql, &[(&project).into()], read_key)).await
+    }
+
+    /// Sets what a key may do beyond its project. The key is named by its id or its public key.
+    ///
+    /// # Errors
+    /// Fails if the project has no such key, or a permission does not fit its role.
+    pub async fn set_permissions(
+        &self,
+        project: ProjectId,
+        key: String,
+        permissions: Permissions,
+        now: Timestamp,
+    ) -> StoreResult<ApiKey> {
+        let set = self.transact(move |tx| {
+            let which = "project = $1 AND (id = $2 OR public_key = $2)";
+            let find = format!("SELECT {COLUMNS} FROM api_key WHERE {which}");
+            let found = tx.one(&find, &[(&project).into(), (&key).into()], read)?;
+            let before = found.ok_or_else(|| StoreError::NotFound(format!("key {key}")))?.key;
+            refuse_misfit(permissions, before.role)?;
+            let update = "UPDATE api_key SET permissions = $1 WHERE id = $2";
+            tx.execute(update, &[permissions.into(), (&before.id).into()])?;
+            let after = ApiKey { permissions, ..before.clone() };
+            let deed = Verb::Changed.what(Noun::Key, &after.id).named(&after.public_key);
+            tx.note(&project, now, &deed.was(described(&before)).became(described(&after)))?;
+            Ok(after)
+        });
+        let changed = set.await?;
+        self.keys.0.forget(&changed.public_key);
+        Ok(changed)
     }
 
     /// Revokes a key, named by its id or its public key.
@@ -241,10 +280,27 @@ impl Catalog {
     }
 }
 
+fn refuse_misfit(permissions: Permissions, role: Role) -> StoreResult<()> {
+    let Some(misfit) = permissions.misfit(role) else { return Ok(()) };
+    let (permission, role) = (misfit.as_str(), role.as_str());
+    let needed: Vec<&str> =
+        Role::ALL.into_iter().filter(|role| misfit.fits(*role)).map(Role::as_str).collect();
+    Err(StoreError::BadQuery(format!(
+        "permissions: {permission} does not fit the role {role}; it takes {}",
+        needed.join(" or ")
+    )))
+}
+
 /// What a key may do and what it is for, in short.
 fn described(key: &ApiKey) -> String {
-    let role = key.role.as_str();
-    key.note.as_ref().map_or_else(|| role.to_owned(), |note| format!("{role}: {note}"))
+    let mut text = key.role.as_str().to_owned();
+    if key.permissions != Permissions::NONE {
+        text += &format!(" ({})", key.permissions);
+    }
+    match &key.note {
+        Some(note) => format!("{text}: {note}"),
+        None => text,
+    }
 }
 
 fn read(row: &Row<'_>) -> StoreResult<StoredKey> {
@@ -254,8 +310,9 @@ fn read(row: &Row<'_>) -> StoreResult<StoredKey> {
         public_key: row.get(2)?,
         secret_hint: row.get(3)?,
         role: row.get(4)?,
-        note: row.get(5)?,
-        created_at: row.get(6)?,
+        permissions: row.get(5)?,
+        note: row.get(6)?,
+        created_at: row.get(7)?,
     };
-    Ok(StoredKey { key, salt: row.get(7)?, secret_hash: row.get(8)? })
+    Ok(StoredKey { key, salt: row.get(8)?, secret_hash: row.get(9)? })
 }

@@ -129,4 +129,29 @@ mod tests {
         known.sort_unstable();
         assert_eq!(found, known, "list the table in catalog/administration.rs, children first");
     }
+
+    #[test]
+    fn keys_of_older_folders_keep_what_is_safe() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("c.db");
+        let mut db = connection::open(&file, Purpose::Write).unwrap();
+        let step = CATALOG_MIGRATIONS.iter().position(|sql| sql.contains("permissions"));
+        let step = step.unwrap();
+        connection::migrate(&mut db, &file, &CATALOG_MIGRATIONS[..step]).unwrap();
+        let project = "INSERT INTO project (id, name, created_at) VALUES ('p', 'p', 0)";
+        db.execute(project, []).unwrap();
+        for role in ["owner", "member", "viewer", "ingest-only"] {
+            let sql = "INSERT INTO api_key (id, project, public_key, secret_hint, role, created_at, \
+                       salt, secret_hash) VALUES (?1, 'p', ?1, 'h', ?1, 0, 's', 'h')";
+            db.execute(sql, [role]).unwrap();
+        }
+        connection::migrate(&mut db, &file, CATALOG_MIGRATIONS).unwrap();
+        let mut kept = db.prepare("SELECT role, permissions FROM api_key ORDER BY role").unwrap();
+        let kept = kept.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        let kept: Vec<(String, String)> = kept.map(Result::unwrap).collect();
+        for (role, permissions) in kept {
+            let expected = if role == "owner" { "chat backup administration" } else { "" };
+            assert_eq!(permissions, expected, "{role}");
+        }
+    }
 }

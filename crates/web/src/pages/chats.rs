@@ -32,6 +32,7 @@ use maud::{Markup, html};
 use ratchet_core::id::SessionId;
 use ratchet_core::limit::elide;
 use ratchet_core::major::state::StateWord;
+use ratchet_core::major::workspace::Exposure;
 use ratchet_stages::major::Chats;
 use ratchet_store::catalog::Chat;
 use ratchet_store::query::{PageNumber, SessionEnds};
@@ -42,6 +43,7 @@ use crate::frame::{Page, Section};
 use crate::place::Place;
 use crate::refusal::{PageResult, Refusal};
 use crate::said;
+use crate::visitor::Who;
 use crate::web::Web;
 
 /// Conversations on a page.
@@ -73,9 +75,19 @@ fn agents(web: &Web) -> PageResult<&Arc<Chats>> {
     web.talking.get().map(|talking| &talking.chats).ok_or_else(none)
 }
 
-/// The same in the hands of whoever looks: what they do is noted as theirs.
+/// The same in the hands of whoever looks, if they may have agents run: members of the project and
+/// owners. What they do is noted as theirs.
 fn hands(web: &Web, place: &Place) -> PageResult<Chats> {
+    place.visitor.may_change()?;
     Ok(agents(web)?.by(place.visitor.actor()))
+}
+
+/// Who counts as naming a folder: whoever sits at this machine, if nobody signs in.
+fn exposure(place: &Place) -> Exposure {
+    match place.visitor.who {
+        Who::Anyone => Exposure::OwnMachine,
+        Who::Person(_) => Exposure::Network,
+    }
 }
 
 /// A conversation of the project; one of another project is not there.

@@ -43,7 +43,7 @@ impl Stage {
         let real = folder.path().canonicalize().unwrap();
         std::fs::create_dir_all(real.join("roots/work")).unwrap();
         let roots = Roots::new([real.join("roots")]).unwrap();
-        let boundary = Boundary { roots, exposure: Exposure::Network };
+        let boundary = Boundary { roots, exposure: Exposure::Network, data: None };
         let launcher = Launcher {
             boundary: Some(boundary.clone()),
             places: MajorPlaces {

@@ -41,6 +41,8 @@ mod set_up;
 mod account;
 /// Changes that nobody meant.
 mod forgery;
+/// Who may see and do what.
+mod roles;
 /// Servers that vouch for people.
 mod provider;
 /// Sessions and their conversations.

@@ -170,6 +170,36 @@ async fn a_project_is_made_and_deleted_by_name() {
 }
 
 #[tokio::test]
+async fn permissions_of_keys_are_boxes() {
+    let site = Site::new().await;
+    let mut owner = at(&site, Role::Owner, "/keys").await;
+    let path = format!("{SETTINGS}/keys");
+    owner.get(&path).await.check(200, "name=\"chat\"").check(200, "name=\"administration\"");
+    let fields = [("role", "viewer"), ("chat", "yes")];
+    owner.post(&path, &fields).await.check(422, "does not fit the role viewer");
+    owner.post(&path, &[("role", "member"), ("chat", "yes")]).await.check(200, "SECRET_KEY=sk-");
+    let keys = || async { site.data.catalog().keys(id("shop")).await.unwrap() };
+    let key = keys().await.pop().unwrap();
+    assert_eq!(key.permissions.to_string(), "chat");
+    let permit = format!("{path}/{}/permissions", key.id);
+    let fields = [("backup", "yes")];
+    owner.post(&permit, &fields).await.leads_to(&format!("{SETTINGS}/keys?done=saved"));
+    assert_eq!(keys().await.pop().unwrap().permissions.to_string(), "backup");
+    owner.post(&permit, &[("administration", "yes")]).await.check(400, "does not fit the role");
+    // Whoever owns the project alone gives nothing that reaches beyond it, and takes nothing away.
+    let mut shop = shop_owner(&site).await;
+    let page = shop.get(&path).await;
+    assert!(!page.check(200, "name=\"chat\"").text.contains("name=\"backup\""));
+    shop.post(&permit, &[("chat", "yes"), ("administration", "yes")]).await;
+    assert_eq!(keys().await.pop().unwrap().permissions.to_string(), "chat, backup");
+    shop.post(&path, &[("role", "member"), ("backup", "yes")]).await.check(200, "SECRET_KEY=sk-");
+    assert_eq!(keys().await.len(), 2);
+    let made = keys().await.into_iter().find(|made| made.id != key.id).unwrap();
+    assert_eq!(made.permissions.to_string(), "");
+    shop.post(&permit.replace("shop", "lab"), &[]).await.check(404, "");
+}
+
+#[tokio::test]
 async fn a_secret_is_shown_once() {
     let site = Site::new().await;
     let mut owner = at(&site, Role::Owner, "/keys").await;

@@ -85,7 +85,8 @@ async fn with_key<T>(
             target.revoke_key(&project, &key.id).await?;
         }
     }
-    let request = KeyRequest { role: "member".to_owned(), note: Some(NOTE.to_owned()) };
+    let note = Some(NOTE.to_owned());
+    let request = KeyRequest { role: Some("member".to_owned()), permissions: None, note };
     let made = target.create_key(&project, request).await.context("cannot make a key")?;
     let credentials = Credentials {
         public_key: Some(made.key.public_key),

@@ -3,7 +3,7 @@
 use ratchet_testkit::process::{Launch, PROJECT, PUBLIC_KEY, SECRET_KEY, Signal};
 use ratchet_testkit::pty::Pty;
 
-use super::{BINARY, Stage, claude, done};
+use super::{BINARY, Stage, canonical, claude, done};
 
 const SIZE: (u16, u16) = (100, 30);
 
@@ -52,6 +52,7 @@ fn two_people_see_the_same_and_either_answers() {
     assert_eq!(first.wait(), Some(0));
 }
 
+/// A server with keys and without roots.
 fn serve(stage: &Stage, listen: &str) -> Launch {
     let serve = Launch::command(BINARY).args(["serve", "--json", "--listen", listen]);
     let serve = serve.args(["--otlp-grpc", "off", "--otlp-http", "off", "--data"]);
@@ -64,7 +65,8 @@ fn serve(stage: &Stage, listen: &str) -> Launch {
 fn a_server_on_the_folder_is_found_and_one_that_comes_back_is_followed_again() {
     let stage = Stage::new();
     let fake = |launch: Launch| launch.env("RATCHET_CLAUDE_BIN", claude::fake());
-    let server = fake(serve(&stage, "127.0.0.1:0")).start();
+    let rooted = |launch: Launch| launch.env("RATCHET_CHAT_ROOTS", canonical(&stage.work()));
+    let server = rooted(fake(serve(&stage, "127.0.0.1:0"))).start();
     let found = stage.begun().args(["--print", "hello"]).run();
     assert_eq!(done(&found), "Hello\n");
     assert!(found.stderr.contains(&format!("through {}", server.web())), "{found:?}");
@@ -83,7 +85,7 @@ fn a_server_on_the_folder_is_found_and_one_that_comes_back_is_followed_again() {
     server.signal(Signal::KILL);
     server.wait();
     pty.wait_for("· trying again");
-    let _server = fake(serve(&stage, &address)).start();
+    let _server = rooted(fake(serve(&stage, &address))).start();
     pty.wait_for("· connected again; nothing was missed");
     pty.press("deltas 3\r");
     pty.wait_for("1 2 3");
@@ -91,4 +93,48 @@ fn a_server_on_the_folder_is_found_and_one_that_comes_back_is_followed_again() {
     pty.wait_until("two links", |display| two_links(display.text()));
     pty.press("/quit\r");
     assert_eq!(pty.wait(), Some(0));
+}
+
+#[test]
+fn without_settings_only_this_machine_starts_agents() {
+    let stage = Stage::new();
+    let server = serve(&stage, "127.0.0.1:0").env("RATCHET_CLAUDE_BIN", claude::fake()).start();
+    let named = |workspace: &std::path::Path| {
+        let client = Launch::command(BINARY).args(["chat", "--server", server.web()]);
+        let client = client.arg("--workspace").arg(workspace).args(["--print", "hello"]);
+        client.env("RATCHET_PUBLIC_KEY", PUBLIC_KEY).env("RATCHET_SECRET_KEY", SECRET_KEY).run()
+    };
+    for workspace in [stage.work().as_path(), stage.data().as_path(), "/".as_ref()] {
+        let refused = named(workspace);
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        assert!(refused.stderr.contains("chat.roots"), "{refused:?}");
+    }
+    // Through the data folder, which nobody else can open: no settings are needed.
+    let here = |workspace: &std::path::Path| {
+        stage.chat().arg("--workspace").arg(workspace).args(["--print", "hello"]).run()
+    };
+    let found = here(&stage.work());
+    assert_eq!(done(&found), "Hello\n");
+    assert!(found.stderr.contains("through http://"), "{found:?}");
+    let resumed = stage.begun().args(["--resume", "--print", "hello"]).run();
+    assert_eq!(done(&resumed), "Hello\n");
+    for workspace in [stage.data(), stage.top.path().to_owned()] {
+        let refused = here(&workspace);
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        assert!(refused.stderr.contains("own data folder"), "{refused:?}");
+    }
+    assert!(here("/".as_ref()).stderr.contains("never a workspace"));
+}
+
+#[test]
+fn nor_does_one_need_them_without_a_server() {
+    let stage = Stage::new();
+    let chat = |workspace: &std::path::Path| {
+        let chat = stage.chat().env("RATCHET_CLAUDE_BIN", claude::fake());
+        chat.arg("--workspace").arg(workspace).args(["--print", "hello"]).run()
+    };
+    assert_eq!(done(&chat(&stage.work())), "Hello\n");
+    let refused = chat(stage.top.path());
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("move the data folder"), "{refused:?}");
 }

@@ -70,7 +70,10 @@ impl From<GroundError> for ChatRefusal {
         let message = error.to_string();
         Self::Api(match error {
             GroundError::Folder(WorkFolderError::Boundary(why)) => match why {
-                BoundaryError::NoRoots | BoundaryError::Outside => ApiError::Forbidden(message),
+                BoundaryError::NoRoots
+                | BoundaryError::Outside
+                | BoundaryError::System(_)
+                | BoundaryError::DataFolder => ApiError::Forbidden(message),
                 BoundaryError::BadRoot(_) | BoundaryError::LeadsOut => ApiError::Invalid(message),
             },
             GroundError::Folder(_) => ApiError::Invalid(format!("workspace: {message}")),

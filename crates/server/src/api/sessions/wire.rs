@@ -96,7 +96,8 @@ pub struct AnswerRequest {
     /// question.
     #[serde(default)]
     pub always: bool,
-    /// With `allow`: another input for the tool.
+    /// With `allow`: the tool's input as it was shown, to make sure that this is what is allowed.
+    /// Another input is refused.
     pub input: Option<Value>,
     /// With `deny`: what the agent is told.
     pub message: Option<String>,
@@ -187,7 +188,7 @@ impl SessionRequest {
             ..ChatSetting::default()
         };
         let attached = AttachmentRequest::read_all(&self.attachments)?;
-        Ok(ChatWish { attached, history: self.past()?, setting })
+        Ok(ChatWish { attached, history: self.past()?, setting, ..ChatWish::default() })
     }
 
     /// What was said before.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use ratchet_server::openapi;
-use ratchet_store::catalog::Role;
+use ratchet_store::catalog::{Permission, Permissions, Role};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -28,17 +28,27 @@ pub(super) enum Needs {
     Scorer,
     Member,
     Owner,
+    Chatter,
+    Backup,
+    Administrator,
 }
 
 impl Needs {
-    /// Whether a key with this role may call.
-    pub(super) fn allows(self, role: Role) -> bool {
+    /// Whether a key with this role and these permissions may call.
+    pub(super) fn allows(self, role: Role, permissions: Permissions) -> bool {
         match self {
             Self::Nothing | Self::Key => true,
             Self::Reader => role != Role::IngestOnly,
             Self::Recorder | Self::Scorer => role != Role::Viewer,
             Self::Member => matches!(role, Role::Member | Role::Owner),
             Self::Owner => role == Role::Owner,
+            Self::Chatter => {
+                Self::Member.allows(role, permissions) && permissions.has(Permission::Chat)
+            }
+            Self::Backup => permissions.has(Permission::Backup),
+            Self::Administrator => {
+                role == Role::Owner && permissions.has(Permission::Administration)
+            }
         }
     }
 
@@ -167,10 +177,26 @@ impl Call {
 
     /// Makes the call with an Authorization header.
     pub(super) async fn make(&self, server: &TestServer, key: &str, ids: &Ids<'_>) -> Reply {
+        self.send(server, key, ids, self.body.as_deref()).await
+    }
+
+    /// Whether it has a JSON body.
+    pub(super) fn has_json(&self) -> bool {
+        self.body.is_some() && self.content_type.is_none()
+    }
+
+    /// Makes the call with another body.
+    pub(super) async fn send(
+        &self,
+        server: &TestServer,
+        key: &str,
+        ids: &Ids<'_>,
+        body: Option<&str>,
+    ) -> Reply {
         let at = ids.fill(self.at.as_deref().unwrap_or(self.path()));
         assert!(!at.contains(['{', '$']), "{}: at leaves ids open: {at}", self.operation);
         let mut request = server.request(self.method(), &at).header("authorization", key);
-        if let Some(body) = &self.body {
+        if let Some(body) = body {
             request = request.json(ids.fill(body));
         }
         if let Some(content_type) = &self.content_type {
@@ -212,7 +238,7 @@ pub(super) enum Chosen {
 }
 
 impl Ids<'_> {
-    fn fill(&self, text: &str) -> String {
+    pub(super) fn fill(&self, text: &str) -> String {
         let chosen = match self.chosen {
             Chosen::Seeded => text.to_owned(),
             Chosen::Nobodys => text.replace(CHOSEN, &stranger(CHOSEN)),

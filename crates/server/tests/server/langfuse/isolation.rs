@@ -1,6 +1,6 @@
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
-use ratchet_store::catalog::{KeyPair, NewKey, NewProject, Role};
+use ratchet_store::catalog::{KeyPair, NewKey, NewProject, Permissions, Role};
 use ratchet_store::project::ProjectId;
 use serde_json::json;
 
@@ -17,7 +17,8 @@ pub(super) async fn with_another_project() -> TestServer {
     let catalog = &server.app.store.catalog;
     catalog.create_project(new, Timestamp::default()).await.unwrap();
     let pair = KeyPair { public_key: "pk-other".to_owned(), secret_key: Secret::new("sk") };
-    let new = NewKey { project, role: Role::Owner, note: None, pair: Some(pair) };
+    let (role, permissions) = (Role::Owner, Permissions::ALL);
+    let new = NewKey { project, role, permissions, note: None, pair: Some(pair) };
     catalog.create_key(new, Timestamp::default()).await.unwrap();
     server
 }

@@ -5,11 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ratchet_core::id::SessionId;
+use ratchet_server::app::{Access, Settings};
+use ratchet_stages::major::MajorLimits;
+use ratchet_store::catalog::{Permission, Role};
 use ratchet_testkit::mount::SmallDisk;
 use serde_json::{Value, json};
+use tempfile::tempdir;
 
 use super::Stage;
-use crate::harness::project;
+use crate::agents::{run_agents, run_agents_under};
+use crate::harness::{TestServer, project, public_key};
 
 /// What nobody in a workspace may read.
 const SECRET: &str = "the safe is behind the picture";
@@ -76,6 +81,85 @@ async fn no_name_of_a_workspace_leads_out_of_the_roots() {
         let (status, told) = stage.post("", &json!({"workspace": on})).await;
         assert_eq!(status, 403, "{told}");
     }
+}
+
+#[tokio::test]
+async fn the_machine_and_the_data_folder_are_never_a_workspace() {
+    let server = TestServer::start().await;
+    let place = tempdir().unwrap();
+    run_agents(&server, "/".into(), place.path(), MajorLimits::default()).await;
+    server.grant(Role::Member, Permission::Chat).await;
+    let data = server.data_path().canonicalize().unwrap();
+    fs::write(data.join("secret.key"), SECRET).unwrap();
+    symlink(&data, place.path().join("link")).unwrap();
+    let up = |steps: usize| data.ancestors().nth(steps).unwrap().to_owned();
+    let from_root = data.strip_prefix("/").unwrap().join("secret.key");
+    let ways = [
+        (PathBuf::from("/"), from_root.as_path()),
+        (up(1), Path::new("secret.key")),
+        (data.clone(), Path::new("secret.key")),
+        (data.join("."), Path::new("secret.key")),
+        (place.path().join("link"), Path::new("secret.key")),
+        (PathBuf::from("/proc"), Path::new("self/environ")),
+        (PathBuf::from("/proc/self"), Path::new("environ")),
+        (PathBuf::from("/proc/self/root"), from_root.as_path()),
+        (PathBuf::from("/dev"), Path::new("null")),
+    ];
+    for (workspace, file) in ways {
+        let attachments = json!([{"path": file}]);
+        let new = json!({"workspace": workspace, "attachments": attachments}).to_string();
+        let reply = server.post("/api/v1/sessions").json(new).send().await;
+        let why = reply.json()["message"].to_string();
+        assert_eq!(reply.status.as_u16(), 403, "{}: {why}", workspace.display());
+        assert!(!why.contains("picture"), "{why}");
+        let is_told = why.contains("never a workspace") || why.contains("own data folder");
+        assert!(is_told, "{}: {why}", workspace.display());
+    }
+    let fine = json!({"workspace": place.path()}).to_string();
+    server.post("/api/v1/sessions").json(fine).send().await.check(201, "");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn without_roots_keys_start_no_agent() {
+    let server = TestServer::start().await;
+    let place = tempdir().unwrap();
+    run_agents_under(&server, None, place.path(), MajorLimits::default()).await;
+    let new = || json!({"workspace": place.path()}).to_string();
+    let post = |role| server.post("/api/v1/sessions").key(role).json(new());
+    post(Role::Member).send().await.check(403, "without the permission chat");
+    server.grant(Role::Member, Permission::Chat).await;
+    for role in [Role::Member, Role::Owner] {
+        post(role).send().await.check(403, "chat.roots");
+    }
+    // A key that was handed out on the server's own machine, for as long as its holder is there.
+    let keys = server.app.store.catalog.keys(project()).await.unwrap();
+    let member = keys.iter().find(|key| key.public_key == public_key(Role::Member)).unwrap();
+    let held = server.app.local_keys.note(&member.id);
+    let begun = post(Role::Member).send().await.check(201, "").json();
+    drop(held);
+    post(Role::Member).send().await.check(403, "chat.roots");
+    // What was begun goes on, whoever speaks.
+    let messages = format!("/api/v1/sessions/{}/messages", begun["id"].as_str().unwrap());
+    let hello = json!({"text": "hello"}).to_string();
+    server.post(&messages).json(hello).send().await.check(202, "");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn without_sign_in_the_folder_that_is_named_is_the_root() {
+    let access = Access::Open(project());
+    let server = TestServer::start_with(Settings { access, ..Settings::default() }).await;
+    let place = tempdir().unwrap();
+    run_agents_under(&server, None, place.path(), MajorLimits::default()).await;
+    let begin = |workspace: &Path| {
+        let new = json!({"workspace": workspace}).to_string();
+        server.post("/api/v1/sessions").json(new).send()
+    };
+    begin(place.path()).await.check(201, "");
+    begin(Path::new("/")).await.check(403, "never a workspace");
+    begin(&server.data_path()).await.check(403, "own data folder");
+    server.stop().await;
 }
 
 #[tokio::test]

@@ -13,7 +13,8 @@ fn place() -> (TempDir, LayerFolders, WorkFolder) {
     }
     let layers =
         LayerFolders { platform: Some(real.join("platform")), user: Some(real.join("user")) };
-    let work = WorkFolder::open(&real.join("work"), &Roots::default(), Exposure::Loopback).unwrap();
+    let work =
+        WorkFolder::open(&real.join("work"), &Roots::default(), Exposure::OwnMachine).unwrap();
     (top, layers, work)
 }
 

@@ -2,7 +2,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-use ratchet_testkit::mount::SmallDisk;
+use ratchet_testkit::mount::{BindMount, SmallDisk};
 use tempfile::{TempDir, tempdir};
 
 use super::*;
@@ -22,6 +22,10 @@ fn root(of: &Path) -> Roots {
 
 fn open(named: &Path, roots: &Roots) -> Result<WorkFolder, WorkFolderError> {
     WorkFolder::open(named, roots, Exposure::Network)
+}
+
+fn own_machine(data: Option<PathBuf>) -> Boundary {
+    Boundary { roots: Roots::default(), exposure: Exposure::OwnMachine, data }
 }
 
 #[track_caller]
@@ -60,7 +64,7 @@ fn what_is_outside_is_refused_and_nothing_is_told_of_it() {
 fn without_roots_only_this_machine_may_name_a_folder() {
     let (_top, real) = place();
     let none = Roots::default();
-    let here = WorkFolder::open(&real.join("other"), &none, Exposure::Loopback).unwrap();
+    let here = WorkFolder::open(&real.join("other"), &none, Exposure::OwnMachine).unwrap();
     assert_eq!(here.path(), real.join("other"));
     refused(&real.join("other"), &none, "has no workspace roots");
     refused(&real.join("no-such"), &none, "has no workspace roots");
@@ -84,12 +88,12 @@ fn a_workspace_that_is_swapped_is_noticed_at_the_next_use() {
 #[test]
 fn a_path_that_leads_elsewhere_by_now_is_refused() {
     let (_top, real) = place();
-    let boundary = Boundary { roots: Roots::default(), exposure: Exposure::Loopback };
-    let path = boundary.open(&real.join("top/work")).unwrap().path();
-    assert_eq!(boundary.again(&path).unwrap().path(), path);
+    let boundary = own_machine(None);
+    let path = boundary.open(&real.join("top/work"), Exposure::OwnMachine).unwrap().path();
+    assert_eq!(boundary.again(&path, Exposure::OwnMachine).unwrap().path(), path);
     fs::rename(&path, real.join("top/old")).unwrap();
     symlink(real.join("other"), &path).unwrap();
-    let why = boundary.again(&path).unwrap_err().to_string();
+    let why = boundary.again(&path, Exposure::OwnMachine).unwrap_err().to_string();
     assert!(why.contains("not the folder any more"), "{why}");
 }
 
@@ -113,4 +117,50 @@ fn a_disk_mounted_under_a_root_is_refused() {
     refused(&real, &roots, "another disk is mounted");
     let named = Roots::new([real.clone()]).unwrap();
     assert_eq!(open(&real, &named).unwrap().path(), real);
+}
+
+#[test]
+fn the_data_folder_and_what_is_around_it_are_no_workspace() {
+    let (_top, real) = place();
+    fs::create_dir_all(real.join("top/data/chats")).unwrap();
+    symlink(real.join("top/data"), real.join("other/link")).unwrap();
+    let data = Some(real.join("top/data"));
+    let rooted = Boundary {
+        roots: Roots::new([real.clone()]).unwrap(),
+        exposure: Exposure::Network,
+        data: data.clone(),
+    };
+    for (boundary, by) in [(own_machine(data), Exposure::OwnMachine), (rooted, Exposure::Network)] {
+        for name in ["", "top", "top/data", "top/data/chats", "other/link", "top/work/../data"] {
+            let why = boundary.open(&real.join(name), by).unwrap_err().to_string();
+            assert!(why.contains("own data folder"), "{name}: {why}");
+        }
+        for name in ["top/work", "other"] {
+            let path = boundary.open(&real.join(name), by).unwrap().path();
+            boundary.again(&path, by).unwrap();
+        }
+    }
+}
+
+#[test]
+fn nor_is_the_system() {
+    for path in ["/", "/proc", "/proc/self/cwd/../../proc", "/dev"] {
+        let why = own_machine(None).open(Path::new(path), Exposure::OwnMachine);
+        let why = why.unwrap_err().to_string();
+        assert!(why.contains("is never a workspace"), "{path}: {why}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn nor_is_a_data_folder_that_is_mounted_elsewhere() {
+    let (_top, real) = place();
+    fs::create_dir_all(real.join("top/data/chats")).unwrap();
+    let Some(_mount) = BindMount::new(&real.join("top"), &real.join("other")) else { return };
+    let boundary = own_machine(Some(real.join("top/data")));
+    for name in ["other", "other/data", "other/data/chats"] {
+        let why = boundary.open(&real.join(name), Exposure::OwnMachine).unwrap_err().to_string();
+        assert!(why.contains("own data folder"), "{name}: {why}");
+    }
+    boundary.open(&real.join("other/work"), Exposure::OwnMachine).unwrap();
 }

@@ -35,6 +35,7 @@ fn prepared(stage: &Stage, trusted: Vec<PathBuf>) -> ChatSetting {
         boundary: Boundary {
             roots: Roots::new([top.clone()]).unwrap(),
             exposure: Exposure::Network,
+            data: None,
         },
         trusted,
         layers: LayerFolders { platform: Some(top.join("platform")), user: Some(top.join("user")) },

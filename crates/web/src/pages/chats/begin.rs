@@ -7,6 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use ratchet_core::major::workspace::Exposure;
 use ratchet_stages::major::ground::{Attached, ChatWish};
 use ratchet_stages::major::{ChatBeginning, ChatSetting, Utterance};
 use ratchet_store::query::PageNumber;
@@ -16,7 +17,7 @@ use super::deeds::{self, name_of};
 use super::menu::mode_choice;
 use super::outcome::{self, Hitch};
 use super::sent::{self, SentForm};
-use super::{agents, hands};
+use super::{agents, exposure, hands};
 use crate::components::copy;
 use crate::components::field::{self, Entered, FormField};
 use crate::components::figure;
@@ -86,11 +87,11 @@ fn page(web: &Web, place: &Place, entered: &Entered, proposed: &[String]) -> Pag
                     a href=(place.here().with("workspace", folder)) { code { bdi { (folder) } } } " "
                 } }
             }
-            @if roots.is_empty() {
-                details {
-                    summary { "Where may agents work?" }
-                    p { "On a server that only this machine reaches: anywhere. On others: in folders \
-                         under the roots that " code { "ratchet.toml" } " names." }
+            @if roots.is_empty() && exposure(place) == Exposure::Network {
+                div.notice role="note" {
+                    p { "This server names no folders in which agents may work, so that none can be \
+                         started from here. Whoever runs it names them in " code { "ratchet.toml" }
+                         "; " code { "ratchet chat" } " on its own machine needs none." }
                     (copy::snippet("[chat]\nroots = [\"/srv/projects\"]"))
                 }
             }
@@ -146,10 +147,11 @@ async fn begun(
     form: &SentForm,
 ) -> PageResult<Result<String, (&'static str, Hitch)>> {
     let (text, chats) = (form.text("text"), hands(web, place)?);
-    let (new, pictures) = match asked(form, &text) {
+    let (mut new, pictures) = match asked(form, &text) {
         Ok(asked) => asked,
         Err(wrong) => return Ok(Err(wrong)),
     };
+    new.wish.exposure = exposure(place);
     let (chat, _) = match chats.begin(place.project_id(), new).await {
         Ok(begun) => begun,
         Err(error) => {
@@ -194,6 +196,6 @@ fn asked(
     let here = |files: Vec<_>| files.into_iter().map(Attached::Here).collect::<Vec<_>>();
     let mode = mode.map(|mode| mode.as_str().to_owned());
     let setting = ChatSetting { model, mode, ..ChatSetting::default() };
-    let wish = ChatWish { attached: here(texts), history: Vec::new(), setting };
+    let wish = ChatWish { attached: here(texts), setting, ..ChatWish::default() };
     Ok((ChatBeginning { id: Uuid::new_v4(), folder, title, wish }, here(pictures)))
 }

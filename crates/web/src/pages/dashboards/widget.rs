@@ -33,6 +33,7 @@ pub(super) async fn new(
     place: Place,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
+    place.visitor.may_change()?;
     let find = move |documents: &Documents<'_>| kept::dashboard(documents, &id);
     let dashboard = web.store.catalog.with_documents(place.project_id(), find).await?;
     let draft = Draft::read(&place.params);
@@ -45,6 +46,7 @@ pub(super) async fn edit(
     place: Place,
     Path((_, id, widget)): Path<(String, String, String)>,
 ) -> PageResult<Markup> {
+    place.visitor.may_change()?;
     let find = move |documents: &Documents<'_>| -> StoreResult<_> {
         let dashboard = kept::dashboard(documents, &id)?;
         let found = kept::widget(documents, &widget)?;
@@ -59,7 +61,6 @@ pub(super) async fn edit(
 }
 
 async fn show(web: &Web, place: &Place, desk: Desk) -> PageResult<Markup> {
-    place.visitor.may_change()?;
     let title = if desk.kept.is_some() { "Change a chart" } else { "A new chart" };
     let mut page = Page::new(Section::Dashboards, title);
     let dashboard = &desk.dashboard;

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::settle;
-use ratchet_store::catalog::{ApiKey, KeyPair, NewKey, Role};
+use ratchet_store::catalog::{ApiKey, KeyPair, NewKey, Permission, Permissions, Role};
 
 use super::{Ask, Done, Tab, entered, once, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
@@ -21,8 +21,9 @@ use crate::web::Web;
 
 const ROLE: FormField<'_> = FormField {
     name: "role",
-    label: "What it may do",
-    hint: "The least that does is best: an agent only records.",
+    label: "Role",
+    hint: "What it may do in this project. Use the least privilege: an agent that only records \
+           needs ingest-only.",
 };
 const NOTE: FormField<'_> = FormField {
     name: "note",
@@ -33,6 +34,7 @@ const NOTE: FormField<'_> = FormField {
 pub(super) fn routes() -> Router<Web> {
     Router::new()
         .route("/project/{project}/settings/keys", get(show).post(make))
+        .route("/project/{project}/settings/keys/{key}/permissions", post(permit))
         .route("/project/{project}/settings/keys/{key}/revoke", post(revoke))
 }
 
@@ -45,14 +47,51 @@ fn preset() -> Entered {
     Entered::preset(&[("role", Role::Member.as_str())])
 }
 
-/// What roles do, in words. A key of an owner administers the whole server, so that only its
+/// What permissions do, in words. Whoever owns the project may run agents, and so may its keys;
+/// what reaches into other projects is for owners of the server to give.
+fn grantable(place: &Place) -> impl Iterator<Item = (Permission, FormField<'static>)> + use<> {
+    let owns_server = place.visitor.owns_server();
+    let may = move |permission: &Permission| match permission {
+        Permission::Chat => true,
+        Permission::Backup | Permission::Administration => owns_server,
+    };
+    Permission::ALL.into_iter().filter(may).map(|permission| {
+        let (label, hint) = match permission {
+            Permission::Chat => ("Chat", "Run agents on the server's machine. Not for SDKs."),
+            Permission::Backup => ("Backup", "Download all data, of every project."),
+            Permission::Administration => {
+                ("Administration", "Manage every project, its keys, and the people who sign in.")
+            }
+        };
+        (permission, FormField { name: permission.as_str(), label, hint })
+    })
+}
+
+/// The permissions that a form leaves a key with: those that the visitor may not give stay as they
+/// are.
+fn ticked(place: &Place, entered: &Entered, before: Permissions) -> Permissions {
+    grantable(place).fold(before, |all, (permission, _)| {
+        match entered.is_ticked(permission.as_str()) {
+            true => all.with(permission),
+            false => all.without(permission),
+        }
+    })
+}
+
+/// What a permission asks of a role, if a key would not have it.
+fn misfit(permissions: Permissions, role: Role) -> Option<(&'static str, String)> {
+    let misfit = permissions.misfit(role)?;
+    Some((misfit.as_str(), format!("does not fit the role {}", role.as_str())))
+}
+
+/// What roles do, in words. A key of an owner may administer the whole server, so that only its
 /// owners may make one.
 fn roles(place: &Place) -> Vec<(&'static str, &'static str)> {
     let all = [
         (Role::IngestOnly, "ingest-only: record, and nothing else"),
         (Role::Viewer, "viewer: look at everything"),
         (Role::Member, "member: look, record and change, as SDKs expect"),
-        (Role::Owner, "owner: administer the whole server"),
+        (Role::Owner, "owner: all of that, and the project's settings"),
     ];
     let may = |role: Role| role != Role::Owner || place.visitor.owns_server();
     all.into_iter()
@@ -76,6 +115,10 @@ async fn drawn(web: &Web, place: &Place, entered: &Entered, above: &Markup) -> P
             form method="post" action=(Tab::Keys.action(place, &[])) {
                 (place.visitor.form_token.field())
                 (field::choice(ROLE, &roles(place), entered))
+                fieldset {
+                    legend { "Permissions beyond this project" }
+                    @for (_, named) in grantable(place) { (field::tick(named, entered)) }
+                }
                 (field::line(NOTE, entered))
                 button.button.primary type="submit" { "Make a key" }
             }
@@ -92,6 +135,7 @@ fn list(keys: &[ApiKey], place: &Place) -> Markup {
         Column::text("Public key"),
         Column::text("Secret"),
         Column::text("Role"),
+        Column::text("Permissions"),
         Column::wide("What for"),
         Column::text("Made"),
         Column::text("End"),
@@ -109,6 +153,7 @@ fn row(key: &ApiKey, place: &Place) -> Row {
             code { (key.public_key) } } },
             html! { code { "…" (key.secret_hint) } },
             html! { (key.role.as_str()) },
+            permissions(key, place),
             html! { bdi { (key.note.as_deref().unwrap_or_default()) } },
             figure::ago(key.created_at, place.now),
             html! {
@@ -120,6 +165,53 @@ fn row(key: &ApiKey, place: &Place) -> Row {
         ],
         failed: false,
     }
+}
+
+/// What a key may do beyond its project, with a form that changes it.
+fn permissions(key: &ApiKey, place: &Place) -> Markup {
+    html! {
+        details {
+            summary {
+                @if key.permissions == Permissions::NONE { "none" } @else { (key.permissions) }
+                span.sr { " of " (key.public_key) }
+            }
+            form method="post" action=(Tab::Keys.action(place, &[&key.id, "permissions"])) {
+                (place.visitor.form_token.field())
+                @for (permission, named) in grantable(place).filter(|(one, _)| one.fits(key.role)) {
+                    label title=(named.hint) {
+                        input type="checkbox" name=(named.name) value="yes"
+                              checked[key.permissions.has(permission)];
+                        " " (named.label)
+                    } " "
+                }
+                button.quiet type="submit" { "Save" }
+            }
+        }
+    }
+}
+
+async fn permit(
+    State(web): State<Web>,
+    place: Place,
+    Path((_, key)): Path<(String, String)>,
+    form: String,
+) -> PageResult<Response> {
+    place.visitor.may_own()?;
+    let found = find(&web, &place, &key).await?;
+    let wanted = ticked(&place, &entered(&form), found.permissions);
+    if let Some((permission, why)) = misfit(wanted, found.role) {
+        return Err(Refusal::Bad(format!("{permission} {why}")));
+    }
+    let catalog = place.visitor.catalog(&web);
+    catalog.set_permissions(place.project_id(), found.id, wanted, place.now).await?;
+    Ok(Done::Saved.back(&place, Tab::Keys))
+}
+
+/// A key of the project; one of another project is not there.
+async fn find(web: &Web, place: &Place, key: &str) -> PageResult<ApiKey> {
+    let keys = web.store.catalog.keys(place.project_id()).await?;
+    let found = keys.into_iter().find(|known| known.id == key);
+    found.ok_or_else(|| Refusal::not_there("key"))
 }
 
 async fn make(
@@ -139,10 +231,14 @@ async fn make(
     if let Err(why) = &note {
         entered.wrong("note", why.problem.clone());
     }
-    let (Some(role), Ok(note)) = (role, note) else {
+    let permissions = ticked(&place, &entered, Permissions::NONE);
+    if let Some((permission, why)) = role.and_then(|role| misfit(permissions, role)) {
+        entered.wrong(permission, why);
+    }
+    let (Some(role), Ok(note), true) = (role, note, entered.is_fine()) else {
         return Ok(wrong(drawn(&web, &place, &entered, &Markup::default()).await?));
     };
-    let new = NewKey { project: place.project_id(), role, note, pair: None };
+    let new = NewKey { project: place.project_id(), role, permissions, note, pair: None };
     let (_, pair) = place.visitor.catalog(&web).create_key(new, place.now).await?;
     let told = told(&pair, &headers);
     Ok(once(drawn(&web, &place, &preset(), &told).await?))
@@ -177,9 +273,7 @@ async fn revoke(
     form: String,
 ) -> PageResult<Response> {
     place.visitor.may_own()?;
-    let keys = web.store.catalog.keys(place.project_id()).await?;
-    let found = keys.into_iter().find(|known| known.id == key);
-    let found = found.ok_or_else(|| Refusal::not_there("key"))?;
+    let found = find(&web, &place, &key).await?;
     if !entered(&form).is_ticked("sure") {
         let ask = Ask {
             title: format!("Revoke {}?", found.public_key),

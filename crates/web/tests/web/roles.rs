@@ -1,0 +1,320 @@
+//! Every page with every kind of visitor: nobody, someone who was signed out, people of another
+//! project, and each role.
+//!
+//! Routes and their methods come from the router itself, so a new page is walked as soon as it is
+//! there: by default a project's pages are for viewers and its forms for members. What differs is
+//! listed here.
+
+use ratchet_core::payload::Json;
+use ratchet_core::prompt::PromptBody;
+use ratchet_store::catalog::{Change, NewDataset, NewKey, NewPrompt, Permissions, Role};
+use ratchet_testkit::build::{START, batch, generation, project, score, text, trace};
+
+use crate::browser::{Answer, Browser, Site, id};
+
+/// The word in what the shop keeps.
+const OURS: &str = "ourword";
+/// What ids in the shop are called that one may choose.
+const CHOSEN: &str = "walk-it";
+/// A form that says something in every field that any form has, so that it is a valid one of many.
+const FORM: &str = "sure=yes&name=walk-x&text=hello&note=hello&version=1&label=production&\
+                    title=walk&role=viewer&email=x%40shop.example&value=1&score=quality&days=30&\
+                    decision=allow&mode=plan&view=walk&list=traces&kind=email&field=password";
+
+/// The least that a visitor must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Needs {
+    Nothing,
+    SignedIn,
+    Viewer,
+    Member,
+    Owner,
+    ServerOwner,
+}
+
+/// What is not for viewers to look at and for members to change.
+const DIFFERENT: &[(&str, &str, Needs)] = &[
+    ("GET", "/api/docs", Needs::Nothing),
+    ("GET", "/api/docs/docs.css", Needs::Nothing),
+    ("GET", "/api/docs/docs.js", Needs::Nothing),
+    ("GET", "/assets/{version}/{name}", Needs::Nothing),
+    ("GET", "/service-worker.js", Needs::Nothing),
+    ("GET", "/set-up", Needs::Nothing),
+    ("POST", "/set-up", Needs::Nothing),
+    ("GET", "/sign-in", Needs::Nothing),
+    ("POST", "/sign-in", Needs::Nothing),
+    ("GET", "/sign-in/provider", Needs::Nothing),
+    ("GET", "/sign-in/provider/callback", Needs::Nothing),
+    ("POST", "/sign-out", Needs::Nothing),
+    ("GET", "/ui/gallery", Needs::Nothing),
+    ("GET", "/project/{project}/chats/new", Needs::Member),
+    ("GET", "/project/{project}/dashboards/{dashboard}/widgets", Needs::Member),
+    ("GET", "/project/{project}/dashboards/{dashboard}/widgets/{widget}", Needs::Member),
+    ("GET", "/project/{project}/datasets/{name}/add", Needs::Member),
+    ("GET", "/project/{project}/datasets/{name}/upload", Needs::Member),
+    ("GET", "/project/{project}/datasets/{name}/upload/{word}", Needs::Member),
+    ("GET", "/project/{project}/playground", Needs::Member),
+    ("GET", "/project/{project}/settings/models/{model}", Needs::Member),
+    ("GET", "/project/{project}/settings/notifications", Needs::Member),
+    ("GET", "/project/{project}/settings/notifications/{receiver}", Needs::Member),
+    ("POST", "/project/{project}/settings/notifications", Needs::Owner),
+    ("GET", "/project/{project}/settings/keys", Needs::Owner),
+    ("POST", "/project/{project}/settings/keys", Needs::Owner),
+    ("POST", "/project/{project}/settings/keys/{key}/permissions", Needs::Owner),
+    ("POST", "/project/{project}/settings/keys/{key}/revoke", Needs::Owner),
+    ("GET", "/project/{project}/settings/members", Needs::Owner),
+    ("POST", "/project/{project}/settings/members", Needs::Owner),
+    ("POST", "/project/{project}/settings/members/{person}/role", Needs::Owner),
+    ("POST", "/project/{project}/settings/members/{person}/remove", Needs::Owner),
+    ("GET", "/project/{project}/settings/redaction", Needs::Owner),
+    ("POST", "/project/{project}/settings/redaction", Needs::Owner),
+    ("POST", "/project/{project}/settings/redaction/{rule}/remove", Needs::Owner),
+    ("POST", "/project/{project}/settings/origins", Needs::Owner),
+    ("GET", "/project/{project}/settings/connections/{connection}", Needs::Owner),
+    ("POST", "/project/{project}/settings/connections", Needs::Owner),
+    ("POST", "/project/{project}/settings/connections/{connection}/remove", Needs::Owner),
+    ("GET", "/project/{project}/settings/audit", Needs::Owner),
+    ("GET", "/project/{project}/settings/audit.csv", Needs::Owner),
+    ("POST", "/project/{project}/settings/name", Needs::Owner),
+    ("POST", "/project/{project}/settings/retention", Needs::Owner),
+    ("POST", "/project/{project}/settings/delete", Needs::ServerOwner),
+    ("GET", "/project/{project}/settings/projects", Needs::ServerOwner),
+    ("POST", "/project/{project}/settings/projects", Needs::ServerOwner),
+];
+
+/// One method of one route.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Way {
+    method: String,
+    route: String,
+}
+
+impl Way {
+    fn needs(&self) -> Needs {
+        let is_this = |(method, route, _): &&(&str, &str, Needs)| {
+            (self.method.as_str(), self.route.as_str()) == (*method, *route)
+        };
+        match DIFFERENT.iter().find(is_this) {
+            Some((_, _, needs)) => *needs,
+            None if !self.route.starts_with("/project/") => Needs::SignedIn,
+            None if self.method == "GET" => Needs::Viewer,
+            None => Needs::Member,
+        }
+    }
+
+    /// The address, with a project and what the shop has in place of parameters.
+    fn at(&self, project: &str, ids: &Ids) -> String {
+        let segments: Vec<&str> = self.route.split('/').collect();
+        let fill = |(index, segment): (usize, &&str)| match *segment {
+            "{project}" => project.to_owned(),
+            "{key}" => ids.key.clone(),
+            "{person}" => ids.person.clone(),
+            "{version}" => "0".to_owned(),
+            segment if segment.starts_with('{') => match segments.get(index.wrapping_sub(1)) {
+                Some(&"scores" | &"named") => "quality".to_owned(),
+                _ => ids.chosen.clone(),
+            },
+            segment => segment.to_owned(),
+        };
+        segments.iter().enumerate().map(fill).collect::<Vec<_>>().join("/")
+    }
+}
+
+/// Ids that stand in addresses.
+#[derive(Clone, Debug)]
+struct Ids {
+    chosen: String,
+    key: String,
+    person: String,
+}
+
+/// Every method of every route. The router shows the routes when it is printed, and what each takes
+/// when it is asked.
+async fn ways(site: &Site) -> Vec<Way> {
+    let printed = format!("{:?}", site.router);
+    let mut routes: Vec<&str> = printed.split('"').filter(|text| text.starts_with('/')).collect();
+    routes.sort_unstable();
+    routes.dedup();
+    let mut ways = Vec::new();
+    for route in routes {
+        let filled = route.replace(['{', '}'], "");
+        let answer = site.browser().send("OPTIONS", &filled, &[], String::new()).await;
+        let methods = answer.header("allow").split(',').map(str::trim);
+        for method in methods.filter(|method| !method.is_empty() && *method != "HEAD") {
+            ways.push(Way { method: method.to_owned(), route: route.to_owned() });
+        }
+    }
+    assert!(ways.len() > 150, "the router shows only {ways:?}");
+    for (method, route, _) in DIFFERENT {
+        let way = Way { method: (*method).to_owned(), route: (*route).to_owned() };
+        assert!(ways.contains(&way), "there is no {method} {route}");
+    }
+    ways
+}
+
+/// Pages of a shop that has some of everything, and the ids of that.
+async fn shop() -> (Site, Ids) {
+    let site = Site::new().await;
+    let said = generation("walk-step").of(CHOSEN).output(text(OURS)).lasting(0, 5);
+    let recorded = batch(&project("shop"))
+        .with(trace(CHOSEN).named(OURS).in_session(CHOSEN).for_user(CHOSEN).beginning(0))
+        .with(said)
+        .with(score("walk-score").on("quality").of_trace(CHOSEN).number(0.5).given(0));
+    site.record(recorded).await;
+    let catalog = site.data.catalog();
+    let prompt = NewPrompt {
+        name: CHOSEN.to_owned(),
+        body: PromptBody::Text(OURS.to_owned()),
+        config: Json::parse("{}").unwrap(),
+        labels: vec!["production".to_owned()],
+        tags: None,
+        commit_message: None,
+        created_by: "ana".to_owned(),
+    };
+    catalog.create_prompt(id("shop"), prompt, START).await.unwrap();
+    let dataset = NewDataset {
+        name: CHOSEN.to_owned(),
+        description: Some(OURS.to_owned()),
+        metadata: None,
+        input_schema: Change::Keep,
+        expected_output_schema: Change::Keep,
+    };
+    catalog.save_dataset(id("shop"), dataset, START).await.unwrap();
+    let (role, permissions) = (Role::Viewer, Permissions::NONE);
+    let note = Some(OURS.to_owned());
+    let new = NewKey { project: id("shop"), role, permissions, note, pair: None };
+    let key = catalog.create_key(new, START).await.unwrap().0.id;
+    let person = site.person("someone@shop.example", Role::Viewer).await.id;
+    (site, Ids { chosen: CHOSEN.to_owned(), key, person })
+}
+
+/// Someone with a role in the shop; an owner of the server if they need to be.
+async fn visitor(site: &Site, needs: Needs) -> Browser {
+    let email = format!("{needs:?}@shop.example").to_lowercase();
+    match needs {
+        Needs::Nothing => return site.browser(),
+        Needs::SignedIn => {
+            let person = site.person(&email, Role::Viewer).await;
+            let catalog = site.data.catalog();
+            catalog.end_membership(id("shop"), person.id.clone(), START).await.unwrap();
+            catalog.set_membership(id("lab"), person.id, Role::Owner, START).await.unwrap();
+        }
+        Needs::Viewer => drop(site.person(&email, Role::Viewer).await),
+        Needs::Member => drop(site.person(&email, Role::Member).await),
+        Needs::Owner => {
+            let person = site.person(&email, Role::Member).await;
+            let catalog = site.data.catalog();
+            catalog.set_membership(id("shop"), person.id, Role::Owner, START).await.unwrap();
+        }
+        Needs::ServerOwner => drop(site.person(&email, Role::Owner).await),
+    }
+    let mut browser = site.signed_in(&email).await;
+    browser.get("/account").await.check(200, &email);
+    browser
+}
+
+const EVERYONE: [Needs; 4] = [Needs::Viewer, Needs::Member, Needs::Owner, Needs::ServerOwner];
+
+async fn send(browser: &mut Browser, way: &Way, at: &str) -> Answer {
+    if way.method == "GET" {
+        return browser.get(at).await;
+    }
+    let token = browser.form_token.clone();
+    let form = format!("{FORM}&form_token={token}");
+    let kind = [("content-type", "application/x-www-form-urlencoded")];
+    let answer = browser.send(&way.method, at, &kind, form).await;
+    // A page that was answered may have held another form's token.
+    browser.form_token = token;
+    answer
+}
+
+/// Whether someone was sent away to sign in.
+fn is_sent_away(answer: &Answer) -> bool {
+    let leads = answer.status == 303 && answer.header("location").starts_with("/sign-in");
+    leads || answer.status == 401
+}
+
+#[tokio::test]
+async fn nobody_sees_or_changes_anything_without_signing_in() {
+    let (site, ids) = shop().await;
+    let mut stranger = site.browser();
+    stranger.get("/sign-in").await;
+    let mut gone = visitor(&site, Needs::Owner).await;
+    let cookies = gone.jar.clone();
+    gone.post("/sign-out", &[]).await;
+    gone.jar = cookies;
+    for way in ways(&site).await.iter().filter(|way| way.needs() > Needs::Nothing) {
+        let at = way.at("shop", &ids);
+        for (browser, who) in [(&mut stranger, "a stranger"), (&mut gone, "whoever signed out")] {
+            let answer = send(browser, way, &at).await;
+            let is_refused = is_sent_away(&answer) || answer.status == 403;
+            assert!(is_refused, "{way:?} by {who}: {} {}", answer.status, answer.text);
+            assert!(!answer.text.contains(OURS), "{way:?} tells {who}: {}", answer.text);
+        }
+    }
+}
+
+/// All that the shop's pages show to its owner.
+async fn everything(site: &Site, ids: &Ids, ways: &[Way], owner: &mut Browser) -> Vec<String> {
+    let mut shown = Vec::new();
+    let pages = ways.iter().filter(|way| way.method == "GET" && way.route.starts_with("/project/"));
+    for way in pages.filter(|way| !way.route.ends_with("/events")) {
+        let answer = send(owner, way, &way.at("shop", ids)).await;
+        shown.push(format!("{way:?} {} {}", answer.status, answer.text));
+    }
+    let catalog = site.data.catalog();
+    shown.push(format!("{:?}", catalog.keys(id("shop")).await.unwrap()));
+    shown
+}
+
+#[tokio::test]
+async fn people_of_another_project_find_nothing_of_this_one() {
+    let (site, ids) = shop().await;
+    let ways = ways(&site).await;
+    let mut owner = visitor(&site, Needs::Owner).await;
+    let mut stranger = visitor(&site, Needs::SignedIn).await;
+    let before = everything(&site, &ids, &ways, &mut owner).await;
+    let nobodys =
+        Ids { chosen: "walk-no".to_owned(), key: "no".to_owned(), person: "no".to_owned() };
+    for way in ways.iter().filter(|way| way.route.starts_with("/project/")) {
+        let answer = send(&mut stranger, way, &way.at("shop", &ids)).await;
+        assert_eq!(answer.status, 404, "{way:?} in the shop: {}", answer.text);
+        assert!(!answer.text.contains(OURS), "{way:?} in the shop: {}", answer.text);
+        let names_something = way.route.matches('{').count() > 1;
+        if !names_something {
+            continue;
+        }
+        // In one's own project, where one may do everything, with ids of the other one.
+        let not_theirs = send(&mut stranger, way, &way.at("lab", &ids)).await;
+        let not_there = send(&mut stranger, way, &way.at("lab", &nobodys)).await;
+        assert!(!not_theirs.text.contains(OURS), "{way:?} in the lab: {}", not_theirs.text);
+        assert_eq!(not_theirs.status, not_there.status, "{way:?} in the lab: {}", not_theirs.text);
+    }
+    let after = everything(&site, &ids, &ways, &mut owner).await;
+    for (before, after) in before.iter().zip(&after) {
+        assert_eq!(before, after, "a stranger changed something");
+    }
+}
+
+#[tokio::test]
+async fn each_role_may_what_it_should_and_no_more() {
+    let (site, ids) = shop().await;
+    let ways = ways(&site).await;
+    let mut wrong = Vec::new();
+    for who in EVERYONE {
+        let mut browser = visitor(&site, who).await;
+        for way in ways.iter().filter(|way| way.needs() > Needs::Nothing) {
+            // A stream goes on until the server ends.
+            if way.route.ends_with("/events") || way.route == "/account/sessions" {
+                continue;
+            }
+            let answer = send(&mut browser, way, &way.at("shop", &ids)).await;
+            let is_let_in = answer.status != 403 && answer.status < 500 && !is_sent_away(&answer);
+            let is_refused = answer.status == 403 && !answer.text.contains(OURS);
+            if !if way.needs() > who { is_refused } else { is_let_in } {
+                wrong.push(format!("{way:?} by {who:?}: {}", answer.status));
+            }
+        }
+    }
+    assert_eq!(wrong, [""; 0], "list what a page needs in DIFFERENT, or mend the page");
+}
