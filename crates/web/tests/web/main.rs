@@ -41,6 +41,8 @@ mod set_up;
 mod account;
 /// Changes that nobody meant.
 mod forgery;
+/// Forms that come slowly or never.
+mod slow_forms;
 /// Servers that vouch for people.
 mod provider;
 /// Sessions and their conversations.
