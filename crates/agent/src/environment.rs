@@ -1,3 +1,4 @@
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::secret::Secret;
 use reqwest::Client;
 
@@ -43,7 +44,8 @@ pub async fn open(
                 said(variables, "AWS_REGION").or_else(|| said(variables, "AWS_DEFAULT_REGION"));
             let endpoint = said(variables, "AWS_ENDPOINT_URL_BEDROCK_RUNTIME");
             let credentials = BedrockCredentials::Ambient;
-            let access = BedrockAccess { region, endpoint, credentials };
+            let outbound = OutboundPolicy::unrestricted();
+            let access = BedrockAccess { region, endpoint, credentials, outbound };
             Ok(Provider::Bedrock(Bedrock::open(access).await?))
         }
         ProviderName::Claude => Ok(Provider::Claude(ClaudeProgram::new(program::named(variables)))),

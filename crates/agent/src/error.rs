@@ -129,6 +129,41 @@ impl ModelError {
         }
     }
 
+    /// What to tell people who do not run the server: nothing of what the provider said. It is
+    /// whoever answers at an address that somebody has entered, and may say more than is meant for
+    /// them.
+    pub fn without_reply(&self) -> String {
+        let words = match self {
+            Self::Overloaded { status, .. } => {
+                return format!("the provider is overloaded (status {status}); ask again later");
+            }
+            Self::Rejected { status, .. } => {
+                return format!("the provider rejects the question (status {status})");
+            }
+            Self::Unauthorised { .. } => {
+                "the provider does not accept the key; check the key and what it may do"
+            }
+            Self::OutOfCredit { .. } => "the provider wants to be paid first; see its billing page",
+            Self::NotThere { .. } => {
+                "the provider does not know it; check the name of the model and the address"
+            }
+            Self::TooLong { .. } => "the question is too long for the model; send smaller chunks",
+            Self::Refused(_) => "the model refuses to answer; ask differently, or another model",
+            Self::BadAnswer(_) => "the answer is not what was asked for",
+            Self::Garbled(_) => {
+                "the provider's answer cannot be read; is it the right address and provider?"
+            }
+            Self::CutStream(_) => "the answer broke off; ask again",
+            Self::OverBudget(_)
+            | Self::TooSlow(_)
+            | Self::RateLimited { .. }
+            | Self::Unreachable { .. }
+            | Self::NotSetUp(_)
+            | Self::Unsupported { .. } => return self.to_string(),
+        };
+        words.to_owned()
+    }
+
     /// Whether the provider may bill for it though nothing tells how much.
     pub(crate) fn may_be_billed(&self) -> bool {
         matches!(self, Self::CutStream(_) | Self::TooSlow(_) | Self::Garbled(_))

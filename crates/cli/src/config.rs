@@ -22,9 +22,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use clap::Args;
 use ratchet_core::network::Networks;
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::secret::Secret;
 use ratchet_server::app::{Limits, Timeouts};
 use ratchet_server::rate::Rate;
+use ratchet_web::form_budget::FormLimits;
 
 use chat::ChatConfig;
 use layers::{Flag, Layers, Source};
@@ -62,11 +64,15 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     /// How long clients may take.
     pub(crate) timeouts: Timeouts,
+    /// How much the forms of pages may take.
+    pub(crate) forms: FormLimits,
     /// How the store works.
     pub(crate) store: StoreConfig,
     /// A server that vouches for people.
     pub(crate) trusted_proxies: Networks,
     pub(crate) oidc: Oidc,
+    /// Which addresses may be called that API callers and people on pages have entered.
+    pub(crate) outbound: OutboundPolicy,
     /// How chat agents run.
     pub(crate) chat: ChatConfig,
     /// What the first start creates.
@@ -225,6 +231,7 @@ impl Config {
             },
             limits: read_limits(&mut of)?,
             timeouts: read_timeouts(&mut of)?,
+            forms: read_forms(&mut of)?,
             store: StoreConfig {
                 queue: of.value("store.queue", Count(256), "batches waiting to be written")?.0,
                 readers: of.value("store.readers", Count(4), "connections for reading")?.0,
@@ -235,6 +242,11 @@ impl Config {
                 "networks whose X-Forwarded-For is believed, with commas",
             )?,
             oidc: Oidc::read(&mut of)?,
+            outbound: of.value(
+                "outbound.allow",
+                OutboundPolicy::default(),
+                "private addresses that webhooks and LLM connections may call",
+            )?,
             chat: ChatConfig::read(&mut of)?,
             init: Init::read(&mut of)?,
             credentials: Credentials {
@@ -244,6 +256,7 @@ impl Config {
             effective: Vec::new(),
             unknown_variables: Vec::new(),
         };
+        config.forms.upload_time = config.timeouts.body;
         config.effective = of.into_read();
         let known: Vec<&str> = config.effective.iter().map(|setting| setting.key).collect();
         layers.refuse_unknown_keys(&known)?;
@@ -298,6 +311,9 @@ fn read_limits(of: &mut Lookup<'_>) -> anyhow::Result<Limits> {
             Rate { per_second: rate, burst: rate }
         }),
         connections: of.value("limits.connections", Count(usual.connections), "at once")?.0,
+        connections_each: of
+            .value("limits.connections_each", Count(usual.connections_each), "of one address")?
+            .0,
         streams: of.value("limits.streams", Count(usual.streams), "clients that follow chats")?.0,
         project_streams: of
             .value("limits.streams_each", Count(usual.project_streams), "of one project")?
@@ -308,7 +324,10 @@ fn read_limits(of: &mut Lookup<'_>) -> anyhow::Result<Limits> {
 fn read_timeouts(of: &mut Lookup<'_>) -> anyhow::Result<Timeouts> {
     let usual = Timeouts::default();
     Ok(Timeouts {
-        headers: of.value("timeouts.headers", Lasting(usual.headers), "for request headers")?.0,
+        first_request: of
+            .value("timeouts.first_request", Lasting(usual.first_request), "after connecting")?
+            .0,
+        headers: of.value("timeouts.headers", Lasting(usual.headers), "between requests")?.0,
         body_gap: of.value("timeouts.body_gap", Lasting(usual.body_gap), "between pieces")?.0,
         body: of.value("timeouts.body", Lasting(usual.body), "for a whole request body")?.0,
         stall: of.value("timeouts.stall", Lasting(usual.stall), "without taking an answer")?.0,
@@ -316,6 +335,21 @@ fn read_timeouts(of: &mut Lookup<'_>) -> anyhow::Result<Timeouts> {
             .value("timeouts.heartbeat", Lasting(usual.heartbeat), "between signs of life")?
             .0,
         drain: of.value("timeouts.drain", Lasting(usual.drain), "for requests when stopping")?.0,
+    })
+}
+
+fn read_forms(of: &mut Lookup<'_>) -> anyhow::Result<FormLimits> {
+    let usual = FormLimits::default();
+    Ok(FormLimits {
+        people_bytes: of
+            .value("limits.forms", ByteSize(usual.people_bytes), "all forms of people signed in")?
+            .0,
+        strangers_bytes: of
+            .value("limits.forms_strangers", ByteSize(usual.strangers_bytes), "of anyone else")?
+            .0,
+        each: of.value("limits.forms_each", Count(usual.each), "forms of one sender at once")?.0,
+        time: of.value("timeouts.form", Lasting(usual.time), "for a whole form")?.0,
+        upload_time: usual.upload_time,
     })
 }
 

@@ -8,6 +8,7 @@ use ratchet_agent::budget::Budget;
 use ratchet_agent::judge::JudgeName;
 use ratchet_agent::model::PriceList;
 use ratchet_core::judging::{FILE, SHIPPED};
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::price::PriceTable;
 use ratchet_server::clock::Clock;
 use ratchet_stages::connect::judge::{self, Means};
@@ -28,6 +29,8 @@ pub(crate) struct Courthouse<'a> {
     pub(crate) data: Option<&'a Path>,
     /// A secret from which marks around evidence follow.
     pub(crate) seed: &'a str,
+    /// Where connections may lead.
+    pub(crate) outbound: &'a OutboundPolicy,
 }
 
 impl Courthouse<'_> {
@@ -37,6 +40,7 @@ impl Courthouse<'_> {
             variables: &|name| std::env::var(name).ok(),
             prices: PriceList { table: self.prices(), at: Clock::System.now() },
             connections: self.folder.map(|folder| (folder, self.project)),
+            outbound: self.outbound,
         };
         let Some(model) = judge::open(name, means).await? else {
             return offline::judge(self.data);

@@ -1,20 +1,25 @@
 //! What runs by itself while a server is up. One task, one run at a time; it ends with the server.
 
+use std::error::Error;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use ratchet_agent::budget::{Allowance, Budget};
+use ratchet_agent::error::ModelError;
 use ratchet_core::calendar::Zone;
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_remote::hook::Hook;
 use ratchet_server::app::App;
 use ratchet_server::clock::Clock;
 use ratchet_server::stop::Stop;
+use ratchet_stages::connect::ConnectError;
 use ratchet_stages::schedule::{self, DueRun, Runner};
-use ratchet_stages::score::ScoringDesk;
 use ratchet_stages::score::journal::Journal;
 use ratchet_stages::score::judge::Judge;
+use ratchet_stages::score::{ScoreError, ScoringDesk};
 use ratchet_stages::sink::{LocalSink, Sink};
 use ratchet_stages::source::Source;
+use ratchet_stages::trust::TrustError;
 use ratchet_stages::week::Archive;
 use ratchet_store::embedded::Folder;
 use uuid::Uuid;
@@ -39,14 +44,16 @@ pub(crate) struct Station {
     pub(crate) data: PathBuf,
     /// Who runs.
     pub(crate) runner: Runner,
+    /// Where connections and webhooks may lead.
+    pub(crate) outbound: OutboundPolicy,
 }
 
 impl Station {
     /// A station of this process.
-    pub(crate) fn new(folder: Folder, data: PathBuf) -> Self {
+    pub(crate) fn new(folder: Folder, data: PathBuf, outbound: OutboundPolicy) -> Self {
         let catalog = folder.catalog.clone();
         let (name, zone) = (Uuid::new_v4().to_string(), Zone::of_this_machine());
-        Self { folder, data, runner: Runner { catalog, name, zone } }
+        Self { folder, data, runner: Runner { catalog, name, zone }, outbound }
     }
 
     /// Makes the judge of a run ready; nobody is asked yet.
@@ -59,6 +66,7 @@ impl Station {
             project: &run.claim.project,
             data: Some(&self.data),
             seed: &seed,
+            outbound: &self.outbound,
         };
         let allowance = Allowance { money: what.max_cost, ..Allowance::default() };
         courthouse.open(&name, Budget::new(allowance)).await.map(Some)
@@ -122,9 +130,29 @@ pub(crate) async fn run_one(
         station.runner.leave(run, Clock::System.now()).await?;
         return worked;
     }
-    let told = worked.as_ref().map(String::clone).map_err(|error| format!("{error:#}"));
+    let told = worked.as_ref().map(String::clone).map_err(told_to_all);
     station.runner.end(run, told, Clock::System.now()).await?;
     worked
+}
+
+/// Why a run failed, for everyone who may look at the project: without what a provider said. The
+/// log has that.
+fn told_to_all(error: &anyhow::Error) -> String {
+    let model = error.chain().find_map(model_error);
+    model.map_or_else(|| format!("{error:#}"), ModelError::without_reply)
+}
+
+/// The failure of a model that an error is about.
+fn model_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a ModelError> {
+    let judging = |error: &'a ScoreError| match error {
+        ScoreError::Judge(error) => Some(error),
+        _ => None,
+    };
+    match (error.downcast_ref(), error.downcast_ref()) {
+        (Some(ConnectError::Model(error)), _) | (_, Some(TrustError::Model(error))) => Some(error),
+        (_, Some(TrustError::Judging(error))) => judging(error),
+        _ => error.downcast_ref().or_else(|| judging(error.downcast_ref()?)),
+    }
 }
 
 async fn work(station: &Station, run: &DueRun, stop: &Stop) -> anyhow::Result<String> {
@@ -151,6 +179,7 @@ async fn work(station: &Station, run: &DueRun, stop: &Stop) -> anyhow::Result<St
         words: weekly::words(Some(&station.data))?,
         learnings: what.learnings.as_ref().map(PathBuf::from),
         hooks: told.slack.map(Hook::Slack).into_iter().chain(webhook).collect(),
+        outbound: station.outbound.clone(),
         run: Uuid::new_v4().to_string(),
     };
     let desk = ScoringDesk {

@@ -20,7 +20,7 @@ use ratchet_store::embedded::Folder;
 use ratchet_store::private_files;
 use ratchet_store::project::ProjectId;
 use ratchet_web::sign_in::{SignIn, Vouching};
-use ratchet_web::web::RubricReader;
+use ratchet_web::web::{RubricReader, WebSettings};
 use ratchet_web::{Web, web};
 use tokio::net::TcpListener;
 
@@ -41,6 +41,7 @@ pub(crate) struct Server {
     listeners: Listeners,
     vouching: Option<Vouching>,
     trusted_proxies: Networks,
+    pages: WebSettings,
     station: Station,
     courier: Courier,
     door: Option<Doorway>,
@@ -91,10 +92,17 @@ impl Server {
         app.run_agents(agents::open(config, &folder, exposure).await?);
         let bound = Bound::of(&listeners)?;
         let trusted_proxies = config.trusted_proxies.clone();
-        let station = Station::new(folder.clone(), config.data.clone());
+        let pages = WebSettings {
+            forms: config.forms.clone(),
+            outbound: config.outbound.clone(),
+            ..WebSettings::default()
+        };
+        let outbound = config.outbound.clone();
+        let station = Station::new(folder.clone(), config.data.clone(), outbound);
         let courier = Courier {
             store: folder.clone(),
             server: config.url.clone().map_or_else(|| welcome::url(bound.web), |url| url.0),
+            outbound: config.outbound.clone(),
             pace: Arc::new(SystemPace),
             limits: CourierLimits::default(),
         };
@@ -105,6 +113,7 @@ impl Server {
             listeners,
             vouching,
             trusted_proxies,
+            pages,
             station,
             courier,
             door,
@@ -164,7 +173,7 @@ impl Server {
             vouching: self.vouching.map(Box::new),
             trusted_proxies: self.trusted_proxies,
         };
-        let web = pages_of(&self.app, sign_in, self.station.data.clone());
+        let web = pages_of(&self.app, sign_in, self.pages, self.station.data.clone());
         let pages = ratchet_web::pages(web);
         let app = self.app.clone();
         let chats = self.app.chats();
@@ -203,7 +212,7 @@ impl Server {
 }
 
 /// What the pages reach: the same folder and clock as the APIs.
-fn pages_of(app: &App, sign_in: SignIn, data: PathBuf) -> Web {
+fn pages_of(app: &App, sign_in: SignIn, settings: WebSettings, data: PathBuf) -> Web {
     let access = match &app.settings.access {
         Access::Keys => web::Access::People(sign_in),
         Access::Open(project) => web::Access::Open(project.clone()),
@@ -213,7 +222,7 @@ fn pages_of(app: &App, sign_in: SignIn, data: PathBuf) -> Web {
         let found = Rubrics::open(&data).map_err(|why| format!("{why:#}"))?;
         Ok(found.all().iter().map(|shelved| shelved.rubric.clone()).collect())
     });
-    let web = Web::new(app.store.clone(), access, rubrics, move || clock.now());
+    let web = Web::new(settings, app.store.clone(), access, rubrics, move || clock.now());
     if let Some(chats) = app.chats() {
         let app = app.clone();
         web.run_agents(chats, move || {
@@ -254,7 +263,10 @@ fn settings(config: &Config, project: &ProjectId) -> anyhow::Result<Settings> {
         .with_context(|| format!("cannot make the folder {}", scratch.display()))?;
     let limits = open_files::fit(config.limits.clone(), open_files::raise());
     let timeouts = config.timeouts.clone();
-    Ok(Settings { access, limits, timeouts, scratch: Some(scratch) })
+    let trusted_proxies = config.trusted_proxies.clone();
+    let outbound = config.outbound.clone();
+    let scratch = Some(scratch);
+    Ok(Settings { access, limits, timeouts, trusted_proxies, outbound, scratch })
 }
 
 /// Without keys anyone who can connect owns the data, so nobody else may be able to connect.

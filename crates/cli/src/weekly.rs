@@ -9,6 +9,7 @@ use ratchet_core::calendar::Week;
 use ratchet_core::label::DATASET;
 use ratchet_core::learnings;
 use ratchet_core::money::Money;
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::rubric::Rubric;
 use ratchet_core::suggestion::{Progress, Suggestion, Templates, advice};
 use ratchet_remote::hook::Hook;
@@ -52,6 +53,8 @@ pub(crate) struct Weekly {
     pub(crate) learnings: Option<PathBuf>,
     /// Who is told.
     pub(crate) hooks: Vec<Hook>,
+    /// Where they may be.
+    pub(crate) outbound: OutboundPolicy,
     /// Names the run; never used before.
     pub(crate) run: String,
 }
@@ -132,7 +135,7 @@ impl Weekly {
             append(file, &done)?;
         }
         for hook in &self.hooks {
-            hook.tell(&done.report, &SystemPace).await?;
+            hook.tell(&done.report, &self.outbound, &SystemPace).await?;
         }
         Ok(Told { done, scoring })
     }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::secret::Secret;
 use ratchet_remote::langfuse::client::pace::SystemPace;
 use ratchet_remote::langfuse::client::{Access, LangfuseClient, Manners};
@@ -70,6 +71,7 @@ pub(crate) struct Workplace {
     state: Option<PathBuf>,
     data: PathBuf,
     folder: Option<Folder>,
+    outbound: OutboundPolicy,
     /// Tells other processes that this one lives.
     _alive: Option<Alive>,
 }
@@ -100,7 +102,7 @@ impl Workplace {
         let url = args.server.as_deref().or(Some(&args.source)).filter(|source| *source != LOCAL);
         let Some(url) = url else {
             let folder = open_folder(&config, command)?;
-            return Self::local(folder, args.project.as_deref(), config.data, run).await;
+            return Self::local(folder, args.project.as_deref(), config, run).await;
         };
         if args.project.is_some() {
             bail!("with a server the key says which project");
@@ -114,8 +116,9 @@ impl Workplace {
             let journal = Journal::of_server(folder.catalog.clone(), &at, &key)?;
             journal.bury(&|_| false, Clock::System.now()).await?;
             let folder = Some(folder);
-            let (data, state) = (config.data, None);
-            return Ok(Self { source, sink, journal, run, state, data, folder, _alive: None });
+            let (data, state, outbound) = (config.data, None, config.outbound);
+            let _alive = None;
+            return Ok(Self { source, sink, journal, run, state, data, folder, outbound, _alive });
         }
         let state = state_folder()?;
         private_files::create_dir_all(&state)
@@ -124,13 +127,14 @@ impl Workplace {
         let journal = Journal::of_server(Catalog::apart(&state.join("scoring.db"))?, &at, &key)?;
         journal.bury(&|run| Alive::is(&state, run), Clock::System.now()).await?;
         let (data, state, folder, _alive) = (config.data, Some(state), None, Some(alive));
-        Ok(Self { source, sink, journal, run, state, data, folder, _alive })
+        let outbound = config.outbound;
+        Ok(Self { source, sink, journal, run, state, data, folder, outbound, _alive })
     }
 
     async fn local(
         folder: Folder,
         project: Option<&str>,
-        data: PathBuf,
+        config: Config,
         run: String,
     ) -> anyhow::Result<Self> {
         let found = Target::Folder(folder.clone()).project(project).await?;
@@ -141,8 +145,9 @@ impl Workplace {
         journal.bury(&|_| false, Clock::System.now()).await?;
         let source = Source::Local(telemetry.clone(), project.clone());
         let sink = Sink::Local(LocalSink { telemetry, catalog, project });
-        let (state, folder) = (None, Some(folder));
-        Ok(Self { source, sink, journal, run, state, data, folder, _alive: None })
+        let (state, folder, _alive) = (None, Some(folder), None);
+        let (data, outbound) = (config.data, config.outbound);
+        Ok(Self { source, sink, journal, run, state, data, folder, outbound, _alive })
     }
 
     /// The data folder, where there is one.
@@ -169,7 +174,13 @@ impl Workplace {
     /// Where judges are found for what is done here. `seed` is [`Self::seed`].
     pub(crate) fn courthouse<'a>(&'a self, seed: &'a str) -> Courthouse<'a> {
         let (folder, data) = (self.folder(), self.data());
-        Courthouse { folder, project: &self.journal.project, data, seed }
+        let outbound = &self.outbound;
+        Courthouse { folder, project: &self.journal.project, data, seed, outbound }
+    }
+
+    /// Where connections may lead.
+    pub(crate) fn outbound(&self) -> &OutboundPolicy {
+        &self.outbound
     }
 
     /// A secret that is the same each time, from which marks follow that nobody can guess whose

@@ -107,6 +107,10 @@ pub mod redact;
 pub mod origin;
 /// Networks of addresses.
 pub mod network;
+/// The address that a client is counted by.
+pub mod client_address;
+/// Which addresses may be called that others have entered.
+pub mod outbound;
 /// What people may settle about a project.
 pub mod settle;
 /// Texts that must not be shown.

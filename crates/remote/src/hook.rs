@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use ratchet_core::outbound::{OutboundPolicy, OutboundRefused};
 use ratchet_core::report::WeekReport;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
@@ -20,7 +21,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::langfuse::client::pace::Pace;
-use crate::post::{self, Letter};
+use crate::post::{self, HandOverError, Letter};
 
 /// How often something is sent before it is given up.
 const TRIES: u32 = 4;
@@ -55,6 +56,9 @@ pub enum HookError {
     /// The address is none.
     #[error("the address of the {0} is not an http or https address")]
     Address(&'static str),
+    /// It is where this server does not call.
+    #[error("the {0} was not told: {1}")]
+    Forbidden(&'static str, OutboundRefused),
     /// Nobody answered.
     #[error("the {0} cannot be reached")]
     Unreachable(&'static str, #[source] reqwest::Error),
@@ -76,7 +80,12 @@ impl Hook {
     ///
     /// # Errors
     /// Says who could not be told; never the address, which is a secret.
-    pub async fn tell(&self, report: &WeekReport, pace: &dyn Pace) -> Result<(), HookError> {
+    pub async fn tell(
+        &self,
+        report: &WeekReport,
+        policy: &OutboundPolicy,
+        pace: &dyn Pace,
+    ) -> Result<(), HookError> {
         let name = self.name();
         let (Self::Slack(address) | Self::Signed(address, _)) = self;
         let url = post::address(address.expose()).ok_or(HookError::Address(name))?;
@@ -86,10 +95,11 @@ impl Hook {
         loop {
             let now = pace.now();
             let letter = self.letter(url.clone(), (&id, &body), now);
-            let failed = match letter.hand_over(PATIENCE, now).await {
+            let failed = match letter.hand_over(policy, PATIENCE, now).await {
                 Ok(receipt) if receipt.status.is_success() => return Ok(()),
                 Ok(receipt) => HookError::Refused(name, receipt.status),
-                Err(error) => HookError::Unreachable(name, error),
+                Err(HandOverError::Refused(why)) => HookError::Forbidden(name, why),
+                Err(HandOverError::Unreachable(error)) => HookError::Unreachable(name, error),
             };
             if tries == TRIES || !failed.may_pass() {
                 return Err(failed);
@@ -135,7 +145,7 @@ pub fn signed(url: Url, secret: &Secret, (id, body): (&str, &str), now: Timestam
 impl HookError {
     fn may_pass(&self) -> bool {
         match self {
-            Self::Address(_) => false,
+            Self::Address(_) | Self::Forbidden(..) => false,
             Self::Unreachable(..) => true,
             Self::Refused(_, status) => {
                 status.is_server_error() || *status == StatusCode::TOO_MANY_REQUESTS

@@ -2,12 +2,15 @@
 
 /// Why a server's TLS is not trusted.
 mod distrust;
+/// Addresses that others than the operator have entered.
+mod outbound;
 
 use std::sync::Once;
 
 use reqwest::{Certificate, Client, ClientBuilder, Url};
 
 pub use distrust::{Distrust, distrust};
+pub use outbound::{check_entered, check_entered_text, check_resolved, toward_entered};
 
 /// Begins a client for servers anywhere: TLS with the certificates that this machine trusts, and
 /// the proxies that its environment names.

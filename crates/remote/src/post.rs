@@ -1,9 +1,10 @@
+use std::error::Error;
 use std::time::Duration;
 
 use ratchet_core::major::delivery::Reached;
+use ratchet_core::outbound::{OutboundPolicy, OutboundRefused};
 use ratchet_core::time::Timestamp;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
-use reqwest::redirect::Policy;
 use reqwest::{StatusCode, Url};
 
 use crate::http;
@@ -33,22 +34,45 @@ impl Letter {
     /// the receiver that was chosen, and no address inside a network is reached by a detour.
     ///
     /// # Errors
-    /// Fails if nobody answers in time. The error does not hold the address, which is a secret.
+    /// Fails if the policy does not allow the receiver's address, and if nobody answers in time.
+    /// The error holds no more of the address than its host: the rest is a secret.
     pub async fn hand_over(
         self,
+        policy: &OutboundPolicy,
         patience: Duration,
         now: Timestamp,
-    ) -> Result<Receipt, reqwest::Error> {
-        let client = http::toward(&self.url).timeout(patience).redirect(Policy::none()).build();
-        let client = client.map_err(reqwest::Error::without_url)?;
+    ) -> Result<Receipt, HandOverError> {
+        http::check_resolved(&self.url, policy).await?;
+        let client = http::toward_entered(&self.url, policy)?.timeout(patience).build();
+        let client = client.map_err(HandOverError::unsent)?;
         let headers = self.headers.into_iter();
         let request = headers
             .fold(client.post(self.url).body(self.body), |request, (name, value)| {
                 request.header(name, value)
             });
-        let answer = request.send().await.map_err(reqwest::Error::without_url)?;
+        let answer = request.send().await.map_err(HandOverError::unsent)?;
         let retry_after = retry_after(answer.headers(), now);
         Ok(Receipt { status: answer.status(), retry_after })
+    }
+}
+
+/// Why a message was not handed over.
+#[derive(Debug, thiserror::Error)]
+pub enum HandOverError {
+    /// The receiver is where this server does not call.
+    #[error(transparent)]
+    Refused(#[from] OutboundRefused),
+    /// Nobody answered.
+    #[error("nobody answered")]
+    Unreachable(#[source] reqwest::Error),
+}
+
+impl HandOverError {
+    fn unsent(error: reqwest::Error) -> Self {
+        let first: &(dyn Error + 'static) = &error;
+        let mut causes = std::iter::successors(Some(first), |cause| (*cause).source());
+        let refused = causes.find_map(|cause| cause.downcast_ref::<OutboundRefused>()).cloned();
+        refused.map_or_else(|| Self::Unreachable(error.without_url()), Self::Refused)
     }
 }
 

@@ -114,6 +114,11 @@ impl PushTarget {
         Ok(Letter { url: self.endpoint.clone(), headers, body })
     }
 
+    /// The address of the push service.
+    pub fn url(&self) -> &Url {
+        &self.endpoint
+    }
+
     /// The address, for whoever keeps it.
     pub fn endpoint(&self) -> Secret {
         Secret::new(self.endpoint.as_str())

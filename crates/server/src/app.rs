@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use ratchet_core::network::Networks;
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::price::PriceTable;
 use ratchet_stages::major::Chats;
 use ratchet_store::embedded::Folder;
@@ -152,6 +154,10 @@ pub struct Settings {
     pub limits: Limits,
     /// How long a client may take.
     pub timeouts: Timeouts,
+    /// Proxies through which others connect: they may have as many connections as they like.
+    pub trusted_proxies: Networks,
+    /// Which addresses may be called that callers have entered.
+    pub outbound: OutboundPolicy,
     /// Where large temporary files go, best on the disk of the data; the system's when `None`.
     pub scratch: Option<PathBuf>,
 }
@@ -194,6 +200,8 @@ pub struct Limits {
     pub rate: Option<Rate>,
     /// Open connections, all listeners together.
     pub connections: usize,
+    /// Open connections of one client address; trusted proxies have no such limit.
+    pub connections_each: usize,
     /// Streams of events that are open, all projects together. Fewer than connections: streams stay
     /// for as long as their clients like.
     pub streams: usize,
@@ -216,6 +224,7 @@ impl Default for Limits {
             values: 2_000_000,
             rate: None,
             connections: 4_000,
+            connections_each: 1_000,
             streams: 2_000,
             project_streams: 1_500,
         }
@@ -225,7 +234,9 @@ impl Default for Limits {
 /// How long a client may take.
 #[derive(Clone, Debug)]
 pub struct Timeouts {
-    /// From connecting, or from the last answer, to the end of the next request's headers.
+    /// From connecting to the end of the first request's headers.
+    pub first_request: Duration,
+    /// From the last answer to the end of the next request's headers.
     pub headers: Duration,
     /// Between two pieces of a body.
     pub body_gap: Duration,
@@ -243,6 +254,7 @@ pub struct Timeouts {
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
+            first_request: Duration::from_secs(10),
             headers: Duration::from_secs(75),
             body_gap: Duration::from_secs(15),
             body: Duration::from_secs(300),

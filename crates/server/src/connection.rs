@@ -3,13 +3,18 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use hyper::body::Incoming;
+use axum::http::HeaderValue;
+use axum::http::header::X_CONTENT_TYPE_OPTIONS;
+use bytes::Bytes;
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use hyper::rt::Executor;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -21,6 +26,7 @@ use tokio::task::JoinSet;
 use tower::ServiceExt;
 
 use crate::app::Timeouts;
+use crate::connection_limiter::{ActiveRequest, ConnectionPermit};
 use crate::stall::Taken;
 
 /// HTTP/2 requests one client may have under way.
@@ -30,25 +36,33 @@ const STREAMS: u32 = 128;
 /// the usual 64 KB would make each of them wait for many round trips.
 const WINDOW_BYTES: u32 = 512 * 1024;
 
-/// Serves a connection until the client leaves, goes silent, or the watcher says to finish.
-pub(crate) async fn serve(stream: TcpStream, routes: Router, timeouts: Timeouts, watcher: Watcher) {
+/// Serves a connection until the client leaves, goes silent, has to make room for others, or the
+/// watcher says to finish.
+pub(crate) async fn serve(
+    stream: TcpStream,
+    routes: Router,
+    timeouts: Timeouts,
+    watcher: Watcher,
+    permit: ConnectionPermit,
+) {
     // Small answers should not wait for more; failing to say so costs only latency.
     drop(stream.set_nodelay(true));
     let peer = stream.peer_addr().ok();
     let first_request = Arc::new(Notify::new());
-    let seen = Arc::clone(&first_request);
+    let (seen, begin) = (Arc::clone(&first_request), permit.requests());
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         seen.notify_one();
-        answer(routes.clone(), peer, request)
+        answer(routes.clone(), peer, request, begin())
     });
     let builder = builder(timeouts.headers);
-    let taken = Taken::new(stream, timeouts.stall);
+    let taken = Taken::new(stream, timeouts.stall, permit.write_blocked());
     let serving =
         watcher.watch(builder.serve_connection(TokioIo::new(taken), service).into_owned());
     // The library waits without end for the first bytes, which decide between HTTP/1.1 and
-    // HTTP/2. Later silence is found by the header timeout or by HTTP/2 pings.
+    // HTTP/2, and whoever connects has something to ask. Later silence is found by the header
+    // timeout or by HTTP/2 pings.
     let silence = async {
-        if tokio::time::timeout(timeouts.headers, first_request.notified()).await.is_ok() {
+        if tokio::time::timeout(timeouts.first_request, first_request.notified()).await.is_ok() {
             std::future::pending::<()>().await;
         }
     };
@@ -57,19 +71,53 @@ pub(crate) async fn serve(stream: TcpStream, routes: Router, timeouts: Timeouts,
             tracing::debug!(error.cause = %error, "connection ended early");
         },
         () = silence => tracing::debug!("connection closed: no request came"),
+        () = permit.evicted() => {}
     }
 }
 
 /// Has a request answered. Handlers find the client's address as axum's own servers tell it.
+///
+/// Every answer of every listener passes here, so none can be without what browsers must be told:
+/// that content is what it says it is.
 async fn answer(
     routes: Router,
     peer: Option<SocketAddr>,
     mut request: hyper::Request<Incoming>,
+    active: ActiveRequest,
 ) -> Result<axum::response::Response, Infallible> {
     if let Some(peer) = peer {
         request.extensions_mut().insert(ConnectInfo(peer));
     }
-    routes.oneshot(request.map(Body::new)).await
+    let mut response = routes.oneshot(request.map(Body::new)).await?;
+    let nosniff = HeaderValue::from_static("nosniff");
+    response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, nosniff);
+    Ok(response.map(|body| Body::new(CountedBody { body, _active: active })))
+}
+
+/// The body of an answer; its request is under way until the last byte was handed over.
+struct CountedBody {
+    body: Body,
+    _active: ActiveRequest,
+}
+
+impl HttpBody for CountedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 fn builder(headers: Duration) -> Builder<Streams> {

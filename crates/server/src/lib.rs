@@ -45,6 +45,7 @@ pub mod api;
 mod feedback;
 
 mod connection;
+mod connection_limiter;
 mod guard;
 mod hear_out;
 mod inflight;

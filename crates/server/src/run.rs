@@ -1,20 +1,25 @@
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use hyper_util::server::graceful::GracefulShutdown;
 use ratchet_stages::record::sweep::{self, Swept};
-use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinError, JoinSet};
 
 use crate::app::App;
 use crate::connection;
+use crate::connection_limiter::{ConnectionLimiter, TooManyOfClient};
 use crate::router::{grpc_router, router};
 use crate::stop::Stop;
 
 /// How long to wait after the system refused a connection: out of files, most likely.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// What a client hears that has too many connections with a request under way on each.
+const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\
+    retry-after: 1\r\ncontent-type: application/json\r\nx-content-type-options: nosniff\r\n\r\n\
+    {\"message\":\"too many connections from your address have requests under way\",\
+    \"error\":\"ServiceUnavailableError\"}";
 
 /// How often to look for what is to go.
 const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
@@ -50,19 +55,23 @@ pub async fn run(
     pages: Router,
     stop: Stop,
 ) -> Result<(), RunError> {
-    let slots = Arc::new(Semaphore::new(app.settings.limits.connections));
+    let limits = &app.settings.limits;
+    let proxies = app.settings.trusted_proxies.clone();
+    let limiter = ConnectionLimiter::new(limits.connections, limits.connections_each, proxies);
     let routes = router(app.clone(), pages);
     let mut tasks = JoinSet::new();
-    let mut listen = |listener, routes| {
-        let door = Door { listener, routes, slots: Arc::clone(&slots), app: app.clone() };
+    let mut listen = |listener, routes, refusal| {
+        let (limiter, app) = (limiter.clone(), app.clone());
+        let door = Door { listener, routes, refusal, limiter, app };
         tasks.spawn(door.serve(stop.clone()));
     };
-    listen(listeners.web, routes.clone());
+    listen(listeners.web, routes.clone(), TOO_MANY);
     if let Some(listener) = listeners.otlp_http {
-        listen(listener, routes);
+        listen(listener, routes, TOO_MANY);
     }
     if let Some(listener) = listeners.otlp_grpc {
-        listen(listener, grpc_router(app.clone()));
+        // Nothing can be said in HTTP/2 before the client has begun; it tries again by itself.
+        listen(listener, grpc_router(app.clone()), b"");
     }
     tasks.spawn(note_closing(app.clone(), stop.clone()));
     tasks.spawn(sweep_hourly(app, stop));
@@ -104,7 +113,9 @@ async fn sweep_hourly(app: App, stop: Stop) {
 struct Door {
     listener: TcpListener,
     routes: Router,
-    slots: Arc<Semaphore>,
+    /// What a client hears that has too many connections.
+    refusal: &'static [u8],
+    limiter: ConnectionLimiter,
     app: App,
 }
 
@@ -118,25 +129,30 @@ impl Door {
                 Some(_ended) = connections.join_next() => continue,
                 accepted = self.listener.accept() => accepted,
             };
-            let stream = match accepted {
-                Ok((stream, _address)) => stream,
+            let (stream, peer) = match accepted {
+                Ok(accepted) => accepted,
                 Err(error) => {
                     tracing::warn!(error.cause = %error, "cannot accept a connection");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                     continue;
                 }
             };
-            // Beyond the cap, this client waits here and the next ones in the system's queue.
-            let slot = tokio::select! {
+            // While every connection is busy, this client waits here and the next ones in the
+            // system's queue.
+            let admitted = tokio::select! {
                 () = stop.requested() => break,
-                slot = Arc::clone(&self.slots).acquire_owned() => slot,
+                admitted = self.limiter.admit(peer.ip()) => admitted,
+            };
+            let permit = match admitted {
+                Ok(permit) => permit,
+                Err(TooManyOfClient) => {
+                    self.turn_away(&stream);
+                    continue;
+                }
             };
             let (routes, watcher) = (self.routes.clone(), graceful.watcher());
             let timeouts = self.app.settings.timeouts.clone();
-            connections.spawn(async move {
-                connection::serve(stream, routes, timeouts, watcher).await;
-                drop(slot);
-            });
+            connections.spawn(connection::serve(stream, routes, timeouts, watcher, permit));
         }
         drop(self.listener);
         if tokio::time::timeout(self.app.settings.timeouts.drain, graceful.shutdown())
@@ -146,5 +162,11 @@ impl Door {
             tracing::warn!(connections = connections.len(), "cutting connections that did not end");
         }
         connections.shutdown().await;
+    }
+
+    /// Says why a connection ends at once, as far as that can be said without waiting.
+    fn turn_away(&self, stream: &TcpStream) {
+        tracing::debug!("refused a connection: its client has too many");
+        drop(stream.try_write(self.refusal));
     }
 }

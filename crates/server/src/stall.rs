@@ -1,5 +1,7 @@
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -14,11 +16,13 @@ pub(crate) struct Taken<S> {
     patience: Duration,
     /// Runs while there is something that the client does not take.
     stalled: Option<Pin<Box<Sleep>>>,
+    /// Whether that is so, for whoever wants to know.
+    is_stalled: Arc<AtomicBool>,
 }
 
 impl<S> Taken<S> {
-    pub(crate) const fn new(stream: S, patience: Duration) -> Self {
-        Self { stream, patience, stalled: None }
+    pub(crate) const fn new(stream: S, patience: Duration, is_stalled: Arc<AtomicBool>) -> Self {
+        Self { stream, patience, stalled: None, is_stalled }
     }
 
     fn judge<T>(
@@ -27,10 +31,13 @@ impl<S> Taken<S> {
         progress: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if progress.is_ready() {
-            self.stalled = None;
+            if self.stalled.take().is_some() {
+                self.is_stalled.store(false, Ordering::Relaxed);
+            }
             return progress;
         }
         let patience = self.patience;
+        self.is_stalled.store(true, Ordering::Relaxed);
         let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
         ready!(stalled.as_mut().poll(context));
         let why = "the client does not take what it is sent";
@@ -90,7 +97,7 @@ mod tests {
     #[tokio::test]
     async fn whoever_takes_nothing_is_given_up() {
         let (near, far) = tokio::io::duplex(4);
-        let mut taken = Taken::new(near, Duration::from_millis(20));
+        let mut taken = Taken::new(near, Duration::from_millis(20), Arc::default());
         taken.write_all(b"four").await.unwrap();
         let refused = taken.write_all(b"more").await.unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::TimedOut);
@@ -100,7 +107,7 @@ mod tests {
     #[tokio::test]
     async fn whoever_takes_a_little_at_a_time_is_not() {
         let (near, mut far) = tokio::io::duplex(1);
-        let mut taken = Taken::new(near, Duration::from_secs(60));
+        let mut taken = Taken::new(near, Duration::from_secs(60), Arc::default());
         let taking = async {
             for _ in 0..6 {
                 far.read_u8().await.unwrap();

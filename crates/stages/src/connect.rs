@@ -3,6 +3,7 @@
 /// Models behind the names that judges have.
 pub mod judge;
 
+use std::fmt;
 use std::time::Duration;
 
 use ratchet_agent::access::ModelAccess;
@@ -15,6 +16,7 @@ use ratchet_agent::provider::anthropic::{self, Anthropic};
 use ratchet_agent::provider::bedrock::{Bedrock, BedrockAccess, BedrockCredentials};
 use ratchet_agent::provider::openai::{self, OpenAi};
 use ratchet_core::llm::LlmAdapter;
+use ratchet_core::outbound::{OutboundPolicy, OutboundRefused};
 use ratchet_core::prompt::{ChatMessage, PromptBody};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::http;
@@ -22,7 +24,7 @@ use ratchet_store::StoreError;
 use ratchet_store::catalog::{LlmConnection, LlmCredentials};
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
-use reqwest::{Client, Url, redirect};
+use reqwest::{Client, ClientBuilder, Url, redirect};
 
 /// How long a provider may take to be reached.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -38,6 +40,16 @@ pub enum ConnectError {
     Model(#[from] ModelError),
 }
 
+impl ConnectError {
+    /// What to tell people who do not run the server: nothing of what the provider said.
+    pub fn without_reply(&self) -> String {
+        match self {
+            Self::Store(error) => error.to_string(),
+            Self::Model(error) => error.without_reply(),
+        }
+    }
+}
+
 /// Opens a model through a connection of a project; nothing is sent yet.
 ///
 /// # Errors
@@ -46,22 +58,24 @@ pub async fn model(
     folder: &Folder,
     project: &ProjectId,
     (connection, name): (&LlmConnection, &str),
+    outbound: &OutboundPolicy,
     at: Timestamp,
 ) -> Result<Model, ConnectError> {
     let (catalog, secrets) = (&folder.catalog, folder.secrets.clone());
     let provider = connection.provider.clone();
     let credentials = catalog.llm_credentials(project.clone(), provider, secrets).await?;
     let provider = match connection.adapter {
-        LlmAdapter::Bedrock => bedrock(connection, &credentials).await?,
-        _ => over_http(connection, credentials)?,
+        LlmAdapter::Bedrock => bedrock(connection, &credentials, outbound).await?,
+        _ => over_http(connection, credentials, outbound).await?,
     };
     let prices = PriceList { table: folder.prices(project), at };
     Ok(Model::new(provider, name, prices))
 }
 
-fn over_http(
+async fn over_http(
     connection: &LlmConnection,
     credentials: LlmCredentials,
+    outbound: &OutboundPolicy,
 ) -> Result<Provider, ModelError> {
     let usual = usual_url(connection.adapter)?;
     let access = ModelAccess {
@@ -69,7 +83,10 @@ fn over_http(
         key: Some(credentials.secret),
         headers: credentials.headers,
     };
-    let client = client(&access.base_url)?;
+    let client = match &connection.base_url {
+        Some(entered) => client_entered(entered, outbound).await?,
+        None => client(usual)?,
+    };
     Ok(match connection.adapter {
         LlmAdapter::Anthropic => Provider::Anthropic(Anthropic::new(client, access)?),
         _ => Provider::OpenAi(OpenAi::new(client, access)?),
@@ -80,13 +97,24 @@ fn over_http(
 async fn bedrock(
     connection: &LlmConnection,
     credentials: &LlmCredentials,
+    outbound: &OutboundPolicy,
 ) -> Result<Provider, ModelError> {
     let config = connection.config.as_ref().map(|config| serde_json::from_str(config.as_str()));
     let config: serde_json::Value = config.and_then(Result::ok).unwrap_or_default();
+    if let Some(entered) = &connection.base_url {
+        http::check_resolved(&read_url(entered)?, outbound).await.map_err(not_allowed)?;
+    }
+    let region = config["region"].as_str();
+    // It becomes part of a host name.
+    if region.is_some_and(|region| !is_region(region)) {
+        let why = "config: the region is a word such as eu-central-1".to_owned();
+        return Err(ModelError::NotSetUp(why));
+    }
     let access = BedrockAccess {
-        region: config["region"].as_str().map(str::to_owned),
+        region: region.map(str::to_owned),
         endpoint: connection.base_url.clone(),
         credentials: BedrockCredentials::read(&credentials.secret),
+        outbound: outbound.clone(),
     };
     Ok(Provider::Bedrock(Bedrock::open(access).await?))
 }
@@ -106,15 +134,39 @@ fn usual_url(adapter: LlmAdapter) -> Result<&'static str, ModelError> {
     }
 }
 
+fn is_region(text: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    (1..=63).contains(&text.len()) && text.bytes().all(is_letter)
+}
+
+/// A client for an address that the operator has chosen.
 fn client(base_url: &str) -> Result<Client, ModelError> {
-    let unfit = |why: String| ModelError::NotSetUp(format!("the address {base_url}: {why}"));
-    let url = Url::parse(base_url).map_err(|why| unfit(why.to_string()))?;
-    let client = http::toward(&url)
-        // A redirected question would take its key somewhere else.
-        .redirect(redirect::Policy::none())
-        .connect_timeout(CONNECT)
-        .build();
-    client.map_err(|why| unfit(why.to_string()))
+    let url = read_url(base_url)?;
+    // A redirected question would take its key somewhere else.
+    built(base_url, http::toward(&url).redirect(redirect::Policy::none()))
+}
+
+/// A client for an address that was entered by an API caller or on a page.
+async fn client_entered(base_url: &str, outbound: &OutboundPolicy) -> Result<Client, ModelError> {
+    let url = read_url(base_url)?;
+    http::check_resolved(&url, outbound).await.map_err(not_allowed)?;
+    built(base_url, http::toward_entered(&url, outbound).map_err(not_allowed)?)
+}
+
+fn read_url(base_url: &str) -> Result<Url, ModelError> {
+    Url::parse(base_url).map_err(|why| unfit(base_url, &why))
+}
+
+fn built(base_url: &str, client: ClientBuilder) -> Result<Client, ModelError> {
+    client.connect_timeout(CONNECT).build().map_err(|why| unfit(base_url, &why))
+}
+
+fn unfit(base_url: &str, why: &dyn fmt::Display) -> ModelError {
+    ModelError::NotSetUp(format!("the address {base_url}: {why}"))
+}
+
+fn not_allowed(why: OutboundRefused) -> ModelError {
+    ModelError::NotSetUp(why.to_string())
 }
 
 /// The model that a connection is asked for when nobody names one: the first of its own, or the

@@ -16,10 +16,11 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use ratchet_core::major::delivery::{Attempt, DeliveryPatience, NextStep, Reached};
 use ratchet_core::major::notice::{Notice, NoticeKind, NoticePlace, notice_id, test_message};
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::hook;
 use ratchet_remote::langfuse::client::pace::Pace;
-use ratchet_remote::post::{self, Letter};
+use ratchet_remote::post::{self, HandOverError, Letter};
 use ratchet_remote::web_push::{PushTarget, VapidKey};
 use ratchet_store::StoreResult;
 use ratchet_store::catalog::{DueDelivery, NewNotice, ReceiverKeys, Settled};
@@ -64,6 +65,8 @@ pub struct Courier {
     pub store: Folder,
     /// Where people reach this server, without a slash at the end.
     pub server: String,
+    /// Where receivers may be.
+    pub outbound: OutboundPolicy,
     /// Time and chance.
     pub pace: Arc<dyn Pace>,
     /// How much, and how long.
@@ -166,10 +169,7 @@ impl Courier {
         let now = self.pace.now();
         let age = age(due.made_at, now);
         let reached = match self.letter(&due, now).await {
-            Some(letter) => match letter.hand_over(self.limits.answer, now).await {
-                Ok(receipt) => Some(receipt.into()),
-                Err(_) => Some(Reached::Nobody),
-            },
+            Some(letter) => self.hand_over(letter, &due.receiver, now).await,
             None => None,
         };
         let attempt = Attempt {
@@ -196,6 +196,18 @@ impl Courier {
         }
         if let Err(error) = self.store.catalog.settle_delivery(due, (settled, status), now).await {
             tracing::error!(%error, receiver, notice, "cannot keep what became of a notice");
+        }
+    }
+
+    /// Hands a message over; `None` if it may not go where its receiver is, now or later.
+    async fn hand_over(&self, letter: Letter, receiver: &str, now: Timestamp) -> Option<Reached> {
+        match letter.hand_over(&self.outbound, self.limits.answer, now).await {
+            Ok(receipt) => Some(receipt.into()),
+            Err(HandOverError::Unreachable(_)) => Some(Reached::Nobody),
+            Err(HandOverError::Refused(why)) => {
+                tracing::warn!(receiver, %why, "a notice may not go where its receiver is");
+                None
+            }
         }
     }
 

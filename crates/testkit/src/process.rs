@@ -63,6 +63,8 @@ impl Launch {
             .env("RATCHET_INIT_PROJECT_ID", PROJECT)
             .env("RATCHET_INIT_PUBLIC_KEY", PUBLIC_KEY)
             .env("RATCHET_INIT_SECRET_KEY", SECRET_KEY)
+            // Models, webhooks and push services of tests are on this machine.
+            .env("RATCHET_OUTBOUND_ALLOW", "localhost")
     }
 
     /// Any other command, in an empty current folder and without settings from the environment.

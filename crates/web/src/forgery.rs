@@ -7,7 +7,6 @@
 //! page's `main`.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
@@ -21,12 +20,12 @@ use ratchet_core::origin::is_loopback_host;
 use ratchet_core::secret::Secret;
 use ratchet_store::catalog::SignedIn;
 use ratchet_store::secrets::random_token;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::cookie::Cookie;
-use crate::multipart;
+use crate::form_budget::{FormLease, Sender};
 use crate::refusal::{PageResult, Refusal};
 use crate::web::{Access, Web};
+use crate::{client_address, multipart};
 
 /// The field of a form that holds its token.
 const FIELD: &str = "form_token";
@@ -37,30 +36,10 @@ const HEADER: &str = "x-form-token";
 const FORM_BYTES: usize = 4_000_000;
 /// Bytes of a form that anyone may send.
 const STRANGERS_FORM_BYTES: usize = 32_000;
-/// Bytes of all forms that are under way at once.
-const ALL_FORMS_BYTES: usize = 64_000_000;
+/// Bytes of a form with files that a visitor may send; each page that takes one says less.
+const UPLOAD_BYTES: usize = 25_000_000;
 /// Bytes that are read to find the first field of a form with files.
 const FIRST_FIELD_BYTES: usize = 4_000;
-/// How long a form may take to come.
-const FORM_TIME: Duration = Duration::from_secs(60);
-
-/// Room for the forms that are under way: nobody fills the memory with forms that never end.
-#[derive(Debug)]
-pub(crate) struct FormRoom(Arc<Semaphore>);
-
-impl Default for FormRoom {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(ALL_FORMS_BYTES)))
-    }
-}
-
-impl FormRoom {
-    /// Takes room for a form of up to so many bytes, until it is dropped.
-    pub(crate) fn take(&self, bytes: usize) -> PageResult<OwnedSemaphorePermit> {
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        Arc::clone(&self.0).try_acquire_many_owned(bytes).map_err(|_| Refusal::Busy)
-    }
-}
 
 /// What proves that a form is of ours.
 #[derive(Clone, Debug)]
@@ -110,16 +89,13 @@ pub(crate) fn carried_by_stranger(headers: &HeaderMap) -> PageResult<Secret> {
 /// Lets a request through to its page unless it may be forged.
 pub(crate) async fn refuse(State(web): State<Web>, request: Request, next: Next) -> Response {
     match examine(&web, request).await {
-        // The page still holds the form: its room is free when the page is done.
-        Ok((request, _room)) => next.run(request).await,
+        // The page still holds the form: its memory counts until the page is done.
+        Ok((request, _lease)) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     }
 }
 
-async fn examine(
-    web: &Web,
-    mut request: Request,
-) -> PageResult<(Request, Option<OwnedSemaphorePermit>)> {
+async fn examine(web: &Web, mut request: Request) -> PageResult<(Request, Option<Arc<FormLease>>)> {
     if matches!(web.access, Access::Open(_)) {
         refuse_other_names(request.headers())?;
     }
@@ -127,43 +103,63 @@ async fn examine(
         return Ok((request, None));
     }
     refuse_other_sites(request.headers())?;
-    let is_visitor = is_visitor(web, &mut request).await?;
+    let sender = sender(web, &mut request).await?;
+    let is_visitor = matches!(sender, Sender::Person(_));
     let headers = request.headers();
-    let (limit, by_script, cookies) = match is_visitor {
-        true => (FORM_BYTES, script_token(headers), [Cookie::Session].as_slice()),
+    let (by_script, cookies) = match is_visitor {
+        true => (script_token(headers), [Cookie::Session].as_slice()),
         // No script of ours runs on pages for strangers. A session that is over still goes with
         // its forms: the page then says that it is.
-        false => (STRANGERS_FORM_BYTES, None, [Cookie::Session, Cookie::Form].as_slice()),
+        false => (None, [Cookie::Session, Cookie::Form].as_slice()),
     };
     let carried: Vec<Secret> = match web.access {
         Access::Open(_) => vec![Secret::new("")],
         Access::People(_) => cookies.iter().filter_map(|cookie| cookie.read(headers)).collect(),
     };
-    let room = web.form_room.take(limit)?;
-    let (request, given) = match by_script {
-        Some(given) => (request, Some(given)),
-        None => form_token(request, limit).await?,
-    };
+    let lease = Arc::new(web.form_budget.begin(sender));
+    let request = within_budget(web, request, &lease, is_visitor);
+    let (request, given) = read_token(request, by_script).await?;
     let Some(given) = given else { return Err(stale()) };
     for carried in carried {
         if web.store.secrets.is_signed(&signed(&carried), given.expose())? {
-            return Ok((request, Some(room)));
+            return Ok((request, Some(lease)));
         }
     }
     Err(stale())
 }
 
-/// Whether someone may look, and does not only carry a cookie that says so. Who it is goes with the
-/// request: the page need not look it up again.
-async fn is_visitor(web: &Web, request: &mut Request) -> PageResult<bool> {
+/// Works out who sends a request: someone who may look, and does not only carry a cookie that says
+/// so, or anyone else. Who it is goes with the request: the page need not look it up again.
+async fn sender(web: &Web, request: &mut Request) -> PageResult<Sender> {
+    let address = client_address::of(web, request.headers(), request.extensions());
     if let Access::Open(_) = web.access {
-        return Ok(true);
+        return Ok(Sender::Person(address));
     }
-    let Some(session) = Cookie::Session.read(request.headers()) else { return Ok(false) };
+    let Some(session) = Cookie::Session.read(request.headers()) else {
+        return Ok(Sender::Stranger(address));
+    };
     let signed_in = web.store.catalog.signed_in(&session, web.now()).await?;
-    let is_one = signed_in.is_some();
+    let person = signed_in.as_ref().map(|signed_in| Sender::Person(signed_in.user.id.clone()));
     request.extensions_mut().insert(Known(signed_in));
-    Ok(is_one)
+    Ok(person.unwrap_or(Sender::Stranger(address)))
+}
+
+/// Has the body of a request read within what its sender may take, whoever reads it.
+fn within_budget(web: &Web, request: Request, lease: &Arc<FormLease>, is_visitor: bool) -> Request {
+    let (limit, time) = match (is_visitor, boundary(request.headers()).is_some()) {
+        (false, _) => (STRANGERS_FORM_BYTES, web.settings.forms.time),
+        (true, false) => (FORM_BYTES, web.settings.forms.time),
+        (true, true) => (UPLOAD_BYTES, web.settings.forms.upload_time),
+    };
+    request.map(|body| lease.body(body, limit, time))
+}
+
+fn boundary(headers: &HeaderMap) -> Option<String> {
+    content_type(headers).and_then(multipart::boundary)
+}
+
+fn content_type(headers: &HeaderMap) -> Option<&str> {
+    headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok())
 }
 
 /// Who sends a request that changes something, once it was looked up.
@@ -220,33 +216,34 @@ fn script_token(headers: &HeaderMap) -> Option<Secret> {
     headers.get(HEADER).and_then(|given| given.to_str().ok()).map(Secret::new)
 }
 
-/// Finds the token in a form, and puts what was read of it back.
-async fn form_token(request: Request, limit: usize) -> PageResult<(Request, Option<Secret>)> {
-    let content = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    if let Some(boundary) = content.and_then(multipart::boundary) {
+/// Finds the token of a request, and puts what was read of its body back: all of it, but for forms
+/// with files.
+async fn read_token(
+    request: Request,
+    by_script: Option<Secret>,
+) -> PageResult<(Request, Option<Secret>)> {
+    if let Some(boundary) = boundary(request.headers()) {
+        if by_script.is_some() {
+            return Ok((request, by_script));
+        }
         let (parts, body) = request.into_parts();
         let (given, body) = first_field(body, &boundary).await?;
         return Ok((Request::from_parts(parts, body), given));
     }
-    let is_form = content.is_some_and(|content| {
+    let is_form = content_type(request.headers()).is_some_and(|content| {
         let kind = content.split(';').next().unwrap_or_default().trim();
         kind.eq_ignore_ascii_case("application/x-www-form-urlencoded")
     });
-    if !is_form {
+    if !is_form && by_script.is_none() {
         return Ok((request, None));
     }
     let (parts, body) = request.into_parts();
-    let form = tokio::time::timeout(FORM_TIME, to_bytes(body, limit)).await;
-    let form: Bytes = match form {
-        Ok(Ok(form)) => form,
-        Ok(Err(_)) => {
-            let what = format!("the form is cut off, or longer than {limit} bytes");
-            return Err(Refusal::Bad(what));
-        }
-        Err(_) => return Err(Refusal::Bad("the form took too long to come".to_owned())),
+    let form = to_bytes(body, usize::MAX).await?;
+    let in_form = || {
+        let mut fields = form_urlencoded::parse(&form);
+        fields.find(|(name, _)| name == FIELD).map(|(_, value)| Secret::new(value))
     };
-    let mut fields = form_urlencoded::parse(&form);
-    let given = fields.find(|(name, _)| name == FIELD).map(|(_, value)| Secret::new(value));
+    let given = by_script.or_else(in_form);
     Ok((Request::from_parts(parts, Body::from(form)), given))
 }
 
@@ -256,15 +253,14 @@ async fn first_field(body: Body, boundary: &str) -> PageResult<(Option<Secret>, 
     let mut stream = body.into_data_stream();
     let mut read = Vec::new();
     let given = loop {
-        let Some(first) = multipart::first(&read, boundary) else {
-            let next = tokio::time::timeout(FORM_TIME, stream.next()).await;
-            match next {
-                Ok(Some(Ok(bytes))) if read.len() < FIRST_FIELD_BYTES => read.extend(bytes),
-                _ => break None,
-            }
-            continue;
-        };
-        break (first.name == FIELD).then(|| Secret::new(String::from_utf8_lossy(first.content)));
+        if let Some(first) = multipart::first(&read, boundary) {
+            let token = || Secret::new(String::from_utf8_lossy(first.content));
+            break (first.name == FIELD).then(token);
+        }
+        match stream.next().await {
+            Some(bytes) if read.len() < FIRST_FIELD_BYTES => read.extend(bytes?),
+            _ => break None,
+        }
     };
     let read = Bytes::from(read);
     Ok((given, Body::from_stream(futures_util::stream::iter([Ok(read)]).chain(stream))))
@@ -275,15 +271,6 @@ mod tests {
     use axum::http::{HeaderName, HeaderValue};
 
     use super::*;
-
-    #[test]
-    fn forms_that_never_end_do_not_fill_the_memory() {
-        let room = FormRoom::default();
-        let forms: Vec<_> = (0..16).map(|_| room.take(FORM_BYTES).unwrap()).collect();
-        assert!(matches!(room.take(STRANGERS_FORM_BYTES), Err(Refusal::Busy)));
-        drop(forms);
-        assert!(room.take(FORM_BYTES).is_ok());
-    }
 
     #[track_caller]
     fn check(named: &[(&'static str, &'static str)], is_let_in: bool) {

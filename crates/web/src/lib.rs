@@ -13,6 +13,10 @@ pub mod sign_in;
 mod cookie;
 /// Changes that nobody meant.
 pub mod forgery;
+/// Memory and time for forms.
+pub mod form_budget;
+/// The address that a request is counted by.
+mod client_address;
 /// Room for questions to models.
 mod ask_room;
 /// Forms with files.

@@ -1,7 +1,5 @@
 //! Forms with files, as browsers send them (RFC 7578).
 
-use std::time::Duration;
-
 use axum::body::{Body, to_bytes};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
@@ -10,8 +8,6 @@ use crate::refusal::{PageResult, Refusal};
 
 /// Bytes of the lines that stand before a part's content.
 const HEAD_BYTES: usize = 4_000;
-/// How long a form may take to come.
-const FORM_TIME: Duration = Duration::from_secs(300);
 /// Parts that a form may have.
 const MAX_PARTS: usize = 50;
 
@@ -104,13 +100,12 @@ pub(crate) async fn read(
     let content = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let boundary = content.and_then(boundary);
     let boundary = boundary.ok_or_else(|| Refusal::Bad("the form carries no file".to_owned()))?;
-    match tokio::time::timeout(FORM_TIME, to_bytes(body, limit)).await {
-        Ok(Ok(bytes)) => Ok((bytes, boundary)),
-        Ok(Err(_)) => {
+    match to_bytes(body, limit).await {
+        Ok(bytes) => Ok((bytes, boundary)),
+        Err(error) => Err(Refusal::of_body(&error).unwrap_or_else(|| {
             let most = limit / 1_000_000;
-            Err(Refusal::Bad(format!("the file is cut off, or larger than {most} MB")))
-        }
-        Err(_) => Err(Refusal::Bad("the file took too long to come".to_owned())),
+            Refusal::Bad(format!("the file is larger than {most} MB"))
+        })),
     }
 }
 

@@ -100,7 +100,7 @@ impl FromRequestParts<Web> for Place {
             params,
             theme: Theme::of(&parts.headers),
             now: web.now(),
-            patience: web.patience,
+            patience: web.settings.patience,
             path: parts.uri.path().to_owned(),
         })
     }

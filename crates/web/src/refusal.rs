@@ -7,6 +7,7 @@ use ratchet_stages::look::kept::KeepError;
 use ratchet_store::StoreError;
 use uuid::Uuid;
 
+use crate::form_budget::FormError;
 use crate::frame;
 use crate::place::Link;
 
@@ -29,6 +30,8 @@ pub enum Refusal {
     },
     /// Nobody is signed in, and it is a script that asks.
     SignedOut,
+    /// What the visitor sends does not come.
+    TooSlow(String),
     /// Too much is under way.
     Busy,
     /// Too many wait for something already.
@@ -43,8 +46,21 @@ impl Refusal {
         Self::NotFound(format!("there is no such {what} here"))
     }
 
+    /// Why the body of a request was not read to its end, if a budget has said so.
+    pub(crate) fn of_body(error: &axum::Error) -> Option<Self> {
+        let first: &(dyn std::error::Error + 'static) = error;
+        let causes = std::iter::successors(Some(first), |cause| (*cause).source());
+        let found = causes.filter_map(|cause| cause.downcast_ref::<FormError>()).next()?;
+        Some(match found {
+            FormError::TooLong(_) | FormError::CutOff => Self::Bad(found.to_string()),
+            FormError::TooSlow(_) => Self::TooSlow(found.to_string()),
+            FormError::NoRoom => Self::Busy,
+        })
+    }
+
     fn status(&self) -> StatusCode {
         match self {
+            Self::TooSlow(_) => StatusCode::REQUEST_TIMEOUT,
             Self::NotFound(_) | Self::Store(StoreError::NotFound(_)) => StatusCode::NOT_FOUND,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
             Self::SignIn { .. } | Self::SignedOut => StatusCode::UNAUTHORIZED,
@@ -63,9 +79,10 @@ impl Refusal {
     /// What the visitor reads, and what they can do.
     fn words(&self) -> (String, &'static str) {
         let message = match self {
-            Self::NotFound(message) | Self::Forbidden(message) | Self::Bad(message) => {
-                message.clone()
-            }
+            Self::NotFound(message)
+            | Self::Forbidden(message)
+            | Self::Bad(message)
+            | Self::TooSlow(message) => message.clone(),
             Self::Store(
                 error @ (StoreError::NotFound(_)
                 | StoreError::BadQuery(_)
@@ -82,6 +99,7 @@ impl Refusal {
             StatusCode::UNAUTHORIZED => "Sign in and try again.",
             StatusCode::FORBIDDEN => "Ask an owner of the project if you think you should see it.",
             StatusCode::BAD_REQUEST => "Change what is named above and try again.",
+            StatusCode::REQUEST_TIMEOUT => "Nothing was changed. Try again on a better connection.",
             _ => "Try again; if it stays so, run ratchet doctor on the server.",
         };
         (message, advice)
@@ -94,6 +112,12 @@ impl From<KeepError> for Refusal {
             KeepError::Store(error) => Self::Store(error),
             invalid @ KeepError::Invalid(_) => Self::Bad(invalid.to_string()),
         }
+    }
+}
+
+impl From<axum::Error> for Refusal {
+    fn from(error: axum::Error) -> Self {
+        Self::of_body(&error).unwrap_or_else(|| Self::Bad("the form is cut off".to_owned()))
     }
 }
 

@@ -2,8 +2,6 @@
 
 /// Where to go afterwards.
 mod next;
-/// Where an attempt comes from.
-mod whence;
 /// The forms.
 mod form;
 /// Another server that vouches for people.
@@ -25,6 +23,7 @@ use ratchet_core::network::Networks;
 use ratchet_core::secret::Secret;
 use ratchet_store::catalog::{Actor, Role, SESSION_LIFE, SignedIn, Suspect, Turn, User};
 
+use crate::client_address;
 use crate::cookie::{Channel, Cookie};
 use crate::place::Params;
 use crate::refusal::PageResult;
@@ -78,7 +77,7 @@ async fn enter(State(web): State<Web>, parts: Parts, body: Bytes) -> PageResult<
     let (email, password) = (fields.get("email"), fields.get("password"));
     let (email, password) = (email.unwrap_or_default(), password.unwrap_or_default());
     let form = SignInForm { email, next: &next, problem: None };
-    let address = whence::address(&web, &parts);
+    let address = client_address::of(&web, &parts.headers, &parts.extensions);
     let suspects = Suspect::at_account(email, &address);
     if let Turn::Wait(wait) = web.store.catalog.begin_attempt(suspects.clone(), web.now()).await? {
         tracing::warn!(address, "refused an attempt to sign in");

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::rubric::{self, Rubric};
 use ratchet_core::time::Timestamp;
 use ratchet_stages::major::Chats;
@@ -13,7 +14,7 @@ use tokio::sync::Semaphore;
 
 use crate::ask_room::AskRoom;
 use crate::desk::Desk;
-use crate::forgery::FormRoom;
+use crate::form_budget::{FormBudget, FormLimits};
 use crate::kept_steps::KeptSteps;
 use crate::sign_in::SignIn;
 
@@ -28,12 +29,12 @@ pub struct WebParts {
     pub store: Folder,
     /// Who may look.
     pub access: Access,
-    /// Room for what visitors send.
-    pub(crate) form_room: FormRoom,
+    /// What pages keep to.
+    pub settings: WebSettings,
+    /// Memory for what visitors send.
+    pub(crate) form_budget: FormBudget,
     /// Room for questions to models.
     pub(crate) ask_room: AskRoom,
-    /// How long a page looks for what it shows.
-    pub patience: Duration,
     /// Files that wait for their people.
     pub desk: Desk,
     /// The steps of the traces that were read last.
@@ -116,23 +117,29 @@ impl fmt::Debug for Clock {
 
 /// Pages that follow conversations at once.
 const MOST_STREAMS: usize = 200;
-/// How long people like to wait for a list.
-const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What pages keep to. The default suits one machine.
+#[derive(Clone, Debug)]
+pub struct WebSettings {
+    /// How long a page looks for what it shows: as long as people like to wait for a list.
+    pub patience: Duration,
+    /// How much the forms that are under way may take.
+    pub forms: FormLimits,
+    /// Which addresses may be called that visitors have entered.
+    pub outbound: OutboundPolicy,
+}
+
+impl Default for WebSettings {
+    fn default() -> Self {
+        let (forms, outbound) = (FormLimits::default(), OutboundPolicy::default());
+        Self { patience: Duration::from_secs(2), forms, outbound }
+    }
+}
 
 impl Web {
     /// Puts the parts together. The time of day comes from the server's clock.
     pub fn new(
-        store: Folder,
-        access: Access,
-        rubrics: RubricReader,
-        clock: impl Fn() -> Timestamp + Send + Sync + 'static,
-    ) -> Self {
-        Self::patient_for(PATIENCE, store, access, rubrics, clock)
-    }
-
-    /// The same, with another time for pages to look for what they show.
-    pub fn patient_for(
-        patience: Duration,
+        settings: WebSettings,
         store: Folder,
         access: Access,
         rubrics: RubricReader,
@@ -141,9 +148,9 @@ impl Web {
         Self(Arc::new(WebParts {
             store,
             access,
-            form_room: FormRoom::default(),
+            form_budget: FormBudget::new(&settings.forms),
+            settings,
             ask_room: AskRoom::default(),
-            patience,
             desk: Desk::default(),
             kept_steps: KeptSteps::default(),
             rubrics,

@@ -6,6 +6,8 @@ mod stream;
 mod document;
 /// What its failures mean.
 mod failure;
+/// Names that lead where they may.
+mod resolver;
 
 use aws_sdk_bedrockruntime::config::retry::RetryConfig;
 use aws_sdk_bedrockruntime::config::{
@@ -19,13 +21,16 @@ use aws_sdk_bedrockruntime::{Client, Config};
 use aws_smithy_http_client::proxy::ProxyConfig;
 use aws_smithy_http_client::tls::{self, rustls_provider::CryptoMode};
 use aws_smithy_http_client::{Builder, Connector};
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::secret::Secret;
 use ratchet_core::usage::Usage;
+use reqwest::Url;
 
 use crate::answer::{Said, StopReason};
 use crate::ask::ToolCall;
 use crate::error::ModelError;
 use crate::provider::{Inquiry, Listener};
+use resolver::PolicyResolver;
 
 /// Amazon Bedrock's Converse.
 #[derive(Clone, Debug)]
@@ -44,6 +49,8 @@ pub struct BedrockAccess {
     pub endpoint: Option<String>,
     /// Who asks.
     pub credentials: BedrockCredentials,
+    /// Where the address may lead.
+    pub outbound: OutboundPolicy,
 }
 
 /// Who asks.
@@ -87,7 +94,7 @@ impl Bedrock {
     /// # Errors
     /// Fails if neither the caller nor the environment names a region.
     pub async fn open(access: BedrockAccess) -> Result<Self, ModelError> {
-        let BedrockAccess { region, endpoint, credentials } = access;
+        let BedrockAccess { region, endpoint, credentials, outbound } = access;
         let region = region.map(Region::new);
         let key = match &credentials {
             BedrockCredentials::ApiKey(key) => Some(key.clone()),
@@ -96,7 +103,7 @@ impl Bedrock {
         let latest = BehaviorVersion::latest();
         let config = match credentials {
             BedrockCredentials::Ambient => {
-                let loader = aws_config::defaults(latest).http_client(connection());
+                let loader = aws_config::defaults(latest).http_client(connection(None));
                 let loader = match region {
                     Some(region) => loader.region(region),
                     None => loader,
@@ -116,7 +123,9 @@ impl Bedrock {
             }
         };
         // Asking again is decided in one place for all providers.
-        let config = config.http_client(connection()).retry_config(RetryConfig::disabled());
+        let resolver = endpoint.as_deref().and_then(|entered| resolver(entered, outbound));
+        let config = config.http_client(connection(resolver));
+        let config = config.retry_config(RetryConfig::disabled());
         let config = match endpoint {
             Some(endpoint) => config.endpoint_url(endpoint),
             None => config,
@@ -155,15 +164,24 @@ impl Bedrock {
 
 /// A connection with the cryptography that the rest of the program uses, through the proxies that
 /// the environment names.
-fn connection() -> SharedHttpClient {
-    Builder::new().build_with_connector_fn(|settings, components| {
+fn connection(resolver: Option<PolicyResolver>) -> SharedHttpClient {
+    Builder::new().build_with_connector_fn(move |settings, components| {
         let mut builder = Connector::builder()
             .proxy_config(ProxyConfig::from_env())
             .tls_provider(tls::Provider::Rustls(CryptoMode::Ring));
         builder.set_connector_settings(settings.cloned());
         builder.set_sleep_impl(components.and_then(RuntimeComponents::sleep_impl));
-        builder.build()
+        match resolver.clone() {
+            Some(resolver) => builder.build_with_resolver(resolver),
+            None => builder.build(),
+        }
     })
+}
+
+/// What resolves the name of an address that was entered; `None` where all is allowed.
+fn resolver(entered: &str, policy: OutboundPolicy) -> Option<PolicyResolver> {
+    let url = Url::parse(entered).ok().filter(|_| !policy.is_unrestricted())?;
+    Some(PolicyResolver { policy, host: url.host_str()?.to_owned() })
 }
 
 fn said(

@@ -2,6 +2,7 @@ use ratchet_agent::ask::{Ask, Passage};
 use ratchet_agent::budget::Budget;
 use ratchet_agent::provider::Provider;
 use ratchet_agent::provider::bedrock::{Bedrock, BedrockAccess, BedrockCredentials};
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::secret::Secret;
 use ratchet_testkit::scripted::{Reply, ScriptedModel};
 use serde_json::json;
@@ -30,7 +31,9 @@ async fn one_of_its_own_keys_will_do() {
     server.say(Reply::text("Blue."));
     let credentials = BedrockCredentials::read(&Secret::new("bedrock-api-key-1234"));
     let (region, endpoint) = (Some("eu-west-1".to_owned()), Some(server.url()));
-    let provider = Bedrock::open(BedrockAccess { region, endpoint, credentials }).await.unwrap();
+    let outbound = OutboundPolicy::unrestricted();
+    let access = BedrockAccess { region, endpoint, credentials, outbound };
+    let provider = Bedrock::open(access).await.unwrap();
     let model = kit::model(Provider::Bedrock(provider), "amazon.nova-lite-v1:0");
     model.ask(&Ask::new("Why?"), &Budget::unlimited()).await.unwrap();
     let heard = server.heard();

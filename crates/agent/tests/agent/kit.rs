@@ -8,6 +8,7 @@ use ratchet_agent::provider::anthropic::Anthropic;
 use ratchet_agent::provider::bedrock::{Bedrock, BedrockAccess, BedrockCredentials};
 use ratchet_agent::provider::openai::OpenAi;
 use ratchet_agent::retry::Retries;
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::price::PriceTable;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
@@ -52,7 +53,9 @@ pub(crate) async fn bedrock(server: &ScriptedModel) -> Model {
         session: None,
     };
     let (region, endpoint) = (Some("us-east-1".to_owned()), Some(server.url()));
-    let provider = Bedrock::open(BedrockAccess { region, endpoint, credentials }).await.unwrap();
+    let outbound = OutboundPolicy::unrestricted();
+    let access = BedrockAccess { region, endpoint, credentials, outbound };
+    let provider = Bedrock::open(access).await.unwrap();
     model(Provider::Bedrock(provider), "us.anthropic.claude-sonnet-5-v1:0")
 }
 

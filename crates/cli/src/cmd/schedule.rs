@@ -257,8 +257,8 @@ async fn run_here(args: &NamedArgs, folder: &Folder, project: ProjectId) -> anyh
     let runner = Runner { catalog, name: Uuid::new_v4().to_string(), zone: zone(None)? };
     let claimed = runner.claim_now(&project, schedule, Clock::System.now()).await?;
     let run = claimed.with_context(|| format!("{} is running already", args.name))?;
-    let data = Config::load(&args.schedule.target.config, Vec::new())?.data;
-    let station = Station { folder: folder.clone(), data, runner };
+    let Config { data, outbound, .. } = Config::load(&args.schedule.target.config, Vec::new())?;
+    let station = Station { folder: folder.clone(), data, runner, outbound };
     scheduler::run_one(&station, &run, &stop).await
 }
 

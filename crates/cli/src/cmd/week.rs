@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use ratchet_core::calendar::{Week, Zone};
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::rubric;
 use ratchet_core::secret::Secret;
 use ratchet_remote::hook::Hook;
@@ -130,6 +131,8 @@ async fn told(args: &WeekArgs, place: &Workplace, stop: &Stop) -> anyhow::Result
         words: weekly::words(place.data())?,
         learnings: args.learnings.clone(),
         hooks: args.tell.hooks()?,
+        // Whoever types the command chooses the address.
+        outbound: OutboundPolicy::unrestricted(),
         run: place.run.clone(),
     };
     let desk = ScoringDesk {

@@ -8,6 +8,7 @@ use crate::server;
 
 fn impatient(data: &std::path::Path) -> Launch {
     server(data)
+        .env("RATCHET_TIMEOUTS_FIRST_REQUEST", "300ms")
         .env("RATCHET_TIMEOUTS_HEADERS", "300ms")
         .env("RATCHET_TIMEOUTS_BODY_GAP", "300ms")
         .env("RATCHET_TIMEOUTS_BODY", "2s")

@@ -47,6 +47,8 @@ mod crash;
 mod disks;
 /// Clients that are slow, silent or gone.
 mod clients;
+/// Many of them at once.
+mod slow_crowd;
 /// Rows of files.
 mod import_rows;
 /// Copies out of a Langfuse server.

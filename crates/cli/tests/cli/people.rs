@@ -94,22 +94,22 @@ fn users_come_and_go_on_a_server() {
 }
 
 /// As much of a browser as signing in takes.
-struct Browser<'a> {
+pub(crate) struct Browser<'a> {
     server: &'a Ratchet,
     cookies: Vec<(String, String)>,
     form_token: String,
 }
 
 impl<'a> Browser<'a> {
-    fn new(server: &'a Ratchet) -> Self {
+    pub(crate) fn new(server: &'a Ratchet) -> Self {
         Self { server, cookies: Vec::new(), form_token: String::new() }
     }
 
-    fn get(&mut self, path: &str) -> Answer {
+    pub(crate) fn get(&mut self, path: &str) -> Answer {
         self.send(get(path))
     }
 
-    fn post(&mut self, path: &str, form: &str) -> Answer {
+    pub(crate) fn post(&mut self, path: &str, form: &str) -> Answer {
         let form = format!("{form}&form_token={}", self.form_token);
         let request = post(path).header("Content-Type", "application/x-www-form-urlencoded");
         self.send(request.body(form))

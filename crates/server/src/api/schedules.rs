@@ -4,9 +4,11 @@ use axum::http::StatusCode;
 use ratchet_core::calendar::Zone;
 use ratchet_core::cron::Cron;
 use ratchet_core::money::Money;
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::rubric;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
+use ratchet_remote::http;
 use ratchet_stages::schedule::{self, NOBODY};
 use ratchet_store::catalog::{NewSchedule, Schedule, ScheduleRun, Switched};
 use ratchet_store::project::ProjectId;
@@ -127,6 +129,15 @@ pub struct ScheduleRequest {
 }
 
 impl ScheduleRequest {
+    /// Checks that whoever is told is where this server calls.
+    fn check_addresses(&self, outbound: &OutboundPolicy) -> ApiResult<()> {
+        for (field, entered) in [("slack", &self.slack), ("webhook", &self.webhook)] {
+            let allowed = http::check_entered_text(entered.as_deref().unwrap_or(""), outbound);
+            allowed.map_err(|why| ApiError::Invalid(format!("{field}: {why}")))?;
+        }
+        Ok(())
+    }
+
     /// Checks the request.
     ///
     /// # Errors
@@ -244,6 +255,7 @@ pub(super) async fn save(
     Path((project, name)): Path<(String, String)>,
     JsonBody(request): JsonBody<ScheduleRequest>,
 ) -> ApiResult<Json<ScheduleView>> {
+    request.check_addresses(&app.settings.outbound)?;
     let new = request.check(&name)?;
     let (project, now) = (weekly(&app, &project).await?, app.clock.now());
     let secrets = app.store.secrets.clone();

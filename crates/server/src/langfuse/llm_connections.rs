@@ -3,6 +3,7 @@ use axum::extract::State;
 use ratchet_core::llm::Reach;
 use ratchet_core::payload::Json as JsonText;
 use ratchet_core::secret::Secret;
+use ratchet_remote::http;
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::json::raw;
 use ratchet_remote::langfuse::wire::llm_connection::{LlmConnectionRequest, LlmConnectionView};
@@ -60,6 +61,11 @@ pub(super) async fn keep(
     Sent(request): Sent<LlmConnectionRequest>,
 ) -> ApiResult<Json<LlmConnectionView>> {
     let new = check(request)?;
+    if let Some(entered) = &new.base_url {
+        let allowed = http::check_entered_text(entered, &app.settings.outbound);
+        allowed
+            .map_err(|why| ApiError::InvalidFields(vec![Issue::at("baseURL", why.to_string())]))?;
+    }
     let (catalog, secrets) = (caller.catalog(&app), app.store.secrets.clone());
     let kept = catalog.keep_llm_connection(caller.project, new, secrets, app.clock.now()).await?;
     Ok(Json(view(&kept)))

@@ -4,12 +4,16 @@ use ratchet_server::app::{Limits, Settings, Timeouts};
 use ratchet_store::catalog::Role;
 use ratchet_testkit::otlp::{request, span};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
+use crate::grpc::export;
 use crate::harness::{TestServer, basic};
 
 /// Long enough for a busy machine to get a request through, short enough to wait for.
 const SHORT: Duration = Duration::from_millis(300);
+
+/// More than any test takes.
+const LONG: Duration = Duration::from_secs(600);
 
 async fn impatient() -> TestServer {
     let timeouts = Timeouts { headers: SHORT, body_gap: SHORT, ..Timeouts::default() };
@@ -61,7 +65,8 @@ async fn a_body_has_a_deadline_even_if_pieces_keep_coming() {
 
 #[tokio::test]
 async fn silent_and_half_open_connections_are_closed() {
-    let server = impatient().await;
+    let timeouts = Timeouts { first_request: SHORT, headers: LONG, ..Timeouts::default() };
+    let server = TestServer::start_with(Settings { timeouts, ..Settings::default() }).await;
     // Nothing at all, half of the headers, and half of what opens HTTP/2.
     for sent in ["", "POST /v1/traces HTTP/1.1\r\nhost:", "PRI * HTT"] {
         let reply = server.raw(sent.as_bytes()).await;
@@ -80,18 +85,117 @@ async fn an_idle_connection_is_closed_after_its_answer() {
 
 #[tokio::test]
 async fn beyond_the_cap_clients_wait_for_their_turn() {
-    let limits = Limits { connections: 1, ..Limits::default() };
-    let server = TestServer::start_with(Settings { limits, ..Settings::default() }).await;
+    let server = limited(Limits { connections: 1, ..Limits::default() }, PROXIES).await;
     let mut first = TcpStream::connect(server.web).await.unwrap();
-    first.write_all(b"GET /api/public/health HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
-    first.read_u8().await.unwrap();
-    let second =
-        server.raw(b"GET /api/public/health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
-    let mut second = Box::pin(second);
+    first.write_all(format!("{}{{", head(100)).as_bytes()).await.unwrap();
+    reach_handler(&server).await;
+    let mut second = Box::pin(server.raw(HEALTH));
     let early = tokio::time::timeout(SHORT, second.as_mut()).await;
     assert!(early.is_err(), "served beyond the cap: {early:?}");
     drop(first);
     assert!(second.await.starts_with("HTTP/1.1 200"));
+    server.stop().await;
+}
+
+const HEALTH: &[u8] = b"GET /api/public/health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+/// Loopback is a proxy, or nobody is.
+const PROXIES: &str = "127.0.0.0/8";
+const NO_PROXIES: &str = "";
+
+async fn limited(limits: Limits, proxies: &str) -> TestServer {
+    let timeouts = Timeouts { first_request: LONG, headers: LONG, ..Timeouts::default() };
+    let trusted_proxies = proxies.parse().unwrap();
+    let settings = Settings { limits, timeouts, trusted_proxies, ..Settings::default() };
+    TestServer::start_with(settings).await
+}
+
+/// Connects from an address of this machine of one's choice, and sends the beginning of a request.
+async fn connect_from(server: &TestServer, address: &str, sent: &str) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(format!("{address}:0").parse().unwrap()).unwrap();
+    let mut stream = socket.connect(server.web).await.unwrap();
+    stream.write_all(sent.as_bytes()).await.unwrap();
+    stream
+}
+
+#[tokio::test]
+async fn idle_connections_make_room_for_recording() {
+    let server = limited(Limits { connections: 4, ..Limits::default() }, PROXIES).await;
+    let mut idle = Vec::new();
+    // Nothing at all, half of the headers, and one that was answered and stays.
+    for sent in ["", "POST /v1/traces HTTP/1.1\r\nhost:", "GET / HTTP/1.1\r\nhost: x\r\n\r\n"] {
+        for _ in 0..10 {
+            idle.push(connect_from(&server, "127.0.0.1", sent).await);
+        }
+    }
+    for number in 1..=3 {
+        let body = request("shop").with(span(number, 1)).to_json();
+        server.post("/v1/traces").json(body).send().await.check(200, "");
+        assert!(server.trace(number).await.is_some());
+    }
+    let mut closed = Vec::new();
+    drop(idle.swap_remove(0).read_to_end(&mut closed).await);
+    assert!(closed.is_empty(), "the oldest was closed without a word");
+    server.stop().await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn one_address_does_not_take_all_connections() {
+    let limits = Limits { connections: 100, connections_each: 3, ..Limits::default() };
+    let server = limited(limits, NO_PROXIES).await;
+    let half = format!("{}{{", head(100));
+    let mut busy = Vec::new();
+    for count in 1..=3 {
+        busy.push(connect_from(&server, "127.0.0.2", &half).await);
+        while server.app.bodies_in_flight() < count {
+            tokio::task::yield_now().await;
+        }
+    }
+    let mut refused = connect_from(&server, "127.0.0.2", "").await;
+    let mut reply = String::new();
+    refused.read_to_string(&mut reply).await.unwrap();
+    assert!(reply.starts_with("HTTP/1.1 503"), "{reply}");
+    assert!(reply.contains("too many connections from your address"), "{reply}");
+    assert!(server.raw(HEALTH).await.starts_with("HTTP/1.1 200"), "others are served");
+    drop(busy.pop());
+    loop {
+        let health = std::str::from_utf8(HEALTH).unwrap();
+        let mut reply = String::new();
+        let mut again = connect_from(&server, "127.0.0.2", health).await;
+        // A refusal may be cut off by what was sent in vain.
+        drop(again.read_to_string(&mut reply).await);
+        if reply.starts_with("HTTP/1.1 200") {
+            break;
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn content_is_what_it_says_it_is_in_every_answer() {
+    let server = TestServer::start().await;
+    let paths = [
+        ("/api/public/health", 200),
+        ("/api/public/traces", 200),
+        ("/feedback.js", 200),
+        ("/api/public/media/none", 404),
+        ("/api/nowhere", 404),
+        ("/nowhere", 404),
+        ("/v1/traces", 405),
+        ("/metrics", 200),
+        ("/panic", 500),
+    ];
+    for (path, status) in paths {
+        let reply = server.get(path).send().await;
+        assert_eq!(reply.header("x-content-type-options"), "nosniff", "{path}");
+        assert_eq!(reply.status.as_u16(), status, "{path}");
+    }
+    let strange = server.post("/api/public/ingestion").json("{".to_owned()).send().await;
+    assert_eq!(strange.header("x-content-type-options"), "nosniff");
+    let batch = request("shop").with(span(1, 1));
+    let reply = export(&server, Some(Role::Member), batch).await.unwrap();
+    assert_eq!(reply.metadata().get("x-content-type-options").unwrap(), "nosniff");
     server.stop().await;
 }
 

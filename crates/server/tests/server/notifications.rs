@@ -1,4 +1,6 @@
+use ratchet_server::app::Settings;
 use ratchet_store::catalog::Role;
+use ratchet_testkit::inbox::FakeBrowser;
 use serde_json::{Value, json};
 
 use crate::harness::{Reply, TestServer};
@@ -42,7 +44,7 @@ async fn secrets_are_shown_once_and_addresses_never() {
 #[tokio::test]
 async fn webhooks_are_an_owners_affair() {
     let server = TestServer::start().await;
-    let body = json!({"name": "ops", "url": "http://127.0.0.1:9/x"});
+    let body = json!({"name": "ops", "url": "https://hooks.example/x"});
     let id = add(&server, &body).await.json()["id"].as_str().unwrap().to_owned();
     let refused = change(&server, &id, Role::Member, &json!({"name": "mine"})).await;
     refused.check(403, "owner key");
@@ -73,4 +75,53 @@ async fn what_makes_no_sense_is_refused_by_name() {
         let request = server.post("/api/v1/notifications/browsers").json(body.to_string());
         request.send().await.check(400, words);
     }
+}
+
+/// Addresses that lead into this machine or its network, in clear and in disguise.
+const INSIDE: [&str; 6] = [
+    "https://127.0.0.1/x",
+    "https://localhost:8080/x",
+    "https://0x7f.1/x",
+    "https://[::ffff:10.0.0.1]/x",
+    "https://169.254.169.254/latest/meta-data",
+    "https://[fd00:ec2::254]/x",
+];
+
+#[tokio::test]
+async fn addresses_inside_are_refused_wherever_callers_enter_them() {
+    let server = TestServer::start().await;
+    let (point, auth) = FakeBrowser::new(1).keys();
+    let put = async |path: &str, body: Value| {
+        server.request("PUT", path).key(Role::Owner).json(body.to_string()).send().await
+    };
+    for inside in INSIDE {
+        let refused = add(&server, &json!({"name": "x", "url": inside})).await;
+        refused.check(400, "url: ").check(400, "outbound.allow = ");
+        let keys = json!({"p256dh": point, "auth": auth});
+        let body = json!({"name": "x", "endpoint": inside, "keys": keys});
+        let request = server.post("/api/v1/notifications/browsers").json(body.to_string());
+        request.send().await.check(400, "endpoint: ").check(400, "outbound.allow = ");
+        for field in ["slack", "webhook"] {
+            let body = json!({"cron": "@weekly", "zone": "UTC", field: inside});
+            let refused = put("/api/v1/projects/shop/schedules/week", body).await;
+            refused.check(400, &format!("{field}: ")).check(400, "outbound.allow = ");
+        }
+        let body = json!({
+            "provider": "inside", "adapter": "openai", "secretKey": "sk", "baseURL": inside,
+        });
+        let refused = put("/api/public/llm-connections", body).await;
+        refused.check(400, "baseURL").check(400, "outbound.allow = ");
+    }
+    let all = server.request("GET", RECEIVERS).send().await.json();
+    assert_eq!(all, json!([]), "nothing was kept");
+}
+
+#[tokio::test]
+async fn settings_allow_addresses_inside() {
+    let outbound = "localhost, 10.0.0.0/8".parse().unwrap();
+    let server = TestServer::start_with(Settings { outbound, ..Settings::default() }).await;
+    for inside in ["http://127.0.0.1:9/x", "https://localhost/x", "https://10.1.2.3/x"] {
+        add(&server, &json!({"name": "x", "url": inside})).await.check(201, "whsec_");
+    }
+    add(&server, &json!({"name": "x", "url": "https://192.168.0.1"})).await.check(400, "private");
 }

@@ -2,12 +2,13 @@ use ratchet_agent::environment::{self, Variables};
 use ratchet_agent::error::ModelError;
 use ratchet_agent::judge::JudgeName;
 use ratchet_agent::model::{Model, PriceList};
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_store::catalog::LlmConnection;
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::PageNumber;
 
-use super::{ConnectError, client, model, usual_model};
+use super::{ConnectError, client, usual_model};
 
 /// More connections than a project has.
 const ALL: PageNumber = PageNumber { page: 1, limit: 1_000 };
@@ -20,6 +21,8 @@ pub struct Means<'a> {
     pub prices: PriceList,
     /// Where a project's connections are, if there is a folder that has them.
     pub connections: Option<(&'a Folder, &'a ProjectId)>,
+    /// Where connections may lead; what the environment names is the operator's own choice.
+    pub outbound: &'a OutboundPolicy,
 }
 
 /// Opens the model that a judge's name stands for; `None` for the offline one, which asks nobody.
@@ -39,28 +42,32 @@ pub async fn open(judge: &JudgeName, means: Means<'_>) -> Result<Option<Model>, 
                 let why = "connections are kept in a data folder; name it with --data";
                 return Err(ModelError::NotSetUp(why.to_owned()).into());
             };
-            let opened = connected(folder, project, (name, model.as_deref()), means.prices).await?;
-            Ok(Some(opened))
+            let found = find(folder, project, name).await?;
+            let asked = chosen(&found, model.as_deref())?;
+            let at = means.prices.at;
+            let opened = super::model(folder, project, (&found, &asked), means.outbound, at);
+            Ok(Some(opened.await?))
         }
     }
 }
 
-async fn connected(
+async fn find(
     folder: &Folder,
     project: &ProjectId,
-    (name, asked): (&str, Option<&str>),
-    prices: PriceList,
-) -> Result<Model, ConnectError> {
+    name: &str,
+) -> Result<LlmConnection, ConnectError> {
     let all = folder.catalog.llm_connections(project.clone(), ALL).await?.rows;
-    let Some(found) = all.iter().find(|connection| connection.provider == name) else {
-        return Err(ModelError::NotSetUp(unknown(name, &all)).into());
-    };
-    let usual = usual_model(found);
-    let Some(chosen) = asked.or(usual.as_deref()) else {
-        let why = format!("which model? Say connection:{name}:MODEL");
-        return Err(ModelError::NotSetUp(why).into());
-    };
-    model(folder, project, (found, chosen), prices.at).await
+    match all.iter().find(|connection| connection.provider == name) {
+        Some(found) => Ok(found.clone()),
+        None => Err(ModelError::NotSetUp(unknown(name, &all)).into()),
+    }
+}
+
+fn chosen(connection: &LlmConnection, asked: Option<&str>) -> Result<String, ModelError> {
+    asked.map(str::to_owned).or_else(|| usual_model(connection)).ok_or_else(|| {
+        let name = &connection.provider;
+        ModelError::NotSetUp(format!("which model? Say connection:{name}:MODEL"))
+    })
 }
 
 fn unknown(name: &str, all: &[LlmConnection]) -> String {

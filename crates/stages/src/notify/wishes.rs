@@ -1,9 +1,11 @@
 use ratchet_core::major::notice::NoticeKind;
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::secret::Secret;
 use ratchet_remote::web_push::{PushError, PushTarget};
-use ratchet_remote::{hook, post};
+use ratchet_remote::{hook, http, post};
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{NewReceiver, ReceiverKeys};
+use reqwest::Url;
 
 /// Characters of a name.
 const MAX_NAME: usize = 100;
@@ -67,6 +69,7 @@ pub fn webhook(
     called: &str,
     url: &str,
     events: Vec<NoticeKind>,
+    outbound: &OutboundPolicy,
 ) -> Result<(NewReceiver, Secret), WishError> {
     let name = name(called)?;
     let url = url.trim();
@@ -75,7 +78,9 @@ pub fn webhook(
         let why = format!("an http or https address of {MAX_ADDRESS} bytes at most");
         WishError::Field("url", why)
     };
-    let address = Secret::new(address.ok_or_else(none)?.as_str());
+    let address = address.ok_or_else(none)?;
+    allowed("url", &address, outbound)?;
+    let address = Secret::new(address.as_str());
     let secret = hook::new_secret().ok_or(PushError::Keys)?;
     let keys = ReceiverKeys::Webhook { url: address, secret: secret.clone() };
     Ok((NewReceiver { name, keys, events, person: None }, secret))
@@ -88,17 +93,23 @@ pub fn webhook(
 pub fn browser(
     called: &str,
     (endpoint, p256dh, auth): (&str, &str, &str),
-    events: Vec<NoticeKind>,
-    person: Option<String>,
+    (events, person): (Vec<NoticeKind>, Option<String>),
+    outbound: &OutboundPolicy,
 ) -> Result<NewReceiver, WishError> {
     let name = name(called)?;
     let target = PushTarget::read(endpoint, p256dh, auth)?;
+    allowed("endpoint", target.url(), outbound)?;
     let keys = ReceiverKeys::Browser {
         endpoint: target.endpoint(),
         p256dh: p256dh.to_owned(),
         auth: Secret::new(auth),
     };
     Ok(NewReceiver { name, keys, events, person })
+}
+
+fn allowed(field: &'static str, address: &Url, outbound: &OutboundPolicy) -> Result<(), WishError> {
+    let checked = http::check_entered(address, outbound);
+    checked.map_err(|why| WishError::Field(field, why.to_string()))
 }
 
 #[cfg(test)]
@@ -115,7 +126,8 @@ mod tests {
         let twice = events(["turn.ended", "turn.ended"].into_iter()).unwrap();
         assert_eq!(twice, [NoticeKind::TurnEnded]);
         for odd in ["", "x", "ftp://example.com", "http://"] {
-            assert!(refused(webhook("a", odd, twice.clone()).unwrap_err()).starts_with("url: "));
+            let none = webhook("a", odd, twice.clone(), &OutboundPolicy::default());
+            assert!(refused(none.unwrap_err()).starts_with("url: "));
         }
     }
 }

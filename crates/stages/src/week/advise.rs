@@ -118,7 +118,11 @@ impl Adviser {
                     *cost = *cost + bad.cost.unwrap_or(Money::ZERO);
                     (bad.said, vec![bad.why])
                 }
-                Err(error) => return Err(error.to_string()),
+                Err(error) => {
+                    tracing::warn!(%error, "a model was asked for suggestions in vain");
+                    // Everyone who may look at the project reads the report.
+                    return Err(error.without_reply());
+                }
             };
             let repair = judging::repair(&wrong);
             ask.turns.push(Turn::Model { text: said, calls: Vec::new() });

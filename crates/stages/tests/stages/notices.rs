@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use ratchet_core::major::delivery::DeliveryPatience;
 use ratchet_core::major::notice::NoticeKind;
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::pace::{Pace, SystemPace};
 use ratchet_stages::major::{Major, MajorLimits};
@@ -36,11 +37,17 @@ impl Pace for FromStart {
 
 /// A server that tells, until it is dropped as if it had died.
 fn tell(stage: &Stage, answer: Duration) -> JoinSet<()> {
+    tell_within(stage, answer, "localhost")
+}
+
+/// The same, of those at addresses that are allowed.
+fn tell_within(stage: &Stage, answer: Duration, allowed: &str) -> JoinSet<()> {
     let (first, longest) = (Duration::from_millis(2), Duration::from_millis(20));
     let patience = DeliveryPatience { first, longest, ..DeliveryPatience::default() };
     let courier = Courier {
         store: stage.data.folder().clone(),
         server: "https://ratchet.test".to_owned(),
+        outbound: allowed.parse().unwrap(),
         pace: Arc::new(FromStart(Instant::now())),
         limits: CourierLimits { answer, patience, ..CourierLimits::default() },
     };
@@ -52,7 +59,8 @@ fn tell(stage: &Stage, answer: Duration) -> JoinSet<()> {
 const LONG: Duration = Duration::from_secs(60);
 
 async fn webhook(stage: &Stage, url: &str, events: &[NoticeKind]) -> (NoticeReceiver, String) {
-    let (new, secret) = notify::webhook("ops", url, events.to_vec()).unwrap();
+    let anywhere = OutboundPolicy::unrestricted();
+    let (new, secret) = notify::webhook("ops", url, events.to_vec(), &anywhere).unwrap();
     let (catalog, secrets) = (stage.data.catalog(), stage.data.folder().secrets.clone());
     let made = catalog.add_notice_receiver(stage.shop.clone(), new, secrets, START).await;
     (made.unwrap(), secret.expose().to_owned())
@@ -60,8 +68,8 @@ async fn webhook(stage: &Stage, url: &str, events: &[NoticeKind]) -> (NoticeRece
 
 async fn browser(stage: &Stage, url: &str, browser: &FakeBrowser) -> NoticeReceiver {
     let (point, auth) = browser.keys();
-    let events = NoticeKind::NEWS.to_vec();
-    let new = notify::browser("Firefox", (url, &point, &auth), events, None).unwrap();
+    let (events, anywhere) = (NoticeKind::NEWS.to_vec(), OutboundPolicy::unrestricted());
+    let new = notify::browser("Firefox", (url, &point, &auth), (events, None), &anywhere).unwrap();
     let (catalog, secrets) = (stage.data.catalog(), stage.data.folder().secrets.clone());
     catalog.add_notice_receiver(stage.shop.clone(), new, secrets, START).await.unwrap()
 }
@@ -165,6 +173,25 @@ async fn no_crash_between_the_event_and_its_receiver_loses_it() {
     assert_eq!(all.iter().map(|one| one.outcome).collect::<Vec<_>>(), [DeliveryOutcome::Delivered]);
     assert!(inbox.is_empty());
     assert_eq!(stage.data.telemetry().untold(10).await.unwrap(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_told_inside_unless_settings_allow_it() {
+    let stage = Stage::fake();
+    let major = stage.serve(MajorLimits::default()).await;
+    let inbox = Inbox::start();
+    let (ops, _) = webhook(&stage, &inbox.url(""), &NoticeKind::NEWS).await;
+    // A name tells only when it is looked up where it leads.
+    let named = inbox.url("").replace("127.0.0.1", "localhost");
+    let (by_name, _) = webhook(&stage, &named, &NoticeKind::NEWS).await;
+    let _telling = tell_within(&stage, LONG, "10.0.0.0/8");
+    turn(&stage, &major, "hello", "idle").await;
+    for receiver in [&ops, &by_name] {
+        let all = ended(&stage, receiver).await;
+        let [one] = all.as_slice() else { panic!("{all:?}") };
+        assert_eq!((one.outcome, one.tries, one.status), (DeliveryOutcome::Failed, 1, None));
+    }
+    assert!(inbox.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -14,7 +14,8 @@ use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{SignedIn, Suspect, Turn, WebSession};
 
 use super::form::{Field, PASSWORD_RULE, Problem, field, told};
-use super::{read_form, whence};
+use super::read_form;
+use crate::client_address;
 use crate::components::figure;
 use crate::frame;
 use crate::refusal::{PageResult, Refusal};
@@ -46,7 +47,8 @@ async fn change_password(
         return page(&web, &visitor, Some(&Problem::Choice(PASSWORD_RULE.to_owned()))).await;
     }
     // Someone at an unlocked screen must not get to guess at leisure.
-    let suspects = Suspect::at_account(&user.email, &whence::address(&web, &parts));
+    let address = client_address::of(&web, &parts.headers, &parts.extensions);
+    let suspects = Suspect::at_account(&user.email, &address);
     if let Turn::Wait(wait) = web.store.catalog.begin_attempt(suspects.clone(), web.now()).await? {
         return page(&web, &visitor, Some(&Problem::TooMany(wait))).await;
     }

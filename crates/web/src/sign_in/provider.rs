@@ -19,7 +19,8 @@ use ratchet_store::secrets::random_token;
 
 use super::form::{Problem, SignInForm};
 use super::next::Next;
-use super::{SignIn, welcome, whence};
+use super::{SignIn, welcome};
+use crate::client_address;
 use crate::cookie::{Channel, Cookie};
 use crate::place::Params;
 use crate::refusal::{PageResult, Refusal};
@@ -79,7 +80,8 @@ async fn arrive(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
     let Some(kept) = departed(&web, &parts.headers, &params).await? else {
         return refused(&web, &parts.headers, Problem::Journey);
     };
-    let suspects = vec![Suspect::Address(whence::address(&web, &parts))];
+    let address = client_address::of(&web, &parts.headers, &parts.extensions);
+    let suspects = vec![Suspect::Address(address)];
     let turn = web.store.catalog.begin_attempt(suspects.clone(), web.now()).await?;
     if let Turn::Wait(wait) = turn {
         return refused(&web, &parts.headers, Problem::TooMany(wait));

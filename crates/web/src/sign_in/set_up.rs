@@ -13,7 +13,8 @@ use ratchet_core::secret::Secret;
 use ratchet_store::catalog::{NewUser, Role, Suspect, Turn};
 
 use super::form::{Field, PASSWORD_RULE, Problem, field, strangers_page};
-use super::{SignIn, read_form, welcome, whence};
+use super::{SignIn, read_form, welcome};
+use crate::client_address;
 use crate::place::Params;
 use crate::refusal::PageResult;
 use crate::web::{Access, Web};
@@ -35,7 +36,8 @@ async fn create(State(web): State<Web>, parts: Parts, body: Bytes) -> PageResult
         return Ok(Redirect::to("/sign-in").into_response());
     }
     let fields = read_form(&body);
-    let suspects = vec![Suspect::Address(whence::address(&web, &parts))];
+    let address = client_address::of(&web, &parts.headers, &parts.extensions);
+    let suspects = vec![Suspect::Address(address)];
     if let Turn::Wait(wait) = web.store.catalog.begin_attempt(suspects.clone(), web.now()).await? {
         return form(&web, &parts.headers, &fields, Some(&Problem::TooMany(wait)));
     }

@@ -21,7 +21,7 @@ use ratchet_testkit::build::{BatchBuilder, START};
 use ratchet_testkit::folder::DataFolder;
 use ratchet_web::Web;
 use ratchet_web::sign_in::SignIn;
-use ratchet_web::web::{Access, RubricReader};
+use ratchet_web::web::{Access, RubricReader, WebSettings};
 use tower::ServiceExt;
 
 pub(crate) const PASSWORD: &str = "correct horse";
@@ -42,6 +42,12 @@ pub(crate) struct Site {
     nanos: Arc<AtomicI64>,
     /// What browsers call the server.
     host: &'static str,
+}
+
+/// Pages that look long enough, and models that are scripted on this machine.
+pub(crate) fn settings() -> WebSettings {
+    let outbound = "localhost".parse().unwrap();
+    WebSettings { patience: PATIENCE, outbound, ..WebSettings::default() }
 }
 
 /// The rubrics that come with Ratchet, and one of the project's own.
@@ -70,14 +76,15 @@ impl Site {
 
     /// Pages that nobody signs in to, and that look only so long for what they show.
     pub(crate) async fn patient_for(patience: Duration) -> Self {
-        Self::made(Access::Open(id("shop")), patience).await
+        let settings = WebSettings { patience, ..settings() };
+        Self::made(Access::Open(id("shop")), settings).await
     }
 
     pub(crate) async fn with(access: Access) -> Self {
-        Self::made(access, PATIENCE).await
+        Self::made(access, settings()).await
     }
 
-    async fn made(access: Access, patience: Duration) -> Self {
+    pub(crate) async fn made(access: Access, settings: WebSettings) -> Self {
         let data = DataFolder::new();
         for name in ["shop", "lab"] {
             let new = NewProject { id: id(name), name: name.to_owned(), retention_days: None };
@@ -90,7 +97,7 @@ impl Site {
         let nanos = Arc::new(AtomicI64::new(START.nanos()));
         let clock = Arc::clone(&nanos);
         let now = move || Timestamp::from_nanos(clock.load(Ordering::SeqCst));
-        let web = Web::patient_for(patience, data.folder().clone(), access, rubrics(), now);
+        let web = Web::new(settings, data.folder().clone(), access, rubrics(), now);
         Self { data, router: ratchet_web::pages(web.clone()), web, nanos, host }
     }
 
@@ -205,7 +212,7 @@ impl Browser {
         method: &str,
         path: &str,
         headers: &[(&str, &str)],
-        body: String,
+        body: impl Into<Body>,
     ) -> Answer {
         let mut request = Request::builder().method(method).uri(path);
         for (name, value) in &self.headers {
@@ -219,7 +226,7 @@ impl Browser {
         if !cookies.is_empty() {
             request = request.header("cookie", cookies.join("; "));
         }
-        let mut request = request.body(Body::from(body)).unwrap();
+        let mut request = request.body(body.into()).unwrap();
         request.extensions_mut().insert(ConnectInfo(self.address));
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();

@@ -43,6 +43,8 @@ mod account;
 mod forgery;
 /// Who may see and do what.
 mod roles;
+/// Forms that come slowly or never.
+mod slow_forms;
 /// Servers that vouch for people.
 mod provider;
 /// Sessions and their conversations.

@@ -1,6 +1,7 @@
 //! Prompts tried on models, and connections that are tested.
 
 use ratchet_core::llm::LlmAdapter;
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::payload::Json;
 use ratchet_core::prompt::{Pick, PromptBody};
 use ratchet_core::secret::Secret;
@@ -8,7 +9,10 @@ use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{Change, NewDataset, NewLlmConnection, NewPrompt, Role, Wanted};
 use ratchet_testkit::scripted::{Failure, Reply, ScriptedModel, Tokens};
 
-use crate::browser::{Browser, Site, id};
+use ratchet_web::sign_in::SignIn;
+use ratchet_web::web::{Access, WebSettings};
+
+use crate::browser::{Browser, Site, id, settings};
 
 const PAGE: &str = "/project/shop/playground";
 const CONNECTIONS: &str = "/project/shop/settings/connections";
@@ -237,4 +241,51 @@ async fn before_there_is_a_connection_the_page_says_what_to_do() {
     let mut member = someone(&site, Role::Member).await;
     member.get(PAGE).await.check(200, "No model can be reached yet");
     member.get(&format!("{PAGE}?prompt=none")).await.check(404, "no such version");
+}
+
+#[tokio::test]
+async fn connections_that_lead_inside_are_refused_and_say_what_to_set() {
+    let usual = WebSettings { outbound: OutboundPolicy::default(), ..settings() };
+    let site = Site::made(Access::People(SignIn::default()), usual).await;
+    let model = ScriptedModel::start().unwrap();
+    // They were kept before the rule was there, or by someone with another one.
+    let named = model.url().replace("127.0.0.1", "localhost");
+    let kept = [
+        connect(&site, "address", (LlmAdapter::OpenAi, model.url())).await,
+        connect(&site, "name", (LlmAdapter::Anthropic, named)).await,
+        connect(&site, "aws", (LlmAdapter::Bedrock, model.url())).await,
+    ];
+    let mut owner = someone(&site, Role::Owner).await;
+    owner.get(CONNECTIONS).await;
+    for id in kept {
+        let told = owner.post(&format!("{CONNECTIONS}/{id}/test"), &[("model", "m")]).await;
+        told.check(200, "does not answer").check(200, "an address of this machine");
+        told.check(200, "outbound.allow = &quot;");
+    }
+    let fields = [
+        ("provider", "new"),
+        ("adapter", "openai"),
+        ("secretKey", "sk"),
+        ("baseURL", "http://169.254.169.254/latest"),
+    ];
+    owner.post(CONNECTIONS, &fields).await.check(422, "a link-local address");
+    assert!(model.requests().is_empty(), "nobody was asked");
+}
+
+#[tokio::test]
+async fn what_a_provider_says_is_for_owners_of_the_server() {
+    let site = Site::new().await;
+    let model = ScriptedModel::start().unwrap();
+    model.script([Reply::rejecting("hush"), Reply::rejecting("hush")]);
+    let id = connect(&site, "ours", (LlmAdapter::OpenAi, format!("{}/v1", model.url()))).await;
+    let path = format!("{CONNECTIONS}/{id}/test");
+    let mut member = someone(&site, Role::Member).await;
+    member.get(CONNECTIONS).await;
+    let told = member.post(&path, &[("model", "m")]).await;
+    told.check(200, "rejects the question (status 400)");
+    assert!(!told.text.contains("hush"), "{}", told.text);
+    site.person("o@shop.example", Role::Owner).await;
+    let mut owner = site.signed_in("o@shop.example").await;
+    owner.get(CONNECTIONS).await;
+    owner.post(&path, &[("model", "m")]).await.check(200, "hush");
 }

@@ -25,6 +25,7 @@ pub(super) async fn drafts(
         variables: &|name| std::env::var(name).ok(),
         prices: PriceList { table: prices(place), at: Clock::System.now() },
         connections: place.folder().map(|folder| (folder, &place.journal.project)),
+        outbound: place.outbound(),
     };
     match judge::open(&name, means).await? {
         None => Ok(by_template),

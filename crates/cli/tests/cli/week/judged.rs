@@ -222,7 +222,9 @@ fn last_week(model: &ScriptedModel) -> TempDir {
 }
 
 fn schedule(data: &Path, args: &[&str]) -> Launch {
-    ratchet(&["schedule"]).args(args).args(["--json", "--data"]).arg(data)
+    // The connection leads to a model on this machine.
+    let allowed = ratchet(&["schedule"]).env("RATCHET_OUTBOUND_ALLOW", "localhost");
+    allowed.args(args).args(["--json", "--data"]).arg(data)
 }
 
 #[test]
@@ -244,6 +246,27 @@ fn a_schedule_keeps_its_judge_rubric_and_budget_and_runs_by_them() {
         assert_eq!(history[0]["outcome"], "done", "{history}");
         assert_eq!(judges(data), [judge]);
     }
+}
+
+#[test]
+fn a_connection_that_leads_inside_is_asked_only_where_settings_allow_it() {
+    let model = ScriptedModel::start().unwrap();
+    model.say_always(Reply::document(plain(0.9)));
+    let folder = last_week(&model);
+    let data = folder.path();
+    let strict = |args: &[&str]| schedule(data, args).without_env("RATCHET_OUTBOUND_ALLOW");
+    let add = ["add", "ours", "--zone", "UTC", "--judge", "connection:ours", "--rubric", "plain"];
+    done(strict(&add));
+    let Finished { code, stderr, .. } = strict(&["run", "ours"]).run();
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("outbound.allow = \"127.0.0.1\" in ratchet.toml"), "{stderr}");
+    let history: Value = serde_json::from_str(&done(strict(&["history", "ours"]))).unwrap();
+    assert!(history[0]["message"].as_str().unwrap().contains("outbound.allow"), "{history}");
+    assert!(model.requests().is_empty(), "nobody was asked");
+    // What the environment names is the operator's own choice.
+    done(strict(&["add", "own", "--zone", "UTC", "--judge", "anthropic", "--rubric", "plain"]));
+    let ran = done(asking(strict(&["run", "own"]), &model));
+    assert!(ran.contains("1 sessions scored now"), "{ran}");
 }
 
 #[test]

@@ -123,7 +123,7 @@ pub(super) async fn begin(
     body: Body,
 ) -> PageResult<Response> {
     place.visitor.may_change()?;
-    let form = SentForm::read(&web, &headers, body).await?;
+    let form = SentForm::read(&headers, body).await?;
     match begun(&web, &place, &form).await? {
         Ok(id) => {
             let link = place.to(&["chats", &id]);

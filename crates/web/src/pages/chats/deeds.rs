@@ -57,7 +57,7 @@ pub(super) async fn send(
 ) -> PageResult<Response> {
     place.visitor.may_change()?;
     let chat = find(&web, &place, &id).await?;
-    let form = SentForm::read(&web, &headers, body).await?;
+    let form = SentForm::read(&headers, body).await?;
     let text = form.text("text");
     let went = match checked(&form, &text) {
         Err(hitch) => Err(hitch),

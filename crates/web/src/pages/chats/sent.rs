@@ -8,12 +8,9 @@ use ratchet_core::major::attachment::{Attachment, MAX_ATTACHMENTS};
 use crate::multipart;
 use crate::place::Params;
 use crate::refusal::{PageResult, Refusal};
-use crate::web::Web;
 
 /// Bytes of a form with all its files.
 pub(super) const MAX_BYTES: usize = 24_000_000;
-/// Bytes of a form that says nothing of its length.
-const UNTOLD: usize = 4_000_000;
 
 /// A form, and the files in it.
 pub(super) struct SentForm {
@@ -23,23 +20,20 @@ pub(super) struct SentForm {
 
 impl SentForm {
     /// Reads a form of at most [`MAX_BYTES`].
-    pub(super) async fn read(web: &Web, headers: &HeaderMap, body: Body) -> PageResult<Self> {
+    pub(super) async fn read(headers: &HeaderMap, body: Body) -> PageResult<Self> {
         let length =
             headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        let length: usize = length.unwrap_or(UNTOLD);
-        if length > MAX_BYTES {
+        if length.is_some_and(|length: usize| length > MAX_BYTES) {
             let most = MAX_BYTES / 1_000_000;
             return Err(Refusal::Bad(format!("the files have more than {most} MB together")));
         }
-        let _room = web.form_room.take(length)?;
         let content = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         if content.and_then(multipart::boundary).is_none() {
-            let form = to_bytes(body, length).await;
-            let form = form.map_err(|_| Refusal::Bad("the form was cut off".to_owned()))?;
+            let form = to_bytes(body, MAX_BYTES).await?;
             let fields = Params::read(&String::from_utf8_lossy(&form));
             return Ok(Self { fields, files: Vec::new() });
         }
-        let (form, boundary) = multipart::read(headers, body, length).await?;
+        let (form, boundary) = multipart::read(headers, body, MAX_BYTES).await?;
         Self::parts(&form, &boundary)
     }
 

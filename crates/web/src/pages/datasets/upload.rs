@@ -105,7 +105,6 @@ pub(super) async fn receive(
 ) -> PageResult<Response> {
     place.visitor.may_change()?;
     let dataset = one::find(&web, &place, name).await?;
-    let _room = web.form_room.take(MAX_BYTES)?;
     let (form, boundary) = multipart::read(&headers, body, MAX_BYTES + AROUND).await?;
     let fields = multipart::fields(&form, &boundary);
     let fields = fields.ok_or_else(|| Refusal::Bad("the form was cut off".to_owned()))?;

@@ -68,7 +68,11 @@ async fn one(
         let budget = if model.most(question).is_some() { priced } else { unpriced };
         model.ask(question, budget).await.map_err(ConnectError::from)
     };
-    let outcome = asked.await.map_err(|why| why.to_string());
+    // Whoever answers at an address that somebody has entered may say more than members are to know.
+    let outcome = asked.await.map_err(|why| match place.visitor.owns_server() {
+        true => why.to_string(),
+        false => why.without_reply(),
+    });
     Tried {
         connection: connection.provider.clone(),
         model: name.to_owned(),
@@ -83,7 +87,8 @@ async fn open(
     place: &Place,
     chosen: (&LlmConnection, &str),
 ) -> Result<Model, ConnectError> {
-    let model = connect::model(&web.store, &place.project.id, chosen, place.now).await?;
+    let (project, outbound) = (&place.project.id, &web.settings.outbound);
+    let model = connect::model(&web.store, project, chosen, outbound, place.now).await?;
     Ok(model.with_retries(Retries { attempts: 2, ..Retries::default() }))
 }
 

@@ -10,6 +10,7 @@ use maud::{Markup, html};
 use ratchet_core::llm::{LlmAdapter, Reach};
 use ratchet_core::payload::Json;
 use ratchet_core::secret::Secret;
+use ratchet_remote::http;
 use ratchet_stages::connect;
 use ratchet_store::catalog::{LlmConnection, LlmCredentials, NewLlmConnection};
 use ratchet_store::query::PageNumber;
@@ -261,6 +262,9 @@ fn edited(place: &Place, one: &LlmConnection, entered: &Entered) -> Markup {
 async fn keep(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
     place.visitor.may_own()?;
     let mut entered = entered(&form);
+    if let Err(why) = http::check_entered_text(entered.text("baseURL"), &web.settings.outbound) {
+        entered.wrong("baseURL", why.to_string());
+    }
     let provider = entered.text("provider").to_owned();
     let known = all(&web, &place).await?.into_iter().find(|one| one.provider == provider);
     let kept = match &known {

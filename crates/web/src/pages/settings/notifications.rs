@@ -217,8 +217,9 @@ fn add_form(place: &Place, entered: &Entered) -> Markup {
 async fn add(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
     place.visitor.may_own()?;
     let entered = entered(&form);
+    let (name, url) = (entered.text("name"), entered.text("url"));
     let checked = wanted(&entered)
-        .and_then(|events| notify::webhook(entered.text("name"), entered.text("url"), events));
+        .and_then(|events| notify::webhook(name, url, events, &web.settings.outbound));
     let (new, secret) = match checked {
         Ok(checked) => checked,
         Err(error) => {
@@ -251,7 +252,8 @@ async fn subscribe(State(web): State<Web>, place: Place, form: String) -> PageRe
     let given = (entered.raw("endpoint"), entered.raw("p256dh"), entered.raw("auth"));
     let person = Some(place.visitor.name().to_owned());
     let events = NoticeKind::NEWS.to_vec();
-    let new = match notify::browser(entered.text("name"), given, events, person) {
+    let (name, outbound) = (entered.text("name"), &web.settings.outbound);
+    let new = match notify::browser(name, given, (events, person), outbound) {
         Ok(new) => new,
         Err(WishError::Store(error)) => return Err(error.into()),
         Err(error) => return Err(Refusal::Bad(error.to_string())),

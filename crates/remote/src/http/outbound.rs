@@ -1,0 +1,123 @@
+//! Clients for addresses that somebody else than the operator has entered.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use ratchet_core::outbound::{OutboundPolicy, OutboundRefused};
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::{ClientBuilder, Url, redirect};
+
+use super::toward;
+
+/// Begins a client for an address that was entered by an API caller or on a page.
+///
+/// It connects only where the policy allows: addresses are checked when names are resolved for a
+/// connection, so that a name which leads elsewhere a moment later is of no use. It follows no
+/// redirects.
+///
+/// # Errors
+/// Refuses an address that says by itself that it is not allowed.
+pub fn toward_entered(
+    url: &Url,
+    policy: &OutboundPolicy,
+) -> Result<ClientBuilder, OutboundRefused> {
+    let client = toward(url).redirect(redirect::Policy::none());
+    if policy.is_unrestricted() {
+        return Ok(client);
+    }
+    check_entered(url, policy)?;
+    let host = host(url).to_owned();
+    Ok(client.dns_resolver(Arc::new(PolicyResolver { policy: policy.clone(), host })))
+}
+
+/// Checks an address when it is entered, as far as it says by itself where it leads.
+///
+/// # Errors
+/// Refuses an address that is not allowed.
+pub fn check_entered(url: &Url, policy: &OutboundPolicy) -> Result<(), OutboundRefused> {
+    policy.check_host(host(url))
+}
+
+/// The same for text; what is no URL is for others to refuse.
+///
+/// # Errors
+/// Refuses an address that is not allowed.
+pub fn check_entered_text(text: &str, policy: &OutboundPolicy) -> Result<(), OutboundRefused> {
+    Url::parse(text).map_or(Ok(()), |url| check_entered(&url, policy))
+}
+
+/// Looks where the name of an address leads now, before anything is sent.
+///
+/// A proxy that the environment names resolves names by itself, so that no connection of ours would
+/// show where they lead. A name that only the proxy knows passes.
+///
+/// # Errors
+/// Refuses a name that leads to an address which is not allowed.
+pub async fn check_resolved(url: &Url, policy: &OutboundPolicy) -> Result<(), OutboundRefused> {
+    check_entered(url, policy)?;
+    let port = url.port_or_known_default().unwrap_or(0);
+    if policy.is_unrestricted() {
+        return Ok(());
+    }
+    let Ok(found) = tokio::net::lookup_host((host(url), port)).await else { return Ok(()) };
+    found.map(|address| address.ip()).try_for_each(|ip| policy.check_resolved(host(url), ip))
+}
+
+fn host(url: &Url) -> &str {
+    url.host_str().unwrap_or_default().trim_matches(['[', ']'])
+}
+
+/// Resolves names to addresses that may be called.
+struct PolicyResolver {
+    policy: OutboundPolicy,
+    /// The host of the address that was entered. Nothing else is asked for but the operator's own
+    /// proxies, for redirects are not followed.
+    host: String,
+}
+
+impl Resolve for PolicyResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (policy, is_entered) = (self.policy.clone(), name.as_str() == self.host);
+        Box::pin(async move {
+            let found: Vec<_> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            let check = |ip: IpAddr| policy.check_resolved(name.as_str(), ip);
+            if is_entered {
+                found.iter().try_for_each(|address| check(address.ip()))?;
+            }
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_in_disguise_are_seen_through() {
+        let usual = OutboundPolicy::default();
+        for text in [
+            "http://2130706433/",
+            "http://0x7f.1/",
+            "http://017700000001/",
+            "http://127.1:9/",
+            "http://[::ffff:7f00:1]/",
+            "http://user@169.254.169.254/latest/meta-data",
+            "https://LocalHost/",
+            "http://１２７.0.0.1/",
+        ] {
+            assert!(check_entered_text(text, &usual).is_err(), "{text}");
+        }
+        assert!(check_entered_text("https://example.com/127.0.0.1", &usual).is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_name_that_leads_inside_is_refused_when_it_is_resolved() {
+        let resolver =
+            PolicyResolver { policy: OutboundPolicy::default(), host: "localhost".to_owned() };
+        let refused = resolver.resolve("localhost".parse().unwrap()).await.err().unwrap();
+        assert!(refused.downcast_ref::<OutboundRefused>().is_some(), "{refused}");
+        let other = PolicyResolver { host: "hooks.example".to_owned(), ..resolver };
+        assert!(other.resolve("localhost".parse().unwrap()).await.is_ok(), "a proxy of ours");
+    }
+}

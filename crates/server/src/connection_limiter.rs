@@ -1,0 +1,282 @@
+//! Which connections are open, and which of them make room for others.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ratchet_core::client_address::ClientAddress;
+use ratchet_core::network::Networks;
+use tokio::sync::Notify;
+
+/// Limits open connections, in all and of one client address.
+///
+/// At a limit the connection that has been idle longest is closed to make room: one that has no
+/// request under way costs its client nothing but a reconnect, while refusing a new one would stop
+/// recording. Trusted proxies have no limit of their own: everyone's connections come from them.
+#[derive(Clone, Debug)]
+pub(crate) struct ConnectionLimiter(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    limit: usize,
+    limit_each: usize,
+    proxies: Networks,
+    // Held for a few instructions and never across an await: the plain mutex is the right one.
+    table: Mutex<Table>,
+    /// Told when a connection ends or becomes idle.
+    freed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    open: HashMap<u64, Entry>,
+    /// Numbers connections and moments of activity, in order.
+    last_number: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    client: ClientAddress,
+    /// Requests under way.
+    active: usize,
+    /// When it last had a request under way, or was opened: moments are numbered.
+    active_at: u64,
+    write_blocked: Arc<AtomicBool>,
+    evicted: Arc<Notify>,
+}
+
+/// One client address has all the connections it may have, and a request under way on each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooManyOfClient;
+
+/// A connection that counts as open until this is dropped.
+#[derive(Debug)]
+pub(crate) struct ConnectionPermit {
+    of: ConnectionLimiter,
+    id: u64,
+    write_blocked: Arc<AtomicBool>,
+    evicted: Arc<Notify>,
+}
+
+/// A request under way, until dropped; its connection is not closed for others meanwhile.
+#[derive(Debug)]
+pub(crate) struct ActiveRequest {
+    of: ConnectionLimiter,
+    connection: u64,
+}
+
+/// Why there is no room.
+enum Full {
+    Total,
+    OfClient,
+}
+
+impl ConnectionLimiter {
+    pub(crate) fn new(limit: usize, limit_each: usize, proxies: Networks) -> Self {
+        let (table, freed) = (Mutex::default(), Notify::new());
+        Self(Arc::new(Shared { limit, limit_each, proxies, table, freed }))
+    }
+
+    /// Lets a connection in. Waits for its turn if all that are open have requests under way.
+    ///
+    /// # Errors
+    /// Refuses a client that has too many such connections itself: waiting for those would hold up
+    /// everyone else.
+    pub(crate) async fn admit(&self, peer: IpAddr) -> Result<ConnectionPermit, TooManyOfClient> {
+        loop {
+            let mut freed = std::pin::pin!(self.0.freed.notified());
+            // From now on nothing is missed that happens between looking and waiting.
+            freed.as_mut().enable();
+            match self.try_admit(peer) {
+                Ok(permit) => return Ok(permit),
+                Err(Full::OfClient) => return Err(TooManyOfClient),
+                Err(Full::Total) => freed.await,
+            }
+        }
+    }
+
+    fn try_admit(&self, peer: IpAddr) -> Result<ConnectionPermit, Full> {
+        let client = ClientAddress::new(peer);
+        let mut table = self.table();
+        let of_client = || table.open.values().filter(|entry| entry.client == client).count();
+        let is_limited = !self.0.proxies.contains(peer);
+        if is_limited && of_client() >= self.0.limit_each {
+            table.evict(|entry| entry.client == client).ok_or(Full::OfClient)?;
+        }
+        if table.open.len() >= self.0.limit {
+            table.evict(|_| true).ok_or(Full::Total)?;
+        }
+        Ok(table.insert(client, self.clone()))
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    fn insert(&mut self, client: ClientAddress, of: ConnectionLimiter) -> ConnectionPermit {
+        let id = self.next_number();
+        let (write_blocked, evicted) = (Arc::default(), Arc::new(Notify::new()));
+        let entry = Entry {
+            client,
+            active: 0,
+            active_at: id,
+            write_blocked: Arc::clone(&write_blocked),
+            evicted: Arc::clone(&evicted),
+        };
+        self.open.insert(id, entry);
+        ConnectionPermit { of, id, write_blocked, evicted }
+    }
+
+    /// Closes the connection that has been idle longest of those that may go; `None` if all are
+    /// busy.
+    fn evict(&mut self, may_go: impl Fn(&Entry) -> bool) -> Option<()> {
+        let idle = self.open.iter().filter(|(_, entry)| entry.is_idle() && may_go(entry));
+        let (id, _) = idle.min_by_key(|(_, entry)| entry.active_at)?;
+        let id = *id;
+        self.open.remove(&id)?.evicted.notify_one();
+        tracing::debug!("closed an idle connection to make room");
+        Some(())
+    }
+
+    fn next_number(&mut self) -> u64 {
+        self.last_number += 1;
+        self.last_number
+    }
+}
+
+impl Entry {
+    fn is_idle(&self) -> bool {
+        // The end of an answer may still wait for the client to take it.
+        self.active == 0 && !self.write_blocked.load(Ordering::Relaxed)
+    }
+}
+
+impl ConnectionPermit {
+    /// Counts a request of this connection.
+    pub(crate) fn requests(&self) -> impl Fn() -> ActiveRequest + Clone + Send + use<> {
+        let (of, connection) = (self.of.clone(), self.id);
+        move || {
+            if let Some(entry) = of.table().open.get_mut(&connection) {
+                entry.active += 1;
+            }
+            ActiveRequest { of: of.clone(), connection }
+        }
+    }
+
+    /// To be set while the client does not take what it is sent.
+    pub(crate) fn write_blocked(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.write_blocked)
+    }
+
+    /// Ends when the connection has to make room.
+    pub(crate) fn evicted(&self) -> impl Future<Output = ()> + use<> {
+        let evicted = Arc::clone(&self.evicted);
+        async move { evicted.notified().await }
+    }
+}
+
+impl Drop for ConnectionPermit {
+    fn drop(&mut self) {
+        self.of.table().open.remove(&self.id);
+        self.of.0.freed.notify_waiters();
+    }
+}
+
+impl Drop for ActiveRequest {
+    fn drop(&mut self) {
+        let mut table = self.of.table();
+        let now = table.next_number();
+        if let Some(entry) = table.open.get_mut(&self.connection) {
+            entry.active = entry.active.saturating_sub(1);
+            entry.active_at = now;
+        }
+        drop(table);
+        self.of.0.freed.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    const HERE: &str = "127.0.0.1";
+    const FAR: &str = "203.0.113.1";
+
+    fn limiter(limit: usize, limit_each: usize) -> ConnectionLimiter {
+        ConnectionLimiter::new(limit, limit_each, Networks::default())
+    }
+
+    /// What becomes of a connection now; `None` if it would have to wait.
+    fn admit(
+        limiter: &ConnectionLimiter,
+        peer: &str,
+    ) -> Option<Result<ConnectionPermit, TooManyOfClient>> {
+        limiter.admit(peer.parse().unwrap()).now_or_never()
+    }
+
+    fn is_evicted(permit: &ConnectionPermit) -> bool {
+        permit.evicted().now_or_never().is_some()
+    }
+
+    #[test]
+    fn the_longest_idle_connection_makes_room() {
+        let limiter = limiter(2, 2);
+        let first = admit(&limiter, HERE).unwrap().unwrap();
+        let second = admit(&limiter, HERE).unwrap().unwrap();
+        drop(first.requests()());
+        let third = admit(&limiter, FAR).unwrap().unwrap();
+        assert!(is_evicted(&second), "it has waited longest");
+        assert!(!is_evicted(&first) && !is_evicted(&third));
+        drop(second);
+        assert_eq!(limiter.table().open.len(), 2, "it was counted out once");
+    }
+
+    #[test]
+    fn whoever_has_a_request_under_way_stays() {
+        let limiter = limiter(2, 2);
+        let busy = admit(&limiter, HERE).unwrap().unwrap();
+        let request = busy.requests()();
+        let blocked = admit(&limiter, HERE).unwrap().unwrap();
+        blocked.write_blocked().store(true, Ordering::Relaxed);
+        assert!(admit(&limiter, FAR).is_none(), "the next one waits");
+        drop(request);
+        let next = admit(&limiter, FAR).unwrap().unwrap();
+        assert!(is_evicted(&busy) && !is_evicted(&blocked) && !is_evicted(&next));
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_is_let_in_once_a_connection_becomes_idle() {
+        let limiter = limiter(1, 1);
+        let busy = admit(&limiter, HERE).unwrap().unwrap();
+        let request = busy.requests()();
+        let waiting = limiter.admit(FAR.parse().unwrap());
+        let (let_in, ()) = tokio::join!(waiting, async { drop(request) });
+        assert!(let_in.is_ok() && is_evicted(&busy));
+    }
+
+    #[test]
+    fn one_client_does_not_take_all() {
+        let limiter = limiter(10, 2);
+        let other = admit(&limiter, "203.0.113.2").unwrap().unwrap();
+        let mine = [(); 2].map(|()| admit(&limiter, FAR).unwrap().unwrap());
+        let newest = admit(&limiter, FAR).unwrap().unwrap();
+        assert!(is_evicted(&mine[0]), "its own oldest makes room");
+        assert!(!is_evicted(&mine[1]) && !is_evicted(&other));
+        let _busy = [mine[1].requests()(), newest.requests()()];
+        assert_eq!(admit(&limiter, FAR).unwrap().unwrap_err(), TooManyOfClient);
+        assert!(admit(&limiter, "203.0.113.3").unwrap().is_ok());
+    }
+
+    #[test]
+    fn a_trusted_proxy_has_no_limit_of_its_own() {
+        let limiter = limiter(10, 2);
+        let through: Vec<_> = (0..5).map(|_| admit(&limiter, HERE).unwrap().unwrap()).collect();
+        assert!(!through.iter().any(is_evicted));
+    }
+}
