@@ -294,12 +294,25 @@ fn read_limits(of: &mut Lookup<'_>) -> anyhow::Result<Limits> {
             let rate = f64::from(u32::try_from(rate).unwrap_or(u32::MAX));
             Rate { per_second: rate, burst: rate }
         }),
+        public_rate: of
+            .value(
+                "limits.public_rate",
+                Count(5),
+                "scores a second of one address with a public key",
+            )
+            .map(|Count(rate)| public_rate(rate))?,
         connections: of.value("limits.connections", Count(usual.connections), "at once")?.0,
         streams: of.value("limits.streams", Count(usual.streams), "clients that follow chats")?.0,
         project_streams: of
             .value("limits.streams_each", Count(usual.project_streams), "of one project")?
             .0,
     })
+}
+
+/// So many calls a second, and ten seconds' worth of them at once.
+fn public_rate(rate: usize) -> Rate {
+    let per_second = f64::from(u32::try_from(rate).unwrap_or(u32::MAX));
+    Rate { per_second, burst: per_second * 10.0 }
 }
 
 fn read_timeouts(of: &mut Lookup<'_>) -> anyhow::Result<Timeouts> {

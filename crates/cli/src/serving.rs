@@ -222,7 +222,8 @@ fn settings(config: &Config, project: &ProjectId) -> anyhow::Result<Settings> {
         .with_context(|| format!("cannot make the folder {}", scratch.display()))?;
     let limits = open_files::fit(config.limits.clone(), open_files::raise());
     let timeouts = config.timeouts.clone();
-    Ok(Settings { access, limits, timeouts, scratch: Some(scratch) })
+    let trusted_proxies = config.trusted_proxies.clone();
+    Ok(Settings { access, limits, timeouts, trusted_proxies, scratch: Some(scratch) })
 }
 
 /// Without keys anyone who can connect owns the data, so nobody else may be able to connect.

@@ -100,6 +100,11 @@ impl<T> Field<T> {
         self.0.as_ref().map(|said| said.stamp)
     }
 
+    /// The stamp, to be changed.
+    pub fn stamp_mut(&mut self) -> Option<&mut Stamp> {
+        self.0.as_mut().map(|said| &mut said.stamp)
+    }
+
     /// The word itself.
     pub fn word(&self) -> Option<&Said<T>> {
         self.0.as_ref()

@@ -36,6 +36,26 @@ impl Networks {
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.contains(address.to_canonical()))
     }
+
+    /// Names where a request comes from, as far as one caller can be told from another by it, when
+    /// these are the trusted proxies.
+    ///
+    /// A proxy adds whom it speaks for to the end of `X-Forwarded-For`. From anyone else that
+    /// header means nothing: whoever could choose their address could call without end.
+    pub fn caller(&self, peer: IpAddr, forwarded_for: Option<&str>) -> String {
+        let peer = peer.to_canonical();
+        let last = forwarded_for.and_then(|list| list.rsplit(',').next());
+        let spoken_for = last.and_then(|last| last.trim().parse::<IpAddr>().ok());
+        let spoken_for = spoken_for.map(|ip| ip.to_canonical()).filter(|_| self.contains(peer));
+        match spoken_for.unwrap_or(peer) {
+            IpAddr::V4(ip) => ip.to_string(),
+            // One customer has a whole /64 to call from.
+            IpAddr::V6(ip) => {
+                let network = ip.to_bits() >> 64 << 64;
+                format!("{}/64", Ipv6Addr::from_bits(network))
+            }
+        }
+    }
 }
 
 impl Default for Networks {

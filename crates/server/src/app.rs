@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use ratchet_core::network::Networks;
 use ratchet_core::price::PriceTable;
 use ratchet_stages::major::Chats;
 use ratchet_store::embedded::Folder;
@@ -13,7 +14,7 @@ use tokio::sync::Notify;
 use crate::clock::Clock;
 use crate::inflight::InFlight;
 use crate::metrics::Metrics;
-use crate::rate::{Rate, RateLimiter};
+use crate::rate::{PublicRates, Rate, RateLimiter};
 use crate::streams::Streams;
 use crate::work::Workers;
 
@@ -36,6 +37,8 @@ pub struct Parts {
     pub metrics: Metrics,
     /// How often each key has called lately.
     pub rates: RateLimiter,
+    /// How often callers with a public key alone have called lately.
+    pub(crate) public_rates: PublicRates,
     /// Threads for work that takes real CPU time.
     pub workers: Workers,
     /// The memory that bodies take.
@@ -53,6 +56,7 @@ impl App {
     /// Puts the parts together.
     pub fn new(store: Folder, settings: Settings, clock: Clock, prices: Arc<PriceTable>) -> Self {
         let rates = RateLimiter::new(settings.limits.rate);
+        let public_rates = PublicRates::new(settings.limits.public_rate);
         let metrics = Metrics::default();
         let workers = Workers::default();
         let bodies = InFlight::new(settings.limits.inflight_bytes);
@@ -64,6 +68,7 @@ impl App {
             prices,
             metrics,
             rates,
+            public_rates,
             workers,
             bodies,
             streams,
@@ -148,6 +153,8 @@ pub struct Settings {
     pub limits: Limits,
     /// How long a client may take.
     pub timeouts: Timeouts,
+    /// Proxies whose word on whom they speak for is believed.
+    pub trusted_proxies: Networks,
     /// Where large temporary files go, best on the disk of the data; the system's when `None`.
     pub scratch: Option<PathBuf>,
 }
@@ -185,6 +192,9 @@ pub struct Limits {
     pub values: usize,
     /// How often one key may call; as often as it likes when `None`.
     pub rate: Option<Rate>,
+    /// How often one address may call with a public key alone; all addresses together ten times as
+    /// often.
+    pub public_rate: Rate,
     /// Open connections, all listeners together.
     pub connections: usize,
     /// Streams of events that are open, all projects together. Fewer than connections: streams stay
@@ -207,6 +217,7 @@ impl Default for Limits {
             attributes: 1_000,
             values: 2_000_000,
             rate: None,
+            public_rate: Rate { per_second: 5.0, burst: 50.0 },
             connections: 4_000,
             streams: 2_000,
             project_streams: 1_500,

@@ -205,7 +205,10 @@ impl FromRequestParts<App> for Scorer {
             Identity::Full(caller) => {
                 Ok(Self { caller: caller.may_record()?.0, reach: Reach::All })
             }
-            Identity::PublicOnly(caller) => Ok(Self { caller, reach: Reach::Scores }),
+            Identity::PublicOnly(caller) => {
+                app.public_rates.take(app, &caller.key, parts)?;
+                Ok(Self { caller: caller.may_record()?.0, reach: Reach::Scores })
+            }
         }
     }
 }

@@ -92,8 +92,8 @@ async fn sweep_hourly(app: App, stop: Stop) {
         };
         match swept {
             Ok(swept) if swept == Swept::default() => {}
-            Ok(Swept { traces, abandoned, media }) => {
-                tracing::info!(traces, abandoned, media, "deleted what was to go");
+            Ok(Swept { traces, abandoned, scores, media }) => {
+                tracing::info!(traces, abandoned, scores, media, "deleted what was to go");
             }
             Err(error) => tracing::warn!(error.cause = %error, "cannot delete what is to go"),
         }

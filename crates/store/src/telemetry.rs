@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use ratchet_core::experiment::ExperimentItem;
 use ratchet_core::id::{ObservationId, ScoreId, SessionId, TraceId};
 use ratchet_core::observation::{Observation, ObservationPatch};
@@ -21,6 +23,9 @@ use crate::query::{
     SessionEnds, SessionQuery, TallyQuery, TextHits, TextQuery, TraceColumn, TraceQuery,
 };
 use crate::user::{UserDay, UserQuery, UserScope, Users};
+
+/// How long a score that was sent with a public key alone waits for what it judges.
+pub const PUBLIC_SCORES_WAIT: Duration = Duration::from_secs(3_600);
 
 /// What one request records: all of it or nothing.
 #[derive(Clone, Debug)]
@@ -442,6 +447,17 @@ impl Telemetry {
     pub async fn abandon(&self, project: ProjectId) -> StoreResult<()> {
         match self {
             Self::Embedded(engine) => engine.abandon(project).await,
+        }
+    }
+
+    /// Deletes one slice of the public scores that have waited too long for what they judge.
+    /// Returns how many went; zero means there are none left.
+    ///
+    /// # Errors
+    /// On any error the slice is untouched.
+    pub async fn delete_waiting_scores(&self, now: Timestamp) -> StoreResult<u64> {
+        match self {
+            Self::Embedded(engine) => engine.delete_waiting_scores(now).await,
         }
     }
 

@@ -41,5 +41,7 @@ mod hushed;
 mod crowd;
 /// Thumbs from web pages, and what users say of the product.
 mod feedback;
+/// What a public key alone can do to scores.
+mod public_scores;
 /// Decoders fed with nonsense.
 mod fuzz;

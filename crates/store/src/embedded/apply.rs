@@ -23,7 +23,7 @@ use super::observation_row::{self, ObservationRow, OnConflict, Place};
 use super::payload;
 use super::prepare::{Prepared, PreparedObservation, PreparedTrace};
 use super::rollup::{RollupDelta, Terms, Words};
-use super::score_row::ScoreRow;
+use super::score_row::{ScoreRow, ScoreTable};
 use super::session_row::SessionChange;
 use super::trace_row::TraceRow;
 use super::user_row::UserChange;
@@ -37,6 +37,8 @@ pub(super) struct Memory {
     next_trace: Option<i64>,
     /// Whether any observation waits for its trace; `None` when nobody looked yet.
     pub(super) has_strays: Option<bool>,
+    /// Whether any score waits for what it judges; `None` when nobody looked yet.
+    pub(super) has_waiting: Option<bool>,
 }
 
 /// One transaction at work.
@@ -300,7 +302,8 @@ impl<'a> Applier<'a> {
         row.updated_at = row.updated_at.max(now);
         row.write(self.db, project, before.is_none())?;
         SessionChange { before: before.as_ref(), after: Some(&row) }.apply(self.db, project)?;
-        UserChange { before: before.as_ref(), after: Some(&row) }.apply(self.db, project)
+        UserChange { before: before.as_ref(), after: Some(&row) }.apply(self.db, project)?;
+        self.admit_waiting(project, &row, now)
     }
 
     fn find_bounds(&self, row: &mut TraceRow) -> rusqlite::Result<()> {
@@ -315,21 +318,22 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    fn apply_score(
+    /// Merges a score into what is known of it.
+    pub(super) fn merge_score(
         &mut self,
         project: i64,
-        patch: &ScorePatch,
+        patch: ScorePatch,
         now: Timestamp,
     ) -> rusqlite::Result<()> {
-        let patch = patch.clone();
-        let row = match load_score(self.db, project, &patch.id)? {
+        let table = ScoreTable::Given;
+        let row = match load_score(self.db, project, &patch.id, table)? {
             Some(known) => {
                 let updated_at = known.updated_at.max(now);
                 ScoreRow { patch: known.patch.merge(patch), updated_at, ..known }
             }
             None => ScoreRow { no: None, patch, created_at: now, updated_at: now },
         };
-        row.write(self.db, project)
+        row.write(self.db, project, table)
     }
 
     /// Deletes a score; says whether it was there.

@@ -1,16 +1,12 @@
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use axum::extract::ConnectInfo;
-use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use ratchet_core::network::Networks;
 
 use crate::web::{Access, Web};
 
 /// Where a request comes from, as far as one person can be told from another by it.
-///
-/// A proxy that settings name adds whom it speaks for to the end of `X-Forwarded-For`. From anyone
-/// else that header means nothing: whoever could choose their address could guess without end.
 pub(super) fn address(web: &Web, parts: &Parts) -> String {
     match &web.access {
         Access::People(sign_in) => address_behind(&sign_in.trusted_proxies, parts),
@@ -20,27 +16,15 @@ pub(super) fn address(web: &Web, parts: &Parts) -> String {
 
 fn address_behind(proxies: &Networks, parts: &Parts) -> String {
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
-    let Some(peer) = peer.map(|peer| peer.to_canonical()) else { return "unknown".to_owned() };
-    let spoken_for = forwarded(&parts.headers).filter(|_| proxies.contains(peer));
-    let ip = spoken_for.unwrap_or(peer);
-    match ip {
-        IpAddr::V4(ip) => ip.to_string(),
-        // One customer has a whole /64 to call from.
-        IpAddr::V6(ip) => {
-            let network = ip.to_bits() >> 64 << 64;
-            format!("{}/64", Ipv6Addr::from_bits(network))
-        }
-    }
-}
-
-fn forwarded(headers: &HeaderMap) -> Option<IpAddr> {
-    let last = headers.get_all("x-forwarded-for").into_iter().next_back()?;
-    let last = last.to_str().ok()?.rsplit(',').next()?.trim();
-    last.parse().ok().map(|ip: IpAddr| ip.to_canonical())
+    let Some(peer) = peer else { return "unknown".to_owned() };
+    let forwarded = parts.headers.get_all("x-forwarded-for").into_iter().next_back();
+    proxies.caller(peer, forwarded.and_then(|last| last.to_str().ok()))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use axum::http::Request;
 
     use super::*;
