@@ -67,6 +67,8 @@ pub(crate) struct Config {
     /// A server that vouches for people.
     pub(crate) trusted_proxies: Networks,
     pub(crate) oidc: Oidc,
+    /// Whether tokens are counted where nobody says them.
+    pub(crate) count_tokens: Switch,
     /// How chat agents run.
     pub(crate) chat: ChatConfig,
     /// What the first start creates.
@@ -233,6 +235,11 @@ impl Config {
                 "trusted_proxies",
                 Networks::default(),
                 "networks whose X-Forwarded-For is believed, with commas",
+            )?,
+            count_tokens: of.value(
+                "count_tokens",
+                Switch::On,
+                "tokens of model calls without usage, approximately",
             )?,
             oidc: Oidc::read(&mut of)?,
             chat: ChatConfig::read(&mut of)?,

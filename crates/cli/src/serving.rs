@@ -13,6 +13,7 @@ use ratchet_server::clock::Clock;
 use ratchet_server::run::Listeners;
 use ratchet_server::stop::Stop;
 use ratchet_stages::notify::{Courier, CourierLimits};
+use ratchet_stages::record::count::TokenCounting;
 use ratchet_store::catalog::{Catalog, KeyPair, NewKey, Role};
 use ratchet_store::embedded::Folder;
 use ratchet_store::private_files;
@@ -223,7 +224,12 @@ fn settings(config: &Config, project: &ProjectId) -> anyhow::Result<Settings> {
     let limits = open_files::fit(config.limits.clone(), open_files::raise());
     let timeouts = config.timeouts.clone();
     let trusted_proxies = config.trusted_proxies.clone();
-    Ok(Settings { access, limits, timeouts, trusted_proxies, scratch: Some(scratch) })
+    let token_counting = match config.count_tokens {
+        Switch::On => TokenCounting::On,
+        Switch::Off => TokenCounting::Off,
+    };
+    let scratch = Some(scratch);
+    Ok(Settings { access, limits, timeouts, trusted_proxies, token_counting, scratch })
 }
 
 /// Without keys anyone who can connect owns the data, so nobody else may be able to connect.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ratchet_core::network::Networks;
 use ratchet_core::price::PriceTable;
 use ratchet_stages::major::Chats;
+use ratchet_stages::record::count::TokenCounting;
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
 use tokio::sync::Notify;
@@ -155,6 +156,8 @@ pub struct Settings {
     pub timeouts: Timeouts,
     /// Proxies whose word on whom they speak for is believed.
     pub trusted_proxies: Networks,
+    /// What to do about model calls without usage.
+    pub token_counting: TokenCounting,
     /// Where large temporary files go, best on the disk of the data; the system's when `None`.
     pub scratch: Option<PathBuf>,
 }

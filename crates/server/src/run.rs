@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::connection;
 use crate::router::{grpc_router, router};
 use crate::stop::Stop;
+use crate::token_counter;
 
 /// How long to wait after the system refused a connection: out of files, most likely.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -65,6 +66,7 @@ pub async fn run(
         listen(listener, grpc_router(app.clone()));
     }
     tasks.spawn(note_closing(app.clone(), stop.clone()));
+    tasks.spawn(token_counter::run(app.clone(), stop.clone()));
     tasks.spawn(sweep_hourly(app, stop));
     while let Some(ended) = tasks.join_next().await {
         ended?;

@@ -20,6 +20,8 @@ pub mod events;
 pub mod copy;
 /// Claude Code's events.
 pub mod logs;
+/// Tokens of model calls that came without usage.
+pub mod count;
 /// Rows of files.
 pub mod rows;
 /// What is too old.

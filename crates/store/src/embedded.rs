@@ -36,6 +36,7 @@ mod session_row;
 mod stamps;
 mod stray;
 mod trace_row;
+mod uncounted;
 mod units;
 mod user_row;
 mod waiting;

@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use ratchet_core::experiment::ExperimentItem;
 use ratchet_core::id::{ObservationId, ScoreId, SessionId, TraceId};
 use ratchet_core::observation::{Observation, ObservationPatch};
@@ -22,10 +20,8 @@ use crate::query::{
     Attached, Matching, ObservationColumn, ObservationQuery, Page, ScoreColumn, ScoreQuery,
     SessionEnds, SessionQuery, TallyQuery, TextHits, TextQuery, TraceColumn, TraceQuery,
 };
+use crate::token_count::{TokenCount, Uncounted};
 use crate::user::{UserDay, UserQuery, UserScope, Users};
-
-/// How long a score that was sent with a public key alone waits for what it judges.
-pub const PUBLIC_SCORES_WAIT: Duration = Duration::from_secs(3_600);
 
 /// What one request records: all of it or nothing.
 #[derive(Clone, Debug)]
@@ -447,6 +443,28 @@ impl Telemetry {
     pub async fn abandon(&self, project: ProjectId) -> StoreResult<()> {
         match self {
             Self::Embedded(engine) => engine.abandon(project).await,
+        }
+    }
+
+    /// Returns some model calls that came in before a moment without usage, with what is to be
+    /// counted of them.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn uncounted(&self, before: Timestamp, limit: u32) -> StoreResult<Vec<Uncounted>> {
+        match self {
+            Self::Embedded(engine) => engine.uncounted(before, limit).await,
+        }
+    }
+
+    /// Keeps what was counted, as approximate: whatever anyone says of the usage replaces it. A
+    /// call that has changed meanwhile stays to be counted.
+    ///
+    /// # Errors
+    /// On any error nothing has changed.
+    pub async fn keep_counts(&self, counts: Vec<TokenCount>, now: Timestamp) -> StoreResult<()> {
+        match self {
+            Self::Embedded(engine) => engine.keep_counts(counts, now).await,
         }
     }
 

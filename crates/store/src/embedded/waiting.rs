@@ -17,8 +17,9 @@ use super::score_row::{self, ScoreRow, ScoreTable};
 use super::trace_row::TraceRow;
 use super::writer::Writer;
 use crate::StoreResult;
-use crate::telemetry::PUBLIC_SCORES_WAIT;
 
+/// How long a score waits for what it judges.
+const WAIT_NANOS: i64 = 3_600 * 1_000_000_000;
 /// Scores of one project that may wait; beyond, the oldest go.
 const MAX_WAITING: i64 = 10_000;
 /// Rows that one slice deletes at most.
@@ -152,6 +153,5 @@ impl Applier<'_> {
 
 /// When the oldest score came in that may still wait.
 fn oldest(now: Timestamp) -> Timestamp {
-    let nanos = i64::try_from(PUBLIC_SCORES_WAIT.as_nanos()).unwrap_or(i64::MAX);
-    now.plus_nanos(-nanos)
+    now.plus_nanos(-WAIT_NANOS)
 }
