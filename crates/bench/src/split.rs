@@ -51,6 +51,7 @@ pub(crate) fn open(data: &Path) -> anyhow::Result<Folder> {
         queue_len: 256,
         readers: 4,
         holder: format!("ratchet-bench, process {}", std::process::id()),
+        known_secrets: Default::default(),
     };
     Ok(Folder::open(data, options)?)
 }

@@ -73,6 +73,8 @@ pub(crate) struct Config {
     pub(crate) oidc: Oidc,
     /// Which addresses may be called that API callers and people on pages have entered.
     pub(crate) outbound: OutboundPolicy,
+    /// Whether tokens are counted where nobody says them.
+    pub(crate) count_tokens: Switch,
     /// How chat agents run.
     pub(crate) chat: ChatConfig,
     /// What the first start creates.
@@ -241,6 +243,11 @@ impl Config {
                 Networks::default(),
                 "networks whose X-Forwarded-For is believed, with commas",
             )?,
+            count_tokens: of.value(
+                "count_tokens",
+                Switch::On,
+                "tokens of model calls without usage, approximately",
+            )?,
             oidc: Oidc::read(&mut of)?,
             outbound: of.value(
                 "outbound.allow",
@@ -310,6 +317,13 @@ fn read_limits(of: &mut Lookup<'_>) -> anyhow::Result<Limits> {
             let rate = f64::from(u32::try_from(rate).unwrap_or(u32::MAX));
             Rate { per_second: rate, burst: rate }
         }),
+        public_rate: of
+            .value(
+                "limits.public_rate",
+                Count(5),
+                "scores a second of one address with a public key",
+            )
+            .map(|Count(rate)| public_rate(rate))?,
         connections: of.value("limits.connections", Count(usual.connections), "at once")?.0,
         connections_each: of
             .value("limits.connections_each", Count(usual.connections_each), "of one address")?
@@ -319,6 +333,12 @@ fn read_limits(of: &mut Lookup<'_>) -> anyhow::Result<Limits> {
             .value("limits.streams_each", Count(usual.project_streams), "of one project")?
             .0,
     })
+}
+
+/// So many calls a second, and ten seconds' worth of them at once.
+fn public_rate(rate: usize) -> Rate {
+    let per_second = f64::from(u32::try_from(rate).unwrap_or(u32::MAX));
+    Rate { per_second, burst: per_second * 10.0 }
 }
 
 fn read_timeouts(of: &mut Lookup<'_>) -> anyhow::Result<Timeouts> {

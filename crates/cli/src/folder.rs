@@ -1,8 +1,10 @@
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
 use ratchet_core::price::PriceTable;
+use ratchet_core::redact::KnownSecrets;
 use ratchet_store::embedded::{Folder, Options};
 
 use crate::config::Config;
@@ -17,9 +19,18 @@ pub(crate) fn open(config: &Config, command: &str) -> anyhow::Result<Folder> {
         queue_len: config.store.queue,
         readers: config.store.readers,
         holder,
+        known_secrets: known_secrets(),
     };
     Folder::open(&config.data, options)
         .with_context(|| format!("cannot open the data folder {}", config.data.display()))
+}
+
+/// The keys and tokens in this process's environment, which agents are given parts of.
+fn known_secrets() -> KnownSecrets {
+    let text = |(name, value): (OsString, OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    KnownSecrets::from_environment(std::env::vars_os().filter_map(text))
 }
 
 /// Refuses a folder that is not there: only `ratchet serve` makes new ones.

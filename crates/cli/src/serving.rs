@@ -16,6 +16,7 @@ use ratchet_server::run::Listeners;
 use ratchet_server::stop::Stop;
 use ratchet_stages::notify::{Courier, CourierLimits};
 use ratchet_store::catalog::{ApiKey, Catalog, KeyPair, NewKey, Permission, Permissions, Role};
+use ratchet_stages::record::count::TokenCounting;
 use ratchet_store::embedded::Folder;
 use ratchet_store::private_files;
 use ratchet_store::project::ProjectId;
@@ -265,8 +266,12 @@ fn settings(config: &Config, project: &ProjectId) -> anyhow::Result<Settings> {
     let timeouts = config.timeouts.clone();
     let trusted_proxies = config.trusted_proxies.clone();
     let outbound = config.outbound.clone();
+    let token_counting = match config.count_tokens {
+        Switch::On => TokenCounting::On,
+        Switch::Off => TokenCounting::Off,
+    };
     let scratch = Some(scratch);
-    Ok(Settings { access, limits, timeouts, trusted_proxies, outbound, scratch })
+    Ok(Settings { access, limits, timeouts, trusted_proxies, outbound, token_counting, scratch })
 }
 
 /// Without keys anyone who can connect owns the data, so nobody else may be able to connect.

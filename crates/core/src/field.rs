@@ -6,6 +6,8 @@ use crate::time::Timestamp;
 /// explicit statement about the trace beats both, whatever order they arrive in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Authority {
+    /// Worked out here, because nobody said it.
+    Counted,
     /// Said in passing by a span inside the trace.
     Child,
     /// Said by the span the trace began with.
@@ -35,6 +37,11 @@ pub struct Stamp {
 }
 
 impl Stamp {
+    /// The stamp of what was counted here: whatever anyone says, at any time, replaces it.
+    pub const fn counted(at: Timestamp) -> Self {
+        Self { authority: Authority::Counted, at, act: Act::Update }
+    }
+
     /// The stamp of a statement about the record itself.
     pub const fn stated(at: Timestamp, act: Act) -> Self {
         Self { authority: Authority::Stated, at, act }
@@ -98,6 +105,11 @@ impl<T> Field<T> {
     /// The stamp, if anything was said.
     pub fn stamp(&self) -> Option<Stamp> {
         self.0.as_ref().map(|said| said.stamp)
+    }
+
+    /// The stamp, to be changed.
+    pub fn stamp_mut(&mut self) -> Option<&mut Stamp> {
+        self.0.as_mut().map(|said| &mut said.stamp)
     }
 
     /// The word itself.

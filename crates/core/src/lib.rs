@@ -31,6 +31,8 @@ pub mod observation;
 pub mod score;
 /// Runs that belong together.
 pub mod session;
+/// Stamps that claim to be from after their receipt.
+pub mod receipt;
 /// How sure a number is, and how values lie.
 pub mod stats;
 /// How many tokens a text is.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::field::{Field, Said};
+use crate::field::{Field, Said, Stamp};
 use crate::payload::Json;
 use crate::time::Timestamp;
 
@@ -85,6 +85,11 @@ impl Metadata {
         self.0.get(key)?.value.as_ref()
     }
 
+    /// The stamps of all keys, to be changed.
+    pub fn stamps_mut(&mut self) -> impl Iterator<Item = &mut Stamp> {
+        self.0.values_mut().map(|said| &mut said.stamp)
+    }
+
     /// Says a key, whatever was said before.
     pub fn insert(&mut self, key: String, said: Said<Json>) {
         self.0.insert(key, said);
@@ -162,7 +167,7 @@ mod tests {
         }
     }
 
-    use crate::field::{Act, Authority, Stamp};
+    use crate::field::{Act, Authority};
 
     fn word(authority: Authority, at: i64, act: Act, value: Option<&str>) -> Field<String> {
         let stamp = Stamp { authority, at: Timestamp::from_nanos(at), act };

@@ -1,7 +1,8 @@
 use crate::environment::Environment;
-use crate::field::Field;
+use crate::field::{Authority, Field};
 use crate::id::{ObservationId, TraceId};
 use crate::merge::{Earliest, Latest, Merge, Metadata};
+use crate::money::Money;
 use crate::payload::{Json, Payload};
 use crate::time::Timestamp;
 use crate::trace::Content;
@@ -164,6 +165,12 @@ pub struct ObservationPatch {
 }
 
 impl ObservationPatch {
+    /// Whether its units were counted here because nobody said them.
+    pub fn has_counted_usage(&self) -> bool {
+        let word = self.usage.word();
+        word.is_some_and(|said| said.stamp.authority == Authority::Counted && said.value.is_some())
+    }
+
     /// A patch that says nothing yet.
     pub fn new(id: ObservationId, trace: Option<TraceId>) -> Self {
         Self {
@@ -259,6 +266,8 @@ pub struct Observation {
     pub model_parameters: Option<Json>,
     /// Units by kind.
     pub usage: Usage,
+    /// Whether its units were counted here because nobody said them: then they are approximate.
+    pub counted: bool,
     /// What it cost, or `None` when nobody knows. Unknown is not free.
     pub cost: Option<Cost>,
     /// The tier of prices that its cost was worked out with; `None` if the client said the cost.
@@ -282,6 +291,12 @@ impl Observation {
     /// Nanoseconds from start to end.
     pub fn latency(&self) -> Option<i64> {
         Some(self.end?.since(self.start))
+    }
+
+    /// How much of its cost is approximate: all that follows from units counted here.
+    pub fn approximate_cost(&self) -> Money {
+        let is_priced = self.counted && self.pricing_tier.is_some();
+        self.cost.as_ref().filter(|_| is_priced).map(Cost::total).unwrap_or_default()
     }
 
     /// Nanoseconds from start to the first token.

@@ -16,6 +16,8 @@ mod json;
 mod patch;
 /// Rules at work on what comes in.
 mod cleaner;
+/// Values that are secret in every project.
+mod secrets;
 
 use std::borrow::Cow;
 
@@ -24,6 +26,7 @@ use regex::{NoExpand, Regex, RegexBuilder};
 use path::FieldPath;
 
 pub use cleaner::Cleaner;
+pub use secrets::{KnownSecrets, SECRET_REPLACEMENT};
 
 /// What stands in place of what was redacted, if a rule does not say.
 pub const DEFAULT_REPLACEMENT: &str = "[redacted]";
@@ -146,9 +149,10 @@ pub enum RuleError {
     },
 }
 
-/// Rules, ready to be applied. The default has none and costs nothing.
+/// Rules and known secrets, ready to be applied. The default has none and costs nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Redactor {
+    secrets: KnownSecrets,
     patterns: Vec<Pattern>,
     fields: Vec<Field>,
 }
@@ -191,14 +195,35 @@ impl Redactor {
         Ok(redactor)
     }
 
+    /// The same rules, and values that are secret whatever the rules say.
+    #[must_use]
+    pub fn with_secrets(self, secrets: KnownSecrets) -> Self {
+        Self { secrets, ..self }
+    }
+
     /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
-        self.patterns.is_empty() && self.fields.is_empty()
+        !self.has_rules() && self.secrets.is_empty()
+    }
+
+    /// Whether there are rules, not only known secrets.
+    pub fn has_rules(&self) -> bool {
+        !self.patterns.is_empty() || !self.fields.is_empty()
+    }
+
+    /// The values that are secret whatever the rules say.
+    pub fn secrets(&self) -> &KnownSecrets {
+        &self.secrets
+    }
+
+    /// Whether nothing can be found in a document or a text, without reading all of it closely.
+    fn finds_nothing_in(&self, text: &str) -> bool {
+        !self.has_rules() && !self.secrets.may_be_in(text)
     }
 
     /// A text without what the patterns find.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut clean = Cow::Borrowed(text);
+        let mut clean = self.secrets.text(text);
         for _ in 0..ROUNDS {
             let Some(next) = self.once(&clean) else { return clean };
             clean = Cow::Owned(next);

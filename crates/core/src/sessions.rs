@@ -126,6 +126,7 @@ impl StepOf {
             model_parameters: None,
             usage: Usage::new([("total".to_owned(), self.tokens)].into()),
             cost: None,
+            counted: false,
             pricing_tier: None,
             prompt: None,
             created_at: start,

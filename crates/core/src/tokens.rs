@@ -1,6 +1,12 @@
 //! How many tokens a text is, and how we know.
 
 use bpe_openai::o200k_base;
+use serde_json::Value;
+
+use crate::payload::Payload;
+
+/// Bytes of one payload that are counted; of a longer one the rest is taken to be alike.
+const MAX_COUNTED_BYTES: usize = 1_000_000;
 
 /// How a number of tokens is known, from surest to least sure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,6 +50,49 @@ impl Tokens {
     }
 }
 
+/// Counts the words of an input or an output, approximately: every text in it, without the names of
+/// its fields and without what is no text, such as a picture.
+pub fn approximate_payload(payload: &Payload) -> Tokens {
+    let mut text = String::new();
+    let is_whole = match serde_json::from_str::<Value>(payload.as_str()) {
+        Ok(document) => add_texts(&document, &mut text),
+        Err(_) => add_text(payload.as_str(), &mut text),
+    };
+    let counted = Tokens::approximate(&text);
+    if is_whole || text.is_empty() {
+        return counted;
+    }
+    let bytes = payload.as_str().len() as u64;
+    let count = counted.count.saturating_mul(bytes) / text.len() as u64;
+    Tokens { count, ..counted }
+}
+
+/// Adds the texts of a document; says whether there was room for all.
+fn add_texts(document: &Value, into: &mut String) -> bool {
+    match document {
+        Value::String(text) => add_text(text, into),
+        Value::Array(items) => items.iter().all(|item| add_texts(item, into)),
+        Value::Object(fields) => fields.values().all(|field| add_texts(field, into)),
+        Value::Number(number) => add_text(&number.to_string(), into),
+        Value::Null | Value::Bool(_) => true,
+    }
+}
+
+fn add_text(text: &str, into: &mut String) -> bool {
+    let is_media = text.starts_with("data:") || text.starts_with("@@@langfuseMedia");
+    if is_media {
+        return true;
+    }
+    let room = MAX_COUNTED_BYTES.saturating_sub(into.len());
+    let mut end = room.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    into.push_str(text.get(..end).unwrap_or_default());
+    into.push('\n');
+    end == text.len()
+}
+
 impl std::ops::Add for Tokens {
     type Output = Self;
 
@@ -64,6 +113,20 @@ mod tests {
         let billed = Tokens { count: 7, provenance: Provenance::Verified };
         let sum = billed + Tokens::approximate("hello world");
         assert_eq!(sum, Tokens { count: 9, provenance: Provenance::Approximate });
+    }
+
+    #[test]
+    fn a_payload_counts_its_texts_and_nothing_else() {
+        let count = |json: &str| approximate_payload(&Payload::Text(json.into())).count;
+        let plain = count("hello world");
+        assert_eq!(count(r#""hello world""#), plain);
+        assert_eq!(count(r#"[{"some_long_field_name": "hello world"}]"#), plain);
+        assert_eq!(
+            count(r#"["hello world", "data:image/png;base64,AAAAAAAAAAAAAAAAAAAA"]"#),
+            plain
+        );
+        let long = count(&"hello world ".repeat(200_000));
+        assert!((380_000..=440_000).contains(&long), "{long}");
     }
 
     #[test]

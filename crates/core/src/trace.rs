@@ -159,6 +159,8 @@ pub struct TraceSummary {
     pub total_tokens: u64,
     /// The known costs together; `None` when no observation has one.
     pub cost: Option<Money>,
+    /// How much of that is approximate, because its tokens were counted here.
+    pub approximate_cost: Money,
 }
 
 impl TraceSummary {
@@ -176,6 +178,7 @@ impl TraceSummary {
             summary.total_tokens = summary.total_tokens.saturating_add(usage.total());
             let known = summary.cost.into_iter().chain(observation.cost.as_ref().map(Cost::total));
             summary.cost = known.reduce(|sum, cost| sum + cost);
+            summary.approximate_cost = summary.approximate_cost + observation.approximate_cost();
         }
         summary
     }

@@ -32,6 +32,19 @@ impl Usage {
         Self::new(details::units(sent))
     }
 
+    /// The same units with other names for their kinds; those that get the same name are added up.
+    /// The total keeps its name.
+    #[must_use]
+    pub fn rename_kinds(self, rename: impl Fn(&str) -> String) -> Self {
+        let mut kinds = BTreeMap::new();
+        for (kind, units) in self.0 {
+            let name = if kind == TOTAL { kind } else { rename(&kind) };
+            let sum: &mut u64 = kinds.entry(name).or_default();
+            *sum = sum.saturating_add(units);
+        }
+        Self(kinds)
+    }
+
     /// Whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -82,6 +95,18 @@ impl Cost {
     pub fn from_details(sent: &serde_json::Map<String, serde_json::Value>) -> Option<Self> {
         let amounts = details::amounts(sent);
         (!amounts.is_empty()).then(|| Self::new(amounts))
+    }
+
+    /// The same amounts with other names for their kinds; those that get the same name are added
+    /// up.
+    #[must_use]
+    pub fn rename_kinds(self, rename: impl Fn(&str) -> String) -> Self {
+        let mut kinds: BTreeMap<String, Money> = BTreeMap::new();
+        for (kind, money) in self.kinds {
+            let sum = kinds.entry(rename(&kind)).or_default();
+            *sum = *sum + money;
+        }
+        Self { kinds, total: self.total }
     }
 
     /// Amounts by kind, without the total.

@@ -8,6 +8,7 @@ use ratchet_core::network::Networks;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::price::PriceTable;
 use ratchet_stages::major::Chats;
+use ratchet_stages::record::count::TokenCounting;
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
 use tokio::sync::Notify;
@@ -16,7 +17,7 @@ use crate::auth::LocalKeys;
 use crate::clock::Clock;
 use crate::inflight::InFlight;
 use crate::metrics::Metrics;
-use crate::rate::{Rate, RateLimiter};
+use crate::rate::{PublicRates, Rate, RateLimiter};
 use crate::streams::Streams;
 use crate::work::Workers;
 
@@ -41,6 +42,8 @@ pub struct Parts {
     pub rates: RateLimiter,
     /// Keys that were handed out on this machine.
     pub local_keys: LocalKeys,
+    /// How often callers with a public key alone have called lately.
+    pub(crate) public_rates: PublicRates,
     /// Threads for work that takes real CPU time.
     pub workers: Workers,
     /// The memory that bodies take.
@@ -58,6 +61,7 @@ impl App {
     /// Puts the parts together.
     pub fn new(store: Folder, settings: Settings, clock: Clock, prices: Arc<PriceTable>) -> Self {
         let rates = RateLimiter::new(settings.limits.rate);
+        let public_rates = PublicRates::new(settings.limits.public_rate);
         let metrics = Metrics::default();
         let workers = Workers::default();
         let bodies = InFlight::new(settings.limits.inflight_bytes);
@@ -70,6 +74,7 @@ impl App {
             metrics,
             rates,
             local_keys: LocalKeys::default(),
+            public_rates,
             workers,
             bodies,
             streams,
@@ -158,6 +163,8 @@ pub struct Settings {
     pub trusted_proxies: Networks,
     /// Which addresses may be called that callers have entered.
     pub outbound: OutboundPolicy,
+    /// What to do about model calls without usage.
+    pub token_counting: TokenCounting,
     /// Where large temporary files go, best on the disk of the data; the system's when `None`.
     pub scratch: Option<PathBuf>,
 }
@@ -198,6 +205,9 @@ pub struct Limits {
     pub values: usize,
     /// How often one key may call; as often as it likes when `None`.
     pub rate: Option<Rate>,
+    /// How often one address may call with a public key alone; all addresses together ten times as
+    /// often.
+    pub public_rate: Rate,
     /// Open connections, all listeners together.
     pub connections: usize,
     /// Open connections of one client address; trusted proxies have no such limit.
@@ -223,6 +233,7 @@ impl Default for Limits {
             attributes: 1_000,
             values: 2_000_000,
             rate: None,
+            public_rate: Rate { per_second: 5.0, burst: 50.0 },
             connections: 4_000,
             connections_each: 1_000,
             streams: 2_000,

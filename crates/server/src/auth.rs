@@ -280,7 +280,8 @@ impl FromRequestParts<App> for Scorer {
             }
             Identity::PublicOnly(caller) => {
                 parts.extensions.insert(PublicKeyOnly);
-                Ok(Self { caller, reach: Reach::Scores })
+                app.public_rates.take(app, &caller.key, parts)?;
+                Ok(Self { caller: caller.may_record()?.0, reach: Reach::Scores })
             }
         }
     }

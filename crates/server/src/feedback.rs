@@ -1,7 +1,7 @@
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 
-/// Thumbs for a web page, in less than a kilobyte.
+/// Thumbs for a web page, in about a kilobyte.
 const SCRIPT: &str = include_str!("../assets/feedback.js");
 
 /// `GET /feedback.js`: gives a page two buttons, or a function to call: `docs/feedback.md`.

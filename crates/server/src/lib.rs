@@ -15,6 +15,8 @@ mod names;
 pub mod openapi;
 /// Listeners, connections and background work, until told to stop.
 pub mod run;
+/// Counts tokens of what came without usage.
+mod token_counter;
 /// How to tell a server to stop.
 pub mod stop;
 /// Errors as clients see them.

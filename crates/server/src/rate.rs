@@ -1,6 +1,14 @@
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use axum::extract::ConnectInfo;
+use axum::http::request::Parts;
+use ratchet_core::client_address::ClientAddress;
+
+use crate::app::App;
+use crate::error::{ApiError, ApiResult};
 
 /// How often one key may call.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,7 +19,14 @@ pub struct Rate {
     pub burst: f64,
 }
 
-/// Counts the calls of each key. Only keys that exist are counted, so the table stays small.
+/// Callers that are counted before those that have not called for a while are forgotten.
+const MAX_CALLERS: usize = 10_000;
+
+/// How much more often all addresses together may call with one public key than one of them.
+const ADDRESSES: f64 = 10.0;
+
+/// Counts the calls of each key, or of another name for a caller. Whoever has not called for a
+/// while has as many calls left as a stranger, so forgetting them changes nothing.
 #[derive(Debug)]
 pub struct RateLimiter {
     rate: Option<Rate>,
@@ -42,15 +57,55 @@ impl RateLimiter {
         let Ok(mut buckets) = self.buckets.lock() else {
             return Ok(());
         };
-        let full = Bucket { tokens: rate.burst, filled_at: now };
         if !buckets.contains_key(key) {
+            if buckets.len() >= MAX_CALLERS {
+                buckets.retain(|_, bucket| !bucket.is_full(rate, now));
+            }
+            let full = Bucket { tokens: rate.burst, filled_at: now };
             buckets.insert(key.to_owned(), full);
         }
         buckets.get_mut(key).map_or(Ok(()), |bucket| bucket.take(rate, now))
     }
 }
 
+/// Counts the calls of those who hold a public key alone: anyone who can read a web page.
+#[derive(Debug)]
+pub(crate) struct PublicRates {
+    by_address: RateLimiter,
+    by_key: RateLimiter,
+}
+
+impl PublicRates {
+    /// Lets one address call so often.
+    pub(crate) fn new(rate: Rate) -> Self {
+        let all = Rate { per_second: rate.per_second * ADDRESSES, burst: rate.burst * ADDRESSES };
+        let (by_address, by_key) = (RateLimiter::new(Some(rate)), RateLimiter::new(Some(all)));
+        Self { by_address, by_key }
+    }
+
+    /// Counts a call.
+    ///
+    /// # Errors
+    /// 429 if the address, or all that use the key together, have called too often.
+    pub(crate) fn take(&self, app: &App, key: &str, parts: &Parts) -> ApiResult<()> {
+        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
+        let hops: Vec<_> = parts.headers.get_all("x-forwarded-for").iter().collect();
+        let hops = hops.iter().map(|hop| hop.to_str().unwrap_or_default());
+        let proxies = &app.settings.trusted_proxies;
+        let address = peer.map(|peer| ClientAddress::behind(peer, proxies, hops).to_string());
+        let caller = format!("{key} {}", address.as_deref().unwrap_or("unknown"));
+        let now = app.clock.monotonic();
+        let taken = self.by_address.take(&caller, now).and_then(|()| self.by_key.take(key, now));
+        taken.map_err(|retry_after| ApiError::TooManyRequests { retry_after })
+    }
+}
+
 impl Bucket {
+    fn is_full(&self, rate: Rate, now: Instant) -> bool {
+        let elapsed = now.saturating_duration_since(self.filled_at);
+        self.tokens + elapsed.as_secs_f64() * rate.per_second >= rate.burst
+    }
+
     fn take(&mut self, rate: Rate, now: Instant) -> Result<(), Duration> {
         let elapsed = now.saturating_duration_since(self.filled_at);
         self.tokens = (self.tokens + elapsed.as_secs_f64() * rate.per_second).min(rate.burst);
@@ -88,6 +143,15 @@ mod tests {
         assert_eq!(limiter.take("a", now), Ok(()));
         assert_eq!(limiter.take("b", now), Ok(()));
         assert!(limiter.take("a", now).is_err());
+    }
+
+    #[test]
+    fn callers_who_have_paused_are_forgotten() {
+        let limiter = RateLimiter::new(Some(RATE));
+        let start = Instant::now();
+        assert!((0..MAX_CALLERS).all(|n| limiter.take(&n.to_string(), start).is_ok()));
+        assert_eq!(limiter.take("one more", start + Duration::from_secs(1)), Ok(()));
+        assert_eq!(limiter.buckets.lock().unwrap().len(), 1);
     }
 
     #[test]

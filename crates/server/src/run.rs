@@ -11,6 +11,7 @@ use crate::connection;
 use crate::connection_limiter::{ConnectionLimiter, TooManyOfClient};
 use crate::router::{grpc_router, router};
 use crate::stop::Stop;
+use crate::token_counter;
 
 /// How long to wait after the system refused a connection: out of files, most likely.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -74,6 +75,7 @@ pub async fn run(
         listen(listener, grpc_router(app.clone()), b"");
     }
     tasks.spawn(note_closing(app.clone(), stop.clone()));
+    tasks.spawn(token_counter::run(app.clone(), stop.clone()));
     tasks.spawn(sweep_hourly(app, stop));
     while let Some(ended) = tasks.join_next().await {
         ended?;
@@ -101,8 +103,8 @@ async fn sweep_hourly(app: App, stop: Stop) {
         };
         match swept {
             Ok(swept) if swept == Swept::default() => {}
-            Ok(Swept { traces, abandoned, media }) => {
-                tracing::info!(traces, abandoned, media, "deleted what was to go");
+            Ok(Swept { traces, abandoned, scores, media }) => {
+                tracing::info!(traces, abandoned, scores, media, "deleted what was to go");
             }
             Err(error) => tracing::warn!(error.cause = %error, "cannot delete what is to go"),
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ratchet_core::convention::{Interpreter, Sender};
 use ratchet_core::id::TraceId;
+use ratchet_core::receipt;
 use ratchet_core::span::{Origin, Span};
 use ratchet_core::time::Timestamp;
 use ratchet_core::trace::TracePatch;
@@ -19,6 +20,8 @@ pub mod events;
 pub mod copy;
 /// Claude Code's events.
 pub mod logs;
+/// Tokens of model calls that came without usage.
+pub mod count;
 /// Rows of files.
 pub mod rows;
 /// What is too old.
@@ -98,9 +101,11 @@ pub fn tags(project: ProjectId, traces: Vec<TraceId>, tag: &str, now: Timestamp)
     }
 }
 
-/// Takes out of a batch what its project must not keep. Whatever is recorded passes here, or its
-/// rules would not be kept; where there are none it costs nothing. What is too long is cut.
-pub fn redacted(batch: Batch, intake: &Intake, text_bytes: usize) -> Batch {
+/// Takes out of a batch what its project must not keep, and stamps from after its receipt. Whatever
+/// is recorded passes here, or its rules would not be kept. What is too long is cut.
+pub fn redacted(mut batch: Batch, intake: &Intake, text_bytes: usize) -> Batch {
+    let Batch { traces, observations, scores, received_at, .. } = &mut batch;
+    receipt::clamp(&mut [traces, observations, scores], *received_at);
     if intake.redactor.is_empty() {
         return batch;
     }

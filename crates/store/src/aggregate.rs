@@ -118,6 +118,8 @@ pub struct Sums {
     pub total_tokens: i64,
     /// The known costs together.
     pub cost: Money,
+    /// How much of that is approximate, because its tokens were counted here.
+    pub approximate_cost: Money,
     /// How many have a known cost.
     pub costs_known: i64,
     /// How many used tokens but have no known cost.
@@ -137,6 +139,7 @@ impl Sums {
         self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
         self.total_tokens = self.total_tokens.saturating_add(other.total_tokens);
         self.cost = self.cost + other.cost;
+        self.approximate_cost = self.approximate_cost + other.approximate_cost;
         self.costs_known += other.costs_known;
         self.cost_unknown += other.cost_unknown;
         self.latency_nanos = self.latency_nanos.wrapping_add(other.latency_nanos);

@@ -84,6 +84,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ratchet_core::price::PriceTable;
+use ratchet_core::redact::KnownSecrets;
 use tokio::sync::Notify;
 
 use crate::embedded;
@@ -140,6 +141,8 @@ pub struct Catalog {
     intakes: KnownIntakes,
     prices: ProjectPrices,
     passwords: Passwords,
+    /// Values that must not be kept in any project.
+    known_secrets: KnownSecrets,
     /// Rung when there is something to deliver.
     bell: Arc<Notify>,
     /// Who holds it.
@@ -154,8 +157,13 @@ enum Engine {
 
 impl Catalog {
     /// The catalog of a data folder.
-    pub(crate) fn embedded(db: embedded::CatalogDb, prices: ProjectPrices) -> Self {
+    pub(crate) fn embedded(
+        db: embedded::CatalogDb,
+        prices: ProjectPrices,
+        known_secrets: KnownSecrets,
+    ) -> Self {
         Self {
+            known_secrets,
             engine: Engine::Embedded(db),
             keys: KnownKeys::default(),
             intakes: KnownIntakes::default(),
@@ -173,7 +181,8 @@ impl Catalog {
     /// Fails if it cannot be opened or brought up to date.
     pub fn apart(file: &Path) -> StoreResult<Self> {
         let db = embedded::CatalogDb::open_shared(file.to_owned())?;
-        Ok(Self::embedded(db, ProjectPrices::new(Arc::new(PriceTable::default()))))
+        let prices = ProjectPrices::new(Arc::new(PriceTable::default()));
+        Ok(Self::embedded(db, prices, KnownSecrets::default()))
     }
 
     /// Does some work in one transaction, beside the async runtime. If the work succeeds, all of

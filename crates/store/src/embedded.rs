@@ -36,8 +36,10 @@ mod session_row;
 mod stamps;
 mod stray;
 mod trace_row;
+mod uncounted;
 mod units;
 mod user_row;
+mod waiting;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -47,6 +49,7 @@ use std::sync::atomic::Ordering;
 use ratchet_core::id::{ObservationId, ScoreId, TraceId};
 use ratchet_core::observation::Observation;
 use ratchet_core::price::PriceTable;
+use ratchet_core::redact::KnownSecrets;
 use ratchet_core::score::Score;
 use ratchet_core::time::Timestamp;
 use ratchet_core::trace::Trace;
@@ -99,6 +102,8 @@ pub struct Options {
     pub readers: usize,
     /// Who holds the lock, for the message to others: "ratchet serve, process 123".
     pub holder: String,
+    /// Values that must not be kept in any project, such as keys in the environment.
+    pub known_secrets: KnownSecrets,
 }
 
 /// An open data folder. The lock is held until every clone of its parts is gone.
@@ -174,7 +179,7 @@ impl Folder {
             media,
             secrets: Secrets::new(path),
             telemetry: Telemetry::Embedded(engine.clone()),
-            catalog: Catalog::embedded(catalog_db.clone(), prices),
+            catalog: Catalog::embedded(catalog_db.clone(), prices, options.known_secrets),
             engine,
             catalog_db,
         })

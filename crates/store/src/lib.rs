@@ -30,6 +30,8 @@ pub mod user;
 pub mod judgement;
 /// Traces, observations, sessions and scores.
 pub mod telemetry;
+/// Tokens that are counted after recording.
+pub mod token_count;
 /// What chat agents said.
 pub mod chat;
 /// Projects, keys and people.

@@ -20,6 +20,7 @@ use crate::query::{
     Attached, Matching, ObservationColumn, ObservationQuery, Page, ScoreColumn, ScoreQuery,
     SessionEnds, SessionQuery, TallyQuery, TextHits, TextQuery, TraceColumn, TraceQuery,
 };
+use crate::token_count::{TokenCount, Uncounted};
 use crate::user::{UserDay, UserQuery, UserScope, Users};
 use crate::walk::{ObservationWalk, ScoreWalk, Walked};
 
@@ -467,6 +468,39 @@ impl Telemetry {
     pub async fn abandon(&self, project: ProjectId) -> StoreResult<()> {
         match self {
             Self::Embedded(engine) => engine.abandon(project).await,
+        }
+    }
+
+    /// Returns some model calls that came in before a moment without usage, with what is to be
+    /// counted of them.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn uncounted(&self, before: Timestamp, limit: u32) -> StoreResult<Vec<Uncounted>> {
+        match self {
+            Self::Embedded(engine) => engine.uncounted(before, limit).await,
+        }
+    }
+
+    /// Keeps what was counted, as approximate: whatever anyone says of the usage replaces it. A
+    /// call that has changed meanwhile stays to be counted.
+    ///
+    /// # Errors
+    /// On any error nothing has changed.
+    pub async fn keep_counts(&self, counts: Vec<TokenCount>, now: Timestamp) -> StoreResult<()> {
+        match self {
+            Self::Embedded(engine) => engine.keep_counts(counts, now).await,
+        }
+    }
+
+    /// Deletes one slice of the public scores that have waited too long for what they judge.
+    /// Returns how many went; zero means there are none left.
+    ///
+    /// # Errors
+    /// On any error the slice is untouched.
+    pub async fn delete_waiting_scores(&self, now: Timestamp) -> StoreResult<u64> {
+        match self {
+            Self::Embedded(engine) => engine.delete_waiting_scores(now).await,
         }
     }
 

@@ -8,7 +8,13 @@ use tempfile::TempDir;
 
 /// How tests open a data folder: no prices, so that only provided costs are known.
 pub fn options() -> Options {
-    Options { prices: Arc::default(), queue_len: 256, readers: 2, holder: "a test".to_owned() }
+    Options {
+        prices: Arc::default(),
+        queue_len: 256,
+        readers: 2,
+        holder: "a test".to_owned(),
+        known_secrets: Default::default(),
+    }
 }
 
 /// A data folder that goes away with the value.

@@ -25,6 +25,8 @@ pub(crate) struct TreeRow {
     pub(crate) mark: Option<Mark>,
     /// What it and all below it cost, as far as anyone knows.
     pub(crate) cost: Option<Money>,
+    /// How much of that is approximate.
+    pub(crate) approximate_cost: Money,
     /// How many of it and those below it failed.
     pub(crate) errors: usize,
 }
@@ -130,6 +132,7 @@ fn walk(tops: &[usize], children: &[Vec<usize>]) -> Vec<TreeRow> {
             siblings,
             mark: None,
             cost: None,
+            approximate_cost: Money::default(),
             errors: 0,
         });
         waiting.extend(rows.rev());
@@ -149,6 +152,7 @@ fn sum(rows: &mut [TreeRow], parents: &[Option<usize>], steps: &[Observation]) {
         let step = &steps[row.step];
         row_of[row.step] = place;
         row.cost = step.cost.as_ref().map(ratchet_core::usage::Cost::total);
+        row.approximate_cost = step.approximate_cost();
         row.errors = usize::from(step.level == Level::Error);
     }
     for place in (0..rows.len()).rev() {
@@ -157,6 +161,7 @@ fn sum(rows: &mut [TreeRow], parents: &[Option<usize>], steps: &[Observation]) {
         let above = &mut rows[row_of[parent]];
         above.below += row.below + 1;
         above.errors += row.errors;
+        above.approximate_cost = above.approximate_cost + row.approximate_cost;
         above.cost = above.cost.into_iter().chain(row.cost).reduce(|sum, cost| sum + cost);
     }
 }

@@ -39,6 +39,8 @@ mod mcp;
 mod plugin;
 /// Copies of the data, and back.
 mod backup;
+/// What the server knows to be secret.
+mod secrets;
 /// What `doctor` sees.
 mod doctor;
 /// Killed at any moment, nothing is lost.

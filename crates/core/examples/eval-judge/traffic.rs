@@ -125,6 +125,7 @@ impl Writer {
             model_parameters: None,
             usage: Usage::default(),
             cost: None,
+            counted: false,
             pricing_tier: None,
             prompt: None,
             created_at: start,

@@ -160,6 +160,7 @@ fn marked<T>(field: &Field<T>, show: impl Fn(&T) -> String) -> Option<Value> {
     let mark = match field.stamp()?.authority {
         Authority::Stated => "!",
         Authority::Root => "^",
+        Authority::Counted => "~",
         Authority::Child => "",
     };
     Some(format!("{mark}{}", show(field.value()?)).into())

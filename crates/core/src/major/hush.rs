@@ -2,8 +2,9 @@
 //!
 //! Agents tell their words in pieces, and a piece may hold half of what a rule would find. So
 //! pieces are held back until the words are whole, and lines that carry pieces do not go on at
-//! all: the line with the whole words comes after them. Where there are no rules nothing is held
-//! and nothing changes.
+//! all: the line with the whole words comes after them. Where there are no rules, but values that
+//! are known to be secret, pieces go on until one of those values may be on its way. Where there
+//! are neither nothing is held and nothing changes.
 
 use super::event::{EventBody, EventKind, Telling};
 use crate::claude_code::object::Object;
@@ -17,7 +18,21 @@ pub type ToldAt = (Timestamp, Telling);
 #[derive(Debug, Default)]
 pub struct Hush {
     held: Vec<HeldWords>,
+    /// The end of what each voice said that went on.
+    ends: Vec<SaidEnd>,
 }
+
+/// The last words of a voice that went on, in which a secret may have begun.
+#[derive(Debug)]
+struct SaidEnd {
+    kind: EventKind,
+    parent: Option<String>,
+    text: String,
+}
+
+/// Bytes of what a voice said last that are looked at together with what it says next. Only the
+/// first few of a secret ever go on, so this is plenty.
+const END_BYTES: usize = 64;
 
 /// Words of one voice, on their way.
 #[derive(Debug)]
@@ -28,6 +43,8 @@ struct HeldWords {
     /// Whose they are: a sub-agent's, or the agent's own.
     parent: Option<String>,
     text: String,
+    /// The bytes at its start that went on already; looked at again with what follows.
+    gone_on: usize,
     is_whole: bool,
 }
 
@@ -63,17 +80,10 @@ impl Hush {
     /// What goes on of what is told, as far as the rules allow it. What is told of one line comes
     /// together.
     pub fn pass(&mut self, told: Vec<ToldAt>, rules: &Redactor) -> Vec<ToldAt> {
-        if rules.is_empty() && self.held.is_empty() {
-            return told;
+        if !rules.has_rules() {
+            return self.pass_without_rules(told, rules);
         }
         let mut passed = Vec::with_capacity(told.len());
-        if rules.is_empty() {
-            // There were some until now.
-            self.end(|_| true);
-            self.release(&mut passed, rules);
-            passed.extend(told);
-            return passed;
-        }
         let mut line = Line::Other;
         for (at, telling) in told {
             match telling.kind {
@@ -99,6 +109,102 @@ impl Hush {
         passed
     }
 
+    fn pass_without_rules(&mut self, told: Vec<ToldAt>, rules: &Redactor) -> Vec<ToldAt> {
+        if rules.is_empty() && self.held.is_empty() {
+            return told;
+        }
+        let mut passed = Vec::with_capacity(told.len());
+        if rules.is_empty() {
+            // There were some until now.
+            self.end(|_| true);
+            self.release(&mut passed, rules);
+            passed.extend(told);
+            return passed;
+        }
+        let mut line = Line::Other;
+        // A line that carries a piece goes on with the piece, or not at all.
+        let mut carrier: Option<ToldAt> = None;
+        for (at, telling) in told {
+            match telling.kind {
+                EventKind::TextDelta | EventKind::ThinkingDelta => {
+                    match self.risk(&telling, rules) {
+                        Some(gone_on) => {
+                            carrier = None;
+                            self.hold_from(at, &telling, &line, &gone_on);
+                        }
+                        None => {
+                            passed.extend(carrier.take());
+                            passed.push((at, clean(&telling, rules)));
+                        }
+                    }
+                    continue;
+                }
+                EventKind::Raw => {
+                    passed.extend(carrier.take());
+                    line = Line::read(&telling.body);
+                    if line == Line::Piece {
+                        carrier =
+                            (!is_input_piece(&telling.body)).then(|| (at, clean(&telling, rules)));
+                        continue;
+                    }
+                }
+                EventKind::Done => self.end(|words| words.parent.is_none()),
+                EventKind::State if is_without_process(&telling.body) => self.end(|_| true),
+                _ => {}
+            }
+            passed.extend(carrier.take());
+            if telling.kind != EventKind::Raw {
+                self.release(&mut passed, rules);
+            } else if let Line::Whole { parent } = &line {
+                self.end(|words| words.parent == *parent);
+            }
+            if telling.kind == EventKind::Done {
+                self.ends.clear();
+            }
+            passed.push((at, clean(&telling, rules)));
+        }
+        passed.extend(carrier);
+        self.release(&mut passed, rules);
+        passed
+    }
+
+    /// Whether a secret may be on its way in a piece: then what of it went on already. Notes what
+    /// goes on otherwise.
+    fn risk(&mut self, piece: &Telling, rules: &Redactor) -> Option<String> {
+        let body = Object::parse(&piece.body).ok()?;
+        let (parent, text) = (body.text("parent"), body.text("text").unwrap_or_default());
+        let is_held = |words: &HeldWords| {
+            !words.is_whole && words.kind == piece.kind && words.parent == parent
+        };
+        if self.held.iter().any(is_held) {
+            return Some(String::new());
+        }
+        let at = self.ends.iter().position(|end| end.kind == piece.kind && end.parent == parent);
+        let said = at.map(|at| self.ends.swap_remove(at).text).unwrap_or_default();
+        if let Some(bytes) = rules.secrets().overlap(&said, &text) {
+            let begun = said.len().checked_sub(bytes).and_then(|from| said.get(from..));
+            return Some(begun.unwrap_or_default().to_owned());
+        }
+        let mut text = said + &text;
+        let mut from = text.len().saturating_sub(END_BYTES);
+        while !text.is_char_boundary(from) {
+            from -= 1;
+        }
+        text.drain(..from);
+        self.ends.push(SaidEnd { kind: piece.kind, parent, text });
+        None
+    }
+
+    /// Holds a piece behind the words of it that went on already.
+    fn hold_from(&mut self, at: Timestamp, piece: &Telling, line: &Line, gone_on: &str) {
+        let before = self.held.len();
+        self.hold(at, piece, line);
+        if let Some(words) = self.held.get_mut(before) {
+            words.text.insert_str(0, gone_on);
+            words.gone_on = gone_on.len();
+        }
+    }
+
     /// Holds a piece. What is told right behind the line with the whole words ends them.
     fn hold(&mut self, at: Timestamp, piece: &Telling, line: &Line) {
         let Ok(body) = Object::parse(&piece.body) else { return };
@@ -117,7 +223,8 @@ impl Hush {
             words.is_whole = true;
         }
         let is_whole = matches!(line, Line::Whole { parent: voice } if *voice == parent);
-        self.held.push(HeldWords { at, kind: piece.kind, message, parent, text, is_whole });
+        let (kind, gone_on) = (piece.kind, 0);
+        self.held.push(HeldWords { at, kind, message, parent, text, gone_on, is_whole });
     }
 
     fn end(&mut self, which: impl Fn(&HeldWords) -> bool) {
@@ -129,13 +236,33 @@ impl Hush {
     fn release(&mut self, into: &mut Vec<ToldAt>, rules: &Redactor) {
         let whole = self.held.extract_if(.., |words| words.is_whole);
         into.extend(whole.filter(|words| !words.text.is_empty()).map(|words| {
+            let text = words.left(rules);
             let body = EventBody::default()
-                .text("text", &words.text)
+                .text("text", &text)
                 .text_if("message", words.message.as_deref())
                 .text_if("parent", words.parent.as_deref());
             (words.at, clean(&body.told(words.kind), rules))
         }));
     }
+}
+
+impl HeldWords {
+    /// What goes on of them: all but what went on already.
+    fn left(&self, rules: &Redactor) -> String {
+        let Some((gone_on, rest)) = self.text.split_at_checked(self.gone_on) else {
+            return self.text.clone();
+        };
+        if gone_on.is_empty() {
+            return rest.to_owned();
+        }
+        let clean = rules.text(&self.text);
+        clean.strip_prefix(gone_on).unwrap_or(&clean).to_owned()
+    }
+}
+
+/// Whether a line carries a piece of what a tool is given. It is told whole with the call.
+fn is_input_piece(line: &str) -> bool {
+    line.contains("\"input_json_delta\"")
 }
 
 fn clean(telling: &Telling, rules: &Redactor) -> Telling {

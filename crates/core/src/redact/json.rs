@@ -45,6 +45,9 @@ impl Cleaner<'_> {
     /// The value of a key without what the rules find.
     pub(super) fn value(&self, json: Json, trail: &Trail<'_>) -> Json {
         let text = json.as_str();
+        if text.len() <= self.text_bytes && self.rules.finds_nothing_in(text) {
+            return json;
+        }
         let mut rewriter = Rewriter {
             cleaner: *self,
             rest: text,

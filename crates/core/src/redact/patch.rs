@@ -3,7 +3,7 @@ use super::path::{Root, Trail};
 use crate::experiment::{ExperimentItem, ExperimentWords};
 use crate::field::{Field, Said};
 use crate::merge::Metadata;
-use crate::observation::ObservationPatch;
+use crate::observation::{ObservationPatch, PromptLink};
 use crate::payload::{Json, Payload};
 use crate::score::{ScorePatch, ScoreValue};
 use crate::trace::TracePatch;
@@ -29,7 +29,9 @@ impl Cleaner<'_> {
     /// What is said about an observation, without what the rules find.
     #[must_use]
     pub fn observation(&self, patch: ObservationPatch) -> ObservationPatch {
+        let clean = |text: &str| self.text(text).into_owned();
         let parameters = |json| self.json(json, Root::ModelParameters);
+        let prompt = |link: PromptLink| PromptLink { name: clean(&link.name), ..link };
         ObservationPatch {
             name: self.field(patch.name, Root::Name),
             status_message: self.field(patch.status_message, Root::StatusMessage),
@@ -37,10 +39,23 @@ impl Cleaner<'_> {
             agent: self.word(patch.agent),
             model: self.word(patch.model),
             model_parameters: patch.model_parameters.map(parameters),
+            usage: patch.usage.map(|usage| usage.rename_kinds(clean)),
+            cost: patch.cost.map(|cost| cost.rename_kinds(clean)),
+            prompt: patch.prompt.map(prompt),
             input: self.carried(patch.input, Root::Input),
             output: self.carried(patch.output, Root::Output),
             metadata: self.metadata(patch.metadata),
-            ..patch
+            // What holds no text of the client's choice, or joins records.
+            id: patch.id,
+            trace: patch.trace,
+            kind: patch.kind,
+            parent: patch.parent,
+            app_root: patch.app_root,
+            start: patch.start,
+            end: patch.end,
+            completion_start: patch.completion_start,
+            level: patch.level,
+            environment: patch.environment,
         }
     }
 

@@ -328,3 +328,38 @@ fn documents_pass_if_no_pattern_finds_anything() {
     assert!(passes(r#"{"input": "fine"}"#));
     assert!(!passes(r#"{"a": ["s\u0065cret"]}"#) && !passes(r#"{"secret": 1}"#));
 }
+
+#[test]
+fn kinds_of_usage_and_cost_pass_the_rules() {
+    use crate::field::{Act, Field, Stamp};
+    use crate::observation::ObservationPatch;
+    use crate::usage::{Cost, Usage};
+
+    let stamp = Stamp::stated(Timestamp::default(), Act::Create);
+    let mut patch = ObservationPatch::new(crate::id::Id::parse("o").unwrap(), None);
+    let sent =
+        serde_json::from_str(r#"{"input": 1, "ann@mail.example": 2, "bob@mail.example": 3}"#);
+    let sent = sent.unwrap();
+    patch.usage = Field::said(Usage::from_details(&sent), stamp);
+    patch.cost = Field::said(Cost::from_details(&sent).unwrap(), stamp);
+    let clean = preset("email").uncut().observation(patch);
+    let kinds = clean.usage.value().unwrap().kinds();
+    let kinds: Vec<_> = kinds.iter().map(|(kind, units)| (kind.as_str(), *units)).collect();
+    assert_eq!(kinds, [("[email]", 5), ("input", 1), ("total", 6)]);
+    let cost = clean.cost.value().unwrap();
+    assert_eq!(cost.kinds().keys().collect::<Vec<_>>(), ["[email]", "input"]);
+    assert_eq!(cost.total().dollars(), 6.0);
+}
+
+#[test]
+fn known_secrets_are_found_in_every_project() {
+    let key = "sk-known-0123456789/abc";
+    let redactor = Redactor::default().with_secrets(KnownSecrets::new([key.to_owned()]));
+    assert!(!redactor.is_empty() && !redactor.has_rules());
+    let json = r#"{"env": "KEY=sk-known-0123456789\/abc", "n": 1.50}"#;
+    let clean = redactor.uncut().json(Json::parse(json).unwrap(), Root::Input);
+    assert_eq!(clean.as_str(), r#"{"env": "KEY=[secret]", "n": 1.50}"#);
+    let other = Json::parse(r#"{ "a" : 1.0 }"#).unwrap();
+    assert_eq!(redactor.uncut().json(other.clone(), Root::Input), other);
+    assert_eq!(redactor.text(&format!("<{key}>")), "<[secret]>");
+}

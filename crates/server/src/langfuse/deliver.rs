@@ -2,13 +2,16 @@
 
 use ratchet_core::convention::Sender;
 use ratchet_core::time::Timestamp;
-use ratchet_stages::record::events::{Outcome, Rules, Statements};
+use ratchet_stages::record::events::{Outcome, Reach, Rules, Statements, Submitter};
 use ratchet_stages::record::{Arrival, text_bytes_before_rules};
 
 use crate::app::App;
 use crate::auth::Scorer;
 use crate::body::{Received, Weight};
 use crate::error::{ApiError, ApiResult};
+
+/// Scores in one request with a public key alone: the rate of such callers counts requests.
+const MAX_PUBLIC_SCORES: usize = 20;
 
 /// What there is to know while a body is read.
 #[derive(Clone, Debug)]
@@ -47,15 +50,21 @@ pub(super) async fn deliver<T: Send + 'static>(
 ) -> ApiResult<(Vec<Outcome>, T)> {
     let limits = &app.settings.limits;
     let intake = app.store.catalog.intake(&scorer.caller.project).await?;
+    let received_at = app.clock.now();
+    let project = scorer.caller.project.clone();
+    let (submitter, batch_len) = match scorer.reach {
+        Reach::All => (Submitter::Keyed, limits.batch_len),
+        Reach::Scores => (Submitter::Public { project, received_at }, MAX_PUBLIC_SCORES),
+    };
     let reading = Reading {
         rules: Rules {
-            reach: scorer.reach,
+            submitter,
             text_bytes: text_bytes_before_rules(&intake, limits.text_bytes),
             depth: limits.depth,
             intake,
         },
-        batch_len: limits.batch_len,
-        received_at: app.clock.now(),
+        batch_len,
+        received_at,
     };
     let arrival = Arrival {
         project: scorer.caller.project,

@@ -22,7 +22,7 @@ use ratchet_server::app::{Access, App, Limits, Settings};
 use ratchet_server::clock::Clock;
 use ratchet_server::otlp::{Format, decode_logs, decode_metrics, decode_traces};
 use ratchet_server::router::{grpc_router, router};
-use ratchet_stages::record::events::{Reach, Rules, Statements};
+use ratchet_stages::record::events::{Rules, Statements, Submitter};
 use ratchet_stages::record::logs::Events;
 use ratchet_stages::record::{self, Arrival};
 use ratchet_testkit::build::{START, project};
@@ -291,7 +291,7 @@ fn batches_of_events() {
             Err(issue) => return issue.to_string(),
         };
         let rules = Rules {
-            reach: Reach::All,
+            submitter: Submitter::Keyed,
             text_bytes: 8_000_000,
             depth: 64,
             intake: Default::default(),

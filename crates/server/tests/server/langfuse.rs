@@ -60,7 +60,7 @@ mod datasets;
 mod experiments;
 
 /// An event that happened a number of seconds after ten o'clock.
-fn event(kind: &str, second: u32, body: Value) -> Value {
+pub(crate) fn event(kind: &str, second: u32, body: Value) -> Value {
     let timestamp = format!("2026-11-15T10:00:{second:02}Z");
     let mut event = json!({"id": format!("{kind}-{second}"), "timestamp": timestamp, "type": kind});
     event["body"] = body;
@@ -74,7 +74,7 @@ async fn ingest(server: &TestServer, events: &[Value]) -> Reply {
 }
 
 /// Sends events, each of which must be recorded.
-async fn record(server: &TestServer, events: &[Value]) {
+pub(crate) async fn record(server: &TestServer, events: &[Value]) {
     let reply = ingest(server, events).await;
     let result = reply.check(207, "").json();
     assert_eq!(result["errors"], json!([]));
@@ -82,7 +82,7 @@ async fn record(server: &TestServer, events: &[Value]) {
 }
 
 /// Reads JSON that must be there.
-async fn read(server: &TestServer, path: &str) -> Value {
+pub(crate) async fn read(server: &TestServer, path: &str) -> Value {
     server.get(path).send().await.check(200, "").json()
 }
 

@@ -41,5 +41,9 @@ mod hushed;
 mod crowd;
 /// Thumbs from web pages, and what users say of the product.
 mod feedback;
+/// Tokens that nobody said.
+mod tokens;
+/// What a public key alone can do to scores.
+mod public_scores;
 /// Decoders fed with nonsense.
 mod fuzz;

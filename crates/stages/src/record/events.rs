@@ -19,6 +19,7 @@ use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_remote::langfuse::wire::read::{read, read_object};
 use ratchet_store::catalog::Intake;
 use ratchet_store::embedded::Prepared;
+use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::{Batch, Telemetry};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -28,6 +29,7 @@ use super::{Arrival, redacted, text_bytes_before_rules};
 
 mod content;
 mod observation;
+mod public;
 mod score;
 mod trace;
 mod usage;
@@ -41,8 +43,8 @@ pub const TEXT_BYTES: usize = 8_000_000;
 /// What a sender may send, and how much.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// About what.
-    pub reach: Reach,
+    /// Who it is.
+    pub submitter: Submitter,
     /// Bytes of one text that are read; the middle of a longer one is elided, and its length kept.
     pub text_bytes: usize,
     /// How deep a payload may nest.
@@ -55,8 +57,23 @@ impl Rules {
     /// The rules for records of our own making: about everything, bounded as servers do by default.
     pub fn for_ourselves(intake: Arc<Intake>) -> Self {
         let text_bytes = text_bytes_before_rules(&intake, TEXT_BYTES);
-        Self { reach: Reach::All, text_bytes, depth: 64, intake }
+        Self { submitter: Submitter::Keyed, text_bytes, depth: 64, intake }
     }
+}
+
+/// Who sends events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Submitter {
+    /// A program with both halves of a key.
+    Keyed,
+    /// Anyone who can read a web page: a browser that holds the public key only. It sends scores
+    /// and nothing else, within bounds, and they never merge into scores of others.
+    Public {
+        /// The project of the key.
+        project: ProjectId,
+        /// When the request came in.
+        received_at: Timestamp,
+    },
 }
 
 /// What a sender may speak about.
@@ -125,10 +142,10 @@ impl Statements {
     /// Takes real CPU time and does no IO: large requests belong on a blocking thread.
     ///
     /// ```
-    /// use ratchet_stages::record::events::{Statements, Reach, Rules};
+    /// use ratchet_stages::record::events::{Rules, Statements, Submitter};
     ///
     /// let rules = Rules {
-    ///     reach: Reach::All,
+    ///     submitter: Submitter::Keyed,
     ///     text_bytes: 8_000_000,
     ///     depth: 64,
     ///     intake: Default::default(),
@@ -201,7 +218,7 @@ impl Statements {
         let id = Id::<Envelope>::parse(&envelope.id);
         id.map_err(|why| Issue::at("id", why.to_string()))?;
         let (kind, at) = (envelope.kind.0, envelope.timestamp.0);
-        if kind == EventType::SdkLog && rules.reach == Reach::All {
+        if kind == EventType::SdkLog && rules.submitter == Submitter::Keyed {
             return Ok(envelope.id);
         }
         let heard = Heard { rules, at };
@@ -221,7 +238,7 @@ impl Statements {
     ) -> Result<String, Refusal> {
         let Heard { rules, at } = heard;
         let is_score = kind == EventType::Score;
-        if rules.reach == Reach::Scores && !is_score {
+        if !is_score && rules.submitter != Submitter::Keyed {
             return Err(Refusal::NotAllowed);
         }
         let act = match kind {

@@ -18,11 +18,14 @@ pub struct Swept {
     pub traces: u64,
     /// Records of projects that were deleted.
     pub abandoned: u64,
+    /// Public scores whose trace or session has not come.
+    pub scores: u64,
     /// Files of media that nothing refers to.
     pub media: u64,
 }
 
-/// Takes away what is to go: records of deleted projects, what is too old, unused media.
+/// Takes away what is to go: records of deleted projects, what is too old, public scores on
+/// nothing, unused media.
 ///
 /// Stopping half-way is harmless: the next sweep goes on.
 ///
@@ -51,6 +54,12 @@ async fn sweep_into(swept: &mut Swept, store: &Folder, now: Timestamp) -> StoreR
                 0 => break,
                 traces => swept.traces = swept.traces.saturating_add(traces),
             }
+        }
+    }
+    loop {
+        match store.telemetry.delete_waiting_scores(now).await? {
+            0 => break,
+            scores => swept.scores = swept.scores.saturating_add(scores),
         }
     }
     swept.media = media::sweep(store, now).await?;

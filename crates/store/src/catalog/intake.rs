@@ -36,7 +36,9 @@ impl Catalog {
             return Ok(known);
         }
         let wanted = project.clone();
-        let intake = self.transact(move |tx| load(tx, &wanted)).await.map(Arc::new)?;
+        let mut intake = self.transact(move |tx| load(tx, &wanted)).await?;
+        intake.redactor = intake.redactor.with_secrets(self.known_secrets.clone());
+        let intake = Arc::new(intake);
         self.intakes.remember(project.clone(), &intake, look);
         Ok(intake)
     }
@@ -69,6 +71,7 @@ mod tests {
                 queue_len: 1,
                 readers: 1,
                 holder: "a test".to_owned(),
+                known_secrets: Default::default(),
             },
         )
         .unwrap();

@@ -61,6 +61,7 @@ fn delete_slice(applier: &mut Applier<'_>) -> rusqlite::Result<u64> {
          ON e.no = i.experiment WHERE e.project = ?1 LIMIT ?2)",
         "experiment WHERE no IN (SELECT no FROM experiment WHERE project = ?1 LIMIT ?2)",
         "score WHERE no IN (SELECT no FROM score WHERE project = ?1 LIMIT ?2)",
+        "waiting_score WHERE no IN (SELECT no FROM waiting_score WHERE project = ?1 LIMIT ?2)",
     ] {
         let sql = format!("DELETE FROM {rows}");
         let gone = applier.db.prepare_cached(&sql)?.execute(params![project, SLICE])?;

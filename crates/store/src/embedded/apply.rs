@@ -23,9 +23,10 @@ use super::observation_row::{self, ObservationRow, OnConflict, Place};
 use super::payload;
 use super::prepare::{Prepared, PreparedObservation, PreparedTrace};
 use super::rollup::{RollupDelta, Terms, Words};
-use super::score_row::ScoreRow;
+use super::score_row::{ScoreRow, ScoreTable};
 use super::session_row::SessionChange;
 use super::trace_row::TraceRow;
+use super::uncounted::without_stale_count;
 use super::user_row::UserChange;
 use crate::project::ProjectId;
 
@@ -37,6 +38,8 @@ pub(super) struct Memory {
     next_trace: Option<i64>,
     /// Whether any observation waits for its trace; `None` when nobody looked yet.
     pub(super) has_strays: Option<bool>,
+    /// Whether any score waits for what it judges; `None` when nobody looked yet.
+    pub(super) has_waiting: Option<bool>,
 }
 
 /// One transaction at work.
@@ -195,11 +198,13 @@ impl<'a> Applier<'a> {
         }
         let place = Place::new(open.row.no, open.project, payload, open.now);
         observation_row::write(self.db, OnConflict::Fail, (patch, facts), place)?;
+        self.note_uncounted(open, patch)?;
         self.count(open, (facts, patch))?;
         Ok(true)
     }
 
-    fn merge_observation(
+    /// Merges what is said of an observation into what is known of it.
+    pub(super) fn merge_observation(
         &mut self,
         open: &mut OpenTrace,
         patch: &ObservationPatch,
@@ -209,14 +214,21 @@ impl<'a> Applier<'a> {
         let known_since = known.as_ref().map(|known| known.observation.created_at);
         let created_at = [known_since, waits_since].into_iter().flatten().min().unwrap_or(open.now);
         let known_facts = known.as_ref().map(ObservationRow::facts);
+        let known_place = known.as_ref().and_then(|known| Some((known.payload?, known.entry)));
         let known = known.map(|known| self.take(open, known)).transpose()?;
         let merged = known.iter().chain(&stray).cloned().fold(patch.clone(), Merge::merge);
+        let merged = without_stale_count(merged, known.as_ref());
         if let Some(facts) = known_facts.filter(|_| known.as_ref() == Some(&merged)) {
             // Sent again, as exporters do when an answer got lost: the row stays as it is.
             return self.count(open, (&facts, &merged));
         }
         let facts = Facts::of(&merged, &self.prices, created_at);
-        let payload = self.store_entry(&mut open.row, &observation_row::entry_of(&merged))?;
+        let entry = observation_row::entry_of(&merged);
+        let is_kept = known.as_ref().is_some_and(|known| observation_row::entry_of(known) == entry);
+        let payload = match known_place.filter(|_| is_kept) {
+            Some(place) => Some(place),
+            None => self.store_entry(&mut open.row, &entry)?,
+        };
         let place = Place {
             created_at,
             // Clocks are set back at times; nothing changes before it was made.
@@ -224,6 +236,7 @@ impl<'a> Applier<'a> {
             ..Place::new(open.row.no, open.project, payload, open.now)
         };
         observation_row::write(self.db, OnConflict::Replace, (&merged, &facts), place)?;
+        self.note_uncounted(open, &merged)?;
         self.count(open, (&facts, &merged))
     }
 
@@ -300,7 +313,8 @@ impl<'a> Applier<'a> {
         row.updated_at = row.updated_at.max(now);
         row.write(self.db, project, before.is_none())?;
         SessionChange { before: before.as_ref(), after: Some(&row) }.apply(self.db, project)?;
-        UserChange { before: before.as_ref(), after: Some(&row) }.apply(self.db, project)
+        UserChange { before: before.as_ref(), after: Some(&row) }.apply(self.db, project)?;
+        self.admit_waiting(project, &row, now)
     }
 
     fn find_bounds(&self, row: &mut TraceRow) -> rusqlite::Result<()> {
@@ -315,21 +329,22 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    fn apply_score(
+    /// Merges a score into what is known of it.
+    pub(super) fn merge_score(
         &mut self,
         project: i64,
-        patch: &ScorePatch,
+        patch: ScorePatch,
         now: Timestamp,
     ) -> rusqlite::Result<()> {
-        let patch = patch.clone();
-        let row = match load_score(self.db, project, &patch.id)? {
+        let table = ScoreTable::Given;
+        let row = match load_score(self.db, project, &patch.id, table)? {
             Some(known) => {
                 let updated_at = known.updated_at.max(now);
                 ScoreRow { patch: known.patch.merge(patch), updated_at, ..known }
             }
             None => ScoreRow { no: None, patch, created_at: now, updated_at: now },
         };
-        row.write(self.db, project)
+        row.write(self.db, project, table)
     }
 
     /// Deletes a score; says whether it was there.
@@ -354,6 +369,7 @@ impl<'a> Applier<'a> {
         }
         let row = open.row;
         db.prepare_cached("DELETE FROM observation WHERE trace = ?")?.execute([row.no])?;
+        db.prepare_cached("DELETE FROM uncounted WHERE trace = ?")?.execute([row.no])?;
         payload::delete_all(db, row.no)?;
         let key = params![project, Column(&row.patch.id)];
         db.prepare_cached("DELETE FROM score WHERE project = ? AND trace = ?")?.execute(key)?;

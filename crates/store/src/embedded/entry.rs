@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use ratchet_core::field::{Act, Authority, Said, Stamp};
+use ratchet_core::field::{Act, Said, Stamp};
 use ratchet_core::merge::Metadata;
 use ratchet_core::payload::{Json, Payload};
 use ratchet_core::time::Timestamp;
 use ratchet_core::trace::Content;
 use serde_json::value::RawValue;
+
+use super::stamps::{authority_number, authority_of};
 
 /// One record's payloads, on their way into a block or out of it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -128,7 +130,7 @@ fn write_stamped(metadata: &Metadata) -> String {
         .map(|(key, Said { stamp, value })| {
             let raw = value.as_ref().map(|json| json.as_str().to_owned());
             let raw = raw.and_then(|text| RawValue::from_string(text).ok());
-            let (authority, act) = (stamp.authority as u8, stamp.act as u8);
+            let (authority, act) = (authority_number(stamp.authority), stamp.act as u8);
             (key.to_owned(), authority, stamp.at.nanos(), act, value.is_none(), raw)
         })
         .collect();
@@ -138,11 +140,7 @@ fn write_stamped(metadata: &Metadata) -> String {
 fn read_stamped(text: &str) -> Metadata {
     let keys: Vec<StampedKey<&RawValue>> = serde_json::from_str(text).unwrap_or_default();
     Metadata::new(keys.into_iter().map(|(key, authority, at, act, is_cleared, raw)| {
-        let authority = match authority {
-            0 => Authority::Child,
-            1 => Authority::Root,
-            _ => Authority::Stated,
-        };
+        let authority = authority_of(authority);
         let act = if act == 0 { Act::Create } else { Act::Update };
         let stamp = Stamp { authority, at: Timestamp::from_nanos(at), act };
         // A raw null reads as no value at all, which only "cleared" means.

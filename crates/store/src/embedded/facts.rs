@@ -1,6 +1,7 @@
 //! What follows from an observation's fields: the numbers that sums are made of.
 
 use ratchet_core::field::Field;
+use ratchet_core::money::Money;
 use ratchet_core::observation::{Level, ObservationKind, ObservationPatch};
 use ratchet_core::price::{ModelCall, PriceTable};
 use ratchet_core::time::Timestamp;
@@ -17,6 +18,8 @@ pub(super) struct Facts {
     pub(super) output_tokens: u64,
     pub(super) total_tokens: u64,
     pub(super) cost: Option<Cost>,
+    /// Whether the units were counted here because nobody said them.
+    pub(super) counted: bool,
     /// The tier of prices that the cost was worked out with.
     pub(super) pricing_tier: Option<String>,
 }
@@ -48,8 +51,15 @@ impl Facts {
             output_tokens: usage.map_or(0, Usage::output),
             total_tokens: usage.map_or(0, Usage::total),
             cost: said.or(priced.map(|priced| priced.cost)),
+            counted: patch.has_counted_usage(),
             pricing_tier,
         }
+    }
+
+    /// How much of the cost is approximate: all that follows from units counted here.
+    pub(super) fn approximate_cost(&self) -> Money {
+        let is_priced = self.counted && self.pricing_tier.is_some();
+        self.cost.as_ref().filter(|_| is_priced).map(Cost::total).unwrap_or_default()
     }
 
     /// Nanoseconds from start to end.

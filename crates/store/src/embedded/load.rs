@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::column::Column;
 use super::observation_row::{self, ObservationRow};
 use super::payload;
-use super::score_row::{self, ScoreRow};
+use super::score_row::{self, ScoreRow, ScoreTable};
 use super::trace_row::{self, TraceRow};
 use crate::project::ProjectId;
 
@@ -93,9 +93,9 @@ pub(super) fn load_score(
     db: &Connection,
     project: i64,
     id: &ScoreId,
+    table: ScoreTable,
 ) -> rusqlite::Result<Option<ScoreRow>> {
-    static SQL: LazyLock<String> = LazyLock::new(|| {
-        format!("SELECT {} FROM score s WHERE s.project = ? AND s.id = ?", score_row::COLUMNS)
-    });
-    db.prepare_cached(&SQL)?.query_row(params![project, Column(id)], score_row::read).optional()
+    let (columns, table) = (score_row::COLUMNS, table.name());
+    let sql = format!("SELECT {columns} FROM {table} s WHERE s.project = ? AND s.id = ?");
+    db.prepare_cached(&sql)?.query_row(params![project, Column(id)], score_row::read).optional()
 }

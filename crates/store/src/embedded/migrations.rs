@@ -10,6 +10,8 @@ pub(super) const TELEMETRY_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/telemetry/0006_people.sql"),
     include_str!("migrations/telemetry/0007_chat_events.sql"),
     include_str!("migrations/telemetry/0008_chat_notices.sql"),
+    include_str!("migrations/telemetry/0009_waiting_scores.sql"),
+    include_str!("migrations/telemetry/0010_counted_tokens.sql"),
 ];
 
 /// How catalogs became what they are, oldest first.

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use ratchet_core::field::Authority;
 use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::merge::{Earliest, Latest};
 use ratchet_core::money::Money;
@@ -195,6 +196,7 @@ pub(super) fn read(row: &Row<'_>, trace: TraceId) -> rusqlite::Result<Observatio
     let updated_at: Option<Column<Timestamp>> = row.get(28)?;
     let costs = row.get_ref(17)?.as_blob_or_null()?;
     let cost: Option<i64> = row.get(21)?;
+    let stamps = Stamps::decode(row.get_ref(24)?.as_blob()?);
     let observation = Observation {
         id: row.get::<_, Column<ObservationId>>(1)?.0,
         trace,
@@ -213,6 +215,9 @@ pub(super) fn read(row: &Row<'_>, trace: TraceId) -> rusqlite::Result<Observatio
         model: row.get(14)?,
         model_parameters: json(row, 15)?,
         usage: decode_usage(row.get_ref(16)?.as_blob_or_null()?),
+        counted: stamps.of(USAGE).is_some_and(|(stamp, is_cleared)| {
+            stamp.authority == Authority::Counted && !is_cleared
+        }),
         cost: cost.map(|total| decode_cost(costs, Money::from_pico(total))),
         pricing_tier: row.get(30)?,
         prompt: prompt(row.get(22)?, row.get(23)?),
@@ -220,13 +225,7 @@ pub(super) fn read(row: &Row<'_>, trace: TraceId) -> rusqlite::Result<Observatio
         updated_at: updated_at.map_or(created_at.0, |at| at.0),
         content: None,
     };
-    Ok(ObservationRow {
-        observation,
-        end,
-        payload: row.get(25)?,
-        entry: row.get(26)?,
-        stamps: Stamps::decode(row.get_ref(24)?.as_blob()?),
-    })
+    Ok(ObservationRow { observation, end, payload: row.get(25)?, entry: row.get(26)?, stamps })
 }
 
 impl ObservationRow {
@@ -242,8 +241,14 @@ impl ObservationRow {
             output_tokens: seen.usage.output(),
             total_tokens: seen.usage.total(),
             cost: seen.cost.clone(),
+            counted: seen.counted,
             pricing_tier: seen.pricing_tier.clone(),
         }
+    }
+
+    /// Whether anything is known of its units, said or counted.
+    pub(super) fn has_usage(&self) -> bool {
+        self.stamps.of(USAGE).is_some()
     }
 
     /// The patch that the row is the sum of.

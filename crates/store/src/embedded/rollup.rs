@@ -153,6 +153,8 @@ pub(super) fn add_facts(sums: &mut Sums, facts: &Facts, times: i64) {
             let pico = cost.total().pico().saturating_mul(times);
             sums.cost = sums.cost + Money::from_pico(pico);
             sums.costs_known += times;
+            let approximate = facts.approximate_cost().pico().saturating_mul(times);
+            sums.approximate_cost = sums.approximate_cost + Money::from_pico(approximate);
         }
         None if facts.total_tokens > 0 => sums.cost_unknown += times,
         None => {}
@@ -176,16 +178,17 @@ pub(super) fn read_sums(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Resu
         latency: Histogram::decode(row.get_ref(first + 7)?.as_blob()?),
         costs_known: row.get(first + 8)?,
         latency_nanos: row.get(first + 9)?,
+        approximate_cost: Money::from_pico(row.get(first + 10)?),
     })
 }
 
 /// The columns [`read_sums`] takes.
 pub(super) const SUMS: &str = "count, errors, input_tokens, output_tokens, total_tokens, cost, \
-    cost_unknown, latency, costs_known, latency_nanos";
+    cost_unknown, latency, costs_known, latency_nanos, approximate_cost";
 
 const WRITE: &str = "REPLACE INTO rollup (project, hour, environment, kind, name, model, count, \
     errors, input_tokens, output_tokens, total_tokens, cost, cost_unknown, latency, costs_known, \
-    latency_nanos) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    latency_nanos, approximate_cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 const KEY: &str =
     "project = ? AND hour = ? AND environment = ? AND kind = ? AND name = ? AND model = ?";
@@ -227,6 +230,7 @@ fn write(db: &Connection, key: &RollupKey, sums: &Sums) -> rusqlite::Result<()> 
         sums.latency.encode(),
         sums.costs_known,
         sums.latency_nanos,
+        sums.approximate_cost.pico(),
     ])?;
     Ok(())
 }

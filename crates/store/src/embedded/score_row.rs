@@ -1,5 +1,7 @@
 //! A score's row.
 
+use std::sync::LazyLock;
+
 use ratchet_core::id::{ObservationId, SessionId, TraceId};
 use ratchet_core::merge::Earliest;
 use ratchet_core::score::{Score, ScorePatch, ScoreSource, ScoreTarget, ScoreValue};
@@ -27,10 +29,41 @@ pub(super) const COLUMNS: &str = "s.no, s.id, s.trace, s.observation, s.session,
     s.name, s.data_type, s.number, s.text, s.source, s.timestamp, s.environment, s.comment, \
     s.author, s.config, s.queue, s.metadata, s.stamps, s.created_at, s.updated_at";
 
-const WRITE: &str = "REPLACE INTO score (no, id, trace, observation, session, dataset_run, name, \
+/// The columns and values of a row, behind the name of its table.
+const VALUES: &str = "(no, id, trace, observation, session, dataset_run, name, \
     data_type, number, text, source, timestamp, environment, comment, author, config, queue, \
     metadata, stamps, created_at, updated_at, project) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, \
     ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+/// A table of scores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ScoreTable {
+    /// The scores that everyone sees.
+    Given,
+    /// Those that wait for what they judge.
+    Waiting,
+}
+
+impl ScoreTable {
+    /// The name of the table.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Given => "score",
+            Self::Waiting => "waiting_score",
+        }
+    }
+
+    fn insert(self) -> &'static str {
+        static GIVEN: LazyLock<String> =
+            LazyLock::new(|| format!("REPLACE INTO {} {VALUES}", ScoreTable::Given.name()));
+        static WAITING: LazyLock<String> =
+            LazyLock::new(|| format!("REPLACE INTO {} {VALUES}", ScoreTable::Waiting.name()));
+        match self {
+            Self::Given => &GIVEN,
+            Self::Waiting => &WAITING,
+        }
+    }
+}
 
 /// A score's row, in memory.
 #[derive(Clone, Debug)]
@@ -44,7 +77,12 @@ pub(super) struct ScoreRow {
 impl ScoreRow {
     /// Writes the row, new or again. A score without target, name or value says nothing yet, and
     /// the stage that makes patches never sends one.
-    pub(super) fn write(&self, db: &Connection, project: i64) -> rusqlite::Result<()> {
+    pub(super) fn write(
+        &self,
+        db: &Connection,
+        project: i64,
+        table: ScoreTable,
+    ) -> rusqlite::Result<()> {
         let patch = &self.patch;
         let (Some(target), Some(value)) = (patch.target.value(), patch.value.value()) else {
             return Ok(());
@@ -52,7 +90,7 @@ impl ScoreRow {
         let (trace, observation, session, dataset_run) = split(target);
         let (form, metadata) = EntryMetadata::of(&patch.metadata).encode();
         let metadata = (form != 0).then(|| [&[form], metadata.as_bytes()].concat());
-        db.prepare_cached(WRITE)?.execute(params![
+        db.prepare_cached(table.insert())?.execute(params![
             self.no,
             Column(&patch.id),
             trace.map(Column),

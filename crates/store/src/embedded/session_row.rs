@@ -12,7 +12,7 @@ use super::trace_row::TraceRow;
 
 /// The columns of a session in the order that [`read`] takes them.
 pub(super) const COLUMNS: &str = "s.id, s.created_at, s.last_at, s.environment, s.traces, \
-    s.total_tokens, s.cost, s.costs_known, s.errors";
+    s.total_tokens, s.cost, s.costs_known, s.errors, s.approximate_cost";
 
 /// Reads a row selected by [`COLUMNS`].
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
@@ -27,6 +27,7 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
         errors: row.get(8).map(to_u64)?,
         total_tokens: row.get(5).map(to_u64)?,
         cost: (known > 0).then_some(cost),
+        approximate_cost: Money::from_pico(row.get(9)?),
     })
 }
 
@@ -79,15 +80,16 @@ impl SessionChange<'_> {
             self.after.map_or(0, sum) - counted
         };
         let sql = "INSERT INTO session (project, id, created_at, last_at, environment, traces, \
-                   total_tokens, cost, costs_known, errors) \
-                   VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
+                   total_tokens, cost, costs_known, errors, approximate_cost) \
+                   VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
                    ON CONFLICT (project, id) DO UPDATE SET \
                    environment = CASE WHEN ?3 < created_at THEN ?4 \
                    WHEN ?3 = created_at AND coalesce(?4, 'default') < \
                    coalesce(environment, 'default') THEN ?4 ELSE environment END, \
                    created_at = min(created_at, ?3), last_at = max(last_at, ?3), \
                    traces = traces + ?5, total_tokens = total_tokens + ?6, cost = cost + ?7, \
-                   costs_known = costs_known + ?8, errors = errors + ?9";
+                   costs_known = costs_known + ?8, errors = errors + ?9, \
+                   approximate_cost = approximate_cost + ?10";
         db.prepare_cached(sql)?.execute(params![
             project,
             Column(part.session),
@@ -98,6 +100,7 @@ impl SessionChange<'_> {
             difference(|row| row.sums.cost.pico()),
             difference(|row| to_i64(row.sums.costs_known)),
             difference(|row| to_i64(row.sums.levels.error)),
+            difference(|row| row.sums.approximate_cost.pico()),
         ])?;
         Ok(())
     }
@@ -114,11 +117,12 @@ fn sum_up(db: &Connection, project: i64, session: &SessionId) -> rusqlite::Resul
     let key = params![project, Column(session)];
     db.prepare_cached("DELETE FROM session WHERE project = ? AND id = ?")?.execute(key)?;
     let sql = "INSERT INTO session (project, id, created_at, last_at, environment, traces, \
-               total_tokens, cost, costs_known, errors) \
+               total_tokens, cost, costs_known, errors, approximate_cost) \
                SELECT ?1, ?2, min(timestamp), max(timestamp), \
                (SELECT environment FROM trace WHERE project = ?1 AND session = ?2 \
                 ORDER BY timestamp, coalesce(environment, 'default') LIMIT 1), \
-               count(*), sum(total_tokens), sum(cost), sum(costs_known), sum(errors) \
+               count(*), sum(total_tokens), sum(cost), sum(costs_known), sum(errors), \
+               sum(approximate_cost) \
                FROM trace WHERE project = ?1 AND session = ?2 HAVING count(*) > 0";
     Ok(db.prepare_cached(sql)?.execute(key)? > 0)
 }

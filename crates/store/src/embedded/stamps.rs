@@ -94,12 +94,28 @@ impl Stamps {
     }
 }
 
-fn flags(group: &Group) -> u8 {
-    let authority = match group.stamp.authority {
+/// The number of an authority on disk, in two bits.
+pub(super) const fn authority_number(authority: Authority) -> u8 {
+    match authority {
         Authority::Child => 0,
         Authority::Root => 1,
         Authority::Stated => 2,
-    };
+        Authority::Counted => 3,
+    }
+}
+
+/// The authority of a number.
+pub(super) const fn authority_of(number: u8) -> Authority {
+    match number {
+        0 => Authority::Child,
+        1 => Authority::Root,
+        3 => Authority::Counted,
+        _ => Authority::Stated,
+    }
+}
+
+fn flags(group: &Group) -> u8 {
+    let authority = authority_number(group.stamp.authority);
     let act = match group.stamp.act {
         Act::Create => 0,
         Act::Update => 4,
@@ -112,11 +128,7 @@ fn decode_group(bytes: &[u8]) -> Option<(Group, &[u8])> {
     let (at, rest) = rest.split_first_chunk::<8>()?;
     let (said, rest) = rest.split_first_chunk::<4>()?;
     let (cleared, rest) = if flags & 8 == 0 { (&[0; 4], rest) } else { rest.split_first_chunk()? };
-    let authority = match flags & 3 {
-        0 => Authority::Child,
-        1 => Authority::Root,
-        _ => Authority::Stated,
-    };
+    let authority = authority_of(flags & 3);
     let act = if flags & 4 == 0 { Act::Create } else { Act::Update };
     let stamp = Stamp { authority, at: Timestamp::from_nanos(i64::from_le_bytes(*at)), act };
     let group =

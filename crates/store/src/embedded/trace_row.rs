@@ -33,22 +33,23 @@ pub(super) const COLUMNS: &str = "t.no, t.id, t.timestamp, t.name, t.user, t.ses
     t.version, t.environment, t.agent, t.tags, t.public, t.bookmarked, t.root, t.debugs, \
     t.defaults, t.warnings, t.errors, t.start, t.end, t.input_tokens, t.output_tokens, \
     t.total_tokens, t.cost, t.costs_known, t.stamps, t.payload, t.blocks, t.created_at, \
-    t.updated_at";
+    t.updated_at, t.approximate_cost";
 /// How many they are: where a further column stands.
-pub(super) const COLUMN_COUNT: usize = 30;
+pub(super) const COLUMN_COUNT: usize = 31;
 
 const INSERT: &str = "INSERT INTO trace (no, id, timestamp, name, user, session, release, \
     version, environment, agent, tags, public, bookmarked, root, debugs, defaults, warnings, \
     errors, start, end, input_tokens, output_tokens, total_tokens, cost, costs_known, stamps, \
-    payload, blocks, created_at, updated_at, project) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, \
-    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    payload, blocks, created_at, updated_at, project, approximate_cost) VALUES (?, ?, ?, ?, ?, \
+    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 // Takes the same parameters. What identifies a trace never changes.
 const UPDATE: &str = "UPDATE trace SET timestamp = ?3, name = ?4, user = ?5, session = ?6, \
     release = ?7, version = ?8, environment = ?9, agent = ?10, tags = ?11, public = ?12, \
     bookmarked = ?13, root = ?14, debugs = ?15, defaults = ?16, warnings = ?17, errors = ?18, \
     start = ?19, end = ?20, input_tokens = ?21, output_tokens = ?22, total_tokens = ?23, \
-    cost = ?24, costs_known = ?25, stamps = ?26, payload = ?27, blocks = ?28, updated_at = ?30 \
+    cost = ?24, costs_known = ?25, stamps = ?26, payload = ?27, blocks = ?28, updated_at = ?30, \
+    approximate_cost = ?32 \
     WHERE no = ?1 AND id = ?2 AND created_at = ?29 AND project = ?31";
 
 /// Sums over a trace's observations, in a form that can be subtracted.
@@ -62,6 +63,7 @@ pub(super) struct TraceSums {
     pub(super) total_tokens: u64,
     pub(super) cost: Money,
     pub(super) costs_known: u64,
+    pub(super) approximate_cost: Money,
 }
 
 impl TraceSums {
@@ -77,6 +79,7 @@ impl TraceSums {
         if let Some(cost) = &facts.cost {
             self.cost = self.cost + cost.total();
             self.costs_known += 1;
+            self.approximate_cost = self.approximate_cost + facts.approximate_cost();
         }
     }
 
@@ -90,6 +93,7 @@ impl TraceSums {
         if let Some(cost) = &facts.cost {
             self.cost = self.cost - cost.total();
             self.costs_known = self.costs_known.saturating_sub(1);
+            self.approximate_cost = self.approximate_cost - facts.approximate_cost();
         }
     }
 
@@ -186,6 +190,7 @@ impl TraceRow {
             Column(self.created_at),
             Column(self.updated_at),
             project,
+            sums.approximate_cost.pico(),
         ])?;
         Ok(())
     }
@@ -216,6 +221,7 @@ impl TraceRow {
                 output_tokens: sums.output_tokens,
                 total_tokens: sums.total_tokens,
                 cost: sums.known_cost(),
+                approximate_cost: sums.approximate_cost,
             },
             created_at,
             updated_at,
@@ -287,6 +293,7 @@ pub(super) fn read(row: &Row<'_>, entry: Entry) -> rusqlite::Result<TraceRow> {
         total_tokens: count(22)?,
         cost: Money::from_pico(row.get(23)?),
         costs_known: count(24)?,
+        approximate_cost: Money::from_pico(row.get(30)?),
     };
     Ok(TraceRow {
         no: row.get(0)?,

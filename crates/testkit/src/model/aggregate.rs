@@ -68,6 +68,7 @@ fn add(sums: &mut Sums, seen: &Observation) {
     match &seen.cost {
         Some(cost) => {
             sums.cost = sums.cost + cost.total();
+            sums.approximate_cost = sums.approximate_cost + seen.approximate_cost();
             sums.costs_known += 1;
         }
         None => sums.cost_unknown += i64::from(seen.usage.total() > 0),

@@ -15,6 +15,7 @@ use super::{Model, Told, home};
 pub(super) fn observation(told: &Told<ObservationPatch>) -> Observation {
     let patch = told.patch.clone();
     let start = patch.start.0.or(patch.end.0).unwrap_or(told.first_at);
+    let counted = patch.has_counted_usage();
     Observation {
         trace: home(&patch),
         id: patch.id,
@@ -33,6 +34,7 @@ pub(super) fn observation(told: &Told<ObservationPatch>) -> Observation {
         model: patch.model.into_value(),
         model_parameters: patch.model_parameters.into_value(),
         usage: patch.usage.into_value().unwrap_or_default(),
+        counted,
         cost: patch.cost.into_value(),
         // The model knows no prices.
         pricing_tier: None,
@@ -104,6 +106,7 @@ pub(super) fn session(id: SessionId, traces: &[Trace]) -> Session {
         errors: traces.iter().map(|trace| trace.summary.levels.error).sum(),
         total_tokens: traces.iter().map(|trace| trace.summary.total_tokens).sum(),
         cost: (!costs.is_empty()).then(|| costs.into_iter().sum()),
+        approximate_cost: traces.iter().map(|trace| trace.summary.approximate_cost).sum(),
     }
 }
 

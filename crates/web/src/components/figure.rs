@@ -88,6 +88,30 @@ pub fn cost(cost: Option<Money>) -> Markup {
     }
 }
 
+/// An amount of money, marked if a part of it is approximate: `$0.0123`, `≈$0.0123`.
+pub fn money_in_part(amount: Money, approximate: Money) -> String {
+    let mark = if approximate == Money::default() { "" } else { "≈" };
+    format!("{mark}{}", money(amount))
+}
+
+/// How much of a sum is approximate, if any: `of which ≈$0.0123 approximate`.
+pub fn of_which(approximate: Money) -> Option<String> {
+    let is_any = approximate != Money::default();
+    is_any.then(|| format!("of which ≈{} approximate", money(approximate)))
+}
+
+/// A cost that may be approximate in part, because its tokens were counted here.
+pub fn cost_in_part(cost: Option<Money>, approximate: Money) -> Markup {
+    match (cost, of_which(approximate)) {
+        (Some(amount), Some(share)) => html! {
+            span title={ "$" (amount.dollars()) ", " (share) ": tokens were counted here" } {
+                (money_in_part(amount, approximate))
+            }
+        },
+        (cost, _) => self::cost(cost),
+    }
+}
+
 /// A share: `12 %`, `0.4 %`.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;

@@ -40,6 +40,8 @@ pub(crate) struct TreeLine {
     pub(crate) duration: Option<i64>,
     /// What it cost, with all below it.
     pub(crate) cost: Option<Money>,
+    /// How much of that is approximate.
+    pub(crate) approximate_cost: Money,
     /// What it was judged.
     pub(crate) scores: Markup,
     /// Whether it is the one that is looked at.
@@ -86,7 +88,7 @@ fn line(line: &TreeLine) -> Markup {
                      width=(to.saturating_sub(from).max(8)) {}
             }
             span.node-time { @if let Some(nanos) = line.duration { (figure::duration(nanos)) } }
-            span.node-cost { @if let Some(cost) = line.cost { (figure::money(cost)) } }
+            span.node-cost { @if let Some(cost) = line.cost { (figure::money_in_part(cost, line.approximate_cost)) } }
         }
     }
 }

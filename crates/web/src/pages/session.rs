@@ -200,7 +200,12 @@ fn stats(session: &Session, read: &Read) -> Markup {
         ..Stat::default()
     };
     let cost = match session.cost {
-        Some(cost) => Value::of(figure::money(cost), format!("${} in known costs", cost.dollars())),
+        Some(cost) => {
+            let share = figure::of_which(session.approximate_cost);
+            let share = share.map(|share| format!(", {share}")).unwrap_or_default();
+            let known = format!("${} in known costs{share}", cost.dollars());
+            Value::of(figure::money_in_part(cost, session.approximate_cost), known)
+        }
         None => Value::CannotTell("no price is known for its models".to_owned()),
     };
     stat::row(&[

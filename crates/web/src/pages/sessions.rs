@@ -84,7 +84,7 @@ pub(super) fn row(session: &Session, ends: &SessionEnds, place: &Place) -> Row {
             html! { (figure::grouped(session.traces)) },
             html! { (figure::duration(duration)) },
             tokens(session.total_tokens),
-            figure::cost(session.cost),
+            figure::cost_in_part(session.cost, session.approximate_cost),
             errors(session.errors),
             figure::ago(session.last_at, place.now),
         ],

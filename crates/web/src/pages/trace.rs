@@ -148,7 +148,10 @@ fn summary(run: &TraceRun, place: &Place) -> Markup {
         (plural(sums.levels.total(), "step")) ", " (plural(models, "model call")) ", "
         (figure::count(sums.total_tokens)) " tokens, "
         @match sums.cost {
-            Some(_) => { (figure::cost(sums.cost)) },
+            Some(_) => {
+                (figure::cost_in_part(sums.cost, sums.approximate_cost))
+                @if let Some(share) = figure::of_which(sums.approximate_cost) { " (" (share) ")" }
+            },
             None => { "cost unknown" },
         }
         @if errors > 0 { ", " span.bad { (plural(errors, "error")) } }

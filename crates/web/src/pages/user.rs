@@ -233,7 +233,7 @@ fn traces(traces: &[Trace], place: &Place) -> Markup {
             figure::when(trace.timestamp, place.now),
             html! { @if let Some(latency) = trace.summary.latency() { (figure::duration(latency)) } },
             tokens(trace.summary.total_tokens),
-            figure::cost(trace.summary.cost),
+            figure::cost_in_part(trace.summary.cost, trace.summary.approximate_cost),
             errors(trace.summary.levels.error),
         ],
         failed: trace.summary.levels.error > 0,

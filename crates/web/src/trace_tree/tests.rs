@@ -29,6 +29,7 @@ pub(crate) fn step(id: usize, start: i64, parent: Option<usize>) -> Observation 
         model_parameters: None,
         usage: Usage::default(),
         cost: None,
+        counted: false,
         pricing_tier: None,
         prompt: None,
         created_at: Timestamp::default(),

@@ -5,10 +5,17 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::major::reader::LineReader;
-use crate::redact::{Rule, What};
+use crate::redact::{KnownSecrets, Rule, What};
 
 /// What must not be kept: long enough to be cut in many places, open at its end.
 const PATTERN: &str = "sk-[a-z0-9]{6,}";
+
+/// A value that is known to be secret.
+const KEY: &str = "sk-known-0123456789";
+
+fn known() -> Redactor {
+    Redactor::default().with_secrets(KnownSecrets::new([KEY.to_owned()]))
+}
 
 fn rules() -> Redactor {
     let what = What::Pattern(PATTERN.to_owned());
@@ -84,7 +91,16 @@ fn collect(value: &Value, into: &mut Vec<String>) {
 
 /// A text with secrets in it, and where it is cut.
 fn cut_text() -> impl Strategy<Value = Vec<String>> {
-    let word = prop_oneof!["[a-z ]{0,12}", "sk-[a-z0-9]{6,12}", "sk-", "[\\PC]{0,4}"];
+    cut(prop_oneof!["[a-z ]{0,12}", "sk-[a-z0-9]{6,12}", "sk-", "[\\PC]{0,4}"])
+}
+
+/// The same with a value that is known to be secret, and words that begin like it.
+fn cut_key() -> impl Strategy<Value = Vec<String>> {
+    let key = Just(KEY.to_owned());
+    cut(prop_oneof!["[a-z ]{0,12}", key, "sk-?", "sk-known-012", "[\\PC]{0,4}"])
+}
+
+fn cut(word: impl Strategy<Value = String>) -> impl Strategy<Value = Vec<String>> {
     let text = prop::collection::vec(word, 1..8).prop_map(|words| words.concat());
     (text, prop::collection::vec(any::<prop::sample::Index>(), 0..12)).prop_map(|(text, cuts)| {
         let letters: Vec<char> = text.chars().collect();
@@ -159,6 +175,36 @@ proptest! {
         if !matches!(said_end, End::Never) && !said.is_empty() {
             prop_assert!(texts(&passed).iter().any(is_told), "{said:?} in {passed:#?}");
         }
+    }
+
+    #[test]
+    fn no_known_secret_gets_by_however_it_is_cut(
+        (said, said_end) in (cut_key(), ends()),
+        (other, other_end) in (cut_key(), ends()),
+        turns in prop::collection::vec(any::<bool>(), 0..20),
+        sizes in prop::collection::vec(1_usize..5, 1..6),
+    ) {
+        let lines = mixed(
+            voice(None, "text", &said, said_end),
+            voice(Some("t1"), "text", &other, other_end),
+            &turns,
+        );
+        let closed = EventBody::default().text("state", "closed").told(EventKind::State);
+        let mut told = session(&lines);
+        told.push(vec![(Timestamp::default(), closed)]);
+        for text in texts(&in_batches(told, &sizes, &known())) {
+            prop_assert!(!text.contains(KEY), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_without_a_secret_come_piece_by_piece_though_some_are_known(
+        said in cut(prop_oneof!["[a-z ]{0,12}", "[\\PC]{0,4}"]),
+        sizes in prop::collection::vec(1_usize..5, 1..6),
+    ) {
+        let told = session(&voice(None, "text", &said, End::Whole));
+        let passed = in_batches(told.clone(), &sizes, &known());
+        prop_assert_eq!(passed, told.concat());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 use ratchet_core::environment::Environment;
 use ratchet_core::id::SessionId;
+use ratchet_core::money::Money;
 use ratchet_core::session::Session;
 use ratchet_core::time::Timestamp;
 
@@ -88,5 +89,6 @@ pub(super) fn unsummed(id: SessionId) -> Session {
         errors: 0,
         total_tokens: 0,
         cost: None,
+        approximate_cost: Money::default(),
     }
 }

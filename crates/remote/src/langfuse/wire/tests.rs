@@ -93,6 +93,7 @@ fn observation() -> Observation {
         model_parameters: Some(json(r#"{"temperature":0.10}"#)),
         usage: Usage::new(usage.map(|(kind, units)| (kind.to_owned(), units)).into()),
         cost: Some(Cost::new(cost.map(|(kind, amount)| (kind.to_owned(), dollars(amount))).into())),
+        counted: false,
         pricing_tier: Some("Standard".to_owned()),
         prompt: Some(PromptLink { name: "greet".to_owned(), version: 3 }),
         created_at: at(10),
@@ -187,6 +188,7 @@ fn a_session_with_a_trace() {
         errors: 0,
         total_tokens: 0,
         cost: None,
+        approximate_cost: Money::default(),
     };
     let view = SessionWithTraces {
         session: SessionView::new(&session, "p"),

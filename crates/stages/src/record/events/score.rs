@@ -7,13 +7,16 @@ use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::ingestion::ScoreBody;
 use ratchet_remote::langfuse::wire::maybe::Maybe;
 
-use super::{Reach, Saying, parse_id};
+use super::{Saying, parse_id};
 
 /// What an event says about a score. Whatever Langfuse would drop later without a word is refused.
 pub(super) fn patch(body: ScoreBody, saying: &Saying<'_>) -> Result<ScorePatch, Issue> {
     let target = target(&body)?;
-    let source = body.source.value().map_or(ScoreSource::Api, |word| word.0);
-    check_source(source, saying.rules.reach)?;
+    let source = body.source.as_value().map_or(ScoreSource::Api, |word| word.0);
+    let public = saying.public_sender();
+    if let Some(public) = &public {
+        public.check(&body, source)?;
+    }
     let config = saying.label(body.config_id);
     let verdict = judge(SentScore {
         name: body.name.value(),
@@ -25,7 +28,7 @@ pub(super) fn patch(body: ScoreBody, saying: &Saying<'_>) -> Result<ScorePatch, 
     });
     let verdict = verdict.map_err(|Unfit { field, why }| Issue::at(field, why))?;
     let timestamp = body.timestamp.value().map_or(saying.stamp.at, |time| time.0);
-    Ok(ScorePatch {
+    let patch = ScorePatch {
         id: saying.id(&body.id)?,
         target: Field::said(target, saying.stamp),
         name: saying.text(Maybe::Value(verdict.name)),
@@ -38,7 +41,11 @@ pub(super) fn patch(body: ScoreBody, saying: &Saying<'_>) -> Result<ScorePatch, 
         config,
         queue: saying.label(body.queue_id),
         metadata: saying.metadata(body.metadata),
-    })
+    };
+    match public {
+        Some(public) => public.confine(patch),
+        None => Ok(patch),
+    }
 }
 
 impl Saying<'_> {
@@ -76,15 +83,5 @@ fn target(body: &ScoreBody) -> Result<ScoreTarget, Issue> {
             "traceId",
             "a score takes only one of traceId, sessionId and datasetRunId",
         )),
-    }
-}
-
-/// A browser speaks for nobody but itself.
-fn check_source(source: ScoreSource, reach: Reach) -> Result<(), Issue> {
-    match (source, reach) {
-        (ScoreSource::Api, _) | (_, Reach::All) => Ok(()),
-        (ScoreSource::Eval | ScoreSource::Annotation, Reach::Scores) => {
-            Err(Issue::at("source", "a public key alone may only send scores whose source is API"))
-        }
     }
 }

@@ -9,19 +9,29 @@ use ratchet_core::time::Timestamp;
 use ratchet_core::trace::TracePatch;
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_store::catalog::Intake;
+use ratchet_store::project::ProjectId;
 
-use super::{Reach, Rules, Statements};
+use super::{Rules, Statements, Submitter};
 
+mod public;
 mod refusal;
 mod score;
 
 const AT: &str = "2026-11-15T10:00:00.000Z";
 static RULES: LazyLock<Rules> = LazyLock::new(|| Rules {
-    reach: Reach::All,
+    submitter: Submitter::Keyed,
     text_bytes: 100,
     depth: 64,
     intake: Arc::new(settled()),
 });
+
+/// What a caller with a public key alone may send, a second after the events.
+fn public_rules() -> Rules {
+    let received_at = Timestamp::parse("2026-11-15T10:00:01Z").unwrap();
+    let project = ProjectId::parse("shop").unwrap();
+    let submitter = Submitter::Public { project, received_at };
+    Rules { submitter, text_bytes: 8_000_000, ..RULES.clone() }
+}
 
 /// What a project with one score config has settled.
 fn settled() -> Intake {

@@ -8,7 +8,7 @@ use crate::embedded::content;
 use crate::embedded::filter::score::{is_narrow, is_one_name};
 use crate::embedded::filter::{Where, id_value, score};
 use crate::embedded::load::{load_score, project_number};
-use crate::embedded::score_row::{self, ScoreRow};
+use crate::embedded::score_row::{self, ScoreRow, ScoreTable};
 use crate::project::ProjectId;
 use crate::query::{Direction, Page, ScoreQuery, ScoresOn};
 use crate::{StoreError, StoreResult};
@@ -76,5 +76,5 @@ pub(in crate::embedded) fn one(
     id: &ScoreId,
 ) -> rusqlite::Result<Option<Score>> {
     let Some(project) = project_number(db, project)? else { return Ok(None) };
-    Ok(load_score(db, project, id)?.and_then(ScoreRow::into_score))
+    Ok(load_score(db, project, id, ScoreTable::Given)?.and_then(ScoreRow::into_score))
 }

@@ -103,6 +103,14 @@ fn partly(place: &Place, shown: &Shown, whole: &Sums) -> Markup {
     }
 }
 
+/// The costs together, and how much of them is approximate.
+fn known_cost(now: &Sums, stat: Stat, provenance: &str) -> Stat {
+    let share = figure::of_which(now.approximate_cost);
+    let provenance = share.map_or(provenance.to_owned(), |share| format!("{provenance}, {share}"));
+    let text = figure::money_in_part(now.cost, now.approximate_cost);
+    Stat { value: Value::of(text, provenance), ..stat }
+}
+
 fn figures(now: &Sums, before: Option<&Sums>, time: &str) -> Vec<Stat> {
     let n = figure::grouped(natural(now.count));
     let provenance = format!("n = {n} steps");
@@ -123,7 +131,7 @@ fn figures(now: &Sums, before: Option<&Sums>, time: &str) -> Vec<Stat> {
             Some(figure::percent(float(now.errors) / float(now.count).max(1.0))),
             |sums| Some(float(sums.errors) / float(sums.count).max(1.0)),
         ),
-        one("Known cost", Some(figure::money(now.cost)), |sums| Some(sums.cost.dollars())),
+        known_cost(now, one("Known cost", None, |sums| Some(sums.cost.dollars())), &provenance),
         one("Tokens", Some(figure::count(natural(now.total_tokens))), |sums| {
             Some(float(sums.total_tokens))
         }),

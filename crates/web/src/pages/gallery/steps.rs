@@ -77,6 +77,7 @@ fn outline() -> Markup {
             time: (*from, *to, colour(*kind, *failure)),
             duration: Some(i64::from(to - from) * 4_000_000),
             cost: Money::from_dollars(0.002),
+            approximate_cost: Money::default(),
             scores: Markup::default(),
             is_selected: number == 1,
         })

@@ -51,7 +51,7 @@ fn errors(now: &Sums, before: Option<&Sums>) -> Change {
 }
 
 fn spending(now: &Sums, before: Option<&Sums>) -> Change {
-    let cost = figure::money(now.cost);
+    let cost = figure::money_in_part(now.cost, now.approximate_cost);
     let what = match before {
         Some(before) if before.cost.pico() > 0 => {
             let ratio = now.cost.dollars() / before.cost.dollars();
@@ -65,6 +65,10 @@ fn spending(now: &Sums, before: Option<&Sums>) -> Change {
             "{} model calls have no known price and are not in it",
             figure::grouped(natural(unknown))
         ),
+    };
+    let evidence = match figure::of_which(now.approximate_cost) {
+        Some(share) => format!("{evidence}; {share}, because its tokens were counted here"),
+        None => evidence,
     };
     Change { what, evidence }
 }

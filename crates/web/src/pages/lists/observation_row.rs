@@ -132,7 +132,9 @@ impl ListedRow for Observation {
             },
             ListColumn::Cost => html! {
                 @if self.cost.is_some() || !self.usage.is_empty() {
-                    (figure::cost(self.cost.as_ref().map(Cost::total)))
+                    (figure::cost_in_part(
+                        self.cost.as_ref().map(Cost::total), self.approximate_cost()
+                    ))
                 }
             },
             ListColumn::Version => word(self.version.as_deref()),

@@ -121,7 +121,7 @@ fn facts_of_trace(trace: &Trace, place: &Place) -> Markup {
             }
             @if sums.total_tokens > 0 {
                 dt { "Tokens" } dd { (figure::count(sums.total_tokens)) }
-                dt { "Cost" } dd { (figure::cost(sums.cost)) }
+                dt { "Cost" } dd { (figure::cost_in_part(sums.cost, sums.approximate_cost)) }
             }
             @if let Some(user) = &trace.user { dt { "User" } dd { bdi { (user) } } }
             @if !trace.tags.is_empty() {
@@ -141,7 +141,9 @@ fn facts_of_step(step: &Observation, place: &Place) -> Markup {
             @if let Some(model) = &step.model { dt { "Model" } dd { bdi { (model) } } }
             @if !step.usage.is_empty() {
                 dt { "Tokens" } dd { (figure::count(step.usage.total())) }
-                dt { "Cost" } dd { (figure::cost(step.cost.as_ref().map(Cost::total))) }
+                dt { "Cost" } dd {
+                    (figure::cost_in_part(step.cost.as_ref().map(Cost::total), step.approximate_cost()))
+                }
             }
             @if let Some(status) = &step.status_message {
                 dt { "Status" } dd { bdi { (ratchet_core::limit::elide(status, 300)) } }

@@ -98,7 +98,7 @@ impl ListedRow for Trace {
                     (figure::count(sums.total_tokens))
                 }
             },
-            ListColumn::Cost => figure::cost(sums.cost),
+            ListColumn::Cost => figure::cost_in_part(sums.cost, sums.approximate_cost),
             ListColumn::Release => html! { bdi { (self.release.as_deref().unwrap_or_default()) } },
             ListColumn::Version => html! { bdi { (self.version.as_deref().unwrap_or_default()) } },
             ListColumn::Id => copy::id(&self.id.to_string()),

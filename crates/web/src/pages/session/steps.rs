@@ -63,7 +63,7 @@ fn line(step: &Observation, depth: usize, trace: &TraceId, place: &Place) -> Mar
                 @if let Some(model) = &step.model { code { (ratchet_core::limit::elide(model, 60)) } }
                 @if let Some(end) = step.end { span { (figure::duration(end.since(step.start))) } }
                 @if step.usage.total() > 0 { span { (figure::count(step.usage.total())) " tokens" } }
-                @if let Some(cost) = &step.cost { span { (figure::money(cost.total())) } }
+                @if let Some(cost) = &step.cost { span { (figure::money_in_part(cost.total(), step.approximate_cost())) } }
             }
         }
     }

@@ -72,7 +72,7 @@ impl Turn<'_> {
                         span title={ (figure::grouped(summary.total_tokens)) " tokens" } {
                             (figure::count(summary.total_tokens)) " tokens"
                         }
-                        span { (figure::cost(summary.cost)) }
+                        span { (figure::cost_in_part(summary.cost, summary.approximate_cost)) }
                     }
                 }
             }

@@ -20,6 +20,7 @@ pub(super) struct Spent {
     total_tokens: u64,
     money: BTreeMap<String, Money>,
     total_money: Money,
+    approximate: Money,
     /// Steps with a known cost, and steps that used tokens without one.
     priced: u64,
     unpriced: u64,
@@ -52,6 +53,7 @@ impl Spent {
             Some(cost) => {
                 self.priced += 1;
                 self.total_money = self.total_money + cost.total();
+                self.approximate = self.approximate + step.approximate_cost();
                 for (kind, money) in cost.kinds() {
                     let sum = self.money.entry(kind.clone()).or_default();
                     *sum = *sum + *money;
@@ -99,7 +101,10 @@ pub(super) fn bars(spent: &Spent) -> Markup {
             @if !tokens.is_empty() { (stack("Tokens by kind", &tokens)) }
         }
         @if spent.priced > 0 {
-            h3 { "Cost " span.muted title=(exactly(spent.total_money)) { (figure::money(spent.total_money)) } }
+            h3 { "Cost " span.muted title=(exactly(spent.total_money)) {
+                (figure::money_in_part(spent.total_money, spent.approximate))
+            } }
+            @if let Some(share) = figure::of_which(spent.approximate) { p.muted { (share) ": " (COUNTED_HERE) } }
             @if !money.is_empty() { (stack("Cost by kind", &money)) }
         } @else if spent.unpriced > 0 {
             h3 { "Cost " (figure::cost(None)) }
@@ -130,12 +135,16 @@ pub(super) fn menu_of(spent: &Spent) -> Markup {
             }
         }
         @if spent.unpriced > 0 { p.muted { (unpriced(spent.unpriced)) } }
+        @if let Some(share) = figure::of_which(spent.approximate) { p.muted { (share) ": " (COUNTED_HERE) } }
         @if spent.is_cut { p.muted { "Of the first steps alone: there are more than a page reads." } }
     };
     html! {
         @if spent.total_tokens > 0 || spent.priced > 0 { (menu("Spent", "Tokens and cost by kind", &table)) }
     }
 }
+
+/// Why a cost is approximate.
+const COUNTED_HERE: &str = "the client sent no usage, so the tokens were counted here.";
 
 fn unpriced(steps: u64) -> String {
     match steps {

@@ -163,6 +163,7 @@ impl<'a> Lines<'a> {
             time: (0, WHOLE, "whole"),
             duration: (!run.tree.steps.is_empty()).then_some(self.frame.length),
             cost: run.trace.summary.cost,
+            approximate_cost: run.trace.summary.approximate_cost,
             scores: few_scores(&tops.collect::<Vec<_>>()),
             is_selected: self.chosen == Some(0),
         }
@@ -191,6 +192,7 @@ impl<'a> Lines<'a> {
             time: (from, to, colour(step)),
             duration: step.latency(),
             cost: row.cost,
+            approximate_cost: row.approximate_cost,
             scores,
             is_selected: self.chosen == Some(number),
         }

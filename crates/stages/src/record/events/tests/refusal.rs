@@ -1,5 +1,5 @@
-use super::{AT, RULES, event, interpret, raw, refused, trace};
-use crate::record::events::{Outcome, Reach, Refusal, Rules, Statements};
+use super::{AT, RULES, event, interpret, public_rules, raw, refused, trace};
+use crate::record::events::{Outcome, Refusal, Statements};
 
 #[test]
 fn ids_that_make_no_sense_are_refused() {
@@ -105,7 +105,7 @@ fn envelopes_that_make_no_sense_are_refused_one_by_one() {
 
 #[test]
 fn a_public_key_alone_sends_scores_and_nothing_else() {
-    let rules = Rules { reach: Reach::Scores, ..RULES.clone() };
+    let rules = public_rules();
     let thumbs = |source: &str| {
         let body = format!(r#"{{"traceId":"t","name":"n","value":1{source}}}"#);
         event("score-create", &body)

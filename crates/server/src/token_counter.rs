@@ -1,0 +1,48 @@
+use std::time::Duration;
+
+use ratchet_stages::record::count;
+
+use crate::app::App;
+use crate::error::{ApiError, ApiResult};
+use crate::stop::Stop;
+
+/// How often to look for model calls without usage.
+const EVERY: Duration = Duration::from_secs(1);
+/// Between two slices, so that whoever records goes first.
+const BREATH: Duration = Duration::from_millis(20);
+
+/// Counts tokens of model calls that came without usage, a slice at a time, until told to stop.
+/// What is left when the server ends is counted after its next start.
+pub(crate) async fn run(app: App, stop: Stop) {
+    let mut ticks = tokio::time::interval(EVERY);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = stop.requested() => return,
+            _tick = ticks.tick() => {}
+        }
+        let counted = tokio::select! {
+            () = stop.requested() => return,
+            counted = count_all(&app) => counted,
+        };
+        match counted {
+            // Recording comes first.
+            Ok(()) | Err(ApiError::Unavailable { .. }) => {}
+            Err(error) => tracing::warn!(error.cause = %error, "cannot count tokens"),
+        }
+    }
+}
+
+async fn count_all(app: &App) -> ApiResult<()> {
+    loop {
+        let slice = count::next(&app.store, app.clock.now()).await?;
+        if slice.is_empty() {
+            return Ok(());
+        }
+        let counting = app.settings.token_counting;
+        let work = move || Ok(count::count(slice, counting));
+        let counts = app.workers.run(usize::MAX, work).await?;
+        app.store.telemetry.keep_counts(counts, app.clock.now()).await?;
+        tokio::time::sleep(BREATH).await;
+    }
+}

@@ -1,0 +1,127 @@
+//! Tokens of model calls that came without usage are counted soon after, and give way to what the
+//! client says.
+
+use std::time::Duration;
+
+use ratchet_core::id::{SessionId, TraceId};
+use ratchet_core::money::Money;
+use ratchet_server::app::Settings;
+use ratchet_stages::record::count::TokenCounting;
+use ratchet_store::aggregate::{AggregateQuery, Step, Sums};
+use ratchet_store::query::TimeRange;
+use serde_json::{Value, json};
+
+use crate::harness::{TestServer, project};
+use crate::langfuse::{event, read, record};
+
+/// A generation of a model that has a price, in a session, without usage.
+async fn begin(server: &TestServer) {
+    let model = json!({
+        "modelName": "house", "matchPattern": "^house$", "unit": "TOKENS",
+        "inputPrice": 0.5, "outputPrice": 2.0,
+    });
+    server.post("/api/public/models").json(model.to_string()).send().await.check(200, "");
+    let call = json!({"id": "o", "traceId": "t", "model": "house",
+        "input": [{"role": "user", "content": "hello world"}], "output": "hello world"});
+    let unknown = json!({"id": "u", "traceId": "t", "model": "nobody-knows", "input": "hello"});
+    record(
+        server,
+        &[
+            event("trace-create", 0, json!({"id": "t", "sessionId": "s"})),
+            event("generation-create", 1, call),
+            event("generation-create", 2, unknown),
+        ],
+    )
+    .await;
+}
+
+/// Waits until the call is as it should be.
+async fn until(server: &TestServer, is_so: impl Fn(&Value) -> bool) -> Value {
+    let looking = async {
+        loop {
+            let seen = read(server, "/api/public/observations/o").await;
+            if is_so(&seen) {
+                return seen;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(120), looking).await.unwrap()
+}
+
+/// What the hour, the trace and the session say of the cost, and how much of it is approximate.
+async fn sums(server: &TestServer) -> [(Money, Money); 3] {
+    let telemetry = &server.app.store.telemetry;
+    let query = AggregateQuery {
+        project: project(),
+        range: TimeRange::default(),
+        by: Vec::new(),
+        step: Step::Whole,
+        conditions: Vec::new(),
+    };
+    let hour = telemetry.aggregate(query).await.unwrap().groups;
+    let mut whole = Sums::default();
+    hour.iter().for_each(|group| whole.add(&group.sums));
+    let trace =
+        telemetry.trace(project(), TraceId::parse("t").unwrap()).await.unwrap().unwrap().summary;
+    let session = SessionId::parse("s").unwrap();
+    let session = telemetry.session(project(), session).await.unwrap().unwrap();
+    [
+        (whole.cost, whole.approximate_cost),
+        (trace.cost.unwrap_or_default(), trace.approximate_cost),
+        (session.cost.unwrap_or_default(), session.approximate_cost),
+    ]
+}
+
+#[tokio::test]
+async fn a_known_model_without_usage_is_counted_and_real_usage_replaces_the_count() {
+    let server = TestServer::start().await;
+    begin(&server).await;
+    let before = read(&server, "/api/public/observations/o").await;
+    assert_eq!(before["usageDetails"], json!({}), "{before}");
+    server.clock.advance(Duration::from_secs(10));
+    let counted = until(&server, |seen| seen["usageDetails"]["input"].as_u64() > Some(0)).await;
+    let units = |kind: &str| counted["usageDetails"][kind].as_f64().unwrap();
+    assert_eq!(units("output"), 2.0, "hello world");
+    let cost = Money::from_dollars(units("input") * 0.5 + units("output") * 2.0).unwrap();
+    assert_eq!(sums(&server).await, [(cost, cost); 3]);
+    let unknown = read(&server, "/api/public/observations/u").await;
+    assert_eq!(unknown["usageDetails"], json!({}), "{unknown}");
+
+    let more = json!({"id": "o", "traceId": "t", "output": "hello world hello world"});
+    record(&server, &[event("generation-update", 3, more)]).await;
+    server.clock.advance(Duration::from_secs(10));
+    until(&server, |seen| seen["usageDetails"]["output"].as_u64() == Some(4)).await;
+
+    let real = json!({"id": "o", "traceId": "t", "usageDetails": {"input": 1, "output": 1}});
+    record(&server, &[event("generation-update", 0, real)]).await;
+    let exact = Money::from_dollars(2.5).unwrap();
+    assert_eq!(sums(&server).await, [(exact, Money::default()); 3]);
+    let seen = read(&server, "/api/public/observations/o").await;
+    assert_eq!(seen["usageDetails"], json!({"input": 1, "output": 1, "total": 2}));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn nothing_is_counted_when_settings_say_so() {
+    let token_counting = TokenCounting::Off;
+    let server = TestServer::start_with(Settings { token_counting, ..Settings::default() }).await;
+    begin(&server).await;
+    server.clock.advance(Duration::from_secs(10));
+    let waiting = async {
+        while !server
+            .app
+            .store
+            .telemetry
+            .uncounted(server.app.clock.now(), 9)
+            .await
+            .unwrap()
+            .is_empty()
+        {
+            read(&server, "/api/public/observations/o").await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(120), waiting).await.unwrap();
+    let seen = read(&server, "/api/public/observations/o").await;
+    assert_eq!(seen["usageDetails"], json!({}));
+    server.stop().await;
+}

@@ -1,0 +1,59 @@
+//! Counts the tokens of model calls that came without usage, soon after they were recorded. The
+//! count is approximate, and gives way to whatever the client says later.
+
+use ratchet_core::time::Timestamp;
+use ratchet_core::tokens::{Tokens, approximate_payload};
+use ratchet_core::usage::Usage;
+use ratchet_store::StoreResult;
+use ratchet_store::embedded::Folder;
+use ratchet_store::token_count::{TokenCount, Uncounted};
+
+/// How long a call must have been still: clients often send usage a moment later.
+const SETTLED_NANOS: i64 = 5_000_000_000;
+/// Calls of one slice: a short transaction, so that recording never waits for long.
+const SLICE: u32 = 32;
+
+/// What to do about model calls without usage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TokenCounting {
+    /// Count their tokens.
+    #[default]
+    On,
+    /// Leave them without.
+    Off,
+}
+
+/// Reads the next slice of calls to count; empty when all is done.
+///
+/// # Errors
+/// Fails only when the database does.
+pub async fn next(store: &Folder, now: Timestamp) -> StoreResult<Vec<Uncounted>> {
+    store.telemetry.uncounted(now.plus_nanos(-SETTLED_NANOS), SLICE).await
+}
+
+/// Roughly how many bytes there are to count.
+pub fn bytes(slice: &[Uncounted]) -> usize {
+    let payloads = slice.iter().flat_map(|call| call.input.iter().chain(&call.output));
+    payloads.map(|payload| payload.as_str().len()).sum()
+}
+
+/// Counts. Takes real CPU time: keep it off the async runtime.
+pub fn count(slice: Vec<Uncounted>, counting: TokenCounting) -> Vec<TokenCount> {
+    let count = |of: Uncounted| {
+        let usage = match counting {
+            TokenCounting::On => usage(&of),
+            TokenCounting::Off => None,
+        };
+        TokenCount { of, usage }
+    };
+    slice.into_iter().map(count).collect()
+}
+
+fn usage(call: &Uncounted) -> Option<Usage> {
+    let sides = [("input", &call.input), ("output", &call.output)];
+    let counted = sides.into_iter().filter_map(|(kind, payload)| {
+        let Tokens { count, provenance: _ } = approximate_payload(payload.as_ref()?);
+        Some((kind.to_owned(), count))
+    });
+    Some(Usage::new(counted.collect())).filter(|usage| !usage.is_empty())
+}
