@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ratchet_agent::claude::command::ClaudePatience;
-use ratchet_agent::claude::environment;
+use ratchet_agent::claude::environment::{self, EnvNames};
 use ratchet_core::judging::Seed;
 use ratchet_core::major::prompt::USUAL_BUDGET;
 use ratchet_core::major::workspace::{Exposure, Roots};
@@ -24,19 +24,6 @@ pub(crate) async fn run_agents(
 ) {
     let boundary =
         Boundary { roots: Roots::new([root.clone()]).unwrap(), exposure: Exposure::Network };
-    let launcher = Launcher {
-        boundary: Some(boundary.clone()),
-        places: MajorPlaces {
-            program: claude::fake(),
-            families: place.join("families"),
-            scratch: place.join("s"),
-        },
-        environment: Arc::new(environment::inherited()),
-        patience: ClaudePatience::default(),
-    };
-    let clock = server.app.clock.clone();
-    let store = server.app.store.clone();
-    let major = Major::open(store, launcher, limits, Arc::new(move || clock.now())).await;
     let ground = ChatGround {
         boundary,
         trusted: vec![root.join("trusted")],
@@ -44,5 +31,18 @@ pub(crate) async fn run_agents(
         prompt_tokens: USUAL_BUDGET,
         seed: Seed::new([7; 32]),
     };
+    let launcher = Launcher {
+        ground: Some(ground.clone()),
+        places: MajorPlaces {
+            program: claude::fake(),
+            families: place.join("families"),
+            scratch: place.join("s"),
+        },
+        environment: Arc::new(environment::inherited(&EnvNames::default())),
+        patience: ClaudePatience::default(),
+    };
+    let clock = server.app.clock.clone();
+    let store = server.app.store.clone();
+    let major = Major::open(store, launcher, limits, Arc::new(move || clock.now())).await;
     server.app.run_agents(Chats { major: major.unwrap(), ground });
 }

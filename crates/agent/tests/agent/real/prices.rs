@@ -28,8 +28,10 @@ fn every_model_that_the_program_lists_has_a_price() {
         assert!(models.contains(known), "{known} is not among {models:?}");
     }
     let prices = PriceTable::builtin();
-    let unknown: Vec<&&str> =
-        models.iter().filter(|model| prices.list_price(model, Timestamp::default()).is_none()).collect();
+    let unknown: Vec<&&str> = models
+        .iter()
+        .filter(|model| prices.list_price(model, Timestamp::default()).is_none())
+        .collect();
     assert!(
         unknown.is_empty(),
         "prices/models.toml has no price for {unknown:?}, which Claude Code lists"
