@@ -6,7 +6,7 @@
 //!
 //! ```no_run
 //! use ratchet_agent::claude::command::{ClaudeCommand, ClaudePlace};
-//! use ratchet_agent::claude::environment;
+//! use ratchet_agent::claude::environment::{self, EnvNames};
 //! use ratchet_agent::claude::lines::FromClaude;
 //! use ratchet_agent::claude::message::UserMessage;
 //! use ratchet_agent::claude::seats::ClaudeSeats;
@@ -18,7 +18,8 @@
 //!     config: "/srv/chats/family-1".into(),
 //!     temp: "/tmp/chat-1".into(),
 //! };
-//! let command = ClaudeCommand::new("claude", place).with_environment(environment::inherited());
+//! let environment = environment::inherited(&EnvNames::default());
+//! let command = ClaudeCommand::new("claude", place).with_environment(environment);
 //! let (process, mut lines) = command.spawn(ClaudeSeats::new(4).take().await)?;
 //! process.initialize().await?;
 //! process.send_user(&UserMessage::text(Uuid::new_v4(), "What is sold here?")).await?;

@@ -40,9 +40,9 @@ pub(crate) async fn open(
             families: data.join(KEPT),
             scratch: scratch(folder)?,
         },
-        environment: Arc::new(environment::inherited()),
+        environment: Arc::new(environment::inherited(&config.chat.env)),
         patience: ClaudePatience::default(),
-        boundary: Some(ground.boundary.clone()),
+        ground: Some(ground.clone()),
     };
     let limits = MajorLimits {
         processes: config.chat.processes,

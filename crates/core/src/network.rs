@@ -23,6 +23,11 @@ struct Network {
 pub struct NoNetwork(String);
 
 impl Networks {
+    /// No network at all.
+    pub const fn none() -> Self {
+        Self(Vec::new())
+    }
+
     /// Whether an address is in one of them.
     ///
     /// ```

@@ -44,5 +44,6 @@ pub use live::LiveEvent;
 pub use refusal::MajorError;
 pub use service::{Major, MajorClock, NewMessage};
 pub use setting::{
-    ChatChange, ChatSetting, MAX_TITLE_CHARS, MajorLimits, MajorPlaces, ModelChoice, NewChat,
+    BudgetChoice, ChatChange, ChatSetting, MAX_TITLE_CHARS, MajorLimits, MajorPlaces, ModelChoice,
+    NewChat,
 };

@@ -235,6 +235,7 @@ impl State {
             Some(Failure::Silence) => Said::silence(),
             Some(Failure::Malformed) => (format.say)(asked, &reply, &id).malformed(),
             Some(Failure::Cut) => (format.say)(asked, &reply, &id).cut(),
+            Some(Failure::Stall) => (format.say)(asked, &reply, &id).stalled(),
             Some(Failure::Refusal) | None => (format.say)(asked, &reply, &id),
         }
     }

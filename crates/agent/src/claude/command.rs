@@ -20,6 +20,10 @@ use super::process::{self, ClaudeProcess};
 use super::program;
 use super::seats::ClaudeSeat;
 
+/// What the file is called, among what the session throws away, that names the servers of tools.
+/// It may hold keys: whoever started the program may remove it once the program is ready.
+pub const MCP_FILE: &str = "mcp.json";
+
 /// How the program is started, and where.
 #[derive(Clone, Debug)]
 pub struct ClaudeCommand {

@@ -1,4 +1,6 @@
 use std::env;
+use std::fmt;
+use std::str::FromStr;
 
 use ratchet_core::secret::Secret;
 
@@ -70,18 +72,94 @@ const CLOUDS: [(&str, &[&str]); 2] = [
     ("CLAUDE_CODE_USE_VERTEX", &["GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT"]),
 ];
 
+/// The word that stands for all that is passed on when nobody says.
+const DEFAULT: &str = "default";
+/// How our own variables begin: they hold keys of ours, and are never passed on.
+const OURS: &str = "RATCHET_";
+
+/// Which variables are passed on to the program, and to whatever it runs.
+///
+/// It is written as names with commas; a `*` at the end of one stands for any rest, and `default`
+/// for what is passed on when nobody says.
+///
+/// ```
+/// use ratchet_agent::claude::environment::EnvNames;
+///
+/// let names: EnvNames = "default, GITHUB_TOKEN, ACME_*".parse().unwrap();
+/// assert_eq!(names.to_string(), "default,GITHUB_TOKEN,ACME_*");
+/// assert!("RATCHET_SECRET_KEY".parse::<EnvNames>().is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnvNames(Vec<String>);
+
+impl Default for EnvNames {
+    fn default() -> Self {
+        Self(vec![DEFAULT.to_owned()])
+    }
+}
+
+impl FromStr for EnvNames {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+        let names: Vec<String> = names.map(str::to_owned).collect();
+        for name in &names {
+            let plain = name.strip_suffix('*').unwrap_or(name);
+            let is_plain = plain.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            if !is_plain {
+                return Err(
+                    "names of variables with commas, such as default,GITHUB_TOKEN,ACME_*; a \
+                            * stands at the end only"
+                        .to_owned(),
+                );
+            }
+            if plain.starts_with(OURS) {
+                return Err(format!("variables without {OURS}: those hold keys of ours"));
+            }
+        }
+        Ok(Self(names))
+    }
+}
+
+impl fmt::Display for EnvNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { f.write_str("(none)") } else { f.write_str(&self.0.join(",")) }
+    }
+}
+
+impl EnvNames {
+    /// Whether a variable is among them; `clouds` are names of the default.
+    fn has(&self, name: &str, clouds: &[&str]) -> bool {
+        let is_usual =
+            || NAMES.contains(&name) || name.starts_with("LC_") || clouds.contains(&name);
+        let is_it = |one: &String| match one.strip_suffix('*') {
+            _ if one == DEFAULT => is_usual(),
+            Some(beginning) => name.starts_with(beginning),
+            None => one == name,
+        };
+        // The program would take itself for a part of another one.
+        let is_never = name.starts_with(OURS) || name == "CLAUDECODE";
+        !is_never && self.0.iter().any(is_it)
+    }
+}
+
 /// Of these variables, those that the program may see. Whatever it runs sees them too, so secrets
 /// of ours are never among them.
 ///
 /// ```
-/// use ratchet_agent::claude::environment::passed_on;
+/// use ratchet_agent::claude::environment::{EnvNames, passed_on};
 ///
 /// let ours = [("PATH", "/bin"), ("RATCHET_SECRET_KEY", "sk"), ("LC_ALL", "C")];
-/// let theirs = passed_on(ours.map(|(name, value)| (name.to_owned(), value.to_owned())));
+/// let ours = ours.map(|(name, value)| (name.to_owned(), value.to_owned()));
+/// let theirs = passed_on(ours, &EnvNames::default());
 /// let names: Vec<&str> = theirs.iter().map(|(name, _)| name.as_str()).collect();
 /// assert_eq!(names, ["PATH", "LC_ALL"]);
 /// ```
-pub fn passed_on(variables: impl IntoIterator<Item = (String, String)>) -> Vec<(String, Secret)> {
+pub fn passed_on(
+    variables: impl IntoIterator<Item = (String, String)>,
+    names: &EnvNames,
+) -> Vec<(String, Secret)> {
     let variables: Vec<(String, String)> = variables.into_iter().collect();
     let is_used =
         |switch: &str| variables.iter().any(|(name, value)| name == switch && !value.is_empty());
@@ -90,18 +168,16 @@ pub fn passed_on(variables: impl IntoIterator<Item = (String, String)>) -> Vec<(
         .filter(|(switch, _)| is_used(switch))
         .flat_map(|(_, names)| names.iter().copied())
         .collect();
-    let may_be_seen =
-        |name: &str| NAMES.contains(&name) || name.starts_with("LC_") || clouds.contains(&name);
-    let seen = variables.iter().filter(|(name, _)| may_be_seen(name));
+    let seen = variables.iter().filter(|(name, _)| names.has(name, &clouds));
     seen.map(|(name, value)| (name.clone(), Secret::new(value.clone()))).collect()
 }
 
 /// The same of this process's own environment.
-pub fn inherited() -> Vec<(String, Secret)> {
+pub fn inherited(names: &EnvNames) -> Vec<(String, Secret)> {
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
     };
-    passed_on(env::vars_os().filter_map(text))
+    passed_on(env::vars_os().filter_map(text), names)
 }
 
 #[cfg(test)]
@@ -111,7 +187,7 @@ mod tests {
     #[track_caller]
     fn check(given: &[(&str, &str)], expected: &[&str]) {
         let given = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let passed = passed_on(given);
+        let passed = passed_on(given, &EnvNames::default());
         let names: Vec<&str> = passed.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, expected);
     }
@@ -144,7 +220,27 @@ mod tests {
 
     #[test]
     fn keys_are_not_shown() {
-        let passed = passed_on([("ANTHROPIC_API_KEY".to_owned(), "sk-1".to_owned())]);
+        let given = [("ANTHROPIC_API_KEY".to_owned(), "sk-1".to_owned())];
+        let passed = passed_on(given, &EnvNames::default());
         assert!(!format!("{passed:?}").contains("sk-1"));
+    }
+
+    #[test]
+    fn whoever_runs_the_server_names_what_passes() {
+        let given =
+            ["PATH", "GITHUB_TOKEN", "ACME_A", "ACME_B", "RATCHET_SECRET_KEY", "CLAUDECODE"];
+        let passed = |names: &str| {
+            let given = given.map(|name| (name.to_owned(), "x".to_owned()));
+            let passed = passed_on(given, &names.parse().unwrap());
+            passed.into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(passed("default"), "PATH");
+        assert_eq!(passed("default,GITHUB_TOKEN"), "PATH GITHUB_TOKEN");
+        assert_eq!(passed("ACME_*"), "ACME_A ACME_B");
+        assert_eq!(passed("*"), "PATH GITHUB_TOKEN ACME_A ACME_B", "never what is ours");
+        assert_eq!(passed(""), "");
+        for bad in ["A B", "*A", "RATCHET_*", "A=1"] {
+            assert!(bad.parse::<EnvNames>().is_err(), "{bad}");
+        }
     }
 }

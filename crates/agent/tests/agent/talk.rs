@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use ratchet_agent::claude::command::{ClaudeCommand, ClaudePlace};
-use ratchet_agent::claude::environment;
+use ratchet_agent::claude::environment::{self, EnvNames};
 use ratchet_agent::claude::lines::{ClaudeLines, CliLine, FromClaude};
 use ratchet_agent::claude::message::UserMessage;
 use ratchet_agent::claude::process::ClaudeProcess;
@@ -60,7 +60,7 @@ impl Stage {
             config: self.path("config"),
             temp: self.path("t"),
         };
-        let environment = environment::inherited();
+        let environment = environment::inherited(&EnvNames::default());
         let environment = claude::surroundings(environment, &self.path("home"), &self.model);
         let mut command = ClaudeCommand::new(program, place).with_environment(environment);
         command.options.model = Some("claude-sonnet-5".to_owned());

@@ -53,7 +53,7 @@ use clap::Args;
 use ratchet_core::major::workspace::Exposure;
 use ratchet_core::secret::Secret;
 use ratchet_server::stop;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::config::layers::Flag;
 use crate::config::{Config, ConfigArgs, Credentials};
@@ -95,6 +95,9 @@ pub(crate) struct ChatArgs {
     /// Let the workspace's own hooks and tool servers run
     #[arg(long, conflicts_with = "server")]
     trust: bool,
+    /// Have them run no more in this session, whatever the settings trust
+    #[arg(long, conflicts_with = "trust")]
+    no_trust: bool,
     /// Go on with a session, named by its id or the beginning of it [default: the last one in this folder]
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with = "fork")]
     resume: Option<String>,
@@ -110,6 +113,9 @@ pub(crate) struct ChatArgs {
     /// What the agent may do without asking: default, acceptEdits, plan, dontAsk
     #[arg(long, value_name = "MODE", conflicts_with_all = ["resume", "fork"])]
     mode: Option<String>,
+    /// US dollars that the session may spend, with what it has spent already; 0 for no limit
+    #[arg(long, value_name = "USD")]
+    budget: Option<f64>,
     /// Send this one message, with what comes through a pipe below it; print the final answer alone, and end
     #[arg(long, value_name = "MESSAGE", num_args = 0..=1, default_missing_value = "")]
     print: Option<String>,
@@ -154,7 +160,24 @@ impl ChatArgs {
         if let Some(id) = &self.fork {
             return Ok(Beginning::Fork(finding::session(server, id, &workspace).await?));
         }
-        Ok(Beginning::New { workspace, model: self.model.clone(), mode: self.mode.clone() })
+        let (model, mode) = (self.model.clone(), self.mode.clone());
+        let budget = self.budget.filter(|dollars| *dollars > 0.0);
+        Ok(Beginning::New { workspace, model, mode, budget })
+    }
+
+    /// What is set in a session that is begun or gone on with.
+    fn change(&self) -> Option<Value> {
+        let is_new = self.resume.is_none() && self.fork.is_none();
+        let mut change = serde_json::Map::new();
+        if let Some(dollars) = self.budget.filter(|_| !is_new) {
+            let limit = if dollars > 0.0 { json!(dollars) } else { Value::Null };
+            change.insert("maxBudget".to_owned(), limit);
+        }
+        // A new session is trusted as far as the settings say, which --trust is among.
+        if self.no_trust || (self.trust && !is_new) {
+            change.insert("trust".to_owned(), json!(self.trust));
+        }
+        (!change.is_empty()).then(|| Value::Object(change))
     }
 
     fn output(&self) -> Output {
@@ -251,6 +274,9 @@ async fn converse(args: &ChatArgs, venue: &Venue, stops: &mut Stops) -> anyhow::
     let server = &venue.server;
     let (link, known) = Link::open(server, &args.beginning(server).await?, &texts).await?;
     eprint!("{}", known.greeting());
+    if let Some(change) = args.change() {
+        link.post("mode", &change).await?;
+    }
     if let Some(message) = message {
         let message = json!({"text": message, "attachments": others});
         let once = Once { link, output: args.output(), allowed: &args.allow };

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+use ratchet_agent::claude::environment::EnvNames;
 use ratchet_core::major::prompt;
 use ratchet_core::major::workspace::Roots;
 use ratchet_stages::major::MajorLimits;
@@ -20,6 +21,8 @@ pub(crate) struct ChatConfig {
     pub(crate) roots: Roots,
     /// Workspaces whose own settings may run programs.
     pub(crate) trusted: Vec<PathBuf>,
+    /// Which variables of the environment agents see.
+    pub(crate) env: EnvNames,
     /// How many agents run at once.
     pub(crate) processes: usize,
     /// How long an agent without work keeps its process.
@@ -74,6 +77,7 @@ impl ChatConfig {
             Folders::default(),
             "workspaces whose own hooks and tool servers may run",
         )?;
+        let env = of.value("chat.env", EnvNames::default(), "variables that agents see")?;
         let processes =
             of.value("chat.processes", Count(usual.processes), "agents that run at once")?;
         let tokens = of.value("chat.prompt_tokens", budget, "length of the system prompt")?;
@@ -81,6 +85,7 @@ impl ChatConfig {
             program: of.value("claude_bin", program, "the claude program that agents run on")?.0,
             roots: Roots::new(roots.0)?,
             trusted: trusted.0,
+            env,
             processes: processes.0,
             idle: of.value("chat.idle", Lasting(usual.idle), "until a resting agent ends")?.0,
             answers: of.value("chat.answers", Lasting(usual.answer), "that a question waits")?.0,

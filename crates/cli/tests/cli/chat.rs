@@ -1,5 +1,7 @@
 //! `ratchet chat` with the real program, against a scripted model.
 
+/// What an agent may spend, see and trust.
+mod bounds;
 /// At a terminal.
 mod terminal;
 /// With others.

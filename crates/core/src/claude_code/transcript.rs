@@ -26,6 +26,8 @@ use crate::time::Timestamp;
 use scene::Scene;
 use talk::Talk;
 
+pub(crate) use answer::usage as usage_of;
+
 /// What a line came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Taken {

@@ -6,15 +6,24 @@
 
 /// Words that come in pieces and once more whole.
 mod stream;
+/// The call that is on its way.
+mod open_call;
+/// What a turn used and cost.
+mod bill;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::event::{EventBody, EventKind, Telling};
 use crate::claude_code::object::Object;
 use crate::id::TraceId;
 use crate::money::Money;
+use crate::price::PriceTable;
 use crate::usage::Usage;
+use open_call::OpenCall;
 use stream::Stream;
+
+pub use bill::{AgentCost, price_of, tell_spending};
 
 /// Kinds of lines that say something worth knowing, and where they say it.
 const NOTICES: [(&str, &str); 5] = [
@@ -24,6 +33,9 @@ const NOTICES: [(&str, &str); 5] = [
     ("permission_denied", "message"),
     ("task_notification", "summary"),
 ];
+
+/// The line that says that a call of the model is tried again.
+const RETRY: &str = "api_retry";
 
 /// How the word for an end that a person wanted begins.
 const ABORTED: &str = "aborted";
@@ -77,10 +89,14 @@ pub struct TurnEnd {
     pub is_interrupted: bool,
     /// What the agent said last, or why it failed.
     pub result: Option<String>,
-    /// What the turn cost, as the agent reckons.
+    /// What the turn cost, as the agent reckons, with what is known of a call that was interrupted.
     pub cost: Option<Money>,
-    /// What it used of each model, as the agent reckons; nothing when it does not say.
+    /// What it used of each model, sub-agents included; nothing when the agent does not say.
     pub used: BTreeMap<String, Usage>,
+    /// What each model cost, as the agent reckons.
+    pub costs: BTreeMap<String, AgentCost>,
+    /// Whether more may have been billed: a call was interrupted or tried again.
+    pub is_at_least: bool,
 }
 
 /// Reads the lines of one agent process, in order.
@@ -90,12 +106,26 @@ pub struct LineReader {
     streams: BTreeMap<Option<String>, Stream>,
     /// What the conversation cost so far, as the agent reckons.
     cost: Money,
+    /// The call of the agent itself that is on its way.
+    open: OpenCall,
+    /// Whether a call of this turn was tried again.
+    is_retried: bool,
+    /// Whether a sub-agent spoke in this turn.
+    has_sub_agents: bool,
+    /// What models cost, for calls that the agent does not count.
+    prices: Arc<PriceTable>,
 }
 
 impl LineReader {
     /// A reader for a process that goes on with a conversation which cost so much.
     pub fn new(cost: Money) -> Self {
-        Self { streams: BTreeMap::new(), cost }
+        Self { cost, ..Self::default() }
+    }
+
+    /// The same reader, with what models cost.
+    #[must_use]
+    pub fn with_prices(self, prices: Arc<PriceTable>) -> Self {
+        Self { prices, ..self }
     }
 
     /// What the conversation cost so far, as the agent reckons.
@@ -108,11 +138,15 @@ impl LineReader {
     pub fn take(&mut self, line: &str, turn: Option<&TraceId>) -> Hearing {
         let Ok(said) = Object::parse(line) else { return Hearing::default() };
         let parent = said.text("parent_tool_use_id");
+        self.has_sub_agents |= parent.is_some();
         match said.text("type").as_deref() {
             Some("stream_event") => self.piece(&said, parent.as_ref()).into(),
             Some("assistant") => self.whole(&said, parent.as_ref()).into(),
             Some("user") => results(&said, parent.as_deref()).into(),
-            Some("system") => system(&said),
+            Some("system") => {
+                self.is_retried |= said.text("subtype").as_deref() == Some(RETRY);
+                system(&said)
+            }
             Some("result") => self.ended(&said, turn),
             Some("command_lifecycle") => lifecycle(&said).into(),
             Some("transcript_mirror") => kept(&said).into(),
@@ -122,6 +156,9 @@ impl LineReader {
 
     fn piece(&mut self, said: &Object<'_>, parent: Option<&String>) -> Vec<Telling> {
         let Some(event) = said.object("event") else { return Vec::new() };
+        if parent.is_none() {
+            self.open.take(&event);
+        }
         let stream = self.streams.entry(parent.cloned()).or_default();
         let Some((kind, text)) = stream.piece(&event) else { return Vec::new() };
         vec![words(kind, &text, stream.message(), parent.map(String::as_str))]
@@ -154,16 +191,18 @@ impl LineReader {
     fn ended(&mut self, said: &Object<'_>, turn: Option<&TraceId>) -> Hearing {
         // Sub-agents in the background go on talking.
         self.streams.remove(&None);
-        let cost = self.turn_cost(said);
         let is_error = said.is("is_error") || said.text("subtype").is_some_and(|s| s != "success");
         let stopped = said.text("terminal_reason").is_some_and(|why| why.starts_with(ABORTED));
         let why = || reason(said, stopped).filter(|_| is_error);
+        let bill = self.bill(said, stopped);
         let end = TurnEnd {
             is_error,
             is_interrupted: is_error && stopped,
             result: said.text("result").or_else(why),
-            cost,
-            used: used(said),
+            cost: bill.cost,
+            used: bill.used,
+            costs: bill.costs,
+            is_at_least: bill.is_at_least,
         };
         let raw = |key: &str| said.written(key);
         let body = EventBody::default()
@@ -177,28 +216,12 @@ impl LineReader {
             .raw_if("usage", raw("usage"))
             .raw_if("duration_ms", raw("duration_ms"))
             .raw_if("rounds", raw("num_turns"));
-        let body = match cost {
-            Some(cost) => {
-                body.value("cost", cost.dollars()).value("total_cost", self.cost.dollars())
-            }
+        let body = tell_spending(body, &end.used, end.cost, end.is_at_least);
+        let body = match end.cost {
+            Some(_) => body.value("total_cost", self.cost.dollars()),
             None => body,
         };
         Hearing { told: vec![body.told(EventKind::Done)], sign: Some(Sign::Ended(end)) }
-    }
-
-    /// What a turn cost, as its end says it; if it does not, its part in the sum over the
-    /// conversation. The sum alone would not do: after a kill the agent goes on from what it had
-    /// last written down.
-    fn turn_cost(&mut self, said: &Object<'_>) -> Option<Money> {
-        if let Some(models) = said.object("model_usage_since_last_result") {
-            let costs = models.entries().filter_map(|(_, model)| model.number("costUSD"));
-            let cost = costs.filter_map(Money::from_dollars).sum();
-            self.cost = self.cost + cost;
-            return Some(cost);
-        }
-        let total = said.number("total_cost_usd").and_then(Money::from_dollars)?;
-        let before = std::mem::replace(&mut self.cost, total);
-        Some(if total < before { total } else { total - before })
     }
 }
 
@@ -223,29 +246,6 @@ fn reason(said: &Object<'_>, is_stopped: bool) -> Option<String> {
     let errors: Vec<String> =
         errors.filter_map(|raw| serde_json::from_str(raw.get()).ok()).collect();
     if errors.is_empty() { said.text("subtype") } else { Some(errors.join("; ")) }
-}
-
-/// What a turn used of each model.
-fn used(said: &Object<'_>) -> BTreeMap<String, Usage> {
-    let Some(models) = said.object("model_usage_since_last_result") else {
-        return BTreeMap::new();
-    };
-    let usage = |model: &Object<'_>| {
-        let count = |key: &str| model.count(key).filter(|count| *count > 0);
-        let for_an_hour = count("cacheCreationEphemeral1hInputTokens");
-        let written = count("cacheCreationInputTokens");
-        let for_minutes = written.map(|all| all.saturating_sub(for_an_hour.unwrap_or(0)));
-        let kinds = [
-            ("input", count("inputTokens")),
-            ("input_cached_tokens", count("cacheReadInputTokens")),
-            ("input_cache_creation", for_minutes.filter(|count| *count > 0)),
-            ("input_cache_creation_1h", for_an_hour),
-            ("output", count("outputTokens")),
-        ];
-        let said = kinds.into_iter().filter_map(|(kind, count)| Some((kind.to_owned(), count?)));
-        Usage::new(said.collect())
-    };
-    models.entries().map(|(model, figures)| (model.to_owned(), usage(&figures))).collect()
 }
 
 fn words(kind: EventKind, text: &str, message: Option<&str>, parent: Option<&str>) -> Telling {

@@ -5,6 +5,8 @@
 
 /// What was done and how it ended, in words.
 mod words;
+/// What a turn used and cost.
+mod spending;
 
 use std::sync::Arc;
 
@@ -13,6 +15,7 @@ use serde_json::Value;
 use super::event::{EventKind, SessionEvent};
 use crate::time::Timestamp;
 
+pub use spending::Spending;
 pub use words::{best_known, early_end, in_words, outcome};
 
 /// Agents within agents that are told apart; whatever lies deeper is told on the outside.
@@ -172,7 +175,10 @@ impl ChatStory {
             EventKind::Answered => self.answered(event, body),
             EventKind::Done => self.turn(event).end = Some(body),
             EventKind::Error => {
-                self.add(event, None, ToldPart::Failure(text(&body["message"])));
+                let spending = Spending::of(&body).words();
+                let spending = spending.map(|words| format!(" ({words})")).unwrap_or_default();
+                let message = text(&body["message"]) + &spending;
+                self.add(event, None, ToldPart::Failure(message));
             }
             EventKind::Notice => {
                 let (what, text) = (text(&body["what"]), in_words(&body["text"]));

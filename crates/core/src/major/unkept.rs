@@ -12,8 +12,10 @@ use serde_json::{Map, Value};
 
 use super::event::EventBody;
 use crate::claude_code::object::Object;
+use crate::claude_code::transcript::usage_of;
 use crate::id::SessionId;
 use crate::time::Timestamp;
+use crate::usage::Usage;
 
 /// How much is remembered: the agent keeps its words ten times a second.
 const MAX_BYTES: usize = 16_000_000;
@@ -26,8 +28,10 @@ pub struct Unkept {
     said: Vec<(String, Spoken)>,
     /// The message that is on its way.
     open: Option<OpenMessage>,
-    /// What finished messages used.
+    /// What messages used; of one that was broken off, what it had used when it began.
     used: BTreeMap<String, Map<String, Value>>,
+    /// Calls that broke off and were tried again.
+    lost: Vec<LostCall>,
     /// The last time that the agent named.
     last: Option<Timestamp>,
     bytes: usize,
@@ -47,9 +51,34 @@ struct OpenMessage {
     request: Option<String>,
     used: Map<String, Value>,
     words: String,
+    /// Whether a block of it came whole.
+    is_told: bool,
+    /// Whether the model said what it used in all.
+    is_counted: bool,
+}
+
+/// A call of the model that broke off and was tried again: the agent counts it and keeps no line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostCall {
+    /// The message that it had begun.
+    pub message: String,
+    /// The model that was asked.
+    pub model: String,
+    /// What it had used by then.
+    pub usage: Usage,
 }
 
 impl Unkept {
+    /// The turn begins.
+    pub fn begin_at(&mut self, at: Timestamp) {
+        self.last = self.last.max(Some(at));
+    }
+
+    /// The last time that is known of the turn.
+    pub fn last_moment(&self) -> Timestamp {
+        self.last.unwrap_or_default()
+    }
+
     /// A message of this id, whose content is JSON, begins the turn.
     pub fn prompt(&mut self, id: &str, content: &str, at: Timestamp) {
         if self.has_room(content) {
@@ -77,7 +106,7 @@ impl Unkept {
                 let message = event.object("message")?;
                 let (id, model) = (message.text("id")?, message.text("model"));
                 let used = object(message.raw("usage"));
-                self.open = Some(OpenMessage { id, model, used, ..OpenMessage::default() });
+                self.begin(OpenMessage { id, model, used, ..OpenMessage::default() });
             }
             "content_block_start" => self.open.as_mut()?.words.clear(),
             "content_block_delta" => {
@@ -89,12 +118,28 @@ impl Unkept {
             "message_delta" => {
                 let open = self.open.as_mut()?;
                 open.used.extend(object(event.raw("usage")));
+                open.is_counted = true;
                 self.used.insert(open.id.clone(), open.used.clone());
             }
             "message_stop" => self.open = None,
             _ => {}
         }
         Some(())
+    }
+
+    /// A message begins. One before it that never ended was given up, and its call tried again.
+    fn begin(&mut self, message: OpenMessage) {
+        if !message.used.is_empty() {
+            self.used.insert(message.id.clone(), message.used.clone());
+        }
+        let before = self.open.replace(message);
+        let given_up = before.filter(|before| !before.is_counted && !before.is_told);
+        self.lost.extend(given_up.and_then(|before| before.lost()));
+    }
+
+    /// Takes the calls that broke off and were tried again since someone last asked.
+    pub fn take_lost(&mut self) -> Vec<LostCall> {
+        std::mem::take(&mut self.lost)
     }
 
     fn whole(&mut self, told: &Object<'_>, line: &str) -> Option<()> {
@@ -104,6 +149,7 @@ impl Unkept {
             && message.text("id").as_ref() == Some(&open.id)
         {
             open.words.clear();
+            open.is_told = true;
             open.request = told.text("request_id");
         }
         if self.has_room(line) {
@@ -146,7 +192,9 @@ impl Unkept {
             Spoken::Line(told) => self.as_kept(id, told, &session),
         });
         let at = self.last.max(Some(now)).unwrap_or(now);
-        let open = self.open.iter().filter(|open| !open.words.is_empty());
+        let is_left =
+            |open: &&OpenMessage| !open.words.is_empty() || !(open.is_told || open.used.is_empty());
+        let open = self.open.iter().filter(is_left);
         whole.chain(open.map(|open| open.as_kept(&session, at))).collect()
     }
 
@@ -158,7 +206,6 @@ impl Unkept {
         let copied = ["id", "role", "model", "content"].into_iter();
         let message =
             copied.fold(EventBody::default(), |body, key| body.raw_if(key, said.written(key)));
-        // What a message says it used when it has only begun is not what it used.
         let message = message.raw_if("usage", used.as_deref());
         let line = line(&told.text("type")?, id, session)
             .raw_if("timestamp", told.written("timestamp"))
@@ -169,13 +216,22 @@ impl Unkept {
 }
 
 impl OpenMessage {
+    fn lost(self) -> Option<LostCall> {
+        let used = Value::from(self.used).to_string();
+        let usage = usage_of(&Object::parse(&used).ok()?)?;
+        Some(LostCall { message: self.id, model: self.model?, usage })
+    }
+
     fn as_kept(&self, session: &str, at: Timestamp) -> String {
         let words = EventBody::default().text("type", "text").text("text", &self.words).finish();
+        let words = if self.words.is_empty() { String::new() } else { words };
+        let used = (!self.used.is_empty()).then(|| Value::from(self.used.clone()).to_string());
         let message = EventBody::default()
             .text("id", &self.id)
             .text("role", "assistant")
             .text_if("model", self.model.as_deref())
-            .raw("content", &format!("[{words}]"));
+            .raw("content", &format!("[{words}]"))
+            .raw_if("usage", used.as_deref());
         line("assistant", &format!("{}-open", self.id), session)
             .text("timestamp", &at.to_string())
             .text_if("requestId", self.request.as_deref())

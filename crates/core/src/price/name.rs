@@ -42,11 +42,13 @@ pub(super) struct ModelName {
 impl ModelName {
     pub(super) fn new(sent: &str) -> Self {
         let lower = sent.trim().to_lowercase();
+        // A wider context window, as Claude Code asks for it; the price is the model's.
+        let lower = lower.strip_suffix("[1m]").unwrap_or(&lower);
         if let Some(tuned) = lower.strip_prefix("ft:") {
             let base = tuned.split(':').next().unwrap_or(tuned);
             return Self { full: format!("ft:{}", without_marks(base)), undated: None };
         }
-        let (bare, from_bedrock) = without_bedrock_prefix(without_providers(&lower));
+        let (bare, from_bedrock) = without_bedrock_prefix(without_providers(lower));
         let (bare, has_revision) = without_revision(bare);
         if let Some((base, date)) = bare.split_once('@') {
             let base = without_marks(without_version(base));
@@ -158,6 +160,12 @@ mod tests {
             "arn:aws:bedrock:us-east-1:123:inference-profile/us.anthropic.claude-opus-4-5-20251101-v1:0",
             "claude-opus-4-5-20251101",
         );
+    }
+
+    #[test]
+    fn a_wider_context_window_is_the_same_model() {
+        check("claude-opus-5-5[1m]", "claude-opus-5-5");
+        check("us.anthropic.claude-sonnet-4-6[1m]", "claude-sonnet-4-6");
     }
 
     #[test]

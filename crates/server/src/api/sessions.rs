@@ -21,7 +21,7 @@ use ratchet_agent::claude::control::Rewind;
 use ratchet_core::id::SessionId;
 use ratchet_core::major::state::AskId;
 use ratchet_stages::major::ground::ChatWish;
-use ratchet_stages::major::{ChatBeginning, ChatChange, Chats, ModelChoice, Utterance};
+use ratchet_stages::major::{ChatBeginning, Chats, Utterance};
 use ratchet_store::catalog::Chat;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::PageNumber;
@@ -332,8 +332,11 @@ async fn rewind(
     }))
 }
 
-/// `POST /api/v1/sessions/{session}/mode`: sets what the agent may do without asking, and which
-/// model answers: both that are named, or neither when the agent refuses one.
+/// `POST /api/v1/sessions/{session}/mode`: sets what the agent may do without asking, which model
+/// answers, what the conversation may spend, and whether its workspace is trusted no more: all that
+/// is named, or nothing when the agent refuses one.
+///
+/// Budget and trust hold from the next message on.
 #[utoipa::path(
     post,
     path = "/api/v1/sessions/{session}/mode",
@@ -349,12 +352,7 @@ async fn set_mode(
     JsonBody(request): JsonBody<ModeRequest>,
 ) -> ChatResult<Json<ChatView>> {
     let id = known(&chats, &caller, &session).await?;
-    let mode = request.mode.as_deref().map(wire::mode).transpose()?;
-    let model = request.model.as_deref().map(wire::model).transpose()?;
-    if mode.is_none() && model.is_none() {
-        return Err(ApiError::Invalid("mode or model: one of them".to_owned()).into());
-    }
-    let change = ChatChange { mode, model: model.map(ModelChoice::Named) };
+    let change = request.change()?;
     chats.major.change(caller.project.clone(), id.clone(), change).await?;
     as_it_stands(&app, &caller, id).await
 }

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ratchet_agent::claude::command::ClaudePatience;
-use ratchet_agent::claude::environment;
+use ratchet_agent::claude::environment::{self, EnvNames};
 use ratchet_core::judging::Seed;
 use ratchet_core::major::prompt::USUAL_BUDGET;
 use ratchet_core::major::workspace::{Exposure, Roots};
@@ -35,19 +35,6 @@ pub(crate) async fn run_agents_under(
     let roots = Roots::new(root.clone()).unwrap();
     let data = Some(server.data_path());
     let boundary = Boundary { roots, exposure: Exposure::Network, data };
-    let launcher = Launcher {
-        boundary: Some(boundary.clone()),
-        places: MajorPlaces {
-            program: claude::fake(),
-            families: place.join("families"),
-            scratch: place.join("s"),
-        },
-        environment: Arc::new(environment::inherited()),
-        patience: ClaudePatience::default(),
-    };
-    let clock = server.app.clock.clone();
-    let store = server.app.store.clone();
-    let major = Major::open(store, launcher, limits, Arc::new(move || clock.now())).await;
     let ground = ChatGround {
         boundary,
         trusted: root.map(|root| root.join("trusted")).into_iter().collect(),
@@ -55,5 +42,18 @@ pub(crate) async fn run_agents_under(
         prompt_tokens: USUAL_BUDGET,
         seed: Seed::new([7; 32]),
     };
+    let launcher = Launcher {
+        ground: Some(ground.clone()),
+        places: MajorPlaces {
+            program: claude::fake(),
+            families: place.join("families"),
+            scratch: place.join("s"),
+        },
+        environment: Arc::new(environment::inherited(&EnvNames::default())),
+        patience: ClaudePatience::default(),
+    };
+    let clock = server.app.clock.clone();
+    let store = server.app.store.clone();
+    let major = Major::open(store, launcher, limits, Arc::new(move || clock.now())).await;
     server.app.run_agents(Chats { major: major.unwrap(), ground });
 }

@@ -1,5 +1,7 @@
 /// Ways out of a workspace.
 mod escapes;
+/// What a session may spend, and what it trusts.
+mod budget;
 
 use std::path::PathBuf;
 
@@ -329,7 +331,8 @@ async fn bad_requests_are_refused_with_their_reason() {
         (at("answers"), json!({"id": "x", "decision": "maybe"}), 400, "decision"),
         (at("answers"), json!({"id": "x", "decision": "allow"}), 409, "not an open question"),
         (at("rewind"), json!({"message": "x"}), 400, "message"),
-        (at("mode"), json!({}), 400, "mode or model"),
+        (at("mode"), json!({}), 400, "mode, model, maxBudget or trust"),
+        (at("mode"), json!({"maxBudget": 0}), 400, "maxBudget: US dollars, more than 0"),
         (at("fork"), json!({"at": "x"}), 400, "at"),
         (at("fork"), json!({"at": missing}), 400, "no message"),
         (format!("/{missing}/messages"), json!({"text": "hi"}), 404, "not found"),

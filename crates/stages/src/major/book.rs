@@ -8,6 +8,8 @@
 
 /// What the transcript does not tell of what a turn used.
 mod spent;
+/// What is known only of what a turn cost.
+mod billed;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -21,9 +23,9 @@ use ratchet_core::major::unkept::Unkept;
 use ratchet_core::merge::{Earliest, Latest, Metadata};
 use ratchet_core::observation::{Level, ObservationKind, ObservationPatch};
 use ratchet_core::payload::{Json, Payload};
+use ratchet_core::price::PriceTable;
 use ratchet_core::time::Timestamp;
 use ratchet_core::trace::TracePatch;
-use ratchet_core::usage::Usage;
 
 use spent::Spent;
 
@@ -88,6 +90,7 @@ impl TurnBook {
     pub(super) fn began(&mut self, turn: &TraceId, at: Timestamp, beginning: Beginning<'_>) {
         self.last = Some(turn.clone());
         self.unkept = Unkept::default();
+        self.unkept.begin_at(at);
         self.entered = Some(turn.clone());
         let by = match beginning {
             Beginning::Person { by, message, content } => {
@@ -121,6 +124,7 @@ impl TurnBook {
     /// The agent says something, which it will keep in a moment.
     pub(super) fn heard(&mut self, line: &str) {
         self.unkept.take(line);
+        self.retried();
         if line.contains(SHORTENED) {
             self.spent.shortened();
         }
@@ -158,6 +162,7 @@ impl TurnBook {
         transcript.go_on_in(turn.clone());
         for line in lines {
             if let Taken::Said(patches) = transcript.take(&line, &mut self.turns) {
+                self.spent.note(&patches);
                 self.patches.extend(patches);
             }
         }
@@ -206,8 +211,14 @@ impl TurnBook {
         self.patches.observations.push(step);
     }
 
-    /// A turn is over.
-    pub(super) fn ended(&mut self, turn: &TraceId, end: &TurnEnd, at: Timestamp) {
+    /// A turn is over. What the agent reckons that a model cost counts where nobody knows its price.
+    pub(super) fn ended(
+        &mut self,
+        turn: &TraceId,
+        end: &TurnEnd,
+        at: Timestamp,
+        prices: &PriceTable,
+    ) {
         self.unkept = Unkept::default();
         let level = match (end.is_error, end.is_interrupted) {
             (true, true) => Some(Level::Warning),
@@ -217,32 +228,11 @@ impl TurnBook {
         self.over(turn, level, end.result.clone().filter(|_| end.is_error), at);
         let spent = std::mem::take(&mut self.spent);
         for (model, usage) in spent.shortening(&end.used) {
-            self.shortened(turn, model, usage, at);
+            let id = format!("compaction-{turn}-{model}");
+            self.call((turn, &id, SHORTENING), (model, usage), at);
         }
-        let Some(cost) = end.cost else { return };
-        let cost = Json::from_value(&cost.dollars().into());
-        let trace = TracePatch {
-            metadata: metadata(Stamp::stated(at, Act::Update), [("agent_cost", cost)]),
-            ..TracePatch::new(turn.clone())
-        };
-        self.patches.traces.push(trace);
-    }
-
-    /// The conversation was shortened in a turn, which used so much of a model.
-    fn shortened(&mut self, turn: &TraceId, model: String, usage: Usage, at: Timestamp) {
-        let Ok(id) = ObservationId::parse(&format!("compaction-{turn}-{model}")) else { return };
-        let stamp = Stamp::stated(at, Act::Create);
-        let step = ObservationPatch {
-            kind: Field::said(ObservationKind::Generation, stamp),
-            name: Field::said(SHORTENING.to_owned(), stamp),
-            parent: Field::said(turn.cast(), stamp),
-            start: Earliest(Some(at)),
-            end: Latest(Some(at)),
-            model: Field::said(model, stamp),
-            usage: Field::said(usage, stamp),
-            ..ObservationPatch::new(id, Some(turn.clone()))
-        };
-        self.patches.observations.push(step);
+        self.reported(turn, end, at, prices);
+        self.billed(turn, end.cost, end.is_at_least, at);
     }
 
     /// A turn was broken off by something else than the agent.
@@ -268,7 +258,7 @@ fn ask_id(ask: &str) -> Option<ObservationId> {
     ObservationId::parse(&format!("ask-{ask}")).ok()
 }
 
-fn metadata<const N: usize>(stamp: Stamp, keys: [(&str, Json); N]) -> Metadata {
+fn metadata<'k>(stamp: Stamp, keys: impl IntoIterator<Item = (&'k str, Json)>) -> Metadata {
     let say = |(key, value): (&str, Json)| (key.to_owned(), Said { stamp, value: Some(value) });
     Metadata::new(keys.into_iter().map(say))
 }

@@ -6,6 +6,7 @@ use ratchet_core::major::attachment::{
     AttachedContent, Attachment, AttachmentError, MAX_PDF_BYTES,
 };
 use ratchet_core::major::layer::Trust;
+use ratchet_core::major::mcp::McpPlan;
 use ratchet_core::major::prompt::{self, ChatBrief, PastWords, PromptError};
 use ratchet_core::major::skills;
 use ratchet_core::major::workspace::Exposure;
@@ -68,6 +69,17 @@ pub struct ReadyChat {
     pub notes: Vec<String>,
 }
 
+/// What an agent is given in a workspace, as things stand.
+#[derive(Debug, Default)]
+pub struct Given {
+    /// Whether what lies in the workspace may run code.
+    pub trust: Trust,
+    /// The servers of tools.
+    pub servers: McpPlan,
+    /// Where tool servers and skills come from.
+    pub notes: Vec<String>,
+}
+
 /// Why a session cannot be begun, or something not be attached.
 #[derive(Debug, thiserror::Error)]
 pub enum GroundError {
@@ -95,8 +107,8 @@ pub enum GroundError {
 }
 
 impl ChatGround {
-    /// Gets everything ready that a new session needs: looks at its folder, brings skills there,
-    /// merges servers of tools and writes the system prompt.
+    /// Gets everything ready that a new session needs: looks at its folder and at what it would be
+    /// given, and writes the system prompt.
     ///
     /// # Errors
     /// Says what is not in order, and where.
@@ -107,15 +119,8 @@ impl ChatGround {
         wish: ChatWish,
     ) -> Result<ReadyChat, GroundError> {
         let work = self.boundary.open(named, wish.exposure)?;
-        let trust = self.trust(&work);
-        let mut notes = Vec::new();
-        let servers = self.layers.servers(&work, trust)?;
-        notes.extend(servers.explanation().lines().map(str::to_owned));
-        if trust == Trust::Trusted {
-            let plan = skill_sync::sync(&self.layers, work.files(), skills::FOLDER)?;
-            let told = plan.fates.iter().map(|(name, fate)| format!("skill {name}: {fate}"));
-            notes.extend(told);
-        }
+        // It is worked out again whenever the agent is started; what is wrong is told at once.
+        let mut notes = self.given(&work, &wish.setting)?.notes;
         let attachments = attachments(&work, wish.attached)?;
         if let Some(odd) = attachments.iter().find(|one| one.block().is_some()) {
             return Err(GroundError::NoText(odd.name().to_owned()));
@@ -129,14 +134,29 @@ impl ChatGround {
         };
         let prompt = prompt::compose(&brief, session, &self.seed, self.prompt_tokens)?;
         notes.extend(prompt.cuts.iter().map(ToString::to_string));
-        let setting = ChatSetting {
-            prompt: Some(prompt.text),
-            mcp: (!servers.is_empty()).then(|| servers.config()),
-            trusts_workspace: trust == Trust::Trusted,
-            own_root: wish.exposure == Exposure::OwnMachine,
-            ..wish.setting
-        };
+        let own_root = wish.exposure == Exposure::OwnMachine;
+        let setting = ChatSetting { prompt: Some(prompt.text), own_root, ..wish.setting };
         Ok(ReadyChat { workspace, setting, notes })
+    }
+
+    /// Works out what an agent is given in a workspace as things stand, and brings skills there if
+    /// it is trusted.
+    ///
+    /// # Errors
+    /// Says what is not in order, and where.
+    pub fn given(&self, work: &WorkFolder, setting: &ChatSetting) -> Result<Given, GroundError> {
+        let trust = match setting.distrusts_workspace {
+            true => Trust::Untrusted,
+            false => self.trust(work),
+        };
+        let servers = self.layers.servers(work, trust)?;
+        let mut notes: Vec<String> = servers.explanation().lines().map(str::to_owned).collect();
+        if trust == Trust::Trusted {
+            let plan = skill_sync::sync(&self.layers, work.files(), skills::FOLDER)?;
+            let told = plan.fates.iter().map(|(name, fate)| format!("skill {name}: {fate}"));
+            notes.extend(told);
+        }
+        Ok(Given { trust, servers, notes })
     }
 
     /// What goes with a message, as blocks beside its words.

@@ -14,6 +14,8 @@ mod adjust;
 mod outbox;
 /// From no process to one, and back.
 mod process;
+/// What it spends, and what it may.
+mod spending;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -76,6 +78,8 @@ pub(super) struct Host {
     mode: Option<String>,
     /// Whether the agent does something else first, before it takes up the message of this turn.
     is_put_off: bool,
+    /// Whether the process was started otherwise than the next is to be.
+    is_outdated: bool,
     is_stopping: bool,
 }
 
@@ -121,7 +125,7 @@ impl Host {
             _ => MajorState::Parked,
         };
         Self {
-            reader: LineReader::new(chat.standing.agent_cost),
+            reader: LineReader::default(),
             book: TurnBook::new(chat.id.clone()),
             outbox: Outbox::new(last),
             why: chat.standing.why.clone(),
@@ -142,6 +146,7 @@ impl Host {
             background: 0,
             mode: None,
             is_put_off: false,
+            is_outdated: false,
             is_stopping: false,
         }
     }

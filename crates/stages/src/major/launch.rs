@@ -4,20 +4,23 @@ pub(super) mod thread;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ratchet_agent::claude::command::{ClaudeCommand, ClaudePatience, ClaudePlace};
+use ratchet_agent::claude::command::{ClaudeCommand, ClaudePatience, ClaudePlace, MCP_FILE};
 use ratchet_agent::claude::options::{
     ChatThread, ClaudeOptions, KeptLines, PermissionMode, SettingSource, SubagentText, SystemPrompt,
 };
 use ratchet_core::id::SessionId;
-use ratchet_core::major::layer::Trust;
 use ratchet_core::money::Money;
 use ratchet_core::secret::Secret;
 use ratchet_store::catalog::Chat;
 use uuid::Uuid;
 
+use super::ground::{ChatGround, Given};
 use super::refusal::MajorError;
 use super::setting::{ChatSetting, MajorPlaces};
-use super::work_folder::{Boundary, WorkFolder};
+use super::work_folder::WorkFolder;
+
+/// The least that a process may be allowed to spend: a ten-thousandth of a cent.
+const LEAST: Money = Money::from_pico(1_000_000);
 
 /// How processes are started for sessions.
 #[derive(Clone, Debug)]
@@ -28,8 +31,9 @@ pub struct Launcher {
     pub environment: Arc<Vec<(String, Secret)>>,
     /// How long they are waited for.
     pub patience: ClaudePatience,
-    /// Where agents may work, looked at anew whenever one is started; anywhere when `None`.
-    pub boundary: Option<Boundary>,
+    /// Where agents may work and what each is given, worked out anew whenever one is started;
+    /// anywhere, and nothing, when `None`.
+    pub ground: Option<ChatGround>,
 }
 
 impl Launcher {
@@ -44,31 +48,37 @@ impl Launcher {
         let setting = ChatSetting::read(&chat.setting)?;
         let own_root = setting.own_root;
         let config = self.family(chat);
+        let named = PathBuf::from(&chat.workspace);
+        let wrong = |why: String| MajorError::Setting(why);
+        let again = |ground: &ChatGround| {
+            ground.boundary.again(&named, ground.boundary.exposure_of(own_root))
+        };
+        let held = self.ground.as_ref().map(again).transpose();
+        let held = held.map_err(|why| wrong(why.to_string()))?;
+        let given = match self.ground.as_ref().zip(held.as_ref()) {
+            Some((ground, work)) => ground.given(work, &setting),
+            None => Ok(Given::default()),
+        };
+        let given = given.map_err(|why| wrong(why.to_string()))?;
+        let left = setting.limit().map(|limit| left(limit, chat.standing.spent()));
         let options = ClaudeOptions {
             conversation: thread(chat, &config)?,
             system_prompt: setting.prompt.map_or(SystemPrompt::Own, SystemPrompt::Append),
             model: setting.model,
             permission_mode: setting.mode.as_deref().map(mode).transpose()?,
             max_turns: setting.max_turns,
-            max_budget: setting.max_budget.and_then(Money::from_dollars),
+            max_budget: left,
             tools: setting.tools,
             allowed_tools: setting.allowed_tools,
             disallowed_tools: setting.disallowed_tools,
-            mcp_config: setting.mcp,
+            mcp_config: (!given.servers.is_empty()).then(|| given.servers.config()),
             // Skills lie in the workspace; the rest of its settings needs its trust.
             setting_sources: vec![SettingSource::Project],
-            trust: match setting.trusts_workspace {
-                true => Trust::Trusted,
-                false => Trust::Untrusted,
-            },
+            trust: given.trust,
             subagent_text: SubagentText::Told,
             kept_lines: KeptLines::Told,
             ..ClaudeOptions::default()
         };
-        let named = PathBuf::from(&chat.workspace);
-        let again = |boundary: &Boundary| boundary.again(&named, boundary.exposure_of(own_root));
-        let held = self.boundary.as_ref().map(again).transpose();
-        let held = held.map_err(|why| MajorError::Setting(why.to_string()))?;
         let workspace = held.as_ref().map_or(named, WorkFolder::entrance);
         let place = ClaudePlace { workspace, config, temp: self.scratch(&chat.id) };
         let command = ClaudeCommand::new(&self.places.program, place);
@@ -76,6 +86,18 @@ impl Launcher {
         let mut command = command.with_options(options);
         command.patience = self.patience;
         Ok((command, held))
+    }
+
+    /// Removes what a session was given in a file: a running agent has read it, and it may hold keys
+    /// of tool servers.
+    pub(super) fn forget_given(&self, session: &SessionId) {
+        let file = self.scratch(session).join(MCP_FILE);
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                tracing::warn!(%error, file = %file.display(), "cannot remove keys of tool servers");
+            }
+            _ => {}
+        }
     }
 
     /// The folder that a conversation shares with its forks.
@@ -87,6 +109,12 @@ impl Launcher {
     pub(super) fn scratch(&self, session: &SessionId) -> PathBuf {
         self.places.scratch.join(session.to_string())
     }
+}
+
+/// What a process may spend: what is left of the conversation's budget. A process that is started
+/// for something else than a turn gets the least there is.
+fn left(limit: Money, spent: Money) -> Money {
+    if spent < limit { limit - spent } else { LEAST }
 }
 
 /// Reads the word for what may be done without asking.

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::major::asked::Misfit;
 use ratchet_core::major::state::{AskId, StateWord, Unfit};
+use ratchet_core::money::Money;
 use ratchet_store::StoreError;
 
 /// Why a session does not do what is wanted.
@@ -49,6 +50,18 @@ pub enum MajorError {
     /// The agent does not start, or will not.
     #[error("{0}")]
     Agent(String),
+    /// It has spent what it may.
+    #[error(
+        "the conversation has spent ${spent} of its budget of ${limit}; raise the budget to go on: \
+         /budget in ratchet chat, Budget in the Session menu of its page, or maxBudget in \
+         POST /api/v1/sessions/ID/mode", spent = spent.dollars(), limit = limit.dollars()
+    )]
+    Budget {
+        /// What it may spend.
+        limit: Money,
+        /// What it has spent, with what its parent had when it was forked.
+        spent: Money,
+    },
     /// A setting makes no sense.
     #[error("{0}")]
     Setting(String),

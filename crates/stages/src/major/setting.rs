@@ -3,6 +3,8 @@ use std::time::Duration;
 
 use ratchet_agent::claude::options::PermissionMode;
 use ratchet_core::id::SessionId;
+use ratchet_core::major::layer::Trust;
+use ratchet_core::money::Money;
 use ratchet_core::payload::Json;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -23,9 +25,6 @@ pub struct ChatSetting {
     /// What the agent is told besides its own words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// Servers of tools: `{"mcpServers": {…}}`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mcp: Option<Value>,
     /// The tools there are; all when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
@@ -38,12 +37,13 @@ pub struct ChatSetting {
     /// How often the model may be asked in one turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
-    /// Dollars that one process may spend.
+    /// Dollars that the conversation may spend, with what it had spent before it was forked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_budget: Option<f64>,
-    /// Whether what lies in the workspace may run code.
+    /// Whether someone took back the trust in what lies in the workspace: for this conversation it
+    /// may not run code, whatever the server trusts.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub trusts_workspace: bool,
+    pub distrusts_workspace: bool,
     /// Whether someone at this machine named the workspace, which is its own root where there are
     /// no others.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -58,6 +58,11 @@ impl ChatSetting {
     pub fn read(kept: &Json) -> Result<Self, MajorError> {
         let odd = |why: serde_json::Error| MajorError::Setting(format!("setting: {why}"));
         serde_json::from_str(kept.as_str()).map_err(odd)
+    }
+
+    /// What the conversation may spend.
+    pub fn limit(&self) -> Option<Money> {
+        self.max_budget.and_then(Money::from_dollars)
     }
 
     /// What is kept.
@@ -75,15 +80,53 @@ pub struct ChatChange {
     pub mode: Option<PermissionMode>,
     /// Which model answers.
     pub model: Option<ModelChoice>,
+    /// What the conversation may spend.
+    pub budget: Option<BudgetChoice>,
+    /// Whether what lies in the workspace may run code, where the server trusts it. Nobody can have
+    /// it trusted that way.
+    pub trust: Option<Trust>,
+}
+
+/// What a conversation may spend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BudgetChoice {
+    /// Anything.
+    Unlimited,
+    /// So much, with what it has spent already.
+    Limit(Money),
+}
+
+impl BudgetChoice {
+    /// The limit, if there is one.
+    pub fn limit(self) -> Option<Money> {
+        match self {
+            Self::Unlimited => None,
+            Self::Limit(limit) => Some(limit),
+        }
+    }
 }
 
 impl ChatChange {
-    /// What changes, in short.
-    pub(super) fn words(&self) -> String {
-        let mode = self.mode.map(|mode| format!("mode {}", mode.as_str()));
-        let model = self.model.as_ref().map(|model| model.name().unwrap_or("of its own choice"));
-        let model = model.map(|model| format!("model {model}"));
-        mode.into_iter().chain(model).collect::<Vec<_>>().join(", ")
+    /// What changes, and to what.
+    pub(super) fn words(&self) -> Vec<(&'static str, String)> {
+        let mode = self.mode.map(|mode| ("mode", mode.as_str().to_owned()));
+        let model = self.model.as_ref().map(|model| model.name().unwrap_or("default"));
+        let model = model.map(|model| ("model", model.to_owned()));
+        let budget = self.budget.map(|budget| match budget.limit() {
+            Some(limit) => ("budget", format!("${}", limit.dollars())),
+            None => ("budget", "no limit".to_owned()),
+        });
+        let trust = self.trust.map(|trust| match trust {
+            Trust::Trusted => ("trust", "as the server trusts the workspace".to_owned()),
+            Trust::Untrusted => ("trust", "withdrawn".to_owned()),
+        });
+        [mode, model, budget, trust].into_iter().flatten().collect()
+    }
+
+    /// The same in one line.
+    pub(super) fn summary(&self) -> String {
+        let words = self.words().into_iter().map(|(what, word)| format!("{what} {word}"));
+        words.collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -6,6 +6,8 @@ mod asking;
 mod turns;
 /// What breaks off, and what is left of it.
 mod broken;
+/// What is spent, and what may be.
+mod money;
 /// What an agent gets from the platform, its user and its workspace.
 mod given;
 

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use ratchet_agent::claude::command::ClaudePatience;
-use ratchet_agent::claude::environment;
+use ratchet_agent::claude::environment::{self, EnvNames};
 use ratchet_agent::claude::message::UserMessage;
 use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::major::event::{EventKind, SessionEvent};
 use ratchet_core::secret::Secret;
+use ratchet_stages::major::ground::ChatGround;
 use ratchet_stages::major::{
     ChatSetting, Feed, Launcher, Major, MajorError, MajorLimits, MajorPlaces, NewChat, NewMessage,
 };
@@ -34,6 +35,8 @@ pub(crate) struct Stage {
     program: PathBuf,
     /// What agents see besides.
     pub(crate) environment: Vec<(String, Secret)>,
+    /// On what ground they stand.
+    pub(crate) ground: Option<ChatGround>,
     /// A clock that goes on by a millisecond whenever someone looks.
     ticks: Arc<AtomicI64>,
 }
@@ -55,7 +58,8 @@ impl Stage {
         let model = ScriptedModel::start().unwrap();
         let (data, shop) = (DataFolder::new(), project("shop"));
         let environment = Vec::new();
-        Self { data, model, shop, folder, program, environment, ticks: Arc::default() }
+        let ground = None;
+        Self { data, model, shop, folder, program, environment, ground, ticks: Arc::default() }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -68,7 +72,7 @@ impl Stage {
     }
 
     pub(crate) async fn serve_with(&self, limits: MajorLimits, patience: ClaudePatience) -> Major {
-        let environment = environment::inherited();
+        let environment = environment::inherited(&EnvNames::default());
         let mut environment = claude::surroundings(environment, &self.path("home"), &self.model);
         environment.extend(self.environment.iter().cloned());
         let launcher = Launcher {
@@ -79,7 +83,7 @@ impl Stage {
             },
             environment: Arc::new(environment),
             patience,
-            boundary: None,
+            ground: self.ground.clone(),
         };
         let ticks = self.ticks.clone();
         let clock = move || at(ticks.fetch_add(1, Ordering::Relaxed));

@@ -56,8 +56,13 @@ pub struct ChatStanding {
     pub process: Option<ChatProcess>,
     /// Turns that have ended.
     pub turns: u64,
-    /// What they cost, as the agent reckons.
+    /// What they cost, as the agent reckons, with what is known of turns that broke off.
     pub cost: Money,
+    /// Whether they may have cost more: calls were interrupted, or tried again.
+    pub is_at_least: bool,
+    /// What the conversation that it was forked from had spent by then: it counts against the
+    /// budget.
+    pub spent_before: Money,
     /// What the agent says the conversation has cost: of a fork, with what its parent had.
     pub agent_cost: Money,
 }
@@ -81,6 +86,8 @@ impl ChatStanding {
             process: None,
             turns: 0,
             cost: Money::ZERO,
+            is_at_least: false,
+            spent_before: Money::ZERO,
             agent_cost: Money::ZERO,
         }
     }
@@ -93,7 +100,8 @@ impl Default for ChatStanding {
 }
 
 const COLUMNS: &str = "id, family, parent, fork_at, title, workspace, setting, state, why, turn, \
-                       pid, process_started, turns, cost, agent_cost, created_at, updated_at";
+                       pid, process_started, turns, cost, agent_cost, is_at_least, spent_before, \
+                       created_at, updated_at";
 
 impl Catalog {
     /// Keeps a new conversation.
@@ -117,7 +125,7 @@ impl Catalog {
             values.extend([chat.created_at.into(), chat.updated_at.into()]);
             let sql = format!(
                 "INSERT INTO chat (project, {COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, \
-                 $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)"
+                 $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)"
             );
             tx.insert(&sql, &values, || format!("session {id}"))?;
             let object = id.to_string();
@@ -199,7 +207,7 @@ impl Catalog {
             values.push(now.into());
             let sql = "UPDATE chat SET state = $3, why = $4, turn = $5, pid = $6, \
                        process_started = $7, turns = $8, cost = $9, agent_cost = $10, \
-                       updated_at = $11 WHERE project = $1 AND id = $2";
+                       is_at_least = $11, spent_before = $12, updated_at = $13 WHERE project = $1 AND id = $2";
             there(tx.execute(sql, &values)?, &id)
         })
         .await
@@ -267,7 +275,7 @@ impl Catalog {
             "SELECT {COLUMNS}, project FROM chat WHERE pid IS NOT NULL \
              OR state IN ('starting', 'idle', 'running', 'waiting') ORDER BY project, id"
         );
-        self.transact(move |tx| tx.rows(&sql, &[], |row| Ok((row.get(17)?, read(row)?)))).await
+        self.transact(move |tx| tx.rows(&sql, &[], |row| Ok((row.get(19)?, read(row)?)))).await
     }
 }
 
@@ -283,8 +291,13 @@ fn there(rows: u64, id: &SessionId) -> StoreResult<()> {
 }
 
 impl ChatStanding {
-    /// Its columns, from `state` to `agent_cost`.
-    fn values(&self) -> [Value; 8] {
+    /// What counts against the conversation's budget.
+    pub fn spent(&self) -> Money {
+        self.spent_before + self.cost
+    }
+
+    /// Its columns, from `state` to `spent_before`.
+    fn values(&self) -> [Value; 10] {
         let process = self.process.as_ref();
         [
             self.state.as_str().into(),
@@ -295,6 +308,8 @@ impl ChatStanding {
             self.turns.into(),
             self.cost.pico().into(),
             self.agent_cost.pico().into(),
+            self.is_at_least.into(),
+            self.spent_before.pico().into(),
         ]
     }
 }
@@ -310,6 +325,8 @@ fn read(row: &Row<'_>) -> StoreResult<Chat> {
         turns: row.get(12)?,
         cost: Money::from_pico(row.get(13)?),
         agent_cost: Money::from_pico(row.get(14)?),
+        is_at_least: row.get(15)?,
+        spent_before: Money::from_pico(row.get(16)?),
     };
     let origin = ChatOrigin { family: row.get(1)?, parent: row.get(2)?, fork_at: row.get(3)? };
     Ok(Chat {
@@ -319,8 +336,8 @@ fn read(row: &Row<'_>) -> StoreResult<Chat> {
         workspace: row.get(5)?,
         setting: row.get(6)?,
         standing,
-        created_at: row.get(15)?,
-        updated_at: row.get(16)?,
+        created_at: row.get(17)?,
+        updated_at: row.get(18)?,
     })
 }
 

@@ -43,6 +43,8 @@ enum End {
     Whole,
     /// In the middle.
     Cut,
+    /// In the middle, while the line stays open.
+    Stalled,
     /// It does not even begin.
     Silence,
 }
@@ -117,6 +119,11 @@ impl Said {
     /// The first half of it, then the connection breaks.
     pub(super) fn cut(self) -> Self {
         Self { end: End::Cut, ..self }
+    }
+
+    /// The first half of it, then nothing more comes.
+    pub(super) fn stalled(self) -> Self {
+        Self { end: End::Stalled, ..self }
     }
 
     /// With the second half turned to nonsense.
@@ -210,10 +217,16 @@ fn write(mut stream: &TcpStream, said: &Said) -> io::Result<()> {
     }
     head.push_str(&format!("content-length: {}\r\n\r\n", said.body.len()));
     let sent = match said.end {
-        End::Cut => &said.body[..said.body.len() / 2],
+        End::Cut | End::Stalled => &said.body[..said.body.len() / 2],
         End::Whole | End::Silence => said.body.as_slice(),
     };
     stream.write_all(head.as_bytes())?;
     stream.write_all(sent)?;
-    stream.flush()
+    stream.flush()?;
+    if matches!(said.end, End::Stalled) {
+        // Ends when the client does, or at the end of its patience.
+        let left = stream.read(&mut [0]);
+        return left.map(drop);
+    }
+    Ok(())
 }

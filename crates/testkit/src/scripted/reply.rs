@@ -30,6 +30,8 @@ pub enum Failure {
     Later(u16, u32),
     /// It breaks off in the middle of the answer.
     Cut,
+    /// It breaks off in the middle of the answer, and leaves the line open.
+    Stall,
     /// It takes the question and never answers.
     Silence,
     /// What it says is not what its format allows.
@@ -148,6 +150,7 @@ impl Failure {
             (Some(status), Some(seconds), _) => Some(Self::Later(status, seconds)),
             (Some(status), None, _) => Some(Self::Status(status)),
             (None, _, Some("cut")) => Some(Self::Cut),
+            (None, _, Some("stall")) => Some(Self::Stall),
             (None, _, Some("silence")) => Some(Self::Silence),
             (None, _, Some("malformed")) => Some(Self::Malformed),
             (None, _, Some("refusal")) => Some(Self::Refusal),

@@ -146,9 +146,11 @@ fn summary(run: &TraceRun, place: &Place) -> Markup {
         (figure::when(run.trace.timestamp, place.now)) ", "
         @if let Some(nanos) = lasted { (figure::duration(nanos)) ", " }
         (plural(sums.levels.total(), "step")) ", " (plural(models, "model call")) ", "
+        @if is_at_least(&run.trace) { "at least " }
         (figure::count(sums.total_tokens)) " tokens, "
         @match sums.cost {
             Some(_) => {
+                @if is_at_least(&run.trace) { "at least " }
                 (figure::cost_in_part(sums.cost, sums.approximate_cost))
                 @if let Some(share) = figure::of_which(sums.approximate_cost) { " (" (share) ")" }
             },
@@ -157,6 +159,12 @@ fn summary(run: &TraceRun, place: &Place) -> Markup {
         @if errors > 0 { ", " span.bad { (plural(errors, "error")) } }
         " " span.badges { @for tag in &run.trace.tags { (badge::tag(tag)) } }
     }
+}
+
+/// Whether more may have been billed: a call of a chat was interrupted, or tried again.
+fn is_at_least(trace: &Trace) -> bool {
+    let metadata = trace.content.iter().flat_map(|content| &content.metadata);
+    metadata.into_iter().any(|(key, value)| key == "at_least" && value.as_str() == "true")
 }
 
 fn plural(n: u64, word: &str) -> String {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet_agent::claude::command::ClaudePatience;
-use ratchet_agent::claude::environment;
+use ratchet_agent::claude::environment::{self, EnvNames};
 use ratchet_core::id::SessionId;
 use ratchet_core::judging::Seed;
 use ratchet_core::major::event::EventKind;
@@ -44,20 +44,6 @@ impl Stage {
         std::fs::create_dir_all(real.join("roots/work")).unwrap();
         let roots = Roots::new([real.join("roots")]).unwrap();
         let boundary = Boundary { roots, exposure: Exposure::Network, data: None };
-        let launcher = Launcher {
-            boundary: Some(boundary.clone()),
-            places: MajorPlaces {
-                program: claude::fake(),
-                families: real.join("families"),
-                scratch: real.join("s"),
-            },
-            environment: Arc::new(environment::inherited()),
-            patience: ClaudePatience::default(),
-        };
-        let now = site.now();
-        let store = site.data.folder().clone();
-        let limits = MajorLimits::default();
-        let major = Major::open(store, launcher, limits, Arc::new(move || now)).await.unwrap();
         let ground = ChatGround {
             boundary,
             trusted: Vec::new(),
@@ -65,6 +51,20 @@ impl Stage {
             prompt_tokens: USUAL_BUDGET,
             seed: Seed::new([7; 32]),
         };
+        let launcher = Launcher {
+            ground: Some(ground.clone()),
+            places: MajorPlaces {
+                program: claude::fake(),
+                families: real.join("families"),
+                scratch: real.join("s"),
+            },
+            environment: Arc::new(environment::inherited(&EnvNames::default())),
+            patience: ClaudePatience::default(),
+        };
+        let now = site.now();
+        let store = site.data.folder().clone();
+        let limits = MajorLimits::default();
+        let major = Major::open(store, launcher, limits, Arc::new(move || now)).await.unwrap();
         let chats = Chats { major: major.clone(), ground };
         site.web.run_agents(Arc::new(chats), std::future::pending);
         site.person("ada@shop.example", Role::Member).await;

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use uuid::Uuid;
 
-use crate::claude::command::ClaudePlace;
+use crate::claude::command::{ClaudePlace, MCP_FILE};
 use crate::claude::error::ClaudeError;
 use crate::claude::options::{
     BypassLater, ChatThread, ClaudeOptions, KeptLines, McpScope, PermissionMode, SettingSource,
@@ -45,7 +45,7 @@ pub(super) fn of(
     arguments.list("allowedTools", &options.allowed_tools);
     arguments.list("disallowedTools", &options.disallowed_tools);
     if let Some(config) = &options.mcp_config {
-        arguments.path("mcp-config", &place.keep("mcp.json", config)?);
+        arguments.path("mcp-config", &place.keep(MCP_FILE, config)?);
     }
     if options.mcp_scope == McpScope::Given {
         arguments.switch("strict-mcp-config");

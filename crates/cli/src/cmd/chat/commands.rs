@@ -28,6 +28,8 @@ pub(crate) const HELP: &str = "\
 /attach FILE      send a file with the next message: text, an image, PDF
 /show [N]         what tool call N was given and gave; the last one if none is named
 /cost             what the session cost so far
+/budget [USD|off] what the session may spend, with what it has spent already
+/trust [on|off]   off: hooks and tool servers of the workspace run no more, from the next message on
 /stop             interrupt the agent
 /help             this
 /quit             end; the session stays, and can be resumed
@@ -60,6 +62,8 @@ impl<'a> Talk<'a> {
             "/mode" => self.set(&json!({"mode": rest}), &format!("mode: {rest}")).await,
             "/model" if rest.is_empty() => Ok("/model takes the name of one\n".to_owned()),
             "/model" => self.set(&json!({"model": rest}), &format!("model: {rest}")).await,
+            "/budget" => self.budget(rest).await,
+            "/trust" => self.trust(rest).await,
             "/title" if rest.is_empty() => Ok("/title takes the words\n".to_owned()),
             "/title" => self.rename(rest).await,
             "/rewind" => self.rewind(rest).await,
@@ -88,12 +92,51 @@ impl<'a> Talk<'a> {
         let known = self.link.known().await?;
         let (came, went) = self.screen.tokens;
         Ok(format!(
-            "${:.4}, turns: {}, tokens: {} in, {} out\n",
-            known.cost,
+            "{}{}turns: {}, tokens: {} in, {} out\n",
+            cost(&known),
+            known
+                .max_budget
+                .map(|limit| format!("{}, ", of_budget(&known, limit)))
+                .unwrap_or_default(),
             known.turns,
             grouped(came),
             grouped(went)
         ))
+    }
+
+    /// Says what the session may spend, or sets it.
+    async fn budget(&self, rest: &str) -> anyhow::Result<String> {
+        let dollars = rest.strip_prefix('$').unwrap_or(rest);
+        let limit = match dollars {
+            "" => {
+                let known = self.link.known().await?;
+                let told = known.max_budget.map(|limit| of_budget(&known, limit));
+                return Ok(format!("{}\n", told.as_deref().unwrap_or("no budget is set")));
+            }
+            "off" => Value::Null,
+            dollars => match dollars.parse::<f64>() {
+                Ok(dollars) => json!(dollars),
+                Err(_) => return Ok("/budget takes US dollars, or off\n".to_owned()),
+            },
+        };
+        self.set(&json!({"maxBudget": limit}), &format!("budget: {rest}")).await
+    }
+
+    /// Says whether trust was taken back, or does it.
+    async fn trust(&self, rest: &str) -> anyhow::Result<String> {
+        match rest {
+            "" => {
+                let known = self.link.known().await?;
+                let told = if known.distrusted { "withdrawn" } else { "as the server trusts it" };
+                Ok(format!("trust in the workspace: {told}\n"))
+            }
+            "off" => self.set(&json!({"trust": false}), "trust in the workspace: withdrawn").await,
+            "on" => {
+                let done = "trust in the workspace: as the server trusts it";
+                self.set(&json!({"trust": true}), done).await
+            }
+            _ => Ok("/trust takes on or off\n".to_owned()),
+        }
     }
 
     async fn set(&self, setting: &Value, done: &str) -> anyhow::Result<String> {
@@ -145,6 +188,20 @@ impl<'a> Talk<'a> {
         let names = plain_line(&names.collect::<Vec<_>>().join(", "));
         Ok(format!("goes with the next message: {names}\n"))
     }
+}
+
+/// What a session cost, as far as anyone knows.
+fn cost(known: &Known) -> String {
+    match (known.at_least, known.cost > 0.0) {
+        (false, _) => format!("${:.4}, ", known.cost),
+        (true, true) => format!("at least ${:.4}, ", known.cost),
+        (true, false) => "cost unknown, ".to_owned(),
+    }
+}
+
+/// What a session has spent of its budget.
+fn of_budget(known: &Known, limit: f64) -> String {
+    format!("${:.4} spent of a budget of ${limit}", known.spent)
 }
 
 fn modes() -> String {

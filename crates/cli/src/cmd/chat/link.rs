@@ -40,6 +40,18 @@ pub(crate) struct Known {
     pub(crate) turns: u64,
     /// What they cost, in US dollars.
     pub(crate) cost: f64,
+    /// Whether they may have cost more.
+    #[serde(default)]
+    pub(crate) at_least: bool,
+    /// What it may spend, in US dollars.
+    #[serde(default)]
+    pub(crate) max_budget: Option<f64>,
+    /// What counts against that.
+    #[serde(default)]
+    pub(crate) spent: f64,
+    /// Whether trust in its workspace was taken back.
+    #[serde(default)]
+    pub(crate) distrusted: bool,
     /// The place of its last event.
     pub(crate) last_event: u64,
     /// When it last changed, RFC 3339.
@@ -72,6 +84,8 @@ pub(crate) enum Beginning {
         model: Option<String>,
         /// What it may do without asking.
         mode: Option<String>,
+        /// What it may spend, in US dollars.
+        budget: Option<f64>,
     },
     /// One that exists.
     Resume(String),
@@ -98,11 +112,11 @@ impl<'a> Link<'a> {
         attachments: &[Value],
     ) -> anyhow::Result<(Self, Known)> {
         let known: Known = match beginning {
-            Beginning::New { workspace, model, mode } => {
+            Beginning::New { workspace, model, mode, budget } => {
                 let workspace = workspace.canonicalize();
                 let workspace = workspace.context("cannot find the workspace")?;
                 let request = json!({"workspace": workspace, "model": model, "mode": mode,
-                    "attachments": attachments});
+                    "maxBudget": budget, "attachments": attachments});
                 server.post("/api/v1/sessions", &request).await?
             }
             Beginning::Resume(id) => server.get_from(&["sessions", id]).await?,

@@ -107,8 +107,9 @@ impl Screen {
             EventKind::Error => {
                 let said = ["message", "text", "error"].map(|key| event.text(key));
                 let said = said.into_iter().find(|text| !text.is_empty());
-                let said = plain_line(said.unwrap_or("something failed"));
-                self.note(&format!("! {said}"), Marks::RED)
+                let mut told = vec![plain_line(said.unwrap_or("something failed"))];
+                told.extend(self.spending(event));
+                self.note(&format!("! {}", told.join(" · ")), Marks::RED)
             }
             EventKind::Notice => {
                 let text = shortly(&event.body["text"]);
@@ -207,6 +208,21 @@ impl Screen {
         format!("{begin}{inset}{} {title}{rest}\n", self.style.paint(sign, marks))
     }
 
+    /// What a turn used and cost, as far as anyone knows.
+    fn spending(&mut self, event: &Heard) -> Vec<String> {
+        let spending = story::Spending::of(&event.body);
+        if let Some((came, went)) = spending.tokens {
+            self.tokens = (self.tokens.0 + came, self.tokens.1 + went);
+        }
+        let bound = if spending.is_at_least { "at least " } else { "" };
+        let tokens = spending.tokens.map(|(came, went)| {
+            format!("{bound}{} tokens in, {} out", grouped(came), grouped(went))
+        });
+        let cost = spending.cost.map(|cost| format!("{bound}${cost:.4}"));
+        let unknown = spending.is_unknown().then(|| "cost unknown".to_owned());
+        tokens.into_iter().chain(cost).chain(unknown).collect()
+    }
+
     fn done(&mut self, event: &Heard) -> String {
         self.tools.turn_ended();
         let is_error = event.body["is_error"] == true;
@@ -214,17 +230,7 @@ impl Screen {
         if is_error {
             told.push(format!("the turn ended early: {}", ending(event)));
         }
-        let usage = &event.body["usage"];
-        if usage.is_object() {
-            let count = |key: &str| usage[key].as_u64().unwrap_or(0);
-            let cached = count("cache_creation_input_tokens") + count("cache_read_input_tokens");
-            let (came, went) = (count("input_tokens") + cached, count("output_tokens"));
-            self.tokens = (self.tokens.0 + came, self.tokens.1 + went);
-            told.push(format!("{} tokens in, {} out", grouped(came), grouped(went)));
-        }
-        if let Some(cost) = event.body["cost"].as_f64() {
-            told.push(format!("${cost:.4}"));
-        }
+        told.extend(self.spending(event));
         if let Some(millis) = event.body["duration_ms"].as_i64() {
             told.push(duration(millis));
         }

@@ -16,6 +16,9 @@ use crate::observation::{ObservationKind, ObservationPatch};
 use crate::payload::{Json, Payload};
 use crate::usage::Usage;
 
+/// How fast calls are that cost the list price.
+const STANDARD_SPEED: &str = "standard";
+
 /// The model of answers that Claude Code makes up itself.
 const SYNTHETIC: &str = "<synthetic>";
 
@@ -69,7 +72,7 @@ fn model_call(
         start: Earliest(Some(heard_at.unwrap_or(scene.at).min(scene.at))),
         end: Latest(Some(scene.at)),
         model: Field::if_some(message.text("model"), stamp),
-        model_parameters: Field::if_some(parameters(scene), stamp),
+        model_parameters: Field::if_some(parameters(scene, message), stamp),
         usage: Field::if_some(message.object("usage").and_then(|used| usage(&used)), stamp),
         input: Field::if_some(heard.map(Payload::Json), stamp),
         output: Field::if_some(output.map(Payload::Json), stamp),
@@ -78,14 +81,21 @@ fn model_call(
     }
 }
 
-fn parameters(scene: &Scene<'_>) -> Option<Json> {
-    let effort = scene.line.text("effort")?;
-    Some(Json::from_value(&serde_json::json!({"effort": effort})))
+/// What a call was made with, as far as its price or its answer depends on it.
+fn parameters(scene: &Scene<'_>, message: &Object<'_>) -> Option<Json> {
+    let speed = message.object("usage").and_then(|used| used.text("speed"));
+    let speed = speed.filter(|speed| speed != STANDARD_SPEED);
+    let said = [("effort", scene.line.text("effort")), ("speed", speed)].into_iter();
+    let said = said.filter_map(|(key, value)| Some((key.to_owned(), Value::from(value?))));
+    let said: serde_json::Map<String, Value> = said.collect();
+    (!said.is_empty()).then(|| Json::from_value(&Value::Object(said)))
 }
 
 /// The tokens of a message. Cached ones are counted apart from the input already.
-fn usage(used: &Object<'_>) -> Option<Usage> {
+pub(crate) fn usage(used: &Object<'_>) -> Option<Usage> {
     let kept = used.object("cache_creation").unwrap_or_default();
+    let searches = used.object("server_tool_use");
+    let searches = searches.and_then(|tools| tools.count("web_search_requests"));
     let written = used.count("cache_creation_input_tokens");
     let for_an_hour = kept.count("ephemeral_1h_input_tokens").filter(|hour| *hour > 0);
     let for_minutes = written.map(|all| all.saturating_sub(for_an_hour.unwrap_or(0)));
@@ -95,6 +105,7 @@ fn usage(used: &Object<'_>) -> Option<Usage> {
         ("input_cache_creation", for_minutes.filter(|count| *count > 0)),
         ("input_cache_creation_1h", for_an_hour),
         ("output", used.count("output_tokens")),
+        ("web_search_requests", searches.filter(|count| *count > 0)),
     ];
     let said = kinds.into_iter().filter_map(|(kind, count)| Some((kind.to_owned(), count?)));
     let units: BTreeMap<String, u64> = said.collect();

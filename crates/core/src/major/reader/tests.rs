@@ -259,3 +259,57 @@ fn compactions_and_retries_are_worth_knowing() {
     let told = take(&mut LineReader::default(), &line).told;
     assert_eq!(said(&told), [(EventKind::Notice, json!({"what": "api_retry", "text": "busy"}))]);
 }
+
+/// A reader in whose turn a call has begun, with so many tokens in.
+fn with_open_call(tokens: u32) -> LineReader {
+    let mut reader = LineReader::default().with_prices(PriceTable::builtin().into());
+    let usage = json!({"input_tokens": tokens, "output_tokens": 1});
+    let message = json!({"id": "m1", "model": "claude-sonnet-5", "usage": usage});
+    take(
+        &mut reader,
+        &json!({"type": "stream_event", "event": {"type": "message_start",
+        "message": message}}),
+    );
+    reader
+}
+
+fn done(reader: &mut LineReader, reason: &str, used: &Value) -> (TurnEnd, Value) {
+    let line = json!({"type": "result", "subtype": "error_during_execution", "is_error": true,
+        "terminal_reason": reason, "model_usage_since_last_result": used});
+    let heard = take(reader, &line);
+    let Some(Sign::Ended(end)) = heard.sign else { panic!("no end") };
+    (end, said(&heard.told)[0].1.clone())
+}
+
+#[test]
+fn an_interrupted_call_is_counted_as_far_as_it_came() {
+    let sub = json!({"claude-haiku-4-5": {"inputTokens": 10, "outputTokens": 2, "costUSD": 0.5}});
+    let (end, body) = done(&mut with_open_call(1_000_000), "aborted_streaming", &sub);
+    assert!(end.is_at_least && body["at_least"] == true);
+    assert_eq!(body["tokens"], json!({"input": 1_000_010, "output": 3}));
+    assert_eq!(body["cost"], json!(2.50001));
+}
+
+#[test]
+fn what_nobody_knows_is_not_nothing() {
+    let mut reader = LineReader::default();
+    let (end, body) = done(&mut reader, "aborted_streaming", &json!({}));
+    assert!(end.is_at_least && end.cost.is_none(), "{end:?}");
+    assert_eq!((&body["cost"], &body["tokens"]), (&Value::Null, &Value::Null));
+    assert_eq!(body["at_least"], true);
+    let (end, body) = done(&mut reader, "aborted_tools", &json!({}));
+    assert!(!end.is_at_least && body["cost"] == 0.0, "no call was on its way: {body}");
+}
+
+#[test]
+fn a_call_that_was_tried_again_may_have_cost_more() {
+    let mut reader = LineReader::default();
+    take(&mut reader, &json!({"type": "system", "subtype": "api_retry", "error": "busy"}));
+    let used = json!({"m": {"inputTokens": 5, "outputTokens": 2, "costUSD": 0.25}});
+    let (end, body) = done(&mut reader, "completed", &used);
+    assert!(end.is_at_least && body["at_least"] == true && body["cost"] == 0.25, "{body}");
+    let (end, body) = done(&mut reader, "completed", &used);
+    assert!(!end.is_at_least && body["at_least"].is_null(), "each turn for itself: {body}");
+    assert_eq!(body["tokens"], json!({"input": 5, "output": 2}));
+    assert_eq!(end.costs["m"].cost, Money::from_dollars(0.25).unwrap());
+}

@@ -131,7 +131,24 @@ fn words_that_never_came_whole_are_there_too() {
     let call = patches.observations.iter().find(|step| is_call(step.kind.value())).unwrap();
     assert_eq!(call.trace.as_ref().unwrap().to_string(), PROMPT.replace('-', ""));
     assert!(format!("{:?}", call.output).contains("Perhaps"));
-    assert_eq!(call.usage.value(), None, "nobody knows what it used");
+    let used = call.usage.value().unwrap();
+    assert_eq!((used.input(), used.output()), (100, 1), "it is billed as far as it came");
+}
+
+#[test]
+fn a_call_that_is_tried_again_is_counted_once_more() {
+    let mut unkept = Unkept::default();
+    unkept.take(&start("msg_1"));
+    unkept.take(&piece("Per"));
+    assert_eq!(unkept.take_lost(), []);
+    unkept.take(&start("msg_2"));
+    let lost = unkept.take_lost();
+    let [lost] = lost.as_slice() else { panic!("one call: {lost:?}") };
+    assert_eq!((lost.message.as_str(), lost.model.as_str()), ("msg_1", "claude-sonnet-5"));
+    assert_eq!((lost.usage.input(), lost.usage.output()), (100, 1));
+    unkept.take(&finish());
+    unkept.take(&start("msg_3"));
+    assert_eq!(unkept.take_lost(), [], "a call that ended is kept");
 }
 
 #[test]

@@ -53,6 +53,7 @@ impl From<MajorError> for ChatRefusal {
             MajorError::NoTurn
             | MajorError::NotOpen(_)
             | MajorError::Closed
+            | MajorError::Budget { .. }
             | MajorError::OutOfPlace(_) => ApiError::Conflict(message),
             MajorError::Misfit(_) | MajorError::Setting(_) => ApiError::Invalid(message),
             MajorError::Agent(_) => ApiError::Unprocessable(message),

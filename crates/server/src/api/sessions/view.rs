@@ -1,4 +1,5 @@
 use ratchet_core::major::state::StateWord;
+use ratchet_stages::major::ChatSetting;
 use ratchet_store::catalog::Chat;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -23,6 +24,15 @@ pub struct ChatView {
     pub turns: u64,
     /// What they cost, in US dollars, as the agent reckons.
     pub cost: f64,
+    /// Whether they may have cost more: calls were interrupted, or tried again.
+    pub at_least: bool,
+    /// What the conversation may spend, in US dollars.
+    pub max_budget: Option<f64>,
+    /// What counts against that, in US dollars: what it cost, and what had been spent when it was
+    /// forked.
+    pub spent: f64,
+    /// Whether its workspace was trusted and is no more.
+    pub distrusted: bool,
     /// The session that it was forked from.
     pub parent: Option<String>,
     /// The place of its last event in their order.
@@ -39,6 +49,8 @@ pub struct ChatView {
 impl ChatView {
     /// A session, and the place of its last event.
     pub fn new(chat: Chat, last_event: u64) -> Self {
+        let setting = ChatSetting::read(&chat.setting).unwrap_or_default();
+        let spent = chat.standing.spent().dollars();
         let standing = chat.standing;
         Self {
             id: chat.id.to_string(),
@@ -49,6 +61,10 @@ impl ChatView {
             turn: standing.turn.map(|turn| turn.to_string()),
             turns: standing.turns,
             cost: standing.cost.dollars(),
+            at_least: standing.is_at_least,
+            max_budget: setting.max_budget,
+            spent,
+            distrusted: setting.distrusts_workspace,
             parent: chat.origin.parent.map(|parent| parent.to_string()),
             last_event,
             created_at: chat.created_at.to_string(),

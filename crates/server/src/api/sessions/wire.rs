@@ -6,10 +6,12 @@ use base64::engine::general_purpose::STANDARD;
 use ratchet_agent::claude::options::PermissionMode;
 use ratchet_core::major::asked::{Allowance, Decision};
 use ratchet_core::major::attachment::{Attachment, MAX_ATTACHMENTS};
+use ratchet_core::major::layer::Trust;
 use ratchet_core::major::prompt::{ChatSide, PastWords};
+use ratchet_core::money::Money;
 use ratchet_core::payload::Json as JsonText;
 use ratchet_stages::major::ground::{Attached, ChatWish};
-use ratchet_stages::major::{ChatSetting, MAX_TITLE_CHARS};
+use ratchet_stages::major::{BudgetChoice, ChatChange, ChatSetting, MAX_TITLE_CHARS, ModelChoice};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -38,7 +40,7 @@ pub struct SessionRequest {
     pub mode: Option<String>,
     /// How often the model may be asked in one turn.
     pub max_turns: Option<u32>,
-    /// What the agent's process may spend, in US dollars.
+    /// What the conversation may spend, in US dollars.
     pub max_budget: Option<f64>,
     /// What was said in an earlier conversation, oldest first.
     #[serde(default)]
@@ -142,7 +144,7 @@ pub struct RewindRequest {
     pub dry_run: bool,
 }
 
-/// What an agent may do without asking, and which model answers, as clients set it.
+/// How an agent works from now on, as clients set it. What is left out stays as it is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ModeRequest {
@@ -150,6 +152,40 @@ pub struct ModeRequest {
     pub mode: Option<String>,
     /// Which model answers from now on.
     pub model: Option<String>,
+    /// What the conversation may spend in US dollars, with what it has spent already; null for no
+    /// limit.
+    #[serde(default, deserialize_with = "told")]
+    #[schema(value_type = Option<f64>)]
+    pub max_budget: Option<Option<f64>>,
+    /// False: what lies in the workspace may not run code, whatever the server trusts. True: it may
+    /// if the server trusts it; nobody can have it trusted that way.
+    pub trust: Option<bool>,
+}
+
+/// Tells null from what was left out.
+fn told<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Option<f64>>, D::Error> {
+    Option::deserialize(from).map(Some)
+}
+
+impl ModeRequest {
+    /// What changes.
+    pub(crate) fn change(&self) -> ApiResult<ChatChange> {
+        let budget = self.max_budget.map(|dollars| match dollars {
+            None => Ok(BudgetChoice::Unlimited),
+            Some(dollars) => budget(dollars).map(BudgetChoice::Limit),
+        });
+        let trust = |is_allowed| if is_allowed { Trust::Trusted } else { Trust::Untrusted };
+        let change = ChatChange {
+            mode: self.mode.as_deref().map(mode).transpose()?,
+            model: self.model.as_deref().map(model).transpose()?.map(ModelChoice::Named),
+            budget: budget.transpose()?,
+            trust: self.trust.map(trust),
+        };
+        if change == ChatChange::default() {
+            return Err(invalid("mode, model, maxBudget or trust: one of them"));
+        }
+        Ok(change)
+    }
 }
 
 fn invalid(why: impl Into<String>) -> ApiError {
@@ -172,10 +208,7 @@ impl SessionRequest {
 
     /// What the session is begun with.
     pub(crate) fn wish(&self) -> ApiResult<ChatWish> {
-        let is_money = |dollars: f64| dollars.is_finite() && dollars > 0.0;
-        if self.max_budget.is_some_and(|dollars| !is_money(dollars)) {
-            return Err(invalid("maxBudget: US dollars, more than 0"));
-        }
+        self.max_budget.map(budget).transpose()?;
         if self.max_turns == Some(0) {
             return Err(invalid("maxTurns: from 1"));
         }
@@ -269,6 +302,12 @@ impl AnswerRequest {
 
 fn json_text(value: &Value) -> ApiResult<JsonText> {
     JsonText::parse(&value.to_string()).ok_or_else(|| invalid("input: not JSON that is taken"))
+}
+
+/// Reads what may be spent.
+fn budget(dollars: f64) -> ApiResult<Money> {
+    let money = Money::from_dollars(dollars).filter(|money| *money > Money::ZERO);
+    money.ok_or_else(|| invalid("maxBudget: US dollars, more than 0"))
 }
 
 /// Reads a mode. To skip all permissions is not for the API: whoever may set that may do anything.

@@ -3,7 +3,9 @@ use ratchet_agent::claude::error::ClaudeError;
 use ratchet_agent::claude::options::PermissionMode;
 use ratchet_agent::claude::process::ClaudeProcess;
 use ratchet_core::major::event::{EventBody, EventKind};
+use ratchet_core::major::layer::Trust;
 use ratchet_core::major::state::MajorState;
+use ratchet_core::money::Money;
 use uuid::Uuid;
 
 use super::super::refusal::MajorError;
@@ -60,11 +62,11 @@ impl Host {
         // Never to skip all permissions: nobody can have it do that here.
         let known = PermissionMode::parse(mode).filter(|mode| *mode != PermissionMode::Bypass);
         if let Some(mode) = known.filter(|_| is_new) {
-            self.set(&ChatChange { mode: Some(mode), model: None });
+            self.set(&ChatChange { mode: Some(mode), ..ChatChange::default() });
         }
     }
 
-    fn setting(&self) -> Option<ChatSetting> {
+    pub(super) fn setting(&self) -> Option<ChatSetting> {
         ChatSetting::read(&self.chat.setting).ok()
     }
 
@@ -79,14 +81,22 @@ impl Host {
         if let Some(model) = &change.model {
             setting.model = model.name().map(str::to_owned);
         }
+        if let Some(budget) = change.budget {
+            setting.max_budget = budget.limit().map(Money::dollars);
+        }
+        if let Some(trust) = change.trust {
+            setting.distrusts_workspace = trust == Trust::Untrusted;
+        }
         self.chat.setting = setting.write();
         self.outbox.is_reset = true;
-        let model = change.model.as_ref().map(|model| model.name().unwrap_or("default"));
-        for (what, word) in [("mode", mode), ("model", model)] {
-            if let Some(word) = word {
-                let body = EventBody::default().text("what", what).text("text", word);
-                self.tell(body.told(EventKind::Notice));
-            }
+        for (what, word) in change.words() {
+            let body = EventBody::default().text("what", what).text("text", &word);
+            self.tell(body.told(EventKind::Notice));
+        }
+        if change.budget.is_some() || change.trust.is_some() {
+            // Both are told when the agent is started.
+            self.is_outdated = true;
+            self.part_if_outdated();
         }
     }
 

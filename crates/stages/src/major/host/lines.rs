@@ -86,6 +86,7 @@ impl Host {
         let standing = &mut self.chat.standing;
         standing.turns += 1;
         standing.cost = standing.cost + end.cost.unwrap_or_default();
+        standing.is_at_least |= end.is_at_least;
         standing.agent_cost = self.reader.cost();
         self.outbox.is_stale = true;
         if self.is_put_off {
@@ -94,10 +95,12 @@ impl Host {
         }
         let Some(turn) = self.state.turn().cloned() else { return };
         let at = self.now();
-        self.book.ended(&turn, end, at);
+        let prices = self.prices();
+        self.book.ended(&turn, end, at, &prices);
         self.why = end.result.clone().filter(|_| end.is_error);
         drop(self.happen(Happening::Ended));
         self.why = None;
+        self.part_if_outdated();
     }
 
     /// The agent asks something: of a person, or of us, who know nothing.

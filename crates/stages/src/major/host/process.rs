@@ -18,7 +18,9 @@ impl Host {
         }
         self.launch += 1;
         self.why = None;
-        self.reader = LineReader::new(self.chat.standing.agent_cost);
+        self.is_outdated = false;
+        let reader = LineReader::new(self.chat.standing.agent_cost);
+        self.reader = reader.with_prices(self.prices());
         let (launch, leaving) = (self.launch, self.leaving.clone());
         let (shared, chat) = (self.shared.clone(), self.chat.clone());
         self.chores.push(Box::pin(async move {
@@ -26,8 +28,9 @@ impl Host {
                 leaving.end().await;
             }
             let seat = shared.seat().await;
-            // The folder is held until the process is in it.
-            let (command, _folder) = match shared.launcher.command(&chat) {
+            // Files are looked at where nobody else waits for it. The folder is held until the
+            // process is in it.
+            let (command, _folder) = match shared.command(chat).await {
                 Ok(command) => command,
                 Err(error) => {
                     let why = error.to_string();
@@ -63,6 +66,7 @@ impl Host {
         if launch != self.launch || self.running.is_none() {
             return;
         }
+        self.shared.launcher.forget_given(&self.chat.id);
         if let Err(error) = outcome {
             let why = error.to_string();
             if let Some(running) = self.running.take() {
@@ -90,14 +94,14 @@ impl Host {
         self.background = 0;
         self.withdraw_all();
         let lost = self.state.turn().cloned();
-        let at = self.now();
-        if let Some(turn) = &lost {
-            self.book.broke_off(turn, why, at);
-        }
+        let body = match &lost {
+            Some(turn) => self.break_off(turn, why),
+            None => EventBody::default(),
+        };
         let is_a_loss = lost.is_some() || matches!(self.state, MajorState::Starting { .. });
         if is_a_loss {
             self.why = Some(why.to_owned());
-            self.tell_error(why);
+            self.tell(body.text("message", why).told(EventKind::Error));
         }
         self.first = None;
         if self.happen(Happening::Died).is_err() {

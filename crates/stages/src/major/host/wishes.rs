@@ -56,6 +56,7 @@ impl Host {
         let turn = TraceId::parse(&name).map_err(|why| MajorError::Setting(why.to_string()))?;
         let before = self.state.clone();
         let after = ratchet_core::major::state::next(&before, Happening::Sent(turn.clone()))?;
+        self.check_budget()?;
         let content = match &message.content {
             MessageContent::Text(text) => Value::from(text.as_str()),
             MessageContent::Blocks(blocks) => Value::from(blocks.clone()),
@@ -145,8 +146,8 @@ impl Host {
     fn close(&mut self) -> Result<(), MajorError> {
         self.withdraw_all();
         if let Some(turn) = self.state.turn().cloned() {
-            let at = self.now();
-            self.book.broke_off(&turn, "the session was closed", at);
+            // That it is closed is told, and no error.
+            drop(self.break_off(&turn, "the session was closed"));
         }
         self.first = None;
         self.launch += 1;

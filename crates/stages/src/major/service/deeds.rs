@@ -110,7 +110,7 @@ impl Major {
     ) -> Result<(), MajorError> {
         let wish = |reply| Wish::Change { change: change.clone(), reply };
         self.ask(project.clone(), session.clone(), wish).await?;
-        self.note(project, session, (Verb::Changed, Some(change.words()))).await
+        self.note(project, session, (Verb::Changed, Some(change.summary()))).await
     }
 
     /// Has people call a session otherwise; by nothing when there is no title.

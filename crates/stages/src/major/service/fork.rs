@@ -29,7 +29,9 @@ impl Major {
         // The agent goes on counting where the original is.
         let has_begun = origin.fork_at.as_deref() != Some(&thread::BEGINNING.to_string());
         let agent_cost = if has_begun { original.standing.agent_cost } else { Money::ZERO };
-        let standing = ChatStanding { agent_cost, ..ChatStanding::new() };
+        // What the original has spent counts against the budget that the fork inherits.
+        let spent_before = original.standing.spent();
+        let standing = ChatStanding { agent_cost, spent_before, ..ChatStanding::new() };
         let (created_at, updated_at) = (now, now);
         let chat = Chat { id, origin, standing, created_at, updated_at, ..original };
         self.catalog().make_chat(project, chat.clone()).await?;

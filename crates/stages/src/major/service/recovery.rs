@@ -33,6 +33,7 @@ pub(super) async fn recover(shared: &Arc<Shared>) -> Result<(), MajorError> {
                 tracing::info!(session = %chat.id, "ended an agent that an earlier server had left");
             }
         }
+        shared.launcher.forget_given(&chat.id);
         settle(shared, project, chat).await?;
     }
     Ok(())

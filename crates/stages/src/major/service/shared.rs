@@ -1,10 +1,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ratchet_agent::claude::command::ClaudeCommand;
 use ratchet_agent::claude::seats::{ClaudeSeat, ClaudeSeats};
 use ratchet_core::major::notice::Notice;
 use ratchet_store::StoreError;
-use ratchet_store::catalog::ChatStanding;
+use ratchet_store::catalog::{Chat, ChatStanding};
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Batch;
@@ -12,8 +13,10 @@ use tokio::sync::watch;
 
 use super::super::host::{Writing, Written, placed};
 use super::super::launch::Launcher;
+use super::super::refusal::MajorError;
 use super::super::room::Room;
 use super::super::setting::MajorLimits;
+use super::super::work_folder::WorkFolder;
 use super::MajorClock;
 use crate::record::redacted;
 
@@ -81,6 +84,15 @@ impl Shared {
         let intake = self.store.catalog.intake(project).await?;
         *why = intake.redactor.text(why).into_owned();
         Ok(())
+    }
+
+    /// What starts the process of a session, and its folder, which is to be held until it has.
+    pub(in super::super) async fn command(
+        self: Arc<Self>,
+        chat: Chat,
+    ) -> Result<(ClaudeCommand, Option<WorkFolder>), MajorError> {
+        let command = tokio::task::spawn_blocking(move || self.launcher.command(&chat));
+        command.await.map_err(|_| MajorError::Stopping)?
     }
 
     /// A place for a process. Whoever is idle makes room while someone waits.

@@ -2,13 +2,14 @@ use std::path::{Path, PathBuf};
 
 use ratchet_core::judging::Seed;
 use ratchet_core::major::event::EventKind;
+use ratchet_core::major::layer::Trust;
 use ratchet_core::major::prompt::USUAL_BUDGET;
 use ratchet_core::major::workspace::{Exposure, Roots};
 use ratchet_core::observation::{Level, ObservationKind};
-use ratchet_stages::major::ChatSetting;
 use ratchet_stages::major::given::LayerFolders;
 use ratchet_stages::major::ground::{ChatGround, ChatWish};
 use ratchet_stages::major::work_folder::Boundary;
+use ratchet_stages::major::{ChatChange, ChatSetting, MajorLimits};
 use ratchet_testkit::claude::fake_mcp;
 use ratchet_testkit::scripted::Reply;
 use serde_json::{Value, json};
@@ -28,8 +29,8 @@ fn servers(names: &[(&str, &str)]) -> String {
     json!({"mcpServers": Value::from_iter(servers)}).to_string()
 }
 
-/// The setting of a session for which all is as it would be on a server.
-fn prepared(stage: &Stage, trusted: Vec<PathBuf>) -> ChatSetting {
+/// Has agents stand on the ground of a server; gives the setting of a session there.
+fn prepared(stage: &mut Stage, trusted: Vec<PathBuf>) -> ChatSetting {
     let top = stage.path("").canonicalize().unwrap();
     let ground = ChatGround {
         boundary: Boundary {
@@ -44,12 +45,14 @@ fn prepared(stage: &Stage, trusted: Vec<PathBuf>) -> ChatSetting {
     };
     let session = ratchet_core::id::SessionId::parse("s").unwrap();
     let wish = ChatWish { setting: free_shell(), ..ChatWish::default() };
-    ground.prepare(&session, &top.join("work"), wish).unwrap().setting
+    let ready = ground.prepare(&session, &top.join("work"), wish).unwrap();
+    stage.ground = Some(ground);
+    ready.setting
 }
 
 #[tokio::test]
 async fn servers_and_skills_come_from_all_layers() {
-    let stage = Stage::real();
+    let mut stage = Stage::real();
     let (work, platform, user) = (stage.path("work"), stage.path("platform"), stage.path("user"));
     write(&platform, "mcp.json", &servers(&[("p", "platform"), ("u", "x"), ("w", "x")]));
     write(&user, "mcp.json", &servers(&[("u", "user"), ("w", "x")]));
@@ -67,7 +70,7 @@ async fn servers_and_skills_come_from_all_layers() {
         let learnt = format!("I am {layer} at {}", place.display());
         stage.model.say(Reply::text("So.").on(&learnt));
     }
-    let mut setting = prepared(&stage, vec![work.canonicalize().unwrap()]);
+    let mut setting = prepared(&mut stage, vec![work.canonicalize().unwrap()]);
     setting.allowed_tools = vec!["mcp__p".to_owned(), "mcp__u".to_owned(), "mcp__w".to_owned()];
     let mut talking = Talking::start(stage, setting).await;
     for layer in layers {
@@ -87,7 +90,7 @@ async fn servers_and_skills_come_from_all_layers() {
 
 #[tokio::test]
 async fn hooks_of_a_workspace_refuse_and_change_what_tools_do_if_it_is_trusted() {
-    let stage = Stage::real();
+    let mut stage = Stage::real();
     let work = stage.path("work");
     let hook = r#"#!/bin/sh
 case $(cat) in
@@ -102,8 +105,8 @@ esac
     stage.model.say_always(touch("toolu_bad", "bad").on("Be bad"));
     stage.model.say(Reply::text("Refused.").on("not on a Sunday"));
     stage.model.say(touch("toolu_odd", "odd").on("Be odd"));
-    stage.model.say_always(Reply::text("Made.").on("tool_result"));
-    let setting = prepared(&stage, vec![work.canonicalize().unwrap()]);
+    stage.model.say_always(Reply::text("Made."));
+    let setting = prepared(&mut stage, vec![work.canonicalize().unwrap()]);
     let mut talking = Talking::start(stage, setting).await;
     let made = |name: &str| work.join(name).exists();
     let turn = talking.say("Be bad.").await;
@@ -116,12 +119,70 @@ esac
     assert_eq!(talking.done().await["result"], "Made.");
     assert_eq!(["bad", "odd", "even"].map(made), [false, false, true]);
 
-    // A workspace that nobody trusts has no say.
-    let setting = prepared(&talking.stage, Vec::new());
-    let session = talking.stage.session_with(&talking.major, setting).await;
-    talking.client = talking.stage.look_on(&talking.major, &session, 0).await;
-    talking.session = session;
+    // Trust that is taken back is gone with the next message, whoever took it.
+    let change = ChatChange { trust: Some(Trust::Untrusted), ..ChatChange::default() };
+    let (project, session) = (talking.stage.shop.clone(), talking.session.clone());
+    talking.major.change(project, session, change).await.unwrap();
     talking.say("Be bad.").await;
     assert_eq!(talking.done().await["result"], "Made.");
     assert!(made("bad"));
+    std::fs::remove_file(work.join("bad")).unwrap();
+    let change = ChatChange { trust: Some(Trust::Trusted), ..ChatChange::default() };
+    let (project, session) = (talking.stage.shop.clone(), talking.session.clone());
+    talking.major.change(project, session, change).await.unwrap();
+    talking.say("Be bad.").await;
+    talking.done().await;
+    assert!(!made("bad"), "it is trusted as before");
+
+    // The same when the server trusts the folder no more.
+    talking.major.stop().await;
+    let _setting = prepared(&mut talking.stage, Vec::new());
+    talking.major = talking.stage.serve(MajorLimits::default()).await;
+    talking.client = talking.stage.look_on(&talking.major, &talking.session, 0).await;
+    talking.say("Be bad.").await;
+    talking.client.until_state("starting").await;
+    while !made("bad") {
+        talking.client.until(EventKind::ToolResult).await;
+    }
+}
+
+#[tokio::test]
+async fn keys_of_tool_servers_lie_nowhere_but_in_their_files() {
+    const KEY: &str = "sk-tool-server-0a1b2c3d4e5f";
+    let mut stage = Stage::real();
+    let platform = stage.path("platform");
+    let server = json!({"command": fake_mcp(), "args": ["p"], "env": {"TOOL_KEY": KEY}});
+    write(&platform, "mcp.json", &json!({"mcpServers": {"p": server}}).to_string());
+    stage.model.say(using("toolu_p", "mcp__p__who", json!({})).on("Ask it"));
+    stage.model.say(Reply::text("So.").on("I am p"));
+    stage.model.say(Reply::text("Nobody.").on("Ask nobody"));
+    let mut setting = prepared(&mut stage, Vec::new());
+    assert!(!setting.write().as_str().contains(KEY));
+    setting.allowed_tools = vec!["mcp__p".to_owned()];
+    let mut talking = Talking::start(stage, setting).await;
+    talking.say("Ask it.").await;
+    assert_eq!(talking.done().await["result"], "So.");
+    let leaks = |folder: &Path| {
+        let found = std::process::Command::new("grep").args(["-r", "-l", KEY]).arg(folder).output();
+        String::from_utf8(found.unwrap().stdout).unwrap()
+    };
+    // Neither the catalog, nor events, nor what lies about while the agent runs.
+    for place in ["t", "families", "home"] {
+        assert_eq!(leaks(&talking.stage.path(place)), "", "{place}");
+    }
+    assert_eq!(leaks(talking.stage.data.path()), "");
+    for event in &talking.client.seen {
+        assert!(!event.body.contains(KEY), "{}", event.body);
+    }
+
+    // What the next agent gets is what stands in the files then.
+    talking.major.stop().await;
+    write(&platform, "mcp.json", "{}");
+    talking.major = talking.stage.serve(MajorLimits::default()).await;
+    talking.say("Ask nobody.").await;
+    talking.client = talking.stage.look_on(&talking.major, &talking.session, 0).await;
+    while talking.done().await["result"] != "Nobody." {}
+    let raw = talking.client.seen.iter().filter(|event| event.kind == EventKind::Raw).map(body);
+    let begun = raw.filter(|line| line["subtype"] == "init").last().unwrap();
+    assert_eq!(begun["mcp_servers"], json!([]), "{begun}");
 }

@@ -136,12 +136,12 @@ async fn turns_and_budgets_have_ends() {
     let root = talking.root(&turn).await;
     assert_eq!(root.level, Level::Error);
     assert!(root.status_message.unwrap().contains("turns"));
-    for _ in 0..2 {
-        talking.say("Spend.").await;
-        let done = talking.done().await;
-        assert_eq!(done["subtype"], "error_max_budget_usd", "{done}");
-    }
-    assert_eq!(talking.stage.model.requests().len(), 3, "what is spent stays spent");
+    talking.say("Spend.").await;
+    let done = talking.done().await;
+    assert_eq!(done["subtype"], "error_max_budget_usd", "{done}");
+    let spent = talking.stage.say(&talking.major, &talking.session, "Spend.").await.unwrap_err();
+    assert!(matches!(spent, MajorError::Budget { .. }), "what is spent stays spent: {spent}");
+    assert_eq!(talking.stage.model.requests().len(), 3);
     let told = talking.client.seen.iter().filter(|event| event.kind == EventKind::Done);
     let sum: f64 = told.map(|event| body(event)["cost"].as_f64().unwrap()).sum();
     let project = talking.stage.shop.clone();

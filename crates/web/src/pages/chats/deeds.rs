@@ -7,10 +7,12 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use ratchet_agent::claude::control::{Rewind, RewindReport};
 use ratchet_agent::claude::options::PermissionMode;
+use ratchet_core::major::layer::Trust;
 use ratchet_core::major::state::AskId;
+use ratchet_core::money::Money;
 use ratchet_stages::major::ground::Attached;
 use ratchet_stages::major::{
-    ChatChange, ChatSetting, MAX_TITLE_CHARS, MajorError, ModelChoice, Utterance,
+    BudgetChoice, ChatChange, ChatSetting, MAX_TITLE_CHARS, MajorError, ModelChoice, Utterance,
 };
 use uuid::Uuid;
 
@@ -135,7 +137,25 @@ pub(super) fn model(form: &Params) -> Result<Option<String>, Hitch> {
     if is_name { Ok(Some(name.to_owned())) } else { Err(Hitch::bad("model: the name of one")) }
 }
 
-/// `POST …/mode`: sets what the agent may do without asking, and which model answers.
+/// Reads what may be spent; nothing is no limit.
+fn budget(form: &Params) -> Result<Option<BudgetChoice>, Hitch> {
+    let Some(text) = form.get("budget").map(str::trim) else { return Ok(None) };
+    if text.is_empty() {
+        return Ok(Some(BudgetChoice::Unlimited));
+    }
+    let dollars = text.strip_prefix('$').unwrap_or(text).parse().ok();
+    let money = dollars.and_then(Money::from_dollars).filter(|money| *money > Money::ZERO);
+    let money = money.ok_or_else(|| Hitch::bad("budget: US dollars, more than 0"))?;
+    Ok(Some(BudgetChoice::Limit(money)))
+}
+
+/// Reads whether the workspace is trusted as far as the server trusts it.
+fn trust(form: &Params) -> Option<Trust> {
+    form.get("trust").map(|word| if word == "none" { Trust::Untrusted } else { Trust::Trusted })
+}
+
+/// `POST …/mode`: sets what the agent may do without asking, which model answers, what the
+/// conversation may spend, and whether its workspace is trusted no more.
 pub(super) async fn set_mode(
     State(web): State<Web>,
     Path((_, id)): ChatPath,
@@ -144,13 +164,16 @@ pub(super) async fn set_mode(
 ) -> PageResult<Response> {
     let chat = find(&web, &place, &id).await?;
     let kept = ChatSetting::read(&chat.setting).map_err(outcome::refusal)?;
-    let went = match (mode(&form), model(&form)) {
-        (Err(hitch), _) | (_, Err(hitch)) => Err(hitch),
-        (Ok(mode), Ok(model)) => {
+    let went = match (mode(&form), model(&form), budget(&form)) {
+        (Err(hitch), _, _) | (_, Err(hitch), _) | (_, _, Err(hitch)) => Err(hitch),
+        (Ok(mode), Ok(model), Ok(budget)) => {
             let mode = mode.filter(|mode| kept.mode.as_deref() != Some(mode.as_str()));
             let named = || model.clone().map_or(ModelChoice::Usual, ModelChoice::Named);
             let model = (model != kept.model).then(named);
-            let change = ChatChange { mode, model };
+            let budget = budget.filter(|budget| budget.limit() != kept.limit());
+            let trust = trust(&form)
+                .filter(|trust| (*trust == Trust::Untrusted) != kept.distrusts_workspace);
+            let change = ChatChange { mode, model, budget, trust };
             let said = hands(&web, &place)?.major.change(place.project_id(), chat.id, change).await;
             went(said, Some("set"))?
         }

@@ -59,6 +59,23 @@ fn setup(chat: &Chat, place: &Place, id: &str) -> Markup {
                       value=(setting.model.as_deref().unwrap_or_default())
                       placeholder="the program's own choice";
             }
+            div.form-row {
+                label for="chat-budget" { "Budget (USD)" }
+                input #chat-budget type="text" inputmode="decimal" name="budget" autocomplete="off"
+                      value=(setting.max_budget.map(|dollars| dollars.to_string()).unwrap_or_default())
+                      placeholder="no limit";
+            }
+            div.form-row {
+                label for="chat-trust" { "Workspace trust" }
+                select #chat-trust name="trust" {
+                    option value="server" selected[!setting.distrusts_workspace] {
+                        "as the server trusts it"
+                    }
+                    option value="none" selected[setting.distrusts_workspace] {
+                        "withdrawn: its hooks and tool servers do not run"
+                    }
+                }
+            }
             button.button type="submit" { "Set" }
         }
     }

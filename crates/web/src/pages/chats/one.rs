@@ -7,6 +7,8 @@ use maud::{Markup, html};
 use ratchet_core::major::event::{EventKind, SessionEvent};
 use ratchet_core::major::state::StateWord;
 use ratchet_core::major::story::ChatStory;
+use ratchet_core::money::Money;
+use ratchet_stages::major::ChatSetting;
 use ratchet_store::catalog::Chat;
 
 use super::menu;
@@ -106,6 +108,11 @@ impl Conversation {
         }
     }
 
+    /// What it may spend.
+    fn limit(&self) -> Option<Money> {
+        ChatSetting::read(&self.chat.setting).ok().and_then(|setting| setting.limit())
+    }
+
     /// What it does and what it cost: the parts of the page that change by themselves.
     fn standing(&self, place: &Place) -> Markup {
         let standing = &self.chat.standing;
@@ -116,7 +123,12 @@ impl Conversation {
             }
             span data-part="sums" {
                 (figure::grouped(standing.turns)) @if standing.turns == 1 { " turn, " } @else { " turns, " }
+                @if standing.is_at_least { "at least " }
                 (figure::cost(Some(standing.cost))) " so far, "
+                @if let Some(limit) = self.limit() {
+                    (figure::cost(Some(standing.spent()))) " of a budget of "
+                    (figure::cost(Some(limit))) ", "
+                }
                 span title={ (figure::grouped(self.tokens)) " tokens" } {
                     (figure::count(self.tokens)) " tokens"
                 }

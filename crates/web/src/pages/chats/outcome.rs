@@ -44,6 +44,7 @@ pub(super) fn hitch(error: MajorError) -> PageResult<Hitch> {
         MajorError::NoTurn
         | MajorError::NotOpen(_)
         | MajorError::Closed
+        | MajorError::Budget { .. }
         | MajorError::OutOfPlace(_) => Ok(Hitch::conflict(words)),
         MajorError::Misfit(_) | MajorError::Setting(_) => Ok(Hitch::bad(words)),
         MajorError::Agent(_) => Ok(Hitch { status: StatusCode::UNPROCESSABLE_ENTITY, words }),

@@ -249,11 +249,8 @@ fn act(
 }
 
 fn facts(end: &Value) -> Markup {
-    let count = |key: &str| end["usage"][key].as_u64().unwrap_or_default();
-    let input = count("input_tokens")
-        + count("cache_read_input_tokens")
-        + count("cache_creation_input_tokens");
-    let output = count("output_tokens");
+    let spending = story::Spending::of(end);
+    let bound = if spending.is_at_least { "at least " } else { "" };
     html! {
         @if end["is_error"] == true {
             span.badge.bad { "ended early" }
@@ -261,12 +258,15 @@ fn facts(end: &Value) -> Markup {
             span { bdi { (one_line(&why, 60)) } }
             @if let Some(said) = said { span { bdi { (one_line(said, 300)) } } }
         }
-        @if let Some(cost) = end["cost"].as_f64() {
-            span title=(figure::exact_dollars(cost)) { (figure::dollars(cost)) }
+        @if let Some(cost) = spending.cost {
+            span title={ (bound) (figure::exact_dollars(cost)) } { (bound) (figure::dollars(cost)) }
         }
-        @if input + output > 0 {
-            span title={ (figure::grouped(input)) " tokens in, " (figure::grouped(output)) " out" } {
-                (figure::count(input)) " in, " (figure::count(output)) " out"
+        @if spending.is_unknown() {
+            span title="A call was interrupted before anyone knew what it used" { "cost unknown" }
+        }
+        @if let Some((input, output)) = spending.tokens.filter(|(input, output)| input + output > 0) {
+            span title={ (bound) (figure::grouped(input)) " tokens in, " (figure::grouped(output)) " out" } {
+                (bound) (figure::count(input)) " in, " (figure::count(output)) " out"
             }
         }
         @if let Some(millis) = end["duration_ms"].as_i64() {

@@ -1,0 +1,202 @@
+use ratchet_core::id::{SessionId, TraceId};
+use ratchet_core::major::event::EventKind;
+use ratchet_core::money::Money;
+use ratchet_core::observation::ObservationKind;
+use ratchet_core::price::PriceTable;
+use ratchet_stages::major::{BudgetChoice, ChatChange, ChatSetting, MajorError, MajorLimits};
+use ratchet_store::embedded::Options;
+use ratchet_testkit::folder::{self, DataFolder};
+use ratchet_testkit::scripted::{Failure, Reply, Tokens};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{Talking, calling, of_kind};
+use crate::talk::{Stage, kill};
+
+/// A reply for so many thousand tokens in at $2 a million, and ten out at $10.
+fn dear(thousands: u64) -> Reply {
+    let tokens = Tokens { input: thousands * 1_000, output: 10, ..Tokens::default() };
+    Reply { tokens, ..Reply::text("Spent.") }
+}
+
+/// A stage on which models have their prices.
+fn priced() -> Stage {
+    let prices = PriceTable::builtin().into();
+    let mut stage = Stage::real();
+    stage.data = DataFolder::with(Options { prices, ..folder::options() });
+    stage
+}
+
+impl Talking {
+    /// What the session's process may spend, as it was told.
+    async fn allowance(&self, session: &SessionId) -> f64 {
+        let chat = self.major.chat(self.stage.shop.clone(), session.clone()).await.unwrap();
+        let pid = chat.standing.process.unwrap().pid;
+        let words = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap();
+        let word = words.split('\0').find_map(|word| word.strip_prefix("--max-budget-usd="));
+        word.unwrap().parse().unwrap()
+    }
+
+    /// Whether chat and trace say the same of a turn.
+    async fn check_agrees(&self, turn: &TraceId, told: &Value) {
+        let trace = self.trace(turn).await;
+        let tokens = (trace.summary.input_tokens, trace.summary.output_tokens);
+        let said = (told["tokens"]["input"].as_u64(), told["tokens"]["output"].as_u64());
+        assert_eq!((Some(tokens.0), Some(tokens.1)), said, "{told}");
+        let cost = trace.summary.cost.map(Money::dollars);
+        let said = told["cost"].as_f64();
+        let is_same = cost.zip(said).is_some_and(|(one, other)| (one - other).abs() < 1e-9);
+        assert!(is_same, "{cost:?} is not {said:?}: {told} {:#?}", self.steps(turn).await);
+        let metadata = trace.content.unwrap().metadata;
+        let is_at_least =
+            metadata.iter().any(|(key, value)| key == "at_least" && value.as_str() == "true");
+        assert_eq!(is_at_least, told["at_least"] == true, "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_budget_is_the_conversations_and_its_forks() {
+    let stage = priced();
+    stage.model.say(dear(400).on("First"));
+    stage.model.say_always(dear(400).on("Second"));
+    stage.model.say(Reply::text("Gone on.").on("Third"));
+    let setting = ChatSetting { max_budget: Some(1.0), ..ChatSetting::default() };
+    let mut talking = Talking::start(stage, setting).await;
+    talking.say("First.").await;
+    let done = talking.done().await;
+    assert_eq!(done["cost"], 0.8001);
+    let own = talking.session.clone();
+    assert_eq!(talking.allowance(&own).await, 1.0);
+    let shop = talking.stage.shop.clone();
+    let fork = talking.major.fork(shop.clone(), own.clone(), Uuid::new_v4(), None).await.unwrap();
+    talking.major.stop().await;
+    talking.major = talking.stage.serve(MajorLimits::default()).await;
+
+    // A new process has what is left, and what it spends is spent.
+    for session in [&own, &fork.id] {
+        talking.client = talking.stage.look_on(&talking.major, session, 0).await;
+        talking.stage.say(&talking.major, session, "Second.").await.unwrap();
+        let done = loop {
+            let done = talking.client.until(EventKind::Done).await;
+            if done["is_error"] == true {
+                break done;
+            }
+        };
+        assert_eq!(done["subtype"], "error_max_budget_usd", "{done}");
+        talking.client.until_state("idle").await;
+        assert!((talking.allowance(session).await - 0.1999).abs() < 1e-9);
+        let refused = talking.stage.say(&talking.major, session, "Third.").await.unwrap_err();
+        assert!(matches!(refused, MajorError::Budget { .. }), "{refused}");
+        let told = refused.to_string();
+        assert!(
+            told.contains("$1.6002 of its budget of $1;") && told.contains("/budget"),
+            "{told}"
+        );
+    }
+    let chat = talking.major.chat(shop.clone(), fork.id.clone()).await.unwrap();
+    assert_eq!(chat.standing.cost.dollars(), 0.8001, "what is its own");
+
+    let limit = BudgetChoice::Limit(Money::from_dollars(2.0).unwrap());
+    let change = ChatChange { budget: Some(limit), ..ChatChange::default() };
+    talking.major.change(shop, fork.id.clone(), change).await.unwrap();
+    talking.stage.say(&talking.major, &fork.id, "Third.").await.unwrap();
+    let done = talking.client.until(EventKind::Done).await;
+    assert_eq!(done["result"], "Gone on.", "{done}");
+    assert!((talking.allowance(&fork.id).await - 0.3998).abs() < 1e-9);
+}
+
+#[tokio::test]
+async fn tokens_of_sub_agents_are_the_turns() {
+    let stage = priced();
+    let errand = json!({"description": "look", "prompt": "Look around.",
+        "subagent_type": "general-purpose", "run_in_background": false});
+    stage.model.say(calling("toolu_errand", "Task", errand).on("Send someone"));
+    stage.model.say(Reply::text("Nothing there.").on("Look around"));
+    stage.model.say_always(Reply::text("All is well."));
+    let mut talking = Talking::start(stage, ChatSetting::default()).await;
+    let turn = talking.say("Send someone to look.").await;
+    let done = talking.done().await;
+    assert_eq!(done["tokens"], json!({"input": 50 + 7 + 5 + 100 + 100, "output": 20 + 10 + 10}));
+    let (project, session) = (talking.stage.shop.clone(), talking.session.clone());
+    talking.major.close(project, session).await.unwrap();
+    talking.client.until_state("closed").await;
+    talking.check_agrees(&turn, &done).await;
+}
+
+#[tokio::test]
+async fn an_interrupted_call_costs_at_least_what_it_had_used() {
+    let stage = priced();
+    let stalling = Reply { failure: Some(Failure::Stall), ..Reply::text("Let me think.") };
+    stage.model.say(stalling.on("Think"));
+    stage.model.say(Reply::failing(Failure::Silence).on("Wait"));
+    let mut talking = Talking::start(stage, ChatSetting::default()).await;
+    let turn = talking.say("Think.").await;
+    while talking.client.until(EventKind::Raw).await["event"]["type"] != "message_start" {}
+    let (project, session) = (talking.stage.shop.clone(), talking.session.clone());
+    talking.major.interrupt(project.clone(), session.clone()).await.unwrap();
+    let done = talking.done().await;
+    assert_eq!((&done["at_least"], &done["cost"]), (&json!(true), &json!(0.00021)), "{done}");
+    assert_eq!(done["tokens"], json!({"input": 100, "output": 1}));
+    talking.check_agrees(&turn, &done).await;
+
+    // Of a call that had not begun, nothing is known, which is not nothing.
+    talking.say("Wait.").await;
+    while talking.client.until(EventKind::Raw).await["status"] != "requesting" {}
+    talking.major.interrupt(project.clone(), session.clone()).await.unwrap();
+    let done = talking.done().await;
+    assert_eq!((&done["at_least"], &done["cost"]), (&json!(true), &Value::Null), "{done}");
+    let chat = talking.major.chat(project, session).await.unwrap();
+    assert!(chat.standing.is_at_least && chat.standing.cost.dollars() == 0.00021);
+}
+
+#[tokio::test]
+async fn a_call_that_is_tried_again_is_counted_in_chat_and_trace() {
+    let stage = priced();
+    stage.model.say(Reply { failure: Some(Failure::Cut), ..Reply::text("Half.") }.on("Break off"));
+    stage.model.say(Reply::text("Whole.").on("Break off"));
+    let mut talking = Talking::start(stage, ChatSetting::default()).await;
+    let turn = talking.say("Break off.").await;
+    let done = talking.done().await;
+    assert_eq!((&done["result"], &done["at_least"]), (&json!("Whole."), &json!(true)), "{done}");
+    talking.check_agrees(&turn, &done).await;
+}
+
+#[tokio::test]
+async fn a_killed_turn_says_what_is_known_of_it() {
+    let stage = priced();
+    let command = json!({"command": "touch here", "description": "touch"});
+    stage.model.say(calling("toolu_touch", "Bash", command).on("Touch a file"));
+    let mut talking = Talking::start(stage, ChatSetting::default()).await;
+    let turn = talking.say("Touch a file, please.").await;
+    talking.client.until(EventKind::Permission).await;
+    let project = talking.stage.shop.clone();
+    let chat = talking.major.chat(project.clone(), talking.session.clone()).await.unwrap();
+    kill(chat.standing.process.unwrap().pid);
+    let error = talking.client.until(EventKind::Error).await;
+    assert_eq!(error["at_least"], true, "{error}");
+    talking.client.until_state("failed").await;
+    talking.check_agrees(&turn, &error).await;
+    let chat = talking.major.chat(project, talking.session.clone()).await.unwrap();
+    assert!(chat.standing.is_at_least, "{chat:?}");
+    assert_eq!(Some(chat.standing.cost.dollars()), error["cost"].as_f64());
+}
+
+#[tokio::test]
+async fn a_model_without_a_price_costs_what_the_agent_says() {
+    let stage = priced();
+    stage.model.say(Reply::text("Hello.").on("Hi"));
+    let model = Some("claude-zeta-9".to_owned());
+    let mut talking = Talking::start(stage, ChatSetting { model, ..ChatSetting::default() }).await;
+    let turn = talking.say("Hi.").await;
+    let done = talking.done().await;
+    talking.check_agrees(&turn, &done).await;
+    let steps = talking.steps(&turn).await;
+    assert_eq!(of_kind(&steps, ObservationKind::Generation)[0].cost, None, "nobody knows a price");
+    let own = of_kind(&steps, ObservationKind::Event);
+    let [own] = own.as_slice() else { panic!("one step: {steps:#?}") };
+    assert_eq!(own.name.as_deref(), Some("claude_code.reported_cost"));
+    let label = own.content.as_ref().unwrap().metadata.iter();
+    let label: Vec<_> = label.map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    let expected = [("cost_basis", "\"unknown\""), ("cost_source", "\"agent\"")];
+    assert_eq!(label, expected, "it says whose reckoning it is");
+}
