@@ -17,6 +17,7 @@ pub(crate) fn open(config: &Config, command: &str) -> anyhow::Result<Folder> {
         queue_len: config.store.queue,
         readers: config.store.readers,
         holder,
+        reserve: config.store.reserve,
     };
     Folder::open(&config.data, options)
         .with_context(|| format!("cannot open the data folder {}", config.data.display()))

@@ -21,6 +21,8 @@ pub mod copy;
 pub mod logs;
 /// Rows of files.
 pub mod rows;
+/// Whether the clock can be believed.
+pub mod clock;
 /// What is too old.
 pub mod retention;
 /// Media that nothing refers to any more.

@@ -2,13 +2,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ratchet_store::catalog::Catalog;
-use ratchet_store::embedded::{Folder, Options};
+use ratchet_store::embedded::{DiskReserve, Folder, Options};
 use ratchet_store::telemetry::Telemetry;
 use tempfile::TempDir;
 
 /// How tests open a data folder: no prices, so that only provided costs are known.
 pub fn options() -> Options {
-    Options { prices: Arc::default(), queue_len: 256, readers: 2, holder: "a test".to_owned() }
+    Options {
+        prices: Arc::default(),
+        queue_len: 256,
+        readers: 2,
+        holder: "a test".to_owned(),
+        reserve: DiskReserve::default(),
+    }
 }
 
 /// A data folder that goes away with the value.

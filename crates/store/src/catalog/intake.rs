@@ -69,6 +69,7 @@ mod tests {
                 queue_len: 1,
                 readers: 1,
                 holder: "a test".to_owned(),
+                reserve: crate::embedded::DiskReserve::default(),
             },
         )
         .unwrap();

@@ -47,6 +47,8 @@ pub(super) struct Applier<'a> {
     rollup: RollupDelta,
     /// How many traces and observations each project gains or loses.
     tally: FxHashMap<i64, (i64, i64)>,
+    /// How many words were not believed, because what is kept has a later time.
+    outdated: usize,
 }
 
 /// A trace being written: as it will be, and as it was if it is not new.
@@ -70,17 +72,19 @@ impl<'a> Applier<'a> {
     /// Starts inside an open transaction.
     pub(super) fn new(db: &'a Connection, memory: &'a mut Memory, prices: Arc<PriceTable>) -> Self {
         let (rollup, tally) = (RollupDelta::default(), FxHashMap::default());
-        Self { db, memory, prices, rollup, tally }
+        Self { db, memory, prices, rollup, tally, outdated: 0 }
     }
 
-    /// Writes what was only counted so far. The transaction can then be committed.
-    pub(super) fn finish(self) -> rusqlite::Result<()> {
+    /// Writes what was only counted so far. The transaction can then be committed. Says how many
+    /// words were not believed for their time.
+    pub(super) fn finish(self) -> rusqlite::Result<usize> {
         let sql = "UPDATE project SET traces = traces + ?, observations = observations + ? \
                    WHERE no = ?";
         for (project, (traces, observations)) in &self.tally {
             self.db.prepare_cached(sql)?.execute(params![traces, observations, project])?;
         }
-        self.rollup.write(self.db)
+        self.rollup.write(self.db)?;
+        Ok(self.outdated)
     }
 
     /// Applies a batch.
@@ -95,7 +99,7 @@ impl<'a> Applier<'a> {
             self.apply_stray(project, stray, now)?;
         }
         for score in &batch.scores {
-            self.apply_score(project, score, now)?;
+            self.apply_score((project, batch.is_in_order), score, now)?;
         }
         for item in &batch.experiment_items {
             experiment_row::write(self.db, project, item, now)?;
@@ -152,6 +156,7 @@ impl<'a> Applier<'a> {
         let before = load_trace(self.db, project, &patch.id)?;
         let row = match &before {
             Some(before) => {
+                self.outdated += patch.outdated_by(&before.patch);
                 let merged = before.patch.clone().merge(patch.clone());
                 TraceRow { patch: merged, ..before.clone() }
             }
@@ -210,6 +215,7 @@ impl<'a> Applier<'a> {
         let created_at = [known_since, waits_since].into_iter().flatten().min().unwrap_or(open.now);
         let known_facts = known.as_ref().map(ObservationRow::facts);
         let known = known.map(|known| self.take(open, known)).transpose()?;
+        self.outdated += known.as_ref().map_or(0, |known| patch.outdated_by(known));
         let merged = known.iter().chain(&stray).cloned().fold(patch.clone(), Merge::merge);
         if let Some(facts) = known_facts.filter(|_| known.as_ref() == Some(&merged)) {
             // Sent again, as exporters do when an answer got lost: the row stays as it is.
@@ -317,13 +323,17 @@ impl<'a> Applier<'a> {
 
     fn apply_score(
         &mut self,
-        project: i64,
+        (project, is_in_order): (i64, bool),
         patch: &ScorePatch,
         now: Timestamp,
     ) -> rusqlite::Result<()> {
-        let patch = patch.clone();
+        let mut patch = patch.clone();
         let row = match load_score(self.db, project, &patch.id)? {
             Some(known) => {
+                if is_in_order {
+                    patch = patch.after(&known.patch);
+                }
+                self.outdated += patch.outdated_by(&known.patch);
                 let updated_at = known.updated_at.max(now);
                 ScoreRow { patch: known.patch.merge(patch), updated_at, ..known }
             }

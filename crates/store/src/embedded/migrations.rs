@@ -40,4 +40,5 @@ pub(super) const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/catalog/0029_chats.sql"),
     include_str!("migrations/catalog/0027_scheduled_judges.sql"),
     include_str!("migrations/catalog/0030_notifications.sql"),
+    include_str!("migrations/catalog/0031_clock.sql"),
 ];
