@@ -14,7 +14,7 @@ use ratchet_core::trace::TracePatch;
 use ratchet_server::app::Limits;
 use ratchet_server::clock::Clock;
 use ratchet_server::otlp::{Decoded, Format, decode_traces};
-use ratchet_store::embedded::{Folder, Options, Prepared};
+use ratchet_store::embedded::{DiskReserve, Folder, Options, Prepared};
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Batch;
 use serde::Serialize;
@@ -52,6 +52,7 @@ pub(crate) fn open(data: &Path) -> anyhow::Result<Folder> {
         readers: 4,
         holder: format!("ratchet-bench, process {}", std::process::id()),
         known_secrets: Default::default(),
+        reserve: DiskReserve::default(),
     };
     Ok(Folder::open(data, options)?)
 }

@@ -27,11 +27,12 @@ use ratchet_core::secret::Secret;
 use ratchet_server::app::{Limits, Timeouts};
 use ratchet_server::rate::Rate;
 use ratchet_web::form_budget::FormLimits;
+use ratchet_store::embedded::DiskReserve;
 
 use chat::ChatConfig;
 use layers::{Flag, Layers, Source};
 use lookup::{Effective, Lookup};
-use value::{Address, ByteSize, Count, Lasting, Listen, ServerUrl, Switch};
+use value::{Address, ByteSize, Count, Lasting, Listen, Reserve, ServerUrl, Switch};
 
 /// Names the one file to read; not a setting itself.
 const FILE_VARIABLE: &str = "RATCHET_CONFIG";
@@ -118,6 +119,8 @@ pub(crate) struct StoreConfig {
     pub(crate) queue: usize,
     /// Connections for reading.
     pub(crate) readers: usize,
+    /// Room on the disk that recording leaves alone.
+    pub(crate) reserve: DiskReserve,
 }
 
 /// A server that vouches for people, as far as it was said.
@@ -237,6 +240,9 @@ impl Config {
             store: StoreConfig {
                 queue: of.value("store.queue", Count(256), "batches waiting to be written")?.0,
                 readers: of.value("store.readers", Count(4), "connections for reading")?.0,
+                reserve: of
+                    .value("disk.reserve", Reserve::default(), "kept free; recording stops there")?
+                    .0,
             },
             trusted_proxies: of.value(
                 "trusted_proxies",

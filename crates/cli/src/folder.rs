@@ -20,6 +20,7 @@ pub(crate) fn open(config: &Config, command: &str) -> anyhow::Result<Folder> {
         readers: config.store.readers,
         holder,
         known_secrets: known_secrets(),
+        reserve: config.store.reserve,
     };
     Folder::open(&config.data, options)
         .with_context(|| format!("cannot open the data folder {}", config.data.display()))

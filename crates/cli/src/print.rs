@@ -3,6 +3,8 @@ use std::io::{self, IsTerminal, Write};
 use clap::Args;
 use serde::Serialize;
 
+pub(crate) use ratchet_core::size::bytes_text;
+
 /// How a command answers.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct OutputArgs {
@@ -90,25 +92,9 @@ impl Progress {
     }
 }
 
-/// A number of bytes as people say it.
-pub(crate) fn bytes_text(bytes: u64) -> String {
-    const UNITS: [(&str, u64); 3] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1_000)];
-    let unit = UNITS.iter().find(|(_, size)| bytes >= *size);
-    unit.map_or_else(
-        || format!("{bytes} bytes"),
-        |(name, size)| format!("{}.{} {name}", bytes / size, bytes % size * 10 / size),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bytes_read_well() {
-        let texts = [999, 1_000, 12_345_678, 3_999_999_999].map(bytes_text);
-        assert_eq!(texts, ["999 bytes", "1.0 KB", "12.3 MB", "3.9 GB"]);
-    }
 
     #[test]
     fn columns_line_up() {

@@ -20,9 +20,11 @@ use clap::Args;
 use ratchet_server::api::compact::CompactView;
 use ratchet_server::api::keys::{KeyRequest, KeyView, NewKeyView, PermissionsRequest};
 use ratchet_server::api::projects::{ProjectEntry, ProjectRequest, RetentionRequest};
+use ratchet_server::api::status::ConfirmedClockView;
 use ratchet_server::clock::Clock;
+use ratchet_stages::record::clock;
 use ratchet_store::catalog::Actor;
-use ratchet_store::embedded::{BackupReport, Folder};
+use ratchet_store::embedded::{BackupReport, BackupSecrets, Folder};
 use ratchet_store::project::ProjectId;
 
 use crate::config::{Config, ConfigArgs};
@@ -205,6 +207,18 @@ impl Target {
         }
     }
 
+    /// Vouches for the clock, so that what is too old by it may go.
+    pub(crate) async fn confirm_clock(&self) -> anyhow::Result<ConfirmedClockView> {
+        match self {
+            Self::Folder(folder) => {
+                let now = Clock::System.now();
+                clock::confirm(folder, now).await?;
+                Ok(ConfirmedClockView { now: now.to_string() })
+            }
+            Self::Server(server) => server.post("/api/v1/confirm-clock", &()).await,
+        }
+    }
+
     /// Gives freed disk space back.
     pub(crate) async fn compact(&self) -> anyhow::Result<CompactView> {
         match self {
@@ -213,12 +227,18 @@ impl Target {
         }
     }
 
-    /// Copies the databases into a new folder, consistent as of one moment.
-    pub(crate) async fn backup(&self, to: &Path) -> anyhow::Result<BackupReport> {
+    /// Copies everything into a new folder, each database as of one moment.
+    pub(crate) async fn backup(
+        &self,
+        to: &Path,
+        secrets: BackupSecrets,
+    ) -> anyhow::Result<BackupReport> {
         let is_free = !to.exists() || std::fs::read_dir(to)?.next().is_none();
         ensure!(is_free, "{} is not empty; back up into a new folder", to.display());
         match self {
-            Self::Folder(folder) => Ok(folder.backup(PathBuf::from(to)).await?),
+            Self::Folder(folder) => {
+                Ok(folder.backup(PathBuf::from(to), secrets, Clock::System.now()).await?)
+            }
             Self::Server(server) => {
                 unpack::receive(server.stream("/api/v1/backup").await?, to).await
             }

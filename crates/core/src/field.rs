@@ -123,8 +123,61 @@ impl<T> Field<T> {
     }
 }
 
+impl<T: PartialEq> Field<T> {
+    /// The same word, later than what is known: for whoever knows that it was said later, whatever
+    /// the clocks say. What outranks it, or says the same, stays before it or as it is.
+    #[must_use]
+    pub fn after(self, known: &Self) -> Self {
+        let Some(theirs) = &known.0 else { return self };
+        let Some(ours) = self.0 else { return Self::unsaid() };
+        let is_beaten = theirs.stamp >= ours.stamp
+            && theirs.stamp.authority == ours.stamp.authority
+            && theirs.value != ours.value;
+        let at = if is_beaten { theirs.stamp.at.plus_nanos(1) } else { ours.stamp.at };
+        Self(Some(Said { stamp: Stamp { at, ..ours.stamp }, value: ours.value }))
+    }
+
+    /// Whether it says something else than what is kept, and is not believed for its time alone.
+    pub fn is_outdated_by(&self, kept: &Self) -> bool {
+        let (Some(ours), Some(theirs)) = (&self.0, &kept.0) else { return false };
+        theirs.stamp.at > ours.stamp.at
+            && theirs.stamp.authority == ours.stamp.authority
+            && theirs.value != ours.value
+    }
+}
+
 impl<T> Default for Field<T> {
     fn default() -> Self {
         Self::unsaid()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(at: i64, value: &'static str) -> Field<&'static str> {
+        Field::said(value, Stamp::stated(Timestamp::from_nanos(at), Act::Create))
+    }
+
+    #[test]
+    fn what_is_said_later_wins_though_the_clock_was_set_back() {
+        let known = said(9, "down");
+        let later = said(2, "up").after(&known);
+        assert_eq!(known.clone().max(later.clone()), later);
+        assert_eq!(said(2, "down").after(&known), said(2, "down"), "said before");
+        assert_eq!(said(10, "up").after(&known), said(10, "up"), "later anyway");
+        assert_eq!(Field::unsaid().after(&known), Field::unsaid());
+        let root = Stamp { authority: Authority::Root, ..known.stamp().unwrap() };
+        let root = Field::said("up", root);
+        assert_eq!(root.clone().after(&known), root, "of less authority");
+    }
+
+    #[test]
+    fn only_another_word_is_outdated() {
+        assert!(said(2, "up").is_outdated_by(&said(9, "down")));
+        assert!(!said(2, "up").is_outdated_by(&said(9, "up")));
+        assert!(!said(9, "up").is_outdated_by(&said(2, "down")));
+        assert!(!said(2, "up").is_outdated_by(&Field::unsaid()));
     }
 }

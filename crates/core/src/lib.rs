@@ -17,6 +17,8 @@ pub mod environment;
 pub mod payload;
 /// Exact money.
 pub mod money;
+/// Bytes in words.
+pub mod size;
 /// Tokens and other units, by kind.
 pub mod usage;
 /// What was said about a field, when, and with what authority.

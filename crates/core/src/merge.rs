@@ -90,6 +90,29 @@ impl Metadata {
         self.0.values_mut().map(|said| &mut said.stamp)
     }
 
+    /// How many keys are not believed, because what is kept of them has a later time.
+    pub fn outdated_by(&self, kept: &Self) -> usize {
+        let is_outdated = |(key, ours): &(&String, &Said<Json>)| {
+            kept.0.get(*key).is_some_and(|theirs| {
+                theirs.stamp.at > ours.stamp.at
+                    && theirs.stamp.authority == ours.stamp.authority
+                    && theirs.value != ours.value
+            })
+        };
+        self.0.iter().filter(is_outdated).count()
+    }
+
+    /// The same keys, said later than what is known of them.
+    #[must_use]
+    pub fn after(self, known: &Self) -> Self {
+        let later = |(key, ours): (String, Said<Json>)| {
+            let theirs = Field::from_word(known.0.get(&key).cloned());
+            let ours = Field::from_word(Some(ours)).after(&theirs);
+            Some((key, ours.word()?.clone()))
+        };
+        Self(self.0.into_iter().filter_map(later).collect())
+    }
+
     /// Says a key, whatever was said before.
     pub fn insert(&mut self, key: String, said: Said<Json>) {
         self.0.insert(key, said);

@@ -200,6 +200,32 @@ impl ObservationPatch {
     }
 }
 
+impl ObservationPatch {
+    /// How many of its words are not believed, because what is kept has a later time.
+    pub fn outdated_by(&self, kept: &Self) -> usize {
+        let fields = [
+            self.kind.is_outdated_by(&kept.kind),
+            self.name.is_outdated_by(&kept.name),
+            self.parent.is_outdated_by(&kept.parent),
+            self.completion_start.is_outdated_by(&kept.completion_start),
+            self.level.is_outdated_by(&kept.level),
+            self.status_message.is_outdated_by(&kept.status_message),
+            self.version.is_outdated_by(&kept.version),
+            self.environment.is_outdated_by(&kept.environment),
+            self.agent.is_outdated_by(&kept.agent),
+            self.model.is_outdated_by(&kept.model),
+            self.model_parameters.is_outdated_by(&kept.model_parameters),
+            self.usage.is_outdated_by(&kept.usage),
+            self.cost.is_outdated_by(&kept.cost),
+            self.prompt.is_outdated_by(&kept.prompt),
+            self.input.is_outdated_by(&kept.input),
+            self.output.is_outdated_by(&kept.output),
+        ];
+        fields.into_iter().filter(|is_outdated| *is_outdated).count()
+            + self.metadata.outdated_by(&kept.metadata)
+    }
+}
+
 impl Merge for ObservationPatch {
     fn merge(self, other: Self) -> Self {
         Self {

@@ -222,6 +222,44 @@ impl ScorePatch {
     }
 }
 
+impl ScorePatch {
+    /// How many of its words are not believed, because what is kept has a later time.
+    pub fn outdated_by(&self, kept: &Self) -> usize {
+        let fields = [
+            self.target.is_outdated_by(&kept.target),
+            self.name.is_outdated_by(&kept.name),
+            self.value.is_outdated_by(&kept.value),
+            self.source.is_outdated_by(&kept.source),
+            self.environment.is_outdated_by(&kept.environment),
+            self.comment.is_outdated_by(&kept.comment),
+            self.author.is_outdated_by(&kept.author),
+            self.config.is_outdated_by(&kept.config),
+            self.queue.is_outdated_by(&kept.queue),
+        ];
+        fields.into_iter().filter(|is_outdated| *is_outdated).count()
+            + self.metadata.outdated_by(&kept.metadata)
+    }
+
+    /// The same, said later than what is known: for whoever knows the order, whatever clocks say.
+    #[must_use]
+    pub fn after(self, known: &Self) -> Self {
+        Self {
+            id: self.id,
+            target: self.target.after(&known.target),
+            name: self.name.after(&known.name),
+            value: self.value.after(&known.value),
+            source: self.source.after(&known.source),
+            environment: self.environment.after(&known.environment),
+            comment: self.comment.after(&known.comment),
+            author: self.author.after(&known.author),
+            config: self.config.after(&known.config),
+            queue: self.queue.after(&known.queue),
+            timestamp: self.timestamp,
+            metadata: self.metadata.after(&known.metadata),
+        }
+    }
+}
+
 impl Merge for ScorePatch {
     fn merge(self, other: Self) -> Self {
         Self {

@@ -71,6 +71,28 @@ impl TracePatch {
     }
 }
 
+impl TracePatch {
+    /// How many of its words are not believed, because what is kept has a later time.
+    pub fn outdated_by(&self, kept: &Self) -> usize {
+        let fields = [
+            self.name.is_outdated_by(&kept.name),
+            self.user.is_outdated_by(&kept.user),
+            self.session.is_outdated_by(&kept.session),
+            self.release.is_outdated_by(&kept.release),
+            self.version.is_outdated_by(&kept.version),
+            self.environment.is_outdated_by(&kept.environment),
+            self.agent.is_outdated_by(&kept.agent),
+            self.public.is_outdated_by(&kept.public),
+            self.bookmarked.is_outdated_by(&kept.bookmarked),
+            self.input.is_outdated_by(&kept.input),
+            self.output.is_outdated_by(&kept.output),
+            self.root.is_outdated_by(&kept.root),
+        ];
+        fields.into_iter().filter(|is_outdated| *is_outdated).count()
+            + self.metadata.outdated_by(&kept.metadata)
+    }
+}
+
 impl Merge for TracePatch {
     fn merge(self, other: Self) -> Self {
         Self {

@@ -48,6 +48,7 @@ use crate::app::App;
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default()
         .routes(routes!(status::show))
+        .routes(routes!(status::confirm_clock))
         .routes(routes!(projects::list, projects::create))
         .routes(routes!(projects::set_retention))
         .routes(routes!(keys::list, keys::create))

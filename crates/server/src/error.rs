@@ -186,7 +186,10 @@ impl From<StoreError> for ApiError {
         match error {
             StoreError::QueueFull => later(1),
             StoreError::Closing => later(5),
-            StoreError::DiskFull | StoreError::Unsettled(_) | StoreError::TooSlow => later(30),
+            StoreError::DiskFull
+            | StoreError::DiskLow { .. }
+            | StoreError::Unsettled(_)
+            | StoreError::TooSlow => later(30),
             // The path is ours to know; the client needs to know only that it may come back.
             StoreError::ReadOnly(_) => {
                 tracing::error!(error.cause = %error, "cannot write");
@@ -201,6 +204,7 @@ impl From<StoreError> for ApiError {
             StoreError::Locked { .. }
             | StoreError::TooNew { .. }
             | StoreError::Corrupt { .. }
+            | StoreError::Backup(_)
             | StoreError::Sealed(_)
             | StoreError::Random(_)
             | StoreError::Database(_)
@@ -240,6 +244,7 @@ mod tests {
         check(StoreError::QueueFull, 503, Some(1));
         check(StoreError::Closing, 503, Some(5));
         check(StoreError::DiskFull, 503, Some(30));
+        check(StoreError::DiskLow { free: 1, reserve: 2 }, 503, Some(30));
         check(StoreError::TooSlow, 503, Some(30));
         check(StoreError::Unsettled("a rule cannot be used".into()), 503, Some(30));
         check(StoreError::ReadOnly("/srv/ratchet".into()), 503, Some(30));

@@ -44,6 +44,9 @@ pub(crate) async fn health() -> Json<HealthView> {
 }
 
 /// `GET /api/public/ready`: requests will be served, not only answered.
+///
+/// 503 says why not: the server shuts down, a database cannot be read, or the disk is so full that
+/// recording has stopped.
 #[utoipa::path(
     get,
     path = "/api/public/ready",
@@ -59,6 +62,8 @@ pub(crate) async fn ready(State(app): State<App>) -> ApiResult<Json<HealthView>>
         tracing::error!(error.cause = %error, "the store cannot be read");
         return Err(not_ready("the store cannot be read"));
     }
+    // Looking takes a microsecond; reading pages and deleting go on.
+    app.store.check_room()?;
     Ok(Json(OK))
 }
 

@@ -12,7 +12,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
-use ratchet_store::embedded::StoreStats;
+use ratchet_store::embedded::{DiskSpace, StoreStats};
 
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
@@ -34,6 +34,9 @@ pub struct Metrics {
     store_bytes: Gauge,
     store_commits: Gauge,
     store_observations: Gauge,
+    store_outdated: Gauge,
+    disk_free: Gauge,
+    disk_reserve: Gauge,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -61,6 +64,9 @@ impl Default for Metrics {
             store_bytes: Gauge::default(),
             store_commits: Gauge::default(),
             store_observations: Gauge::default(),
+            store_outdated: Gauge::default(),
+            disk_free: Gauge::default(),
+            disk_reserve: Gauge::default(),
         };
         metrics.register();
         metrics
@@ -92,6 +98,18 @@ impl Metrics {
             "store_observations",
             "Observations written since start",
             self.store_observations.clone(),
+        );
+        to.register(
+            "store_outdated_fields",
+            "Fields that came with an older time than what is kept, since start; many mean that a \
+             clock was set back",
+            self.store_outdated.clone(),
+        );
+        to.register("disk_free_bytes", "Bytes free on the data disk", self.disk_free.clone());
+        to.register(
+            "disk_reserve_bytes",
+            "Bytes kept free there: recording stops when fewer are left",
+            self.disk_reserve.clone(),
         );
     }
 
@@ -133,12 +151,17 @@ impl Metrics {
         self.commit_seconds.observe(took.as_secs_f64());
     }
 
-    fn text(&self, store: StoreStats) -> Result<String, std::fmt::Error> {
+    fn text(&self, store: StoreStats, space: Option<DiskSpace>) -> Result<String, std::fmt::Error> {
         let figure = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         self.queue_depth.set(figure(store.queue_depth));
         self.store_bytes.set(figure(store.telemetry_bytes));
         self.store_commits.set(figure(store.commits));
         self.store_observations.set(figure(store.observations));
+        self.store_outdated.set(figure(store.outdated_fields));
+        if let Some(DiskSpace { free, reserve }) = space {
+            self.disk_free.set(figure(free));
+            self.disk_reserve.set(figure(reserve));
+        }
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
         Ok(text)
@@ -156,8 +179,8 @@ impl Metrics {
     responses((status = 200, body = String, content_type = "application/openmetrics-text"))
 )]
 pub(crate) async fn show(State(app): State<App>) -> ApiResult<Response> {
-    let text =
-        app.metrics.text(app.store.stats()).map_err(|error| ApiError::Internal(Box::new(error)))?;
+    let text = app.metrics.text(app.store.stats(), app.store.space());
+    let text = text.map_err(|error| ApiError::Internal(Box::new(error)))?;
     let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(CONTENT_TYPE, content_type)], text).into_response())
 }
@@ -171,7 +194,8 @@ mod tests {
         let metrics = Metrics::default();
         metrics.count_request("GET", "/api/public/traces/{id}", StatusCode::OK);
         metrics.count_spans(3, 1);
-        let text = metrics.text(StoreStats { queue_depth: 7, ..StoreStats::default() }).unwrap();
+        let text =
+            metrics.text(StoreStats { queue_depth: 7, ..StoreStats::default() }, None).unwrap();
         for line in [
             r#"ratchet_requests_total{method="GET",route="/api/public/traces/{id}",status="200"} 1"#,
             "ratchet_spans_received_total 3",

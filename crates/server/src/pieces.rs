@@ -28,7 +28,7 @@ pub(crate) trait Pieces: Send + Sized + 'static {
 ///
 /// # Errors
 /// Fails if the file has fewer: it shrank while it was read.
-pub(crate) fn read_exactly(file: &mut File, wanted: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read_exactly(file: &mut impl Read, wanted: u64) -> io::Result<Vec<u8>> {
     let mut piece = Vec::new();
     let read = file.take(wanted).read_to_end(&mut piece)?;
     if read as u64 == wanted { Ok(piece) } else { Err(io::ErrorKind::UnexpectedEof.into()) }

@@ -103,7 +103,8 @@ async fn sweep_hourly(app: App, stop: Stop) {
         };
         match swept {
             Ok(swept) if swept == Swept::default() => {}
-            Ok(Swept { traces, abandoned, scores, media }) => {
+            Ok(Swept { held: Some(hold), .. }) => tracing::warn!("{hold}"),
+            Ok(Swept { traces, abandoned, scores, media, held: None }) => {
                 tracing::info!(traces, abandoned, scores, media, "deleted what was to go");
             }
             Err(error) => tracing::warn!(error.cause = %error, "cannot delete what is to go"),

@@ -24,6 +24,8 @@ pub mod logs;
 pub mod count;
 /// Rows of files.
 pub mod rows;
+/// Whether the clock can be believed.
+pub mod clock;
 /// What is too old.
 pub mod retention;
 /// Media that nothing refers to any more.

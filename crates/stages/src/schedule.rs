@@ -27,6 +27,9 @@ pub fn judge(name: &str) -> Result<Option<JudgeName>, NoJudge> {
 /// How long a claim holds without a renewal, in nanoseconds.
 pub const HOLD: i64 = 5 * 60 * 1_000_000_000;
 
+/// How many runs are looked at for the last that was due.
+const RECENT_RUNS: u64 = 20;
+
 /// A run that is ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueRun {
@@ -133,7 +136,10 @@ impl Runner {
         now: Timestamp,
     ) -> StoreResult<Option<Timestamp>> {
         let name = schedule.name.clone();
-        let last = self.catalog.schedule_runs(project.clone(), name, 1).await?.into_iter().next();
+        let runs = self.catalog.schedule_runs(project.clone(), name, RECENT_RUNS).await?;
+        // A run of the future is one of a clock that was set back since: it must not keep all
+        // others from running until then.
+        let last = runs.into_iter().find(|run| run.due_at <= now);
         let left = |run: &&ScheduleRun| run.ended_at.is_none() && run.claimed_until <= now;
         let left = last.as_ref().filter(left);
         if !schedule.is_on {
@@ -142,7 +148,8 @@ impl Runner {
             return Ok(asked.map(|run| run.due_at));
         }
         let after = last.as_ref().map_or(schedule.due_after, |run| run.due_at);
-        let due = schedule.cron.latest(after.max(schedule.due_after), now, &schedule.zone);
+        let due_after = schedule.due_after.min(now);
+        let due = schedule.cron.latest(after.max(due_after), now, &schedule.zone);
         Ok(due.or_else(|| left.map(|run| run.due_at)))
     }
 

@@ -254,7 +254,7 @@ impl LocalSink {
             text_bytes: TEXT_BYTES,
         };
         let (prepared, _) = statements.prepare(&self.telemetry, arrival);
-        Ok(self.telemetry.commit(prepared).await?)
+        Ok(self.telemetry.commit(prepared.in_order()).await?)
     }
 }
 

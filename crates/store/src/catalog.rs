@@ -73,6 +73,8 @@ mod schedule;
 mod chat;
 /// Who is told when a turn ends or a person is needed.
 mod notice;
+/// What a server remembers of its clock.
+mod clock;
 /// What owners do with whole projects and with people.
 pub(crate) mod administration;
 /// What judges were asked and said.
@@ -98,6 +100,7 @@ pub(crate) use sql::Tx;
 pub use administration::{Membership, ProjectChange, ProjectNote};
 pub use audit::{Actor, AuditEntry, AuditQuery, Noun, Verb};
 pub use chat::{Chat, ChatOrigin, ChatProcess, ChatStanding};
+pub use clock::ClockMark;
 pub use comment::{Comment, CommentFilter, NewComment};
 pub use dataset::{Change, Dataset, NewDataset, Schemas};
 pub use dataset_history::DatasetMoment;

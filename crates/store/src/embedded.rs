@@ -13,6 +13,7 @@ mod connection;
 mod content;
 mod cursor;
 mod entry;
+mod deep;
 mod examine;
 mod experiment_row;
 mod facts;
@@ -30,6 +31,7 @@ mod prepare;
 mod read;
 mod retention;
 mod rollup;
+mod room;
 mod score_row;
 mod seek;
 mod session_row;
@@ -55,11 +57,18 @@ use ratchet_core::time::Timestamp;
 use ratchet_core::trace::Trace;
 use rusqlite::{Connection, ErrorCode};
 
-pub use backup::{BackupReport, restore};
+pub use backup::{
+    BackupOutline, BackupReport, BackupSecrets, FileDigest, KeptFile, MANIFEST_FILE, Manifest,
+    ManifestFile, Proof, is_backup_path, restore,
+};
 pub use catalog_db::CatalogDb;
 pub use compact::CompactReport;
+pub use deep::examine_deep;
 pub use examine::{Finding, Health, examine};
 pub use prepare::Prepared;
+use room::Ballast;
+pub(crate) use room::Room;
+pub use room::{DiskReserve, DiskSpace};
 
 use crate::aggregate::{Aggregate, AggregateQuery};
 use crate::beside::beside;
@@ -104,6 +113,8 @@ pub struct Options {
     pub holder: String,
     /// Values that must not be kept in any project, such as keys in the environment.
     pub known_secrets: KnownSecrets,
+    /// How much of the disk recording leaves alone.
+    pub reserve: DiskReserve,
 }
 
 /// An open data folder. The lock is held until every clone of its parts is gone.
@@ -119,6 +130,7 @@ pub struct Folder {
     pub secrets: Secrets,
     engine: Engine,
     catalog_db: CatalogDb,
+    room: Room,
 }
 
 /// Closes a folder that an earlier version left open to others. One that is another user's, such as
@@ -147,6 +159,8 @@ pub struct StoreStats {
     pub observations: u64,
     /// Bytes of `telemetry.db`, its log included.
     pub telemetry_bytes: u64,
+    /// Fields that came with an older time than what is kept of them and were left as they are.
+    pub outdated_fields: u64,
 }
 
 impl Folder {
@@ -163,9 +177,13 @@ impl Folder {
             _ => StoreError::File { what: "make", path: path.to_owned(), source },
         })?;
         close_to_others(path);
+        let ballast = Ballast::new(path, options.reserve);
+        ballast.throw_out_if_full();
         let lock = Arc::new(Lock::take(path, &options.holder)?);
         let prices = ProjectPrices::new(options.prices);
-        let sizes = Sizes { queue_len: options.queue_len, readers: options.readers };
+        let room = Room::new(path.to_owned(), options.reserve);
+        let sizes =
+            Sizes { queue_len: options.queue_len, readers: options.readers, room: room.clone() };
         let catalog_db = CatalogDb::open(path.join(CATALOG_FILE), lock.clone())?;
         // Before anyone can make a project of the same name.
         let deleted = catalog_db.transact_here(catalog::administration::deleted)?;
@@ -173,8 +191,9 @@ impl Folder {
         for (project, models) in catalog_db.transact_here(catalog::model::of_all_projects)? {
             prices.set(&project, models);
         }
-        let media = MediaFiles::new(path.join(MEDIA_FOLDER));
+        let media = MediaFiles::new(path.join(MEDIA_FOLDER), options.reserve);
         media.tidy();
+        ballast.take_in();
         Ok(Self {
             media,
             secrets: Secrets::new(path),
@@ -182,6 +201,7 @@ impl Folder {
             catalog: Catalog::embedded(catalog_db.clone(), prices, options.known_secrets),
             engine,
             catalog_db,
+            room,
         })
     }
 
@@ -195,33 +215,6 @@ impl Folder {
         // Joins the writer thread, which may have to finish a transaction.
         beside(move || shared.writer.close()).await?;
         outcome
-    }
-
-    /// Copies databases and media into a new folder while they are in use. Each database is as of
-    /// one moment, and all media that the catalog's copy speaks of are there.
-    ///
-    /// # Errors
-    /// Fails if the target is not empty or cannot be written.
-    pub async fn backup(&self, to: PathBuf) -> StoreResult<BackupReport> {
-        let (databases, media) = (self.databases(), self.media.clone());
-        let _staying = media.stay().await;
-        let copy = move || backup::backup(&databases, &to)?.with_media(&media.list()?, &to);
-        beside(copy).await?
-    }
-
-    /// The same without the media: they do not change, and can be taken from where they are, if
-    /// the caller has them stay.
-    ///
-    /// # Errors
-    /// Fails if the target is not empty or cannot be written.
-    pub async fn backup_databases(&self, to: PathBuf) -> StoreResult<BackupReport> {
-        let databases = self.databases();
-        let copy = move || backup::backup(&databases, &to);
-        beside(copy).await?
-    }
-
-    fn databases(&self) -> [PathBuf; 2] {
-        [self.engine.shared.file.clone(), self.catalog_db.file().to_owned()]
     }
 
     /// Gives freed pages back to the file system, a slice at a time; recording goes on.
@@ -245,15 +238,17 @@ impl Folder {
             commits: counters.commits.load(Ordering::Relaxed),
             observations: counters.observations.load(Ordering::Relaxed),
             telemetry_bytes: compact::bytes_on_disk(&self.engine.shared.file),
+            outdated_fields: counters.outdated.load(Ordering::Relaxed),
         }
     }
 }
 
 /// How much waits, and how many read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Sizes {
     queue_len: usize,
     readers: usize,
+    room: Room,
 }
 
 /// The telemetry engine: one writer, many readers.
@@ -286,7 +281,7 @@ impl Engine {
             abandon::rename(&db, project).map_err(|error| sqlite_error(&file, error))?;
         }
         let base = prices.base().clone();
-        let writer = WriterHandle::start(db, file.clone(), base, sizes.queue_len)?;
+        let writer = WriterHandle::start(db, file.clone(), base, (sizes.queue_len, sizes.room))?;
         let readers = Arc::new(Pool::new(file.clone(), sizes.readers));
         Ok(Self { shared: Arc::new(Shared { file, prices, writer, readers, _lock: lock }) })
     }

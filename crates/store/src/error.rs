@@ -1,5 +1,11 @@
 use std::path::PathBuf;
 
+use ratchet_core::size::bytes_text;
+
+/// What helps against a full disk.
+const MAKE_ROOM: &str =
+    "delete traces, set a retention, run `ratchet compact`, or make the disk larger";
+
 /// The result of asking the store.
 pub type StoreResult<T> = Result<T, StoreError>;
 
@@ -13,8 +19,16 @@ pub enum StoreError {
     #[error("the store is shutting down")]
     Closing,
     /// The disk has no room; nothing of this commit was kept.
-    #[error("the disk is full")]
+    #[error("the disk is full; {MAKE_ROOM}")]
     DiskFull,
+    /// The disk has no more room than what is kept free for deleting and compacting.
+    #[error("the disk is full up to its reserve: {} are free, and {} are kept free (disk.reserve); {MAKE_ROOM}", bytes_text(*free), bytes_text(*reserve))]
+    DiskLow {
+        /// Bytes that are free.
+        free: u64,
+        /// Bytes that recording leaves alone.
+        reserve: u64,
+    },
     /// The folder or file cannot be written.
     #[error("{} cannot be written", .0.display())]
     ReadOnly(PathBuf),
@@ -44,6 +58,9 @@ pub enum StoreError {
         /// What SQLite says.
         what: String,
     },
+    /// A backup is not whole, not ours, or too new.
+    #[error("{0}")]
+    Backup(String),
     /// A secret was sealed with another key.
     #[error("a stored secret cannot be opened with {}; put the key back or set the secret again", .0.display())]
     Sealed(PathBuf),
@@ -79,4 +96,18 @@ pub enum StoreError {
         #[source]
         source: std::io::Error,
     },
+}
+
+impl StoreError {
+    /// The same for one more of those whom it concerns; `None` if it was about one of them alone.
+    pub(crate) fn again(&self) -> Option<Self> {
+        match self {
+            Self::DiskFull => Some(Self::DiskFull),
+            Self::DiskLow { free, reserve } => {
+                Some(Self::DiskLow { free: *free, reserve: *reserve })
+            }
+            Self::ReadOnly(path) => Some(Self::ReadOnly(path.clone())),
+            _ => None,
+        }
+    }
 }

@@ -13,6 +13,7 @@ use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
 use crate::beside::beside;
 use crate::catalog::Catalog;
+use crate::embedded::{DiskReserve, Room};
 use crate::{StoreError, StoreResult, private_files};
 
 /// How many files are looked at while nobody else uses the catalog.
@@ -29,6 +30,8 @@ pub struct MediaFiles {
     folder: Arc<Path>,
     /// Read while someone needs all files to stay, written while some are removed.
     staying: Arc<RwLock<()>>,
+    /// What the disk has left.
+    room: Room,
 }
 
 /// As long as this is held, no file is removed.
@@ -44,12 +47,14 @@ pub struct Incoming {
     file: File,
     hash: Sha256,
     bytes: u64,
+    room: Room,
 }
 
 impl MediaFiles {
     /// Looks after a folder, which need not be there yet.
-    pub(crate) fn new(folder: PathBuf) -> Self {
-        Self { folder: folder.into(), staying: Arc::default() }
+    pub(crate) fn new(folder: PathBuf, reserve: DiskReserve) -> Self {
+        let room = Room::new(folder.clone(), reserve);
+        Self { folder: folder.into(), staying: Arc::default(), room }
     }
 
     /// Keeps all files where they are until what is returned goes.
@@ -90,12 +95,13 @@ impl MediaFiles {
     /// Begins a file.
     ///
     /// # Errors
-    /// Fails if the folder cannot be written.
+    /// Fails if the folder cannot be written, or the disk is full up to its reserve.
     pub fn receive(&self) -> StoreResult<Incoming> {
         private_files::create_dir_all(&self.folder).map_err(failed("make", &self.folder))?;
+        self.room.check(0)?;
         let path = self.folder.join(format!("{INCOMING}{}", Uuid::new_v4()));
         let file = private_files::create_new(&path).map_err(failed("make", &path))?;
-        Ok(Incoming { path, file, hash: Sha256::new(), bytes: 0 })
+        Ok(Incoming { path, file, hash: Sha256::new(), bytes: 0, room: self.room.clone() })
     }
 
     /// Keeps a file that came in whole. It is on disk when this returns.
@@ -174,6 +180,7 @@ impl Incoming {
     /// # Errors
     /// Fails if the disk is full or cannot be written.
     pub fn write(&mut self, bytes: &[u8]) -> StoreResult<()> {
+        self.room.check(bytes.len() as u64)?;
         self.hash.update(bytes);
         self.bytes = self.bytes.saturating_add(bytes.len() as u64);
         self.file.write_all(bytes).map_err(failed("write", &self.path))
@@ -251,7 +258,7 @@ mod tests {
     #[test]
     fn bytes_are_kept_under_their_hash_and_only_under_theirs() {
         let folder = tempfile::tempdir().unwrap();
-        let files = MediaFiles::new(folder.path().join("media"));
+        let files = MediaFiles::new(folder.path().join("media"), DiskReserve::Bytes(0));
         assert!(files.open(hello()).unwrap().is_none());
         let mut incoming = files.receive().unwrap();
         incoming.write(b"hel").unwrap();
@@ -273,7 +280,7 @@ mod tests {
     fn what_a_crash_left_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("incoming-1"), "half").unwrap();
-        let files = MediaFiles::new(folder.path().to_owned());
+        let files = MediaFiles::new(folder.path().to_owned(), DiskReserve::Bytes(0));
         files.tidy();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }

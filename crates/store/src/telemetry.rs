@@ -75,6 +75,15 @@ impl Telemetry {
         self.commit(self.prepare(batch)).await
     }
 
+    /// Records a batch whose scores this server has dated itself: what comes later wins, even if
+    /// the clock was set back in between.
+    ///
+    /// # Errors
+    /// On any error nothing of the batch was kept.
+    pub async fn record_in_order(&self, batch: Batch) -> StoreResult<()> {
+        self.commit(self.prepare(batch).in_order()).await
+    }
+
     /// Returns the traces that match.
     ///
     /// # Errors
@@ -457,6 +466,17 @@ impl Telemetry {
     pub async fn delete_before(&self, project: ProjectId, before: Timestamp) -> StoreResult<u64> {
         match self {
             Self::Embedded(engine) => engine.delete_before(project, before).await,
+        }
+    }
+
+    /// Returns when the newest trace of all projects began, of those that did not begin after a
+    /// moment.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn newest_time(&self, not_after: Timestamp) -> StoreResult<Option<Timestamp>> {
+        match self {
+            Self::Embedded(engine) => engine.newest_time(not_after).await,
         }
     }
 

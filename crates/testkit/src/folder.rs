@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ratchet_store::catalog::Catalog;
-use ratchet_store::embedded::{Folder, Options};
+use ratchet_store::embedded::{DiskReserve, Folder, Options};
 use ratchet_store::telemetry::Telemetry;
 use tempfile::TempDir;
 
@@ -14,6 +14,7 @@ pub fn options() -> Options {
         readers: 2,
         holder: "a test".to_owned(),
         known_secrets: Default::default(),
+        reserve: DiskReserve::default(),
     }
 }
 

@@ -69,9 +69,13 @@ impl Refusal {
             }
             Self::Busy
             | Self::Waiting(_)
-            | Self::Store(StoreError::QueueFull | StoreError::Closing | StoreError::TooSlow) => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            | Self::Store(
+                StoreError::QueueFull
+                | StoreError::Closing
+                | StoreError::TooSlow
+                | StoreError::DiskFull
+                | StoreError::DiskLow { .. },
+            ) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Store(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -87,6 +91,8 @@ impl Refusal {
                 error @ (StoreError::NotFound(_)
                 | StoreError::BadQuery(_)
                 | StoreError::Exists(_)
+                | StoreError::DiskFull
+                | StoreError::DiskLow { .. }
                 | StoreError::TooSlow),
             ) => error.to_string(),
             Self::SignIn { .. } | Self::SignedOut => "you are not signed in".to_owned(),

@@ -1,8 +1,8 @@
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use clap::Args;
-use ratchet_store::embedded::BackupReport;
+use ratchet_store::embedded::{BackupReport, BackupSecrets};
 use ratchet_store::secrets::SECRET_FILE;
 use serde::Serialize;
 
@@ -19,7 +19,8 @@ pub(crate) struct BackupArgs {
     to: PathBuf,
     #[command(flatten)]
     target: TargetArgs,
-    /// Copy secret.key too: whoever has the backup can then read stored secrets
+    /// Copy secret.key, ratchet.toml and mcp.json too: whoever has the backup can then read stored
+    /// secrets
     #[arg(long, conflicts_with = "server")]
     include_secret_key: bool,
     #[command(flatten)]
@@ -28,44 +29,47 @@ pub(crate) struct BackupArgs {
 
 /// What was copied, as programs see it.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct CopyView {
     folder: PathBuf,
     files: Vec<PathBuf>,
     bytes: u64,
+    left_out: Vec<String>,
 }
 
 impl CopyView {
     /// A report about files in a folder.
     pub(crate) fn new(folder: &Path, report: BackupReport) -> Self {
-        Self { folder: folder.to_owned(), files: report.files, bytes: report.bytes }
+        let BackupReport { files, bytes, left_out } = report;
+        Self { folder: folder.to_owned(), files, bytes, left_out }
     }
 
     /// The report for people.
     pub(crate) fn text(&self, verb: &str) -> String {
         let (count, size) = (self.files.len(), bytes_text(self.bytes));
-        format!("{verb} {count} files, {size}, in {}\n", self.folder.display())
+        let mut text = format!("{verb} {count} files, {size}, in {}\n", self.folder.display());
+        if !self.left_out.is_empty() {
+            text += &format!("not in the backup: {}\n", self.left_out.join(", "));
+        }
+        text
     }
 }
 
 /// Runs `ratchet backup`.
 pub(crate) fn run(args: &BackupArgs) -> anyhow::Result<Outcome> {
     eprintln!("backing up into {}", args.to.display());
-    let backup =
-        Target::with(&args.target, "ratchet backup", async |target| target.backup(&args.to).await);
-    let mut report = runtime::block_on(backup)?;
-    if args.include_secret_key {
+    let secrets = if args.include_secret_key {
         let data = Config::load(&args.target.config, Vec::new())?.data;
-        copy_secret_key(&data, &args.to, &mut report)?;
-    }
+        let is_there = data.join(SECRET_FILE).exists();
+        ensure!(is_there, "{} holds no {SECRET_FILE}; nothing to include", data.display());
+        BackupSecrets::Included
+    } else {
+        BackupSecrets::LeftOut
+    };
+    let backup = Target::with(&args.target, "ratchet backup", async |target| {
+        target.backup(&args.to, secrets).await
+    });
+    let report = runtime::block_on(backup)?;
     args.output.show(&CopyView::new(&args.to, report), |copy| copy.text("backed up"))?;
     Ok(Outcome::Done)
-}
-
-fn copy_secret_key(data: &Path, to: &Path, report: &mut BackupReport) -> anyhow::Result<()> {
-    let (from, to) = (data.join(SECRET_FILE), to.join(SECRET_FILE));
-    ensure!(from.exists(), "{} holds no {SECRET_FILE}; nothing to include", data.display());
-    report.bytes +=
-        std::fs::copy(&from, &to).with_context(|| format!("cannot copy {}", from.display()))?;
-    report.files.push(to);
-    Ok(())
 }

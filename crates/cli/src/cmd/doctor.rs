@@ -24,6 +24,9 @@ use crate::target::{Remote, TargetArgs};
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
     target: TargetArgs,
+    /// Read everything in the folder, payload by payload, and check what has a checksum
+    #[arg(long, conflicts_with = "server")]
+    deep: bool,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -73,16 +76,20 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<Outcome> {
             let server = Remote::new(url, &config.credentials)?;
             runtime::block_on(async { Ok(server::checks(&server, Clock::System.now()).await) })?
         }
-        None => runtime::block_on(async { Ok(folder_checks(&config).await) })?,
+        None => runtime::block_on(async { Ok(folder_checks(&config, args.deep).await) })?,
     };
     args.output.show(&checks, |checks| text(checks))?;
     let is_bad = checks.iter().any(|check| check.state == State::Bad);
     Ok(if is_bad { Outcome::FoundBad } else { Outcome::Done })
 }
 
-async fn folder_checks(config: &Config) -> Vec<Check> {
-    let mut checks = disk::checks(&config.data, Clock::System.now());
+async fn folder_checks(config: &Config, is_deep: bool) -> Vec<Check> {
+    let mut checks = disk::checks(config, Clock::System.now());
     checks.extend(store_checks(config));
+    if is_deep && disk::is_data_folder(&config.data) {
+        eprintln!("reading everything in {}; this may take some minutes", config.data.display());
+        checks.extend(deep_checks(config));
+    }
     checks.extend(ports::checks(config.addresses).await);
     checks
 }
@@ -94,6 +101,15 @@ fn store_checks(config: &Config) -> Vec<Check> {
     match embedded::examine(&config.data) {
         Ok(findings) => findings.into_iter().map(Check::from).collect(),
         Err(error) => vec![Check::new("database", State::Bad, error.to_string())],
+    }
+}
+
+fn deep_checks(config: &Config) -> Vec<Check> {
+    match embedded::examine_deep(&config.data) {
+        Ok(findings) => findings.into_iter().map(Check::from).collect(),
+        Err(error) => {
+            vec![Check::new("deep", State::Bad, format!("{:#}", anyhow::Error::from(error)))]
+        }
     }
 }
 

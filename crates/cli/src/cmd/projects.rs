@@ -26,6 +26,8 @@ enum Action {
     Origins(OriginsArgs),
     /// Say whose web pages may call with a project's keys
     SetOrigins(SetOriginsArgs),
+    /// Say that the clock is right, after retention was paused because it seems to be far ahead
+    ConfirmClock(ProjectsArgs),
 }
 
 #[derive(Args, Debug)]
@@ -103,6 +105,7 @@ pub(crate) fn run(command: &ProjectsCommand) -> anyhow::Result<Outcome> {
             Action::SetRetention(args) => set_retention(args).await,
             Action::Origins(args) => origins(args).await,
             Action::SetOrigins(args) => set_origins(args).await,
+            Action::ConfirmClock(args) => confirm_clock(args).await,
         }
     })
 }
@@ -181,4 +184,14 @@ fn origins_text(kept: &OriginsView) -> String {
         return "pages of any origin may call\n".to_owned();
     }
     format!("only pages of these may call:\n  {}\n", kept.origins.join("\n  "))
+}
+
+async fn confirm_clock(args: &ProjectsArgs) -> anyhow::Result<Outcome> {
+    let confirmed = Target::with(&args.target, "ratchet projects confirm-clock", async |target| {
+        target.confirm_clock().await
+    });
+    args.output.show(&confirmed.await?, |confirmed| {
+        format!("it is {}; what is older than its project keeps may go\n", confirmed.now)
+    })?;
+    Ok(Outcome::Done)
 }

@@ -2,7 +2,8 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use ratchet_store::embedded;
+use ratchet_store::embedded::{self, Proof};
+use ratchet_store::secrets::SECRET_FILE;
 
 use super::backup::CopyView;
 use crate::exit::Outcome;
@@ -16,6 +17,10 @@ pub(crate) struct RestoreArgs {
     /// A new data folder for it
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
+    /// Take a backup of an earlier ratchet, which has no manifest, as it is: nothing can tell
+    /// whether it is whole
+    #[arg(long)]
+    without_manifest: bool,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -23,8 +28,16 @@ pub(crate) struct RestoreArgs {
 /// Runs `ratchet restore`.
 pub(crate) fn run(args: &RestoreArgs) -> anyhow::Result<Outcome> {
     eprintln!("restoring {} into {}", args.from.display(), args.data.display());
-    let report = embedded::restore(&args.from, &args.data)
+    let proof = if args.without_manifest { Proof::None } else { Proof::Manifest };
+    let report = embedded::restore(&args.from, &args.data, proof)
         .with_context(|| format!("cannot restore {}", args.from.display()))?;
+    if !args.data.join(SECRET_FILE).exists() {
+        eprintln!(
+            "{SECRET_FILE} was not in the backup: put the one of the old data folder into {}, or \
+             enter stored secrets (keys of model providers, webhooks) again",
+            args.data.display()
+        );
+    }
     args.output.show(&CopyView::new(&args.data, report), |copy| copy.text("restored"))?;
     Ok(Outcome::Done)
 }

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use ratchet_store::embedded::DiskReserve;
+
 /// An address to listen on, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Address {
@@ -113,6 +115,32 @@ impl FromStr for ByteSize {
 impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         show_with_unit(self.0 as u64, &BYTE_UNITS, f)
+    }
+}
+
+/// Room on the disk that is kept free: a size, or what is usual for the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reserve(pub(crate) DiskReserve);
+
+impl FromStr for Reserve {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "auto" {
+            return Ok(Self(DiskReserve::Usual));
+        }
+        let size = number_with_unit(text, &BYTE_UNITS);
+        let size = size.map(|bytes| Self(DiskReserve::Bytes(bytes)));
+        size.ok_or_else(|| "a size such as 500 MB, or auto".to_owned())
+    }
+}
+
+impl fmt::Display for Reserve {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            DiskReserve::Usual => f.write_str("auto"),
+            DiskReserve::Bytes(bytes) => show_with_unit(bytes, &BYTE_UNITS, f),
+        }
     }
 }
 

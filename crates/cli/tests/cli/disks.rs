@@ -8,6 +8,7 @@ use ratchet_testkit::http::{self, Answer, Request};
 use ratchet_testkit::mount::SmallDisk;
 use ratchet_testkit::otlp;
 use ratchet_testkit::process::Ratchet;
+use ratchet_testkit::soak::scaled;
 
 use crate::doctor::assert_sound;
 use crate::server;
@@ -46,16 +47,22 @@ fn a_full_disk_refuses_and_loses_nothing() {
     let running = server(&disk.folder()).start();
     let (taken, refusal) = fill(&running, 1, &mut chance);
     assert_eq!(refusal.status, 503, "{}", refusal.text());
-    assert!(refusal.text().contains("the disk is full"), "{}", refusal.text());
+    assert!(refusal.text().contains("the disk is full up to its reserve"), "{}", refusal.text());
+    assert!(refusal.text().contains("1.0 MB are kept free"), "{}", refusal.text());
     assert!(refusal.header("retry-after").is_some());
     assert!(taken > 5, "only {taken} requests fit");
     assert_eq!(traces(&running), taken, "what was acknowledged can be read");
+    let ready = running.send(http::get("/api/public/ready"));
+    assert_eq!(ready.status, 503, "{}", ready.text());
+    assert!(ready.text().contains("ratchet compact"), "{}", ready.text());
+    assert_eq!(running.send(http::get("/api/public/health")).status, 200);
 
     // Someone makes room: no restart is needed.
     disk.remount("size=8g");
     let answer = running.send(noise(1_000_000, 100, &mut chance));
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(traces(&running), taken + 1);
+    assert_eq!(running.send(http::get("/api/public/ready")).status, 200);
 
     running.kill_hard();
     assert_sound(&disk.folder());
@@ -73,6 +80,72 @@ fn a_server_killed_on_a_full_disk_starts_again_once_there_is_room() {
     let running = server(&disk.folder()).start();
     assert_eq!(traces(&running), taken);
     assert_eq!(running.send(noise(1_000_000, 1, &mut chance)).status, 200);
+    assert_sound(&disk.folder());
+}
+
+/// Deletes traces by number.
+fn delete(running: &Ratchet, numbers: std::ops::RangeInclusive<u64>) {
+    let ids: Vec<String> = numbers.map(|number| otlp::trace_id(number.into())).collect();
+    let body = serde_json::json!({ "traceIds": ids }).to_string();
+    let answer = running.send(http::request("DELETE", "/api/public/traces").json(body));
+    assert_eq!(answer.status, 200, "{}", answer.text());
+}
+
+fn compact(running: &Ratchet) -> serde_json::Value {
+    let answer = running.send(http::post("/api/v1/compact"));
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.json()
+}
+
+#[test]
+fn deleting_and_compacting_work_on_a_full_disk_and_make_room() {
+    let Some(disk) = SmallDisk::mount(16 * 1024) else { return };
+    let mut chance = Chance::from_environment("room on a full disk");
+    let mut running = server(&disk.folder()).start();
+    let mut kept = 0;
+    for round in 0..scaled(2_u64, 20) {
+        let from = 1_000 * round + 1;
+        let (taken, refusal) = fill(&running, from.into(), &mut chance);
+        assert_eq!(refusal.status, 503, "{}", refusal.text());
+        // A restart opens, on a disk as full as recording makes it.
+        running.kill_hard();
+        running = server(&disk.folder()).start();
+        kept += taken;
+        assert_eq!(traces(&running), kept);
+        assert_eq!(running.send(noise(9_000_000, 100, &mut chance)).status, 503, "still full");
+        delete(&running, from..=from + taken / 2);
+        kept -= taken / 2 + 1;
+        assert_eq!(traces(&running), kept);
+        let report = compact(&running);
+        let [before, after] =
+            ["bytesBefore", "bytesAfter"].map(|key| report[key].as_u64().unwrap());
+        assert!(after < before, "{report}");
+        assert_eq!(running.send(http::get("/api/public/ready")).status, 200);
+    }
+    running.kill_hard();
+    assert_sound(&disk.folder());
+}
+
+#[test]
+fn a_restart_opens_on_a_disk_that_others_have_filled() {
+    let Some(disk) = SmallDisk::mount(16 * 1024) else { return };
+    let mut chance = Chance::from_environment("filled by others");
+    let running = server(&disk.folder()).start();
+    for number in 1..=20 {
+        assert_eq!(running.send(noise(number, 100, &mut chance)).status, 200);
+    }
+    running.kill_hard();
+    // Not one byte is left.
+    let ballast = disk.path().join("ballast");
+    let filled = fs::write(&ballast, vec![1; 64 * 1024 * 1024]);
+    assert!(filled.is_err(), "the disk is larger than it should be");
+    let running = server(&disk.folder()).start();
+    assert_eq!(traces(&running), 20, "what was acknowledged can be read");
+    assert_eq!(running.send(noise(100, 1, &mut chance)).status, 503);
+    assert_eq!(running.send(http::get("/api/public/ready")).status, 503);
+    fs::remove_file(&ballast).unwrap();
+    assert_eq!(running.send(noise(100, 1, &mut chance)).status, 200);
+    running.kill_hard();
     assert_sound(&disk.folder());
 }
 

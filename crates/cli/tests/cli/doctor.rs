@@ -1,7 +1,8 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use ratchet_testkit::process::{Finished, Launch};
+use ratchet_testkit::process::{Finished, Launch, Signal};
+use ratchet_testkit::{http, otlp};
 use serde_json::Value;
 
 use crate::{ask, folder, ratchet, server};
@@ -151,4 +152,58 @@ fn people_get_a_table() {
     };
     assert_eq!(code, Some(0), "{text}");
     assert!(text.starts_with("CHECK") && text.contains("disk space"), "{text}");
+}
+
+/// Turns a bit over in the first payload block of a folder that no server holds; the page around
+/// it looks as before.
+fn damage_a_payload(data: &Path) {
+    const FRAME: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+    let file = data.join("telemetry.db");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let at = bytes.windows(4).position(|window| window == FRAME).unwrap();
+    bytes[at + 40] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+}
+
+#[test]
+fn a_damaged_payload_is_told_by_the_name_of_its_trace_and_hides_nothing_else() {
+    let data = tempfile::tempdir().unwrap();
+    let running = server(data.path()).start();
+    let words: String =
+        (0..4_000u64).map(|n| format!("{:x}", n.wrapping_mul(0x9e37_79b9))).collect();
+    for number in 1..=2 {
+        let input = format!("{number} {words}");
+        let span = otlp::span(number, 1).saying("langfuse.observation.input", input.as_str());
+        let body = otlp::request("shop").with(span).to_protobuf();
+        assert_eq!(running.send(http::post("/v1/traces").protobuf(body)).status, 200);
+    }
+    running.signal(Signal::TERM);
+    running.wait();
+    check(doctor(data.path()).arg("--deep"), "payloads", "ok", 0);
+    damage_a_payload(data.path());
+    check(doctor(data.path()), "telemetry.db integrity", "ok", 0);
+    let detail = check(doctor(data.path()).arg("--deep"), "payloads", "bad", 3);
+    let (hurt, well) = if detail.contains(&otlp::trace_id(1)) { (1, 2) } else { (2, 1) };
+    let trace = otlp::trace_id(hurt);
+    assert!(detail.contains(&trace) && detail.contains("ratchet restore"), "{detail}");
+
+    // Whoever reads the record is told; the rest of the list is as it was.
+    let running = server(data.path()).start();
+    let shown = |number| {
+        let target = format!("/api/public/traces/{}", otlp::trace_id(number));
+        let answer = running.send(http::get(&target));
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.json()["observations"][0]["input"].to_string()
+    };
+    assert!(shown(hurt).contains("[damaged:") && shown(hurt).contains(&trace), "{}", shown(hurt));
+    assert!(shown(well).starts_with(&format!("\"{well} ")), "{}", shown(well));
+    for target in ["/api/public/traces", "/api/public/observations"] {
+        let answer = running.send(http::get(target));
+        assert_eq!((answer.status, answer.json()["data"].as_array().unwrap().len()), (200, 2));
+    }
+    // It can be deleted, and then all is well.
+    let gone = http::request("DELETE", &format!("/api/public/traces/{trace}"));
+    assert_eq!(running.send(gone).status, 200);
+    drop(running);
+    check(doctor(data.path()).arg("--deep"), "payloads", "ok", 0);
 }

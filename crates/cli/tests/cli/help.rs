@@ -33,6 +33,7 @@ fn each_command_explains_itself() {
         "projects list",
         "projects create",
         "projects set-retention",
+        "projects confirm-clock",
         "projects origins",
         "projects set-origins",
         "redaction list",

@@ -1,15 +1,18 @@
 //! The container of a streamed backup: a plain tar file, so that `curl … | tar x` reads it too.
 //!
-//! Only what a backup needs: regular files with short names. Sizes beyond 8 GiB are written the
-//! way GNU tar does it, in binary.
+//! Only what a backup needs: regular files. Sizes beyond 8 GiB are written the way GNU tar does it,
+//! in binary, and so are names that do not fit into a header, as a file of their own before it.
+
+use ratchet_store::embedded::is_backup_path;
 
 /// The unit of a tar file: headers are one block, contents are padded to whole blocks.
 pub const BLOCK: usize = 512;
 
-/// The one folder that an archive may hold files in.
-pub const MEDIA_FOLDER: &str = "media/";
+/// The longest path that an archive may hold.
+pub const MAX_NAME: usize = 4_096;
 
 const NAME: std::ops::Range<usize> = 0..100;
+const MODE: std::ops::Range<usize> = 100..108;
 const SIZE: std::ops::Range<usize> = 124..136;
 const CHECKSUM: std::ops::Range<usize> = 148..156;
 const TYPE: usize = 156;
@@ -18,14 +21,31 @@ const MAGIC: std::ops::Range<usize> = 257..265;
 const MAX_OCTAL_SIZE: u64 = 0o77_777_777_777;
 /// Says that a size is binary, not octal.
 const IS_BINARY: u8 = 0x80;
+/// The type of a file whose content is the name of the next.
+const LONG_NAME: u8 = b'L';
+/// What such a file is called.
+const LONG_NAME_NAME: &str = "././@LongLink";
 
 /// A file in a tar file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArchivedFile {
-    /// Its name: one path component, or `media/` and one more; at most 99 bytes.
+    /// Its path, one that may stand in a backup.
     pub name: String,
     /// Its size in bytes.
     pub size: u64,
+    /// Whether it can be run.
+    pub is_program: bool,
+}
+
+/// What a header says comes next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Header {
+    /// A file.
+    File(ArchivedFile),
+    /// So many bytes, with the name of the next file in place of what its header says.
+    LongName(usize),
+    /// Nothing: the archive is over.
+    End,
 }
 
 /// Why a block is not a header we can read.
@@ -43,60 +63,97 @@ pub enum TarError {
 }
 
 impl ArchivedFile {
-    /// The header block of this file.
+    /// Everything before the file's content, in whole blocks.
     ///
     /// # Errors
-    /// Fails if the name is too long.
-    pub fn header(&self) -> Result<[u8; BLOCK], TarError> {
-        let mut block = [0; BLOCK];
-        put(&mut block[NAME], self.name.as_bytes()).ok_or(TarError::LongName)?;
-        block[100..108].copy_from_slice(b"0000600\0");
-        block[108..116].copy_from_slice(b"0000000\0");
-        block[116..124].copy_from_slice(b"0000000\0");
-        block[SIZE].copy_from_slice(&size_field(self.size));
-        block[136..148].copy_from_slice(b"00000000000\0");
-        block[TYPE] = b'0';
-        block[MAGIC].copy_from_slice(b"ustar\x0000");
-        let checksum = format!("{:06o}\0 ", checksum(&block));
-        block[CHECKSUM].copy_from_slice(checksum.as_bytes());
-        Ok(block)
+    /// Fails if the name is too long for any archive.
+    pub fn header(&self) -> Result<Vec<u8>, TarError> {
+        if self.name.len() < NAME.len() {
+            return Ok(block(&self.name, self.size, (b'0', self.mode())).to_vec());
+        }
+        if self.name.len() >= MAX_NAME {
+            return Err(TarError::LongName);
+        }
+        let mut name = self.name.clone().into_bytes();
+        name.push(0);
+        let mut blocks =
+            block(LONG_NAME_NAME, name.len() as u64, (LONG_NAME, self.mode())).to_vec();
+        name.resize(name.len().next_multiple_of(BLOCK), 0);
+        blocks.extend(name);
+        let start = self.name.char_indices().map_while(|(at, char)| {
+            let end = at + char.len_utf8();
+            (end < NAME.len()).then_some(end)
+        });
+        let start = self.name.get(..start.last().unwrap_or(0)).unwrap_or_default();
+        blocks.extend(block(start, self.size, (b'0', self.mode())));
+        Ok(blocks)
     }
 
-    /// Reads a header block; `None` is the end of the archive.
+    fn mode(&self) -> &'static [u8; 8] {
+        if self.is_program { b"0000700\0" } else { b"0000600\0" }
+    }
+
+    /// How many zero bytes follow the content.
+    pub fn padding(&self) -> usize {
+        padding(self.size)
+    }
+}
+
+impl Header {
+    /// Reads a header block. A name that came before it stands in for its own.
     ///
     /// # Errors
-    /// Refuses damaged headers and anything but a plain file at the top or in the media folder.
-    pub fn from_header(block: &[u8; BLOCK]) -> Result<Option<Self>, TarError> {
+    /// Refuses damaged headers, and anything but plain files that may stand in a backup.
+    pub fn read(block: &[u8; BLOCK], long_name: Option<String>) -> Result<Self, TarError> {
         if block.iter().all(|byte| *byte == 0) {
-            return Ok(None);
+            return Ok(Self::End);
         }
         let stated = octal(&block[CHECKSUM]).ok_or(TarError::Checksum)?;
         if stated != u64::from(checksum(block)) {
             return Err(TarError::Checksum);
         }
-        let name = std::str::from_utf8(until_nul(&block[NAME])).map_err(|_| TarError::NotAFile)?;
-        let last = name.strip_prefix(MEDIA_FOLDER).unwrap_or(name);
-        let is_plain_name = !last.is_empty() && last != "." && last != "..";
+        let size = size_of(&block[SIZE]).ok_or(TarError::Checksum)?;
+        if block[TYPE] == LONG_NAME {
+            let length = usize::try_from(size).ok().filter(|length| *length <= MAX_NAME);
+            return length.map(Self::LongName).ok_or(TarError::LongName);
+        }
+        let own = || std::str::from_utf8(until_nul(&block[NAME])).ok().map(str::to_owned);
+        let name = long_name.or_else(own).ok_or(TarError::NotAFile)?;
         let is_file = matches!(block[TYPE], b'0' | 0);
-        if !is_file || !is_plain_name || last.contains(['/', '\\']) {
+        if !is_file || !is_backup_path(&name) {
             return Err(TarError::NotAFile);
         }
-        let size = size_of(&block[SIZE]).ok_or(TarError::Checksum)?;
-        Ok(Some(Self { name: name.to_owned(), size }))
-    }
-
-    /// How many zero bytes follow the content.
-    pub fn padding(&self) -> usize {
-        let block = BLOCK as u64;
-        let beyond = self.size % block;
-        usize::try_from((block - beyond) % block).unwrap_or(0)
+        let is_program = octal(&block[MODE]).is_some_and(|mode| mode & 0o100 != 0);
+        Ok(Self::File(ArchivedFile { name, size, is_program }))
     }
 }
 
-/// Copies a text into a field with room for a closing NUL.
-fn put(field: &mut [u8], text: &[u8]) -> Option<()> {
-    let is_short = text.len() < field.len();
-    is_short.then(|| field.iter_mut().zip(text).for_each(|(to, from)| *to = *from))
+/// A header block.
+fn block(name: &str, size: u64, (kind, mode): (u8, &[u8; 8])) -> [u8; BLOCK] {
+    let mut block = [0; BLOCK];
+    put(&mut block[NAME], name.as_bytes());
+    block[MODE].copy_from_slice(mode);
+    block[108..116].copy_from_slice(b"0000000\0");
+    block[116..124].copy_from_slice(b"0000000\0");
+    block[SIZE].copy_from_slice(&size_field(size));
+    block[136..148].copy_from_slice(b"00000000000\0");
+    block[TYPE] = kind;
+    block[MAGIC].copy_from_slice(b"ustar\x0000");
+    let checksum = format!("{:06o}\0 ", checksum(&block));
+    block[CHECKSUM].copy_from_slice(checksum.as_bytes());
+    block
+}
+
+/// How many zero bytes follow so many.
+pub fn padding(size: u64) -> usize {
+    let block = BLOCK as u64;
+    let beyond = size % block;
+    usize::try_from((block - beyond) % block).unwrap_or(0)
+}
+
+/// Copies a text into a field.
+fn put(field: &mut [u8], text: &[u8]) {
+    field.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
 }
 
 fn size_field(size: u64) -> [u8; 12] {
@@ -138,12 +195,27 @@ fn checksum(block: &[u8; BLOCK]) -> u32 {
 mod tests {
     use super::*;
 
+    fn file(name: &str, size: u64) -> ArchivedFile {
+        ArchivedFile { name: name.to_owned(), size, is_program: false }
+    }
+
+    /// Reads what [`ArchivedFile::header`] wrote.
+    fn read(header: &[u8]) -> Result<Header, TarError> {
+        let (blocks, _) = header.as_chunks::<BLOCK>();
+        let read = Header::read(&blocks[0], None)?;
+        let Header::LongName(length) = read else { return Ok(read) };
+        let name = header[BLOCK..BLOCK + length - 1].to_vec();
+        Header::read(blocks.last().unwrap(), Some(String::from_utf8(name).unwrap()))
+    }
+
     #[track_caller]
     fn check_round_trip(name: &str, size: u64, padding: usize) {
-        let entry = ArchivedFile { name: name.to_owned(), size };
+        let entry = file(name, size);
         let header = entry.header().unwrap();
-        assert_eq!(ArchivedFile::from_header(&header), Ok(Some(entry.clone())));
+        assert_eq!(read(&header), Ok(Header::File(entry.clone())));
         assert_eq!(entry.padding(), padding);
+        let program = ArchivedFile { is_program: true, ..entry };
+        assert_eq!(read(&program.header().unwrap()), Ok(Header::File(program)));
     }
 
     #[test]
@@ -154,35 +226,39 @@ mod tests {
         check_round_trip("eight gibibytes", MAX_OCTAL_SIZE, 1);
         check_round_trip("and more", 1 << 40, 0);
         check_round_trip(&format!("media/{}", "a".repeat(64)), 5, 507);
+        for length in [93, 94, 95, 505, 506, 507, 4_000] {
+            check_round_trip(&format!("chats/{}", "a".repeat(length)), 5, 507);
+        }
+        check_round_trip(&format!("chats/{}", "日".repeat(60)), 5, 507);
     }
 
     #[test]
     fn a_zero_block_is_the_end() {
-        assert_eq!(ArchivedFile::from_header(&[0; BLOCK]), Ok(None));
+        assert_eq!(Header::read(&[0; BLOCK], None), Ok(Header::End));
     }
 
     #[test]
     fn a_flipped_bit_is_noticed() {
-        let mut header =
-            ArchivedFile { name: "catalog.db".to_owned(), size: 4096 }.header().unwrap();
+        let mut header = file("catalog.db", 4096).header().unwrap();
         header[130] ^= 1;
-        assert_eq!(ArchivedFile::from_header(&header), Err(TarError::Checksum));
+        assert_eq!(read(&header), Err(TarError::Checksum));
     }
 
     #[test]
     fn names_stay_in_the_folder() {
         for name in ["../a", "/etc/passwd", "a/b", "..", "a\\b", "media/", "media/..", "media/a/b"]
         {
-            let header = ArchivedFile { name: name.to_owned(), size: 1 }.header().unwrap();
-            assert_eq!(ArchivedFile::from_header(&header), Err(TarError::NotAFile), "{name}");
+            let header = file(name, 1).header().unwrap();
+            assert_eq!(read(&header), Err(TarError::NotAFile), "{name}");
         }
-        let long = ArchivedFile { name: "x".repeat(100), size: 1 };
-        assert_eq!(long.header(), Err(TarError::LongName));
+        let deep = format!("chats/{}/../../../a", "a".repeat(200));
+        assert_eq!(read(&file(&deep, 1).header().unwrap()), Err(TarError::NotAFile));
+        assert_eq!(file(&"x".repeat(MAX_NAME), 1).header(), Err(TarError::LongName));
     }
 
     #[test]
     fn noise_is_refused() {
-        assert_eq!(ArchivedFile::from_header(&[0xff; BLOCK]), Err(TarError::Checksum));
-        assert_eq!(ArchivedFile::from_header(&[b'7'; BLOCK]), Err(TarError::Checksum));
+        assert_eq!(Header::read(&[0xff; BLOCK], None), Err(TarError::Checksum));
+        assert_eq!(Header::read(&[b'7'; BLOCK], None), Err(TarError::Checksum));
     }
 }

@@ -1,10 +1,14 @@
+use std::time::Duration;
+
 use ratchet_core::id::TraceId;
 use ratchet_core::secret::Secret;
 use ratchet_server::app::{Access, Settings};
 use ratchet_server::own_traces::OwnTraces;
+use ratchet_stages::record::clock;
 use ratchet_stages::record::sweep::sweep;
+use ratchet_store::catalog::Role;
 use ratchet_store::query::{Detail, PageNumber, Paging, TimeRange, TraceOrder, TraceQuery};
-use ratchet_testkit::build::at;
+use ratchet_testkit::build::{at, batch, score};
 use ratchet_testkit::otlp::{request, span, trace_id};
 use tracing_subscriber::layer::SubscriberExt;
 
@@ -115,6 +119,7 @@ async fn what_is_too_old_goes_and_the_rest_stays() {
     // The server sweeps, too, when it likes and by its own clock: it stops before the test does.
     let data = server.stop().await;
     let store = data.folder();
+    clock::confirm(store, at(40 * DAY)).await.unwrap();
     assert_eq!(sweep(store, at(40 * DAY)).await.unwrap().traces, 0, "kept forever");
     store.catalog.set_retention(project(), Some(30), at(40 * DAY)).await.unwrap();
     assert_eq!(sweep(store, at(40 * DAY)).await.unwrap().traces, 1);
@@ -123,4 +128,68 @@ async fn what_is_too_old_goes_and_the_rest_stays() {
         let found = store.telemetry.trace(project(), id).await.unwrap();
         assert_eq!(found.is_some(), kept, "trace {number}");
     }
+}
+
+const YEAR: Duration = Duration::from_secs(365 * 86_400);
+
+#[tokio::test]
+async fn a_clock_far_ahead_deletes_nothing_until_someone_confirms_it() {
+    let server = TestServer::start().await;
+    let now = || server.app.clock.now();
+    let store = &server.app.store;
+    let trace = |number, age: i64| {
+        let start = now().plus_nanos(-age * 3_600_000_000_000).since(at(0)) / 1_000_000;
+        request("shop").with(span(number, 1).lasting(start, start + 1)).to_protobuf()
+    };
+    server.post("/v1/traces").protobuf(trace(1, 1)).send().await.check(200, "");
+    store.catalog.set_retention(project(), Some(30), now()).await.unwrap();
+    assert_eq!(sweep(store, now()).await.unwrap().held, None);
+
+    // Ten years in one step; what is recorded by the same clock confirms nothing at once.
+    server.clock.advance(YEAR * 10);
+    server.post("/v1/traces").protobuf(trace(2, 1)).send().await.check(200, "");
+    for _ in 0..3 {
+        server.clock.advance(Duration::from_secs(3_600));
+        let swept = sweep(store, now()).await.unwrap();
+        assert_eq!(swept.traces, 0);
+        let told = swept.held.unwrap().to_string();
+        assert!(told.contains("3650 days after"), "{told}");
+        assert!(told.contains("ratchet projects confirm-clock"), "{told}");
+    }
+    let status = server.get("/api/v1/status").key(Role::Owner).send().await.check(200, "").json();
+    let told = status["retentionPaused"].as_str().unwrap();
+    assert!(told.starts_with("retention is paused since"), "{told}");
+    assert_eq!(trace_names(&server).await.len(), 2);
+
+    let confirm = server.post("/api/v1/confirm-clock");
+    confirm.send().await.check(403, "");
+    server.post("/api/v1/confirm-clock").key(Role::Owner).send().await.check(200, "now");
+    // The server sweeps at once by itself; this one waits for its turn.
+    assert_eq!(sweep(store, now()).await.unwrap().held, None);
+    assert_eq!(trace_names(&server).await.len(), 1, "only what is young is left");
+    let status = server.get("/api/v1/status").key(Role::Owner).send().await.check(200, "").json();
+    assert_eq!(status["retentionPaused"], serde_json::Value::Null);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_judgement_given_after_the_clock_was_set_back_is_not_lost() {
+    let server = TestServer::start().await;
+    let later = server.app.clock.now().plus_nanos(7_200_000_000_000);
+    let post = |value: f64| {
+        let body = serde_json::json!({
+            "id": "judgement", "traceId": "t", "name": "quality", "value": value,
+        });
+        server.post("/api/public/scores").json(body.to_string()).send()
+    };
+    // As it was two hours ahead.
+    let ahead = score("judgement").said_at(later.since(at(0)) / 1_000_000);
+    let ahead = batch(&project()).with(ahead.of_trace("t").on("quality").number(0.1));
+    server.app.store.telemetry.record(ahead.build()).await.unwrap();
+    for value in [0.9, 0.4] {
+        post(value).await.check(200, "judgement");
+        let shown = server.get("/api/public/v2/scores/judgement").send().await;
+        assert_eq!(shown.check(200, "").json()["value"], value);
+    }
+    server.stop().await;
 }

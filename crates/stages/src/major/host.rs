@@ -91,8 +91,8 @@ struct Running {
 
 /// What came of something that was begun.
 enum Chore {
-    /// A process was started, or not.
-    Launched(u64, Result<(ClaudeProcess, ClaudeLines), ClaudeError>),
+    /// A process was started, or not; what people are to be told of it.
+    Launched(u64, Result<(ClaudeProcess, ClaudeLines), ClaudeError>, Option<String>),
     /// A process is ready, or not.
     Greeted(u64, Result<(), ClaudeError>),
     /// A process that was told to end has.
@@ -288,7 +288,7 @@ impl Host {
 
     fn chore(&mut self, chore: Chore) {
         match chore {
-            Chore::Launched(launch, outcome) => self.launched(launch, outcome),
+            Chore::Launched(launch, outcome, warning) => self.launched(launch, outcome, warning),
             Chore::Greeted(launch, outcome) => self.greeted(launch, outcome),
             Chore::Left => self.left(),
             Chore::Said(Some(ClaudeError::NotAsked { .. } | ClaudeError::Ended(_)) | None)

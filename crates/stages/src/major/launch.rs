@@ -12,6 +12,7 @@ use ratchet_core::id::SessionId;
 use ratchet_core::money::Money;
 use ratchet_core::secret::Secret;
 use ratchet_store::catalog::Chat;
+use serde_json::json;
 use uuid::Uuid;
 
 use super::ground::{ChatGround, Given};
@@ -21,6 +22,12 @@ use super::work_folder::WorkFolder;
 
 /// The least that a process may be allowed to spend: a ten-thousandth of a cent.
 const LEAST: Money = Money::from_pico(1_000_000);
+
+/// How long agents keep their transcripts, in days: as good as forever. Zero would mean never.
+const KEPT_DAYS: u32 = 36_500;
+/// What an agent is told that has lost its memory.
+const GONE_PROMPT: &str = "Your transcript of the earlier part of this conversation has been lost: \
+    you remember nothing of it, while the user still sees it. If the user refers to it, say so.";
 
 /// How processes are started for sessions.
 #[derive(Clone, Debug)]
@@ -36,15 +43,39 @@ pub struct Launcher {
     pub ground: Option<ChatGround>,
 }
 
+/// Whether an agent remembers what was said in its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AgentMemory {
+    /// All of it, as far as its process ever kept it.
+    Whole,
+    /// Its transcript, or that of the session it was forked from, is not there any more.
+    Gone,
+}
+
+impl AgentMemory {
+    /// What people are told of it, if there is anything to tell.
+    pub(super) fn warning(self, config: &Path) -> Option<String> {
+        let folder = config.display();
+        (self == Self::Gone).then(|| {
+            format!(
+                "the agent's transcript of this conversation is gone, so it remembers nothing of \
+                 what was said before; what you see here is still kept, and a backup of {folder} \
+                 would bring its memory back"
+            )
+        })
+    }
+}
+
 impl Launcher {
-    /// What starts the process of a session, and its folder, which is to be held until it has.
+    /// What starts the process of a session, its folder, which is to be held until it has, and
+    /// whether its agent will remember what was said.
     ///
     /// # Errors
     /// Says what is wrong with the session's setting, or with its folder by now.
     pub(super) fn command(
         &self,
         chat: &Chat,
-    ) -> Result<(ClaudeCommand, Option<WorkFolder>), MajorError> {
+    ) -> Result<(ClaudeCommand, Option<WorkFolder>, AgentMemory), MajorError> {
         let setting = ChatSetting::read(&chat.setting)?;
         let own_root = setting.own_root;
         let config = self.family(chat);
@@ -61,9 +92,16 @@ impl Launcher {
         };
         let given = given.map_err(|why| wrong(why.to_string()))?;
         let left = setting.limit().map(|limit| left(limit, chat.standing.spent()));
+        let (conversation, memory) = thread(chat, &config)?;
+        let words = setting.prompt.into_iter();
+        let words = words.chain((memory == AgentMemory::Gone).then(|| GONE_PROMPT.to_owned()));
+        let words: Vec<String> = words.collect();
         let options = ClaudeOptions {
-            conversation: thread(chat, &config)?,
-            system_prompt: setting.prompt.map_or(SystemPrompt::Own, SystemPrompt::Append),
+            conversation,
+            system_prompt: match words.is_empty() {
+                true => SystemPrompt::Own,
+                false => SystemPrompt::Append(words.join("\n\n")),
+            },
             model: setting.model,
             permission_mode: setting.mode.as_deref().map(mode).transpose()?,
             max_turns: setting.max_turns,
@@ -72,6 +110,8 @@ impl Launcher {
             allowed_tools: setting.allowed_tools,
             disallowed_tools: setting.disallowed_tools,
             mcp_config: (!given.servers.is_empty()).then(|| given.servers.config()),
+            // By itself the program deletes transcripts that are a month old, whenever it starts.
+            settings: Some(json!({ "cleanupPeriodDays": KEPT_DAYS })),
             // Skills lie in the workspace; the rest of its settings needs its trust.
             setting_sources: vec![SettingSource::Project],
             trust: given.trust,
@@ -85,7 +125,7 @@ impl Launcher {
         let command = command.with_environment(self.environment.to_vec());
         let mut command = command.with_options(options);
         command.patience = self.patience;
-        Ok((command, held))
+        Ok((command, held, memory))
     }
 
     /// Removes what a session was given in a file: a running agent has read it, and it may hold keys
@@ -128,21 +168,24 @@ pub(super) fn mode(word: &str) -> Result<PermissionMode, MajorError> {
     })
 }
 
-/// Which conversation the agent goes on with. What it has kept itself decides: a process may have
-/// died before it kept anything.
-fn thread(chat: &Chat, config: &Path) -> Result<ChatThread, MajorError> {
+/// Which conversation the agent goes on with, and whether that is all that was said. What it has
+/// kept itself decides: a process may have died before it kept anything.
+fn thread(chat: &Chat, config: &Path) -> Result<(ChatThread, AgentMemory), MajorError> {
     let id = uuid(&chat.id)?;
     if thread::is_kept(config, id) {
-        return Ok(ChatThread::Resume { id, at: None });
+        return Ok((ChatThread::Resume { id, at: None }, AgentMemory::Whole));
     }
-    let Some(parent) = &chat.origin.parent else { return Ok(ChatThread::New(id)) };
+    // A turn that has ended was kept.
+    let memory = if chat.standing.turns > 0 { AgentMemory::Gone } else { AgentMemory::Whole };
+    let Some(parent) = &chat.origin.parent else { return Ok((ChatThread::New(id), memory)) };
     let of = uuid(parent)?;
     let at = chat.origin.fork_at.as_deref().and_then(|at| Uuid::parse_str(at).ok());
     // What the parent has said since it was forked is not the fork's.
     let had_begun = at.is_some_and(|at| at != thread::BEGINNING);
     Ok(match had_begun && thread::is_kept(config, of) {
-        true => ChatThread::Fork { of, at, id },
-        false => ChatThread::New(id),
+        true => (ChatThread::Fork { of, at, id }, memory),
+        false if had_begun => (ChatThread::New(id), AgentMemory::Gone),
+        false => (ChatThread::New(id), memory),
     })
 }
 

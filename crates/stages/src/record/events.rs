@@ -118,6 +118,8 @@ pub struct Statements {
     observations: Vec<ObservationPatch>,
     scores: Vec<ScorePatch>,
     outcomes: Vec<Outcome>,
+    /// Whether their times are the server's own, so that the order in which they come counts.
+    is_in_order: bool,
 }
 
 /// Under which rules something is heard, and when it was said.
@@ -169,7 +171,7 @@ impl Statements {
     /// Works out what scores say that come without envelopes, each under the id beside it unless
     /// it has one of its own.
     pub fn from_scores(scores: Vec<(ScoreId, Raw)>, rules: &Rules, at: Timestamp) -> Self {
-        let mut statements = Self::default();
+        let mut statements = Self { is_in_order: true, ..Self::default() };
         for (id, body) in scores {
             let fallback_id = id.to_string();
             let saying = Saying { rules, stamp: Stamp::stated(at, Act::Create), fallback_id };
@@ -210,7 +212,9 @@ impl Statements {
             experiment_items: Vec::new(),
             received_at: arrival.received_at,
         };
-        (telemetry.prepare(redacted(batch, &arrival.intake, arrival.text_bytes)), self.outcomes)
+        let prepared = telemetry.prepare(redacted(batch, &arrival.intake, arrival.text_bytes));
+        let prepared = if self.is_in_order { prepared.in_order() } else { prepared };
+        (prepared, self.outcomes)
     }
 
     fn take_event(&mut self, event: &RawValue, rules: &Rules) -> Result<String, Refusal> {

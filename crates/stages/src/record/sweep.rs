@@ -6,6 +6,7 @@ use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
 use ratchet_store::{StoreError, StoreResult};
 
+use super::clock::{self, ClockHold};
 use super::{media, retention};
 
 /// How long a deleted project is remembered: longer than any request takes.
@@ -22,10 +23,12 @@ pub struct Swept {
     pub scores: u64,
     /// Files of media that nothing refers to.
     pub media: u64,
+    /// Why nothing was taken away by its age.
+    pub held: Option<ClockHold>,
 }
 
 /// Takes away what is to go: records of deleted projects, what is too old, public scores on
-/// nothing, unused media.
+/// nothing, unused media. What goes by its age stays while the clock cannot be believed.
 ///
 /// Stopping half-way is harmless: the next sweep goes on.
 ///
@@ -47,6 +50,10 @@ async fn sweep_into(swept: &mut Swept, store: &Folder, now: Timestamp) -> StoreR
             0 => break,
             records => swept.abandoned = swept.abandoned.saturating_add(records),
         }
+    }
+    swept.held = clock::check(store, now).await?;
+    if swept.held.is_some() {
+        return Ok(());
     }
     for (project, oldest) in retention::oldest_kept(store, now).await? {
         loop {

@@ -255,6 +255,39 @@ async fn idle_sessions_give_their_process_up_and_get_another() {
 }
 
 #[tokio::test]
+async fn a_transcript_that_is_gone_is_said() {
+    let stage = Stage::fake();
+    let limits = MajorLimits { idle: Duration::from_millis(30), ..MajorLimits::default() };
+    let major = stage.serve(limits).await;
+    let session = stage.session(&major).await;
+    let mut client = stage.look_on(&major, &session, 0).await;
+    stage.say(&major, &session, "hello").await.unwrap();
+    client.until_state("parked").await;
+    std::fs::remove_dir_all(stage.path("families")).unwrap();
+    for expected in [1, 1] {
+        stage.say(&major, &session, "hello").await.unwrap();
+        client.until_state("parked").await;
+        let told = client.told().into_iter().filter(|(kind, _)| *kind == EventKind::Error);
+        let told: Vec<_> = told.map(|(_, body)| body["message"].to_string()).collect();
+        assert_eq!(told.len(), expected, "said once, for there is a transcript again: {told:?}");
+        assert!(told[0].contains("remembers nothing of what was said before"), "{told:?}");
+    }
+    // A fork of what is gone says so as well.
+    let fork = uuid::Uuid::new_v4();
+    let mut chat = major.chat(stage.shop.clone(), session.clone()).await.unwrap();
+    chat.origin.parent = Some(SessionId::parse(&fork.to_string()).unwrap());
+    chat.origin.fork_at = Some(fork.to_string());
+    chat.id = SessionId::parse(&uuid::Uuid::new_v4().to_string()).unwrap();
+    chat.standing = ChatStanding::new();
+    let id = chat.id.clone();
+    stage.data.catalog().make_chat(stage.shop.clone(), chat).await.unwrap();
+    let mut client = stage.look_on(&major, &id, 0).await;
+    stage.say(&major, &id, "hello").await.unwrap();
+    let told = client.until(EventKind::Error).await;
+    assert!(told["message"].to_string().contains("is gone"), "{told}");
+}
+
+#[tokio::test]
 async fn who_needs_a_process_gets_that_of_an_idle_session() {
     let stage = Stage::fake();
     let major = stage.serve(MajorLimits { processes: 1, ..MajorLimits::default() }).await;

@@ -72,6 +72,7 @@ mod tests {
                 readers: 1,
                 holder: "a test".to_owned(),
                 known_secrets: Default::default(),
+                reserve: crate::embedded::DiskReserve::default(),
             },
         )
         .unwrap();

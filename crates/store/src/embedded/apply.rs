@@ -50,6 +50,8 @@ pub(super) struct Applier<'a> {
     rollup: RollupDelta,
     /// How many traces and observations each project gains or loses.
     tally: FxHashMap<i64, (i64, i64)>,
+    /// How many words were not believed, because what is kept has a later time.
+    outdated: usize,
 }
 
 /// A trace being written: as it will be, and as it was if it is not new.
@@ -73,17 +75,19 @@ impl<'a> Applier<'a> {
     /// Starts inside an open transaction.
     pub(super) fn new(db: &'a Connection, memory: &'a mut Memory, prices: Arc<PriceTable>) -> Self {
         let (rollup, tally) = (RollupDelta::default(), FxHashMap::default());
-        Self { db, memory, prices, rollup, tally }
+        Self { db, memory, prices, rollup, tally, outdated: 0 }
     }
 
-    /// Writes what was only counted so far. The transaction can then be committed.
-    pub(super) fn finish(self) -> rusqlite::Result<()> {
+    /// Writes what was only counted so far. The transaction can then be committed. Says how many
+    /// words were not believed for their time.
+    pub(super) fn finish(self) -> rusqlite::Result<usize> {
         let sql = "UPDATE project SET traces = traces + ?, observations = observations + ? \
                    WHERE no = ?";
         for (project, (traces, observations)) in &self.tally {
             self.db.prepare_cached(sql)?.execute(params![traces, observations, project])?;
         }
-        self.rollup.write(self.db)
+        self.rollup.write(self.db)?;
+        Ok(self.outdated)
     }
 
     /// Applies a batch.
@@ -98,7 +102,7 @@ impl<'a> Applier<'a> {
             self.apply_stray(project, stray, now)?;
         }
         for score in &batch.scores {
-            self.apply_score(project, score, now)?;
+            self.apply_score((project, batch.is_in_order), score, now)?;
         }
         for item in &batch.experiment_items {
             experiment_row::write(self.db, project, item, now)?;
@@ -155,6 +159,7 @@ impl<'a> Applier<'a> {
         let before = load_trace(self.db, project, &patch.id)?;
         let row = match &before {
             Some(before) => {
+                self.outdated += patch.outdated_by(&before.patch);
                 let merged = before.patch.clone().merge(patch.clone());
                 TraceRow { patch: merged, ..before.clone() }
             }
@@ -216,6 +221,7 @@ impl<'a> Applier<'a> {
         let known_facts = known.as_ref().map(ObservationRow::facts);
         let known_place = known.as_ref().and_then(|known| Some((known.payload?, known.entry)));
         let known = known.map(|known| self.take(open, known)).transpose()?;
+        self.outdated += known.as_ref().map_or(0, |known| patch.outdated_by(known));
         let merged = known.iter().chain(&stray).cloned().fold(patch.clone(), Merge::merge);
         let merged = without_stale_count(merged, known.as_ref());
         if let Some(facts) = known_facts.filter(|_| known.as_ref() == Some(&merged)) {
@@ -332,13 +338,17 @@ impl<'a> Applier<'a> {
     /// Merges a score into what is known of it.
     pub(super) fn merge_score(
         &mut self,
-        project: i64,
-        patch: ScorePatch,
+        (project, is_in_order): (i64, bool),
+        mut patch: ScorePatch,
         now: Timestamp,
     ) -> rusqlite::Result<()> {
         let table = ScoreTable::Given;
         let row = match load_score(self.db, project, &patch.id, table)? {
             Some(known) => {
+                if is_in_order {
+                    patch = patch.after(&known.patch);
+                }
+                self.outdated += patch.outdated_by(&known.patch);
                 let updated_at = known.updated_at.max(now);
                 ScoreRow { patch: known.patch.merge(patch), updated_at, ..known }
             }

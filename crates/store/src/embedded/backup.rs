@@ -1,15 +1,32 @@
-//! Copies of a data folder: online, each database as of one moment, media as they are.
+//! Copies of a data folder: online, each database as of one moment, media as they are, and all
+//! else that a conversation needs to go on, with a manifest of checksums.
+
+/// What a backup holds, file by file.
+mod manifest;
+/// A backup becomes a data folder.
+mod restore;
+/// Which files go into a backup beside databases and media.
+mod tree;
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use ratchet_core::time::Timestamp;
+
+pub use self::manifest::{FileDigest, MANIFEST_FILE, Manifest, ManifestFile};
+pub(super) use self::restore::strangers;
+pub use self::restore::{Proof, restore};
+use self::tree::KeptTree;
+pub use self::tree::{KeptFile, is_backup_path};
+
 use super::connection::{self, Purpose};
-use super::{
-    CATALOG_FILE, CATALOG_MIGRATIONS, MEDIA_FOLDER, TELEMETRY_FILE, TELEMETRY_MIGRATIONS,
-    sqlite_error,
-};
-use crate::media::{MediaFiles, hash_named, hash_of};
+use super::{Folder, MEDIA_FOLDER, sqlite_error};
+use crate::beside::beside;
+use crate::media::hash_named;
 use crate::{StoreError, StoreResult, private_files};
+use manifest::{CopyMode, copy, digest};
+use tree::SECRET_FILES;
 
 /// What a backup or a restore copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,104 +35,174 @@ pub struct BackupReport {
     pub bytes: u64,
     /// Files written.
     pub files: Vec<PathBuf>,
+    /// Files of the data folder that are not in the backup, on purpose.
+    pub left_out: Vec<String>,
 }
 
-impl BackupReport {
-    /// Copies media too.
-    pub(super) fn with_media(mut self, files: &[PathBuf], to: &Path) -> StoreResult<Self> {
-        if files.is_empty() {
-            return Ok(self);
-        }
-        let folder = to.join(MEDIA_FOLDER);
-        make_empty(&folder)?;
-        for file in files {
-            let target = folder.join(file.file_name().unwrap_or_default());
-            let failed = |source| StoreError::File { what: "copy", path: file.clone(), source };
-            self.bytes += fs::copy(file, &target).map_err(failed)?;
-            sync(&target)?;
-            self.files.push(target);
-        }
-        sync(&folder)?;
-        sync(to)?;
-        Ok(self)
+/// Whether what opens sealed texts goes into a backup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackupSecrets {
+    /// The server's key and settings with secrets in clear are copied, too.
+    Included,
+    /// They stay where they are.
+    LeftOut,
+}
+
+/// What a backup that is sent elsewhere is made of. The databases are copies; all else is taken
+/// from where it is, and the manifest is filled while that is done.
+#[derive(Debug)]
+pub struct BackupOutline {
+    /// Copies of the databases.
+    pub databases: Vec<PathBuf>,
+    /// The media, which do not change.
+    pub media: Vec<PathBuf>,
+    /// All other files. Some may be gone or longer when their turn comes.
+    pub kept: Vec<KeptFile>,
+    /// The manifest, without files yet.
+    pub manifest: Manifest,
+}
+
+impl Folder {
+    /// Copies everything into a new folder while it is in use: each database as of one moment, all
+    /// media that the catalog's copy speaks of, what chats need to go on, the user's own texts.
+    ///
+    /// # Errors
+    /// Fails if the target is not empty or cannot be written.
+    pub async fn backup(
+        &self,
+        to: PathBuf,
+        secrets: BackupSecrets,
+        now: Timestamp,
+    ) -> StoreResult<BackupReport> {
+        let here = self.clone();
+        let _staying = self.media.stay().await;
+        beside(move || here.copy_all(&to, secrets, now)).await?
     }
+
+    /// Copies the databases into a new folder and says what else belongs to a backup, for whoever
+    /// sends it on. Media are to be held where they are meanwhile.
+    ///
+    /// # Errors
+    /// Fails if the target is not empty or cannot be written.
+    pub async fn outline_backup(&self, to: PathBuf, now: Timestamp) -> StoreResult<BackupOutline> {
+        let here = self.clone();
+        let outline = move || {
+            let databases = copy_databases(&here.databases(), &to)?;
+            let (tree, _) = beside_databases(here.path(), BackupSecrets::LeftOut)?;
+            let KeptTree { files: kept, left_out } = tree;
+            let manifest = Manifest::new(now, left_out);
+            Ok(BackupOutline { databases, media: here.media.list()?, kept, manifest })
+        };
+        beside(outline).await?
+    }
+
+    fn databases(&self) -> [PathBuf; 2] {
+        [self.engine.shared.file.clone(), self.catalog_db.file().to_owned()]
+    }
+
+    /// The data folder itself.
+    fn path(&self) -> &Path {
+        self.catalog_db.file().parent().unwrap_or(Path::new("."))
+    }
+
+    /// Copies everything. The manifest comes last: a folder without one is not whole.
+    fn copy_all(
+        &self,
+        to: &Path,
+        secrets: BackupSecrets,
+        now: Timestamp,
+    ) -> StoreResult<BackupReport> {
+        let mut lines = Vec::new();
+        for database in copy_databases(&self.databases(), to)? {
+            let name = database.file_name().unwrap_or_default().to_string_lossy();
+            lines.push(digest(&database, &name)?);
+        }
+        for file in self.media.list()? {
+            let name = format!("{MEDIA_FOLDER}/{}", hash_named(&file).unwrap_or_default());
+            lines.push(copy(&file, &to.join(&name), &name, CopyMode::Plain)?);
+        }
+        let (tree, wanted) = beside_databases(self.path(), secrets)?;
+        for file in tree.files.iter().chain(&wanted) {
+            match copy(&file.path, &to.join(&file.name), &file.name, file.mode()) {
+                Ok(line) => lines.push(line),
+                // An agent at work has removed it since it was listed.
+                Err(StoreError::File { source, .. })
+                    if source.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let manifest = Manifest { files: lines, ..Manifest::new(now, tree.left_out) };
+        finish(manifest, to)
+    }
+}
+
+/// What a data folder keeps beside databases and media: what goes into a backup in any case with
+/// what does not, and the secrets that go along if they are wanted.
+fn beside_databases(data: &Path, secrets: BackupSecrets) -> StoreResult<(KeptTree, Vec<KeptFile>)> {
+    let mut tree = tree::list(data)?;
+    let there = SECRET_FILES.into_iter().filter(|name| data.join(name).is_file());
+    if secrets == BackupSecrets::LeftOut {
+        tree.left_out.extend(there.map(str::to_owned));
+        return Ok((tree, Vec::new()));
+    }
+    let file =
+        |name: &str| KeptFile { path: data.join(name), name: name.to_owned(), is_program: false };
+    Ok((tree, there.map(file).collect()))
+}
+
+/// Writes the manifest and says what was copied.
+fn finish(manifest: Manifest, to: &Path) -> StoreResult<BackupReport> {
+    let path = to.join(MANIFEST_FILE);
+    let text = manifest.to_text()?;
+    let mut file = private_files::create_new(&path).map_err(failed("make", &path))?;
+    file.write_all(text.as_bytes()).map_err(failed("write", &path))?;
+    file.sync_all().map_err(failed("sync", &path))?;
+    for folder in [MEDIA_FOLDER, "."].map(|name| to.join(name)) {
+        if folder.is_dir() {
+            sync(&folder)?;
+        }
+    }
+    let Manifest { files, left_out, .. } = manifest;
+    let bytes = files.iter().map(|file| file.bytes).sum::<u64>() + text.len() as u64;
+    let files = files.iter().map(|file| to.join(&file.path)).chain([path]).collect();
+    Ok(BackupReport { bytes, files, left_out })
 }
 
 /// Copies databases into a new folder. Telemetry goes first: the catalog copied after it knows
 /// every project that the telemetry mentions.
-pub(super) fn backup(databases: &[PathBuf], to: &Path) -> StoreResult<BackupReport> {
+fn copy_databases(databases: &[PathBuf], to: &Path) -> StoreResult<Vec<PathBuf>> {
     make_empty(to)?;
-    let mut report = BackupReport { bytes: 0, files: Vec::new() };
+    let mut copies = Vec::new();
     for database in databases {
-        let name = database.file_name().unwrap_or_default();
-        let target = to.join(name);
+        let target = to.join(database.file_name().unwrap_or_default());
         let db = connection::open(database, Purpose::Read)?;
-        let failed = |source| StoreError::File { what: "make", path: target.clone(), source };
-        private_files::ensure_file(&target).map_err(failed)?;
+        private_files::ensure_file(&target).map_err(failed("make", &target))?;
         // One step from the first page to the last, on one snapshot.
         db.backup(rusqlite::MAIN_DB, &target, None::<fn(rusqlite::backup::Progress)>)
             .map_err(|error| sqlite_error(&target, error))?;
         sync(&target)?;
-        report.bytes += fs::metadata(&target).map_or(0, |metadata| metadata.len());
-        report.files.push(target);
+        copies.push(target);
     }
     sync(to)?;
-    Ok(report)
-}
-
-/// Puts a backup where there is no data folder yet, after checking that it is whole.
-///
-/// # Errors
-/// Fails if the backup is damaged, incomplete or newer than this binary, or if the target is not
-/// empty.
-pub fn restore(from: &Path, to: &Path) -> StoreResult<BackupReport> {
-    let sources = [TELEMETRY_FILE, CATALOG_FILE].map(|name| from.join(name));
-    let known = [TELEMETRY_MIGRATIONS.len(), CATALOG_MIGRATIONS.len()];
-    for (source, known) in sources.iter().zip(known) {
-        if !source.is_file() {
-            return Err(StoreError::NotFound(format!("{} (is this a backup?)", source.display())));
-        }
-        check(source, u32::try_from(known).unwrap_or(u32::MAX))?;
-    }
-    let media = MediaFiles::new(from.join(MEDIA_FOLDER)).list()?;
-    media.iter().try_for_each(|file| check_media(file))?;
-    backup(&sources, to)?.with_media(&media, to)
-}
-
-/// A media file is whole if it still hashes to its name.
-fn check_media(file: &Path) -> StoreResult<()> {
-    let is_whole = hash_named(file).as_deref() == Some(&hash_of(file)?);
-    let what = || "its bytes do not hash to its name".to_owned();
-    is_whole
-        .then_some(())
-        .ok_or_else(|| StoreError::Corrupt { file: file.to_owned(), what: what() })
-}
-
-fn check(file: &Path, known: u32) -> StoreResult<()> {
-    let failed = |error| sqlite_error(file, error);
-    let db = connection::open(file, Purpose::Read)?;
-    let found = connection::version(&db).map_err(failed)?;
-    if found > known {
-        return Err(StoreError::TooNew { file: file.to_owned(), found, known });
-    }
-    let what: String =
-        db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failed)?;
-    if what != "ok" {
-        return Err(StoreError::Corrupt { file: file.to_owned(), what });
-    }
-    Ok(())
+    Ok(copies)
 }
 
 fn make_empty(folder: &Path) -> StoreResult<()> {
-    let failed = |source| StoreError::File { what: "make", path: folder.to_owned(), source };
-    private_files::create_dir_all(folder).map_err(failed)?;
-    if fs::read_dir(folder).map_err(failed)?.next().is_some() {
+    private_files::create_dir_all(folder).map_err(failed("make", folder))?;
+    if fs::read_dir(folder).map_err(failed("make", folder))?.next().is_some() {
         return Err(StoreError::Exists(format!("a file in {}", folder.display())));
     }
     Ok(())
 }
 
 fn sync(path: &Path) -> StoreResult<()> {
-    let failed = |source| StoreError::File { what: "sync", path: path.to_owned(), source };
-    fs::File::open(path).and_then(|file| file.sync_all()).map_err(failed)
+    fs::File::open(path).and_then(|file| file.sync_all()).map_err(failed("sync", path))
+}
+
+fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    let path = path.to_owned();
+    move |source| match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::DiskFull,
+        _ => StoreError::File { what, path, source },
+    }
 }

@@ -80,15 +80,28 @@ thread_local! {
     static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
 }
 
-/// The raw length, then the compressed bytes; a block that cannot be compressed is kept as it is.
-fn compress(raw: &[u8]) -> Vec<u8> {
-    let compressed = COMPRESSOR.with_borrow_mut(|slot| {
+/// Compresses into a frame that ends with a checksum over what was compressed. Whoever unpacks it
+/// checks that; frames of earlier versions have none and are read all the same.
+pub(super) fn compress_checked(raw: &[u8]) -> Option<Vec<u8>> {
+    COMPRESSOR.with_borrow_mut(|slot| {
         if slot.is_none() {
-            *slot = zstd::bulk::Compressor::new(ZSTD_LEVEL).ok();
+            let mut compressor = zstd::bulk::Compressor::new(ZSTD_LEVEL).ok()?;
+            compressor.include_checksum(true).ok()?;
+            *slot = Some(compressor);
         }
         slot.as_mut()?.compress(raw).ok()
-    });
-    let Some(mut compressed) = compressed else {
+    })
+}
+
+/// Whether a compressed frame ends with a checksum.
+pub(super) fn has_checksum(frame: &[u8]) -> bool {
+    // After four bytes of magic, one says what the frame has.
+    frame.get(4).is_some_and(|descriptor| descriptor & 0b100 != 0)
+}
+
+/// The raw length, then the compressed bytes; a block that cannot be compressed is kept as it is.
+fn compress(raw: &[u8]) -> Vec<u8> {
+    let Some(mut compressed) = compress_checked(raw) else {
         return [&0u32.to_le_bytes(), raw].concat();
     };
     let length = u32::try_from(raw.len()).unwrap_or(u32::MAX);
@@ -109,7 +122,7 @@ const PARTS: usize = 3;
 const PART_HEAD: usize = 5;
 
 impl Block {
-    /// Decompresses a block; `None` when it is damaged.
+    /// Decompresses a block and checks its checksum; `None` when it is damaged.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let (length, rest) = bytes.split_first_chunk::<4>()?;
         let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
@@ -118,6 +131,9 @@ impl Block {
             1..=MAX_BLOCK_BYTES => zstd::bulk::decompress(rest, length).ok()?,
             _ => return None,
         };
+        if length != 0 && raw.len() != length {
+            return None;
+        }
         let (entries, _) = raw.split_first_chunk::<4>()?;
         let entries = usize::try_from(u32::from_le_bytes(*entries)).ok()?;
         Some(Self { entries, raw })
@@ -126,6 +142,20 @@ impl Block {
     /// How many bytes it takes in memory.
     pub(super) fn bytes(&self) -> usize {
         self.raw.len()
+    }
+
+    /// Whether the bytes of a block carry a checksum.
+    pub(super) fn is_checked(bytes: &[u8]) -> bool {
+        bytes.split_first_chunk::<4>().is_some_and(|(_, frame)| has_checksum(frame))
+    }
+
+    /// Whether every entry can be read.
+    pub(super) fn is_whole(&self) -> bool {
+        let heads = self.entries.checked_mul(PARTS * PART_HEAD);
+        let split = heads.and_then(|heads| self.raw.get(4..)?.split_at_checked(heads));
+        let Some((heads, body)) = split else { return false };
+        let lengths = heads.as_chunks::<PART_HEAD>().0.iter().map(part_length);
+        lengths.sum::<usize>() == body.len() && std::str::from_utf8(body).is_ok()
     }
 
     /// The entry at a place; `None` when there is none or it is damaged.
@@ -207,5 +237,35 @@ mod tests {
             assert!(read.and_then(|block| block.entry(0)).is_none(), "cut at {cut}");
         }
         assert!(Block::read(&block).unwrap().entry(1).is_none());
+    }
+
+    #[test]
+    fn a_wrong_bit_never_gives_other_words() {
+        let mut packer = Packer::default();
+        packer.add(&entry("what was said"));
+        packer.add(&entry(&"and answered ".repeat(100)));
+        let block = packer.finish().remove(0);
+        assert!(Block::is_checked(&block) && Block::read(&block).unwrap().is_whole());
+        let raw = Block::read(&block).unwrap().raw;
+        for bit in 0..block.len() * 8 {
+            let mut wrong = block.clone();
+            wrong[bit / 8] ^= 1 << (bit % 8);
+            // A few bits of a frame mean nothing; what is read is right, or not read at all. The
+            // one that says that there is a checksum leaves four bytes too many.
+            let read = Block::read(&wrong);
+            assert!(read.is_none_or(|read| read.raw == raw || !read.is_whole()), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn blocks_of_earlier_versions_are_read() {
+        let mut packer = Packer::default();
+        packer.add(&entry("a"));
+        let raw = Block::read(&packer.finish().remove(0)).unwrap().raw;
+        let frame = zstd::bulk::compress(&raw, ZSTD_LEVEL).unwrap();
+        let length = u32::try_from(raw.len()).unwrap().to_le_bytes();
+        let old = [length.as_slice(), &frame].concat();
+        assert!(!Block::is_checked(&old));
+        assert_eq!(Block::read(&old).unwrap().entry(0), Some(entry("a")));
     }
 }

@@ -11,6 +11,7 @@ use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::apply::Applier;
+use super::block::compress_checked;
 use super::column::Column;
 use super::load::project_number;
 use super::{Engine, Prepared, chat_notice};
@@ -21,8 +22,6 @@ use crate::{StoreError, StoreResult};
 const PLACE_BITS: u32 = 32;
 /// Bodies of so many bytes are compressed; of shorter ones little would be gained.
 const COMPRESSED_FROM: usize = 600;
-/// Level 1 is fast, and lines of JSON repeat themselves enough for it.
-const ZSTD_LEVEL: i32 = 1;
 /// No line is longer: the agent's are bounded well below. Guards against damaged files.
 const MAX_BODY_BYTES: usize = 512 * 1024 * 1024;
 /// Bytes of events after which one answer has enough; lines can be very long.
@@ -58,9 +57,9 @@ impl Body {
         if text.len() < COMPRESSED_FROM {
             return Self::Text(text);
         }
-        match zstd::bulk::compress(text.as_bytes(), ZSTD_LEVEL) {
-            Ok(bytes) if bytes.len() < text.len() => Self::Compressed(bytes),
-            Ok(_) | Err(_) => Self::Text(text),
+        match compress_checked(text.as_bytes()) {
+            Some(bytes) if bytes.len() < text.len() => Self::Compressed(bytes),
+            Some(_) | None => Self::Text(text),
         }
     }
 
@@ -233,15 +232,28 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<SessionEvent> {
     let odd = |column, kind| rusqlite::Error::InvalidColumnType(column, String::new(), kind);
     let kind = EventKind::parse(row.get_ref(2)?.as_str()?).ok_or(odd(2, Type::Text))?;
     let body: Arc<str> = match row.get_ref(3)? {
-        ValueRef::Blob(bytes) => {
-            let text = zstd::bulk::decompress(bytes, capacity(bytes));
-            let text = text.ok().and_then(|text| String::from_utf8(text).ok());
-            text.ok_or(odd(3, Type::Blob))?.into()
-        }
+        ValueRef::Blob(bytes) => unpacked(bytes).unwrap_or_else(|| damaged(row.get(0))).into(),
         text => text.as_str()?.into(),
     };
     let at = row.get::<_, Column<_>>(1)?.0;
     Ok(SessionEvent { seq: place(row.get(0)?), at, kind, body })
+}
+
+/// A compressed body; `None` when it is damaged.
+pub(super) fn unpacked(bytes: &[u8]) -> Option<String> {
+    let text = zstd::bulk::decompress(bytes, capacity(bytes)).ok()?;
+    String::from_utf8(text).ok()
+}
+
+/// What is shown in place of a damaged body: the rest of the chat can be read.
+fn damaged(no: rusqlite::Result<i64>) -> String {
+    let place = no.map_or(0, place);
+    tracing::error!(event.seq = place, "an event of a chat is damaged");
+    let notice = format!(
+        "event {place} cannot be read, because it does not match its checksum; restore a backup \
+         with `ratchet restore`; `ratchet doctor --deep` lists all damage"
+    );
+    serde_json::json!({ "damaged": notice, "message": notice }).to_string()
 }
 
 /// How large a body is: what the compressed bytes say, within reason.

@@ -1,13 +1,19 @@
 //! Gives freed pages back to the file system.
 
 use std::path::Path;
+use std::time::Duration;
 
-use super::sqlite_error;
+use super::column::to_u64;
 use super::writer::{Writer, WriterHandle};
+use super::{connection, sqlite_error};
 use crate::StoreResult;
 
 /// Pages moved by one slice.
-const SLICE_PAGES: u32 = 2_000;
+const SLICE_PAGES: u64 = 2_000;
+/// Pages moved by one slice on a disk that has hardly any room left.
+const LEAST_PAGES: u64 = 16;
+/// How long readers are waited for when the log is folded to make room; recording waits meanwhile.
+const SOON: Duration = Duration::from_millis(200);
 
 /// What compaction gave back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,15 +33,32 @@ pub(super) async fn compact(writer: &WriterHandle, file: &Path) -> StoreResult<C
 }
 
 /// Frees one slice; says how many free pages are left.
+///
+/// What is moved is written to the log first, so a slice is no larger than what fits there; before
+/// the next one, the writer folds the log if the disk is low.
 fn free_slice(writer: &mut Writer) -> StoreResult<i64> {
+    let room = writer.free_bytes().map_or(u64::MAX, |space| space.free);
     let free = |db: &rusqlite::Connection| {
+        let page: i64 = db.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+        let fitting = room / 4 / to_u64(page).max(1);
+        let pages = fitting.clamp(LEAST_PAGES, SLICE_PAGES);
         // The pragma works by being stepped through.
-        let mut statement = db.prepare(&format!("PRAGMA incremental_vacuum({SLICE_PAGES})"))?;
+        let mut statement = db.prepare(&format!("PRAGMA incremental_vacuum({pages})"))?;
         let mut rows = statement.query([])?;
         while rows.next()?.is_some() {}
         db.query_row("PRAGMA freelist_count", [], |row| row.get(0))
     };
     free(&writer.db).map_err(|error| sqlite_error(&writer.file, error))
+}
+
+/// Folds the log as [`checkpoint`] does, waiting only a moment for readers.
+pub(super) fn fold_log_soon(writer: &mut Writer) -> StoreResult<()> {
+    let patience =
+        |time| writer.db.busy_timeout(time).map_err(|error| sqlite_error(&writer.file, error));
+    patience(SOON)?;
+    let folded = writer.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    patience(connection::BUSY)?;
+    folded.map_err(|error| sqlite_error(&writer.file, error))
 }
 
 /// Folds the log into the database and empties it, as far as readers allow.
@@ -46,8 +69,16 @@ pub(super) fn checkpoint(writer: &mut Writer) -> StoreResult<()> {
 
 /// The bytes of a database and its log.
 pub(super) fn bytes_on_disk(file: &Path) -> u64 {
+    size(file) + log_bytes(file)
+}
+
+/// The bytes of a database's log.
+pub(super) fn log_bytes(file: &Path) -> u64 {
     let mut log = file.as_os_str().to_owned();
     log.push("-wal");
-    let size = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-    size(file) + size(Path::new(&log))
+    size(Path::new(&log))
+}
+
+fn size(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }

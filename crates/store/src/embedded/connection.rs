@@ -19,7 +19,7 @@ pub(super) enum Purpose {
 }
 
 /// How long a connection waits for a lock that another one holds for a moment.
-const BUSY: Duration = Duration::from_secs(10);
+pub(super) const BUSY: Duration = Duration::from_secs(10);
 /// Statements kept prepared by each connection.
 const STATEMENTS: usize = 128;
 

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use ratchet_core::time::Timestamp;
 use rusqlite::Connection;
 
-use super::column::to_u64;
+use super::column::{Column, to_u64};
 use super::compact::bytes_on_disk;
 use super::connection::{self, Purpose};
 use super::{CATALOG_FILE, CATALOG_MIGRATIONS, TELEMETRY_FILE, TELEMETRY_MIGRATIONS};
@@ -33,7 +34,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn new(about: impl Into<String>, health: Health, detail: impl Into<String>) -> Self {
+    pub(super) fn new(about: impl Into<String>, health: Health, detail: impl Into<String>) -> Self {
         Self { about: about.into(), health, detail: detail.into() }
     }
 }
@@ -57,7 +58,10 @@ pub fn examine(folder: &Path) -> StoreResult<Vec<Finding>> {
             continue;
         }
         match connection::open(&file, Purpose::Read) {
-            Ok(db) => findings.extend(examine_database(&db, &file, name, known)),
+            Ok(db) => {
+                findings.extend(examine_database(&db, &file, name, known));
+                findings.extend(paused(&db));
+            }
             Err(error) => findings.push(Finding::new(name, Health::Ill, error.to_string())),
         }
     }
@@ -77,6 +81,20 @@ fn examine_database(db: &Connection, file: &Path, name: &str, known: usize) -> [
         version(db, name, known),
         Finding::new(format!("{name} size"), Health::Well, room),
     ]
+}
+
+/// That nothing is deleted by its age, because the clock may be wrong.
+fn paused(db: &Connection) -> Option<Finding> {
+    // Only the catalog has this table, and not that of an earlier version.
+    let sql = "SELECT seen_at, held_since FROM clock_mark WHERE held_since IS NOT NULL";
+    let mark = db.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
+    let (known, since): (Column<Timestamp>, Column<Timestamp>) = mark.ok()?;
+    let detail = format!(
+        "paused since {}: the clock was far beyond {}, when the server last ran or recorded; set \
+         the clock, or run `ratchet projects confirm-clock` if it is right",
+        since.0, known.0
+    );
+    Some(Finding::new("retention", Health::Doubtful, detail))
 }
 
 fn integrity(db: &Connection, name: &str) -> Finding {

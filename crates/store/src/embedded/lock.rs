@@ -37,7 +37,11 @@ impl Lock {
         }
         file.set_len(0).map_err(failed)?;
         file.rewind().map_err(failed)?;
-        file.write_all(holder.as_bytes()).map_err(failed)?;
+        match file.write_all(holder.as_bytes()) {
+            // Whoever comes next is told less; the folder is held all the same.
+            Err(error) if error.kind() == std::io::ErrorKind::StorageFull => {}
+            written => written.map_err(failed)?,
+        }
         Ok(Self { _file: file })
     }
 }

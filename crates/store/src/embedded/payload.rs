@@ -1,11 +1,14 @@
 //! The table of payload blocks. A block's number starts with its trace's, so that all blocks of a
 //! trace lie together and go together.
 
+use ratchet_core::id::TraceId;
+use ratchet_core::payload::{Json, Payload};
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
 
 use super::block::Block;
-use super::entry::Entry;
+use super::column::Column;
+use super::entry::{Entry, EntryMetadata};
 
 /// Bits of a block's number that count within its trace.
 const BLOCK_BITS: u32 = 24;
@@ -13,6 +16,11 @@ const BLOCK_BITS: u32 = 24;
 /// The number of a trace's nth block.
 pub(super) fn number(trace: i64, block: i64) -> i64 {
     (trace << BLOCK_BITS) | block
+}
+
+/// The number of the trace that a block belongs to.
+pub(super) fn trace_of(block: i64) -> i64 {
+    block >> BLOCK_BITS
 }
 
 /// Stores a trace's nth block.
@@ -56,6 +64,9 @@ pub(super) struct Blocks<'a> {
     bytes: usize,
 }
 
+/// The key of metadata that says that a record is damaged.
+const DAMAGED_KEY: &str = "ratchet.damaged";
+
 /// Blocks kept at a time; neighbours in a list mostly share one.
 const KEPT: usize = 64;
 /// Bytes of the blocks kept at a time. Most have a few thousand, one may have millions.
@@ -67,7 +78,8 @@ impl<'a> Blocks<'a> {
         Self { db, read: FxHashMap::default(), bytes: 0 }
     }
 
-    /// The entry at a place; `None` where there is none or the block is damaged.
+    /// The entry at a place; `None` where there is none. What is damaged gives an entry that says
+    /// so, in place of what was recorded: a list goes on, and nobody takes it for an empty record.
     pub(super) fn entry(
         &mut self,
         block: Option<i64>,
@@ -84,18 +96,38 @@ impl<'a> Blocks<'a> {
             self.read.insert(number, block);
         }
         let block = self.read.get(&number).and_then(Option::as_ref);
-        Ok(block.and_then(|block| block.entry(entry as usize)))
+        match block.and_then(|block| block.entry(entry as usize)) {
+            Some(entry) => Ok(Some(entry)),
+            None => self.stand_in(number).map(Some),
+        }
     }
 
     fn load(&self, number: i64) -> rusqlite::Result<Option<Block>> {
-        let block = self
-            .db
+        self.db
             .prepare_cached("SELECT bytes FROM payload WHERE no = ?")?
             .query_row([number], |row| Ok(Block::read(row.get_ref(0)?.as_blob()?)))
-            .optional()?;
-        if matches!(block, Some(None)) {
-            tracing::error!(payload.no = number, "a payload block is damaged");
-        }
-        Ok(block.flatten())
+            .optional()
+            .map(Option::flatten)
+    }
+
+    /// What is shown in place of a damaged entry.
+    fn stand_in(&self, number: i64) -> rusqlite::Result<Entry> {
+        let sql = "SELECT id FROM trace WHERE no = ?";
+        let mut trace = self.db.prepare_cached(sql)?;
+        let trace = trace.query_row([trace_of(number)], |row| row.get::<_, Column<TraceId>>(0));
+        let trace = trace.optional()?.map_or_else(|| "?".to_owned(), |id| id.0.to_string());
+        tracing::error!(trace.id = trace, payload.no = number, "a payload block is damaged");
+        let notice = format!(
+            "[damaged: what was recorded here cannot be read, because payload block {number} of \
+             trace {trace} does not match its checksum; restore a backup with `ratchet restore` \
+             or delete the trace; `ratchet doctor --deep` lists all damage]"
+        );
+        let words = Payload::Text(notice.as_str().into());
+        let key = (DAMAGED_KEY.to_owned(), Json::from_value(&notice.into()));
+        Ok(Entry {
+            input: Some(words.clone()),
+            output: Some(words),
+            metadata: EntryMetadata::Plain(vec![key]),
+        })
     }
 }

@@ -38,6 +38,8 @@ pub struct Prepared {
     pub(super) events: Vec<PreparedEvents>,
     /// Which media it mentions, and where.
     pub(super) mentions: Vec<Mention>,
+    /// Whether its scores were said later than what is kept of them, whatever their times are.
+    pub(super) is_in_order: bool,
     /// Roughly how many bytes it holds while it waits.
     pub(super) weight: usize,
 }
@@ -51,6 +53,14 @@ impl Prepared {
     /// Whether it holds no observation.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The same, for scores that this server dates itself: what comes later wins, even if the clock
+    /// was set back in between.
+    #[must_use]
+    pub fn in_order(mut self) -> Self {
+        self.is_in_order = true;
+        self
     }
 
     /// The records it tells of.
@@ -123,6 +133,7 @@ pub(super) fn prepare(batch: Batch, prices: Arc<PriceTable>) -> Prepared {
         experiment_items,
         events: Vec::new(),
         mentions,
+        is_in_order: false,
         weight,
     }
 }

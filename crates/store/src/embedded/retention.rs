@@ -2,15 +2,16 @@
 
 use ratchet_core::id::TraceId;
 use ratchet_core::time::Timestamp;
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
+use super::Engine;
 use super::apply::Applier;
 use super::chat_row;
 use super::column::Column;
 use super::load::{load_trace, project_number};
 use super::writer::Writer;
-use crate::StoreResult;
 use crate::project::ProjectId;
+use crate::{StoreError, StoreResult};
 
 /// Observations that one slice deletes at most, unless a single trace has more.
 const SLICE: i64 = 2_000;
@@ -79,6 +80,20 @@ fn delete(
         }
     }
     Ok((deleted, ids.collect()))
+}
+
+impl Engine {
+    /// See `Telemetry::newest_time`.
+    pub(crate) async fn newest_time(&self, not_after: Timestamp) -> StoreResult<Option<Timestamp>> {
+        // One look into the index for each project, however many traces there are.
+        let sql = "SELECT max((SELECT max(timestamp) FROM trace \
+                   WHERE project = p.no AND timestamp <= ?)) FROM project p";
+        let query = move |db: &Connection| {
+            let newest = db.query_row(sql, [Column(not_after)], |row| row.get(0));
+            newest.map(|at: Option<Column<Timestamp>>| at.map(|at| at.0))
+        };
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+    }
 }
 
 fn oldest(

@@ -15,10 +15,8 @@ use crate::histogram::Histogram;
 pub(super) const HOUR: i64 = 3_600_000_000_000;
 /// Stands for "no value".
 pub(super) const NONE: i64 = 0;
-/// Stands for all words beyond the cap.
+/// Stands for all words beyond the cap, which people see as "(other)".
 pub(super) const OTHER: i64 = -1;
-/// What people see for [`OTHER`].
-pub(super) const OTHER_WORD: &str = "(other)";
 
 /// A dimension whose words clients choose, and how many of them are counted apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

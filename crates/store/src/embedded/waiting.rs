@@ -44,14 +44,14 @@ impl Applier<'_> {
     /// Applies what is said about a score.
     pub(super) fn apply_score(
         &mut self,
-        project: i64,
+        (project, is_in_order): (i64, bool),
         patch: &ScorePatch,
         now: Timestamp,
     ) -> rusqlite::Result<()> {
         if is_public(&patch.id) && !self.is_target_there(project, patch)? {
             return self.hold(project, patch.clone(), now);
         }
-        self.merge_score(project, patch.clone(), now)
+        self.merge_score((project, is_in_order), patch.clone(), now)
     }
 
     fn is_target_there(&self, project: i64, patch: &ScorePatch) -> rusqlite::Result<bool> {
@@ -137,7 +137,9 @@ impl Applier<'_> {
         if row.created_at < oldest(now) {
             return Ok(());
         }
-        self.merge_score(project, row.patch, now)
+        // Nobody says of a public score that it is later than what is known.
+        let is_in_order = false;
+        self.merge_score((project, is_in_order), row.patch, now)
     }
 
     fn has_waiting(&mut self) -> rusqlite::Result<bool> {

@@ -14,7 +14,8 @@ use tokio::sync::oneshot;
 
 use super::apply::{Applier, Memory};
 use super::prepare::Prepared;
-use super::sqlite_error;
+use super::room::{DiskSpace, Room};
+use super::{compact, sqlite_error};
 use crate::arrival::Log;
 use crate::{StoreError, StoreResult};
 
@@ -37,6 +38,9 @@ pub(super) struct Counters {
     waiting_bytes: AtomicUsize,
     pub(super) commits: AtomicU64,
     pub(super) observations: AtomicU64,
+    pub(super) outdated: AtomicU64,
+    /// Bytes that there was no room for when something was to be recorded last.
+    pub(super) refused_bytes: AtomicU64,
 }
 
 /// The handle to the writer thread. It ends when the last handle is gone and the queue is empty.
@@ -57,6 +61,7 @@ pub(super) struct Writer {
     memory: Memory,
     counters: Arc<Counters>,
     arrivals: Arc<Mutex<Log>>,
+    room: Room,
 }
 
 impl WriterHandle {
@@ -65,7 +70,7 @@ impl WriterHandle {
         db: Connection,
         file: PathBuf,
         prices: Arc<PriceTable>,
-        queue_len: usize,
+        (queue_len, room): (usize, Room),
     ) -> StoreResult<Self> {
         let counters = Arc::new(Counters::default());
         let arrivals = Arc::new(Mutex::new(Log::default()));
@@ -77,6 +82,7 @@ impl WriterHandle {
             memory: Memory::default(),
             counters: counters.clone(),
             arrivals: arrivals.clone(),
+            room,
         };
         let thread = std::thread::Builder::new()
             .name("ratchet-writer".to_owned())
@@ -169,6 +175,8 @@ impl Writer {
             self.counters.waiting_bytes.fetch_sub(group.weight, Ordering::Relaxed);
             self.commit(group);
             if let Some(task) = task {
+                // Whoever deletes or compacts has the whole reserve to do it in.
+                self.fold_log_if_low(0);
                 task(self);
             }
         }
@@ -179,21 +187,55 @@ impl Writer {
         if group.batches.is_empty() {
             return;
         }
-        let outcome = self.write(group.batches.iter().map(|(batch, _)| batch));
+        let room = self.check_room(group.weight);
+        let outcome = room.and_then(|()| self.write(group.batches.iter().map(|(batch, _)| batch)));
         let is_shared_fate =
             group.batches.len() == 1 || !matches!(outcome, Err(StoreError::Database(_)));
         if is_shared_fate {
-            let failed = outcome.is_err();
-            let mut outcome = Some(outcome);
+            let mut next = outcome;
             for (_, reply) in group.batches {
-                let again = if failed { Err(StoreError::Closing) } else { Ok(()) };
-                drop(reply.send(outcome.take().unwrap_or(again)));
+                let again = match &next {
+                    Ok(()) => Ok(()),
+                    Err(error) => Err(error.again().unwrap_or(StoreError::Closing)),
+                };
+                drop(reply.send(std::mem::replace(&mut next, again)));
             }
             return;
         }
         for (batch, reply) in group.batches {
             drop(reply.send(self.write(std::iter::once(&batch))));
         }
+    }
+
+    /// Refuses to record so many bytes if they would go into the disk's reserve.
+    fn check_room(&mut self, weight: usize) -> StoreResult<()> {
+        // Written twice for a while: into the log, then from the log into the database.
+        let wanted = (weight as u64).saturating_mul(2);
+        let checked = self.fold_log_if_low(wanted).map_or(Ok(()), |space| space.check(wanted));
+        let refused = if checked.is_err() { wanted } else { 0 };
+        self.counters.refused_bytes.store(refused, Ordering::Relaxed);
+        checked
+    }
+
+    /// Folds the log into the database and empties it, if the disk would have less than its
+    /// reserve once it grows by so many bytes and by what the log holds. Says what is left then.
+    fn fold_log_if_low(&mut self, wanted: u64) -> Option<DiskSpace> {
+        let space = self.room.look()?;
+        let log = compact::log_bytes(&self.file);
+        if space.check(log.saturating_add(wanted)).is_ok() {
+            return Some(space);
+        }
+        if log > 0
+            && let Err(error) = compact::fold_log_soon(self)
+        {
+            tracing::warn!(error.cause = %error, "cannot make room by folding the log");
+        }
+        self.room.look()
+    }
+
+    /// Room to work with: the pages that one slice of compaction may move.
+    pub(super) fn free_bytes(&self) -> Option<DiskSpace> {
+        self.room.look()
     }
 
     fn write<'a>(
@@ -248,8 +290,9 @@ impl Writer {
         let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut applier = Applier::new(&transaction, &mut self.memory, Arc::clone(&self.prices));
         let value = changes(&mut applier)?;
-        applier.finish()?;
+        let outdated = applier.finish()?;
         transaction.commit()?;
+        self.counters.outdated.fetch_add(outdated as u64, Ordering::Relaxed);
         Ok(value)
     }
 }

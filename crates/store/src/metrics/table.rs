@@ -5,8 +5,11 @@ use super::MetricsRow;
 use super::tally::Tally;
 use crate::{StoreError, StoreResult};
 
-/// Groups that one answer may have.
+/// Groups that one answer keeps apart. What belongs to others is counted under [`OTHER_WORD`], so
+/// that no client can make a question unanswerable by inventing names.
 const MAX_GROUPS: usize = 50_000;
+/// What the groups beyond the last are called together.
+pub(crate) const OTHER_WORD: &str = "(other)";
 /// Single values that one answer may keep, for percentiles and the like.
 const MAX_VALUES: usize = 20_000_000;
 
@@ -25,22 +28,35 @@ pub(crate) struct Table {
 pub(crate) struct Key {
     at: Option<Timestamp>,
     words: Vec<u8>,
+    /// The same where there is no room for one more group: times stay, all else is others.
+    rest: Vec<u8>,
 }
 
 impl Key {
     /// Starts again with a step of time.
     pub(crate) fn begin(&mut self, at: Option<Timestamp>) {
         self.at = at;
-        self.words.clear();
-        self.words.extend(at.map_or(0, Timestamp::nanos).to_le_bytes());
+        for words in [&mut self.words, &mut self.rest] {
+            words.clear();
+            words.extend(at.map_or(0, Timestamp::nanos).to_le_bytes());
+        }
     }
 
     /// Adds the value of the next dimension; an empty text counts as none.
     pub(crate) fn push(&mut self, word: Option<&str>) {
-        let word = word.unwrap_or_default().as_bytes();
-        let length = u32::try_from(word.len()).unwrap_or(u32::MAX);
-        self.words.extend(length.to_le_bytes());
-        self.words.extend(word);
+        extend(&mut self.words, word.unwrap_or_default());
+        extend(&mut self.rest, OTHER_WORD);
+    }
+
+    /// Adds a day or a month.
+    pub(crate) fn push_time(&mut self, word: &str) {
+        extend(&mut self.words, word);
+        extend(&mut self.rest, word);
+    }
+
+    /// The key of all groups of its time that there is no room for.
+    fn of_the_rest(&self) -> Self {
+        Self { at: self.at, words: self.rest.clone(), rest: Vec::new() }
     }
 
     fn words(&self) -> Vec<Option<String>> {
@@ -55,6 +71,12 @@ impl Key {
         }
         words
     }
+}
+
+fn extend(words: &mut Vec<u8>, word: &str) {
+    let length = u32::try_from(word.len()).unwrap_or(u32::MAX);
+    words.extend(length.to_le_bytes());
+    words.extend(word.as_bytes());
 }
 
 impl Table {
@@ -80,14 +102,27 @@ impl Table {
         }
     }
 
+    /// Makes room for a group that is not there yet, on its own or among the others of its time.
     fn begin(&mut self, key: &Key) -> StoreResult<usize> {
-        let place = self.groups.len();
-        if place >= MAX_GROUPS {
-            return Err(too_much(&format!("more than {MAX_GROUPS} groups")));
+        if self.groups.len() < MAX_GROUPS {
+            return Ok(self.insert(Key { rest: Vec::new(), ..key.clone() }));
         }
+        let rest = key.of_the_rest();
+        if let Some(place) = self.places.get(rest.words.as_slice()) {
+            return Ok(*place);
+        }
+        // Only whoever asks can want so many steps of time.
+        if self.groups.len() >= 2 * MAX_GROUPS {
+            return Err(too_much(&format!("more than {MAX_GROUPS} steps of time")));
+        }
+        Ok(self.insert(rest))
+    }
+
+    fn insert(&mut self, key: Key) -> usize {
+        let place = self.groups.len();
         self.places.insert(key.words.clone().into_boxed_slice(), place);
-        self.groups.push((key.clone(), self.fresh.clone()));
-        Ok(place)
+        self.groups.push((key, self.fresh.clone()));
+        place
     }
 
     /// The rows, by time and key.
@@ -105,4 +140,47 @@ impl Table {
 
 fn too_much(what: &str) -> StoreError {
     StoreError::BadQuery(format!("{what}: ask for a shorter time or fewer dimensions"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::tally::Value;
+    use crate::metrics::{Aggregation, Figure};
+
+    fn count(table: &mut Table, (at, day, name): (i64, &str, &str)) -> StoreResult<()> {
+        let mut key = Key::default();
+        key.begin(Some(Timestamp::from_nanos(at)));
+        key.push_time(day);
+        key.push(Some(name));
+        table.group(&key)?.iter_mut().for_each(|tally| tally.add(Value::Number(1.0)));
+        Ok(())
+    }
+
+    #[test]
+    fn names_beyond_the_last_group_are_counted_together() {
+        let mut table = Table::new(vec![Tally::exact(Aggregation::Count)]);
+        for n in 0..MAX_GROUPS + 7 {
+            count(&mut table, (0, "monday", &format!("name {n}"))).unwrap();
+        }
+        count(&mut table, (0, "monday", "name 3")).unwrap();
+        count(&mut table, (1, "tuesday", "name 3")).unwrap();
+        let rows = table.into_rows();
+        assert_eq!(rows.len(), MAX_GROUPS + 2);
+        let of = |key: [&str; 2]| {
+            let key = key.map(|word| Some(word.to_owned()));
+            rows.iter().find(|row| row.key == key).map(|row| row.figures.clone())
+        };
+        assert_eq!(of(["monday", "name 3"]), Some(vec![Figure::Count(2)]));
+        assert_eq!(of(["monday", OTHER_WORD]), Some(vec![Figure::Count(7)]));
+        assert_eq!(of(["tuesday", OTHER_WORD]), Some(vec![Figure::Count(1)]));
+    }
+
+    #[test]
+    fn steps_of_time_have_an_end() {
+        let mut table = Table::new(vec![Tally::exact(Aggregation::Count)]);
+        let told = (0..).map(|at| count(&mut table, (at, "", ""))).find_map(Result::err);
+        let told = told.map(|error| error.to_string()).unwrap_or_default();
+        assert!(told.contains("50000 steps of time: ask for a shorter time"), "{told}");
+    }
 }

@@ -6,11 +6,11 @@ use ratchet_core::time::Timestamp;
 use rustix::fs::Access;
 
 use super::{Check, State};
+use crate::config::Config;
 use crate::print::bytes_text;
+use ratchet_store::embedded::DiskSpace;
 use ratchet_store::secrets::SECRET_FILE;
 
-/// Below this, recording is about to stop.
-const VERY_LITTLE_SPACE: u64 = 100_000_000;
 /// Below this, it is time to act.
 const LITTLE_SPACE: u64 = 1_000_000_000;
 /// How far into the future a file may have been written: clocks of network disks differ a little.
@@ -22,7 +22,8 @@ pub(super) fn is_data_folder(data: &Path) -> bool {
 }
 
 /// Looks at the folder and the disk under it.
-pub(super) fn checks(data: &Path, now: Timestamp) -> Vec<Check> {
+pub(super) fn checks(config: &Config, now: Timestamp) -> Vec<Check> {
+    let data = config.data.as_path();
     if !is_data_folder(data) {
         let detail = format!(
             "{} is not a data folder; `ratchet serve --data {}` makes it one",
@@ -32,7 +33,7 @@ pub(super) fn checks(data: &Path, now: Timestamp) -> Vec<Check> {
         return vec![Check::new("data folder", State::Bad, detail)];
     }
     let found = Check::new("data folder", State::Ok, data.display().to_string());
-    vec![found, access(data), space(data), secret_key(data), clock(data, now)]
+    vec![found, access(data), space(config), secret_key(data), clock(data, now)]
 }
 
 fn access(data: &Path) -> Check {
@@ -50,31 +51,37 @@ fn access(data: &Path) -> Check {
     }
 }
 
-fn space(data: &Path) -> Check {
-    let free = match rustix::fs::statvfs(data) {
-        Ok(disk) => disk.f_bavail.saturating_mul(disk.f_frsize),
-        Err(error) => {
-            let detail = format!("cannot ask how much is free: {error}");
-            return Check::new("disk space", State::Warn, detail);
-        }
+fn space(config: &Config) -> Check {
+    let data = config.data.as_path();
+    let Some(space) = config.store.reserve.look(data) else {
+        return Check::new("disk space", State::Warn, "the disk does not say how much is free");
     };
     let used = ["telemetry.db", "telemetry.db-wal", "catalog.db"]
         .map(|name| std::fs::metadata(data.join(name)).map_or(0, |file| file.len()));
-    judge_space(free, used.iter().sum())
+    judge_space(space, used.iter().sum())
 }
 
-fn judge_space(free: u64, used: u64) -> Check {
+/// Says whether that is enough.
+pub(super) fn judge_space(space: DiskSpace, used: u64) -> Check {
+    let DiskSpace { free, reserve } = space;
     let detail = format!("{} free, {} used", bytes_text(free), bytes_text(used));
-    if free < VERY_LITTLE_SPACE {
-        let detail = format!("{detail}; recording will stop: make room or set a retention");
+    if space.is_low() {
+        let detail = format!(
+            "{detail}; recording has stopped, for {} are kept free (disk.reserve): delete traces, \
+             set a retention, run `ratchet compact`, or make the disk larger",
+            bytes_text(reserve)
+        );
         return Check::new("disk space", State::Bad, detail);
     }
-    if free < LITTLE_SPACE {
-        let detail = format!("{detail}; make room or set a retention soon");
+    if free < LITTLE_SPACE.saturating_add(reserve) {
+        let detail = format!(
+            "{detail}; recording stops at {} (disk.reserve): make room or set a retention soon",
+            bytes_text(reserve)
+        );
         return Check::new("disk space", State::Warn, detail);
     }
     if free < used {
-        let detail = format!("{detail}; too little to compact or to back up on this disk");
+        let detail = format!("{detail}; too little to back up on this disk");
         return Check::new("disk space", State::Warn, detail);
     }
     Check::new("disk space", State::Ok, detail)
@@ -120,10 +127,11 @@ mod tests {
 
     #[test]
     fn space_is_judged_by_what_is_left() {
-        let states = [(50_000_000, 0), (500_000_000, 0), (2_000_000_000, 3_000_000_000)]
-            .map(|(free, used)| judge_space(free, used).state);
+        let judge =
+            |(free, used)| judge_space(DiskSpace { free, reserve: 100_000_000 }, used).state;
+        let states = [(50_000_000, 0), (500_000_000, 0), (2_000_000_000, 3_000_000_000)].map(judge);
         assert_eq!(states, [State::Bad, State::Warn, State::Warn]);
-        assert_eq!(judge_space(5_000_000_000, 3_000_000_000).state, State::Ok);
+        assert_eq!(judge((5_000_000_000, 3_000_000_000)), State::Ok);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 use ratchet_core::time::Timestamp;
 use ratchet_server::api::status::StatusView;
+use ratchet_store::embedded::DiskSpace;
 
+use super::disk::judge_space;
 use super::{Check, State};
 use crate::print::bytes_text;
 use crate::target::Remote;
@@ -20,13 +22,20 @@ fn judge(status: &StatusView, our_version: &str, now: Timestamp) -> Vec<Check> {
     let StatusView { version, projects, queue_depth, telemetry_bytes, .. } = status;
     let work = format!("{queue_depth} batches waiting to be written");
     let data = format!("{projects} projects, {} of telemetry", bytes_text(*telemetry_bytes));
-    vec![
+    let space = status.disk_free.zip(status.disk_reserve);
+    let space =
+        space.map(|(free, reserve)| judge_space(DiskSpace { free, reserve }, *telemetry_bytes));
+    let paused = status.retention_paused.as_ref();
+    let paused = paused.map(|why| Check::new("retention", State::Warn, why));
+    let mut checks = vec![
         Check::new("server", State::Ok, "answers, and the key is an owner's"),
         judge_version(version, our_version),
         judge_clock(&status.now, now),
         Check::new("queue", State::Ok, work),
         Check::new("data", State::Ok, data),
-    ]
+    ];
+    checks.extend(space.into_iter().chain(paused));
+    checks
 }
 
 fn judge_version(theirs: &str, ours: &str) -> Check {
@@ -61,6 +70,9 @@ mod tests {
             queue_depth: 0,
             observations_since_start: 0,
             telemetry_bytes: 0,
+            disk_free: None,
+            disk_reserve: None,
+            retention_paused: None,
         };
         let ours = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
         let checks = judge(&status, "1.2.3", ours);

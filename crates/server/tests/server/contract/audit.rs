@@ -30,6 +30,7 @@ const NOT_AUDITED: &[&str] = &[
     "POST /api/public/traces",
     "POST /api/v1/backup",
     "POST /api/v1/compact",
+    "POST /api/v1/confirm-clock",
     "POST /api/v1/notifications/receivers/{receiver}/tests",
     "POST /api/v1/projects/{project}/redaction/test",
     "POST /v1/logs",

@@ -1,8 +1,10 @@
 use insta::assert_snapshot;
+use ratchet_testkit::build::{batch, generation};
+use ratchet_testkit::soak::scaled;
 use serde_json::{Value, json};
 
 use super::{a_bit_of_everything, event, read, record};
-use crate::harness::{Reply, TestServer};
+use crate::harness::{Reply, TestServer, project};
 
 fn encoded(query: &Value) -> String {
     query.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect()
@@ -288,4 +290,54 @@ async fn days_as_older_clients_ask_for_them() {
     let beyond = read(&server, "/api/public/metrics/daily?page=2").await;
     assert_eq!((&beyond["data"], &beyond["meta"]["totalItems"]), (&json!([]), &json!(1)));
     server.stop().await;
+}
+
+/// Observations a trace has here, each with a model of its own.
+const MODELS_IN_A_TRACE: usize = 5_000;
+
+#[tokio::test]
+async fn any_number_of_model_names_gets_an_answer() {
+    let server = TestServer::start().await;
+    let models = scaled(52_500, 105_000);
+    for first in (0..models).step_by(MODELS_IN_A_TRACE) {
+        let named = |n: usize| {
+            let model = format!("model-{n}");
+            generation(&model).lasting(0, 1).calling(&model).tokens(1, 1)
+        };
+        let trace = format!("t{first}");
+        let steps = (first..(first + MODELS_IN_A_TRACE).min(models)).map(named);
+        let said = steps.fold(batch(&project()), |said, step| said.with(step.of(&trace)));
+        server.app.store.telemetry.record(said.build()).await.unwrap();
+    }
+    let day = json!({
+        "fromTimestamp": "2026-03-02T00:00:00Z", "toTimestamp": "2026-03-03T00:00:00Z",
+        "dimensions": [{"field": "providedModelName"}],
+    });
+    // The first from hourly sums, the second from the records, for sums keep no greatest value.
+    for (measure, aggregation) in [("count", "count"), ("latency", "max")] {
+        let mut over = day.clone();
+        over["metrics"] = json!([{"measure": "count", "aggregation": "count"},
+                                 {"measure": measure, "aggregation": aggregation}]);
+        over["config"] = json!({"row_limit": 1_000});
+        for path in ["metrics", "v2/metrics"] {
+            let rows = rows(&server, path, &over).await;
+            let rows = rows.as_array().unwrap();
+            assert_eq!(rows[0]["providedModelName"], "(other)", "the greatest first");
+            assert!(rows.len() <= 1_000, "{} rows", rows.len());
+        }
+    }
+    let mut over = day;
+    over["metrics"] = json!([{"measure": "count", "aggregation": "count"},
+                             {"measure": "latency", "aggregation": "max"}]);
+    let rows = rows(&server, "metrics", &over).await;
+    let counts = rows.as_array().unwrap().iter().map(|row| number(&row["count_count"]));
+    assert_eq!(counts.sum::<usize>(), models, "nobody is left out");
+    let daily = server.get("/api/public/metrics/daily?fromTimestamp=2026-03-01T00:00:00Z");
+    daily.send().await.check(200, "(other)");
+    server.stop().await;
+}
+
+fn number(value: &Value) -> usize {
+    let text = value.to_string();
+    text.trim_matches('"').parse().unwrap()
 }

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use ratchet_agent::claude::error::ClaudeError;
 use ratchet_agent::claude::lines::ClaudeLines;
 use ratchet_agent::claude::process::ClaudeProcess;
@@ -30,14 +32,15 @@ impl Host {
             let seat = shared.seat().await;
             // Files are looked at where nobody else waits for it. The folder is held until the
             // process is in it.
-            let (command, _folder) = match shared.command(chat).await {
+            let (command, _folder, memory) = match Arc::clone(&shared).command(chat.clone()).await {
                 Ok(command) => command,
                 Err(error) => {
                     let why = error.to_string();
-                    return Chore::Launched(launch, Err(ClaudeError::NotStarted { why }));
+                    return Chore::Launched(launch, Err(ClaudeError::NotStarted { why }), None);
                 }
             };
-            Chore::Launched(launch, command.spawn(seat))
+            let warning = memory.warning(&shared.launcher.family(&chat));
+            Chore::Launched(launch, command.spawn(seat), warning)
         }));
     }
 
@@ -45,6 +48,7 @@ impl Host {
         &mut self,
         launch: u64,
         outcome: Result<(ClaudeProcess, ClaudeLines), ClaudeError>,
+        warning: Option<String>,
     ) {
         let is_wanted = launch == self.launch && matches!(self.state, MajorState::Starting { .. });
         let (process, lines) = match outcome {
@@ -54,6 +58,9 @@ impl Host {
             Err(error) if is_wanted => return self.died(&error.to_string()),
             Err(_) => return,
         };
+        if let Some(warning) = warning {
+            self.tell_error(&warning);
+        }
         let greeting = process.clone();
         self.running = Some(Running { process, lines, is_up: false });
         self.outbox.is_stale = true;

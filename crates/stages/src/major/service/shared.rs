@@ -12,7 +12,7 @@ use ratchet_store::telemetry::Batch;
 use tokio::sync::watch;
 
 use super::super::host::{Writing, Written, placed};
-use super::super::launch::Launcher;
+use super::super::launch::{AgentMemory, Launcher};
 use super::super::refusal::MajorError;
 use super::super::room::Room;
 use super::super::setting::MajorLimits;
@@ -90,7 +90,7 @@ impl Shared {
     pub(in super::super) async fn command(
         self: Arc<Self>,
         chat: Chat,
-    ) -> Result<(ClaudeCommand, Option<WorkFolder>), MajorError> {
+    ) -> Result<(ClaudeCommand, Option<WorkFolder>, AgentMemory), MajorError> {
         let command = tokio::task::spawn_blocking(move || self.launcher.command(&chat));
         command.await.map_err(|_| MajorError::Stopping)?
     }

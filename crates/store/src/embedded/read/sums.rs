@@ -13,7 +13,8 @@ use crate::embedded::filter::Where;
 use crate::embedded::load::project_number;
 use crate::embedded::observation_row::WIDTH;
 use crate::embedded::payload::Blocks;
-use crate::embedded::rollup::{HOUR, NONE, OTHER, OTHER_WORD, SUMS, add_facts, read_sums};
+use crate::embedded::rollup::{HOUR, NONE, OTHER, SUMS, add_facts, read_sums};
+use crate::metrics::table::OTHER_WORD;
 use crate::query::TimeRange;
 use crate::{StoreError, StoreResult};
 

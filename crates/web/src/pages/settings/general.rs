@@ -7,6 +7,7 @@ use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::settle;
 use ratchet_core::time::Timestamp;
+use ratchet_stages::record::clock::{self, ClockHold};
 use ratchet_stages::record::sweep;
 use ratchet_store::StoreError;
 use ratchet_store::aggregate::{AggregateQuery, Step};
@@ -45,7 +46,8 @@ pub(super) fn routes() -> Router<Web> {
 }
 
 async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
-    Ok(drawn(&web, &place, &preset(&place)))
+    let hold = clock::held(&web.store, place.now).await?;
+    Ok(drawn(&web, &place, &preset(&place), hold))
 }
 
 /// The forms before anyone touches them.
@@ -54,8 +56,9 @@ fn preset(place: &Place) -> Entered {
     Entered::preset(&[("name", &place.project.name), ("days", &days)])
 }
 
-fn drawn(web: &Web, place: &Place, entered: &Entered) -> Markup {
+fn drawn(web: &Web, place: &Place, entered: &Entered, hold: Option<ClockHold>) -> Markup {
     let body = html! {
+        @if let Some(hold) = hold { p.notice role="status" { (hold) } }
         (facts(place))
         @if place.visitor.can_own() { (name_form(place, entered)) (retention_form(place, entered)) }
         @if may_be_deleted(web, place) { (delete_form(place, entered)) }
@@ -156,7 +159,7 @@ fn again(web: &Web, place: &Place, entered: &Entered, field: &str, why: String) 
     let mut shown = preset(place);
     shown.set(field, &value);
     shown.wrong(field, why);
-    wrong(drawn(web, place, &shown))
+    wrong(drawn(web, place, &shown, None))
 }
 
 async fn retain(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {

@@ -153,7 +153,7 @@ pub(in crate::pages) async fn record_score(
         experiment_items: Vec::new(),
         received_at: place.now,
     };
-    Ok(web.store.telemetry.record(batch).await?)
+    Ok(web.store.telemetry.record_in_order(batch).await?)
 }
 
 fn verdict(

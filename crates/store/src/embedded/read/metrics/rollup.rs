@@ -10,9 +10,9 @@ use super::observations;
 use crate::aggregate::AggregateSource;
 use crate::embedded::column::{Column, to_u64};
 use crate::embedded::content;
-use crate::embedded::rollup::{HOUR, NONE, OTHER, OTHER_WORD};
+use crate::embedded::rollup::{HOUR, NONE, OTHER};
 use crate::histogram::Histogram;
-use crate::metrics::table::{Key, Table};
+use crate::metrics::table::{Key, OTHER_WORD, Table};
 use crate::metrics::tally::{Summed, Tally};
 use crate::metrics::{Aggregation, AskedFigure, By, Measure, MetricsAnswer, MetricsQuery};
 use crate::query::{ObservationColumn, Test, TimeRange};
@@ -207,8 +207,8 @@ impl<'a> Plan<'a> {
         key.begin(self.every.map(|width| width.start_of(sums.hour)));
         for slot in &self.by {
             match slot {
-                Slot::Day => key.push(Some(&calendar::day(sums.hour))),
-                Slot::Month => key.push(Some(&calendar::month(sums.hour))),
+                Slot::Day => key.push_time(&calendar::day(sums.hour)),
+                Slot::Month => key.push_time(&calendar::month(sums.hour)),
                 Slot::Axis(axis) => key.push(match sums.word(*axis) {
                     Word::Is(word) => Some(word),
                     Word::Other => Some(OTHER_WORD),

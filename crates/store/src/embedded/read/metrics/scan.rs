@@ -139,8 +139,8 @@ impl Layout {
         key.begin(query.every.map(|width| width.start_of(moment)));
         for slot in &self.by {
             match slot {
-                Slot::Day => key.push(Some(&calendar::day(moment))),
-                Slot::Month => key.push(Some(&calendar::month(moment))),
+                Slot::Day => key.push_time(&calendar::day(moment)),
+                Slot::Month => key.push_time(&calendar::month(moment)),
                 Slot::Cell(cell) => match cell.value(row)? {
                     None => key.push(None),
                     Some(Value::Text(text)) => key.push(Some(text)),

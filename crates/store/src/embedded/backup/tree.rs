@@ -1,0 +1,148 @@
+//! Which files of a data folder go into a backup beside the databases and the media.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::failed;
+use super::manifest::CopyMode;
+use crate::StoreResult;
+use crate::embedded::MEDIA_FOLDER;
+
+/// Folders that are copied whole: what the agents of chats have kept (their transcripts are their
+/// memory), and the user's own texts.
+const FOLDERS: [&str; 5] = ["chats", "rubrics", "prices", "prompts", "skills"];
+/// Files that hold secrets in clear. They are copied when the server's key is.
+pub(super) const SECRET_FILES: [&str; 3] =
+    [crate::secrets::SECRET_FILE, "ratchet.toml", "mcp.json"];
+/// The agent's own sign-in: never copied, for it opens more than this server.
+const SIGN_IN_FILE: &str = ".credentials.json";
+/// Folders within folders that are looked at.
+const DEPTH: usize = 32;
+/// How many files left out are told by name.
+const TOLD: usize = 100;
+
+/// A file to be copied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its path in the backup.
+    pub name: String,
+    /// Whether it can be run.
+    pub is_program: bool,
+}
+
+impl KeptFile {
+    pub(super) fn mode(&self) -> CopyMode {
+        if self.is_program { CopyMode::Program } else { CopyMode::Plain }
+    }
+}
+
+/// What a backup takes from a data folder, and what it leaves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct KeptTree {
+    /// The files to be copied.
+    pub(super) files: Vec<KeptFile>,
+    /// Files that stay behind.
+    pub(super) left_out: Vec<String>,
+}
+
+/// Whether a path may stand in a backup: it stays in the folder, and means something to us.
+pub fn is_backup_path(name: &str) -> bool {
+    let parts: Vec<&str> = name.split('/').collect();
+    let is_plain = |part: &&str| {
+        !part.is_empty() && *part != "." && *part != ".." && !part.contains(['\\', '\0'])
+    };
+    let is_ours = match parts.as_slice() {
+        [_] => true,
+        [folder, _] if *folder == MEDIA_FOLDER => true,
+        [folder, ..] => FOLDERS.contains(folder),
+        [] => false,
+    };
+    is_ours && parts.iter().all(is_plain)
+}
+
+/// Looks for what is to be copied. A folder that is not there is empty.
+pub(super) fn list(data: &Path) -> StoreResult<KeptTree> {
+    let mut tree = KeptTree::default();
+    for folder in FOLDERS {
+        tree.add(&data.join(folder), folder, DEPTH)?;
+    }
+    tree.files.sort_by(|one, other| one.name.cmp(&other.name));
+    tree.left_out.sort();
+    Ok(tree)
+}
+
+impl KeptTree {
+    fn add(&mut self, folder: &Path, name: &str, depth: usize) -> StoreResult<()> {
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
+            // An agent at work makes and removes folders of its own.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(failed("read", folder)(error)),
+        };
+        for entry in entries {
+            let path = entry.map_err(failed("read", folder))?.path();
+            // Links are not followed: they may lead out of the folder.
+            let Ok(about) = fs::symlink_metadata(&path) else { continue };
+            let part = path.file_name().unwrap_or_default();
+            let name = format!("{name}/{}", part.to_string_lossy());
+            let is_named = part.to_str().is_some() && is_backup_path(&name);
+            if about.is_dir() && is_named && depth > 0 {
+                self.add(&path, &name, depth - 1)?;
+            } else if about.is_file() && is_named && part != SIGN_IN_FILE {
+                use std::os::unix::fs::PermissionsExt;
+                let is_program = about.permissions().mode() & 0o100 != 0;
+                self.files.push(KeptFile { path, name, is_program });
+            } else if self.left_out.len() < TOLD {
+                self.left_out.push(name);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_files_of_known_folders_are_taken() {
+        let data = tempfile::tempdir().unwrap();
+        let write = |name: &str| {
+            let path = data.path().join(name);
+            crate::private_files::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "x").unwrap();
+        };
+        for name in ["chats/f/projects/-w/a.jsonl", "rubrics/mine.toml", "tmp/scratch", "lock"] {
+            write(name);
+        }
+        write("chats/f/.credentials.json");
+        std::os::unix::fs::symlink("/etc", data.path().join("chats/f/etc")).unwrap();
+        let tree = list(data.path()).unwrap();
+        let names: Vec<_> = tree.files.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!(names, ["chats/f/projects/-w/a.jsonl", "rubrics/mine.toml"]);
+        assert_eq!(tree.left_out, ["chats/f/.credentials.json", "chats/f/etc"]);
+    }
+
+    #[test]
+    fn paths_stay_in_the_backup() {
+        for name in ["telemetry.db", "media/abc", "chats/a/b/c", "skills/x/run.sh"] {
+            assert!(is_backup_path(name), "{name}");
+        }
+        for name in [
+            "",
+            "/etc/passwd",
+            "../a",
+            "a/b",
+            "media/a/b",
+            "chats/../../a",
+            "chats//a",
+            "a\\b",
+            "..",
+        ] {
+            assert!(!is_backup_path(name), "{name}");
+        }
+    }
+}
