@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use ratchet_agent::claude::command::ClaudePatience;
 use ratchet_agent::claude::environment;
+use ratchet_agent::claude::supervision::Supervision;
 use ratchet_core::judging::Seed;
 use ratchet_core::major::prompt::USUAL_BUDGET;
 use ratchet_core::major::workspace::{Exposure, Roots};
@@ -30,6 +31,7 @@ pub(crate) async fn run_agents(
             program: claude::fake(),
             families: place.join("families"),
             scratch: place.join("s"),
+            supervision: Supervision::Nobody,
         },
         environment: Arc::new(environment::inherited()),
         patience: ClaudePatience::default(),

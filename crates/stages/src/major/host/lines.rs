@@ -79,6 +79,7 @@ impl Host {
         if self.happen(Happening::Began(turn.clone())).is_ok() {
             let at = self.now();
             self.book.began(&turn, at, Beginning::Agent);
+            self.regain();
         }
     }
 
@@ -98,6 +99,7 @@ impl Host {
         self.why = end.result.clone().filter(|_| end.is_error);
         drop(self.happen(Happening::Ended));
         self.why = None;
+        self.regain();
     }
 
     /// The agent asks something: of a person, or of us, who know nothing.
@@ -111,6 +113,7 @@ impl Host {
         let at = self.now();
         self.book.asked(&asked, self.state.turn(), at);
         self.tell(asked.telling());
+        self.rest();
         let (ask, limit) = (asked.id.clone(), self.shared.limits.answer);
         self.asks.insert(ask.clone(), asked);
         self.chores.push(Box::pin(async move {
@@ -133,6 +136,7 @@ impl Host {
             return;
         }
         self.asks.remove(ask);
+        self.regain();
         let body = EventBody::default().text("id", ask.as_str()).text("decision", "withdrawn");
         let told = body.told(EventKind::Answered);
         self.answered(ask, &told.body);
