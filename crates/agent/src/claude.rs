@@ -10,6 +10,7 @@
 //! use ratchet_agent::claude::lines::FromClaude;
 //! use ratchet_agent::claude::message::UserMessage;
 //! use ratchet_agent::claude::seats::ClaudeSeats;
+//! use ratchet_agent::claude::supervision::{Supervision, SupervisorCommand};
 //! use uuid::Uuid;
 //!
 //! # async fn talk() -> Result<(), ratchet_agent::claude::error::ClaudeError> {
@@ -19,7 +20,10 @@
 //!     temp: "/tmp/chat-1".into(),
 //! };
 //! let environment = environment::inherited(&EnvNames::default());
-//! let command = ClaudeCommand::new("claude", place).with_environment(environment);
+//! // The program runs `supervise::supervise` when it is started with these arguments.
+//! let supervisor = SupervisorCommand::this_program(["supervise"]);
+//! let command = ClaudeCommand::new("claude", place, Supervision::By(supervisor))
+//!     .with_environment(environment);
 //! let (process, mut lines) = command.spawn(ClaudeSeats::new(4).take().await)?;
 //! process.initialize().await?;
 //! process.send_user(&UserMessage::text(Uuid::new_v4(), "What is sold here?")).await?;
@@ -74,6 +78,10 @@ pub mod end;
 pub mod mark;
 /// The processes that it starts, wherever they went.
 mod process_tree;
+/// Who ends it when this process is gone.
+pub mod supervision;
+/// The process that ends it then.
+pub mod supervise;
 /// How many run at once.
 pub mod seats;
 /// Why something did not work.

@@ -13,6 +13,7 @@ use ratchet_stages::major::work_folder::Boundary;
 use ratchet_stages::major::{Chats, Launcher, Major, MajorLimits, MajorPlaces};
 use ratchet_store::embedded::Folder;
 
+use crate::cmd::supervise;
 use crate::config::Config;
 
 /// The folder of what agents keep, in the data folder.
@@ -39,6 +40,7 @@ pub(crate) async fn open(
             program: config.chat.program.clone(),
             families: data.join(KEPT),
             scratch: scratch(folder)?,
+            supervision: supervise::supervision(),
         },
         environment: Arc::new(environment::inherited(&config.chat.env)),
         patience: ClaudePatience::default(),

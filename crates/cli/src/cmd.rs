@@ -30,6 +30,8 @@ pub(crate) mod audit;
 pub(crate) mod rubrics;
 /// `ratchet chat`
 pub(crate) mod chat;
+/// `ratchet supervise`, which only Ratchet itself runs
+pub(crate) mod supervise;
 /// `ratchet mcp`
 pub(crate) mod mcp;
 /// `ratchet backup`
@@ -102,6 +104,9 @@ pub(crate) enum Command {
     Rubrics(rubrics::RubricsCommand),
     /// Talk to an agent on the claude program, here or through a server
     Chat(Box<chat::ChatArgs>),
+    /// End an agent when the process that runs it is gone; started by Ratchet itself
+    #[command(hide = true)]
+    Supervise(supervise::SuperviseArgs),
     /// Let other agents ask about sessions, scores and reports, over the Model Context Protocol
     Mcp(mcp::McpArgs),
     /// Copy all data into a new folder, also while a server is running

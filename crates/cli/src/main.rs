@@ -71,6 +71,7 @@ fn main() -> ExitCode {
         Command::Audit(args) => cmd::audit::run(&args),
         Command::Rubrics(args) => cmd::rubrics::run(&args),
         Command::Chat(args) => cmd::chat::run(&args),
+        Command::Supervise(args) => Ok(cmd::supervise::run(&args)),
         Command::Mcp(args) => cmd::mcp::run(&args),
         Command::Backup(args) => cmd::backup::run(&args),
         Command::Restore(args) => cmd::restore::run(&args),

@@ -12,6 +12,8 @@ pub mod event;
 pub mod reader;
 /// What the agent said and had not kept when it was killed.
 pub mod unkept;
+/// What the agent kept and nobody was told when the server was killed.
+pub mod kept;
 /// Events as a conversation that people read.
 pub mod story;
 /// What a session tells where rules say what must not be kept.

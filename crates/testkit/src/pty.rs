@@ -4,12 +4,13 @@
 mod display;
 
 use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
@@ -27,6 +28,8 @@ pub struct Pty {
     child: Child,
     master: File,
     heard: Arc<Heard>,
+    /// Who reads what is written, until the other side of the pipe is gone.
+    reading: Option<(PipeWriter, JoinHandle<()>)>,
     size: (u16, u16),
     _home: TempDir,
 }
@@ -71,18 +74,10 @@ impl Pty {
         drop(slave);
         let master = File::from(master);
         let heard = Arc::new(Heard::default());
-        let (listening, mut reading) = (Arc::clone(&heard), master.try_clone().unwrap());
-        thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            // Reading fails once nobody has the other side any more.
-            while let Ok(length @ 1..) = reading.read(&mut bytes) {
-                listening.written.lock().unwrap().bytes.extend(&bytes[..length]);
-                listening.news.notify_all();
-            }
-            listening.written.lock().unwrap().is_over = true;
-            listening.news.notify_all();
-        });
-        Self { child, master, heard, size, _home: home }
+        let (listening, terminal) = (Arc::clone(&heard), master.try_clone().unwrap());
+        let (stop, stopper) = std::io::pipe().unwrap();
+        let thread = thread::spawn(move || listening.listen(terminal, &stop));
+        Self { child, master, heard, reading: Some((stopper, thread)), size, _home: home }
     }
 
     /// Presses keys, or pastes, or whatever the text says.
@@ -99,6 +94,15 @@ impl Pty {
     /// Sends the program a signal.
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Hangs up, as a terminal does that is closed: the program is told by the system.
+    pub fn hang_up(&mut self) {
+        let Some((stopper, thread)) = self.reading.take() else { return };
+        drop(stopper);
+        thread.join().unwrap();
+        // The last who held the terminal's own side lets go of it.
+        self.master = File::open("/dev/null").unwrap();
     }
 
     /// What the screen shows now, and what went off its top.
@@ -160,6 +164,29 @@ impl Pty {
         }
         drop(written);
         self.child.wait().unwrap().code()
+    }
+}
+
+impl Heard {
+    /// Reads what is written until nobody has the other side any more, or someone wants a stop.
+    fn listen(&self, mut terminal: File, stop: &PipeReader) {
+        let mut bytes = [0; 4096];
+        loop {
+            let is_to_stop = {
+                let mut watched =
+                    [PollFd::new(stop, PollFlags::IN), PollFd::new(&terminal, PollFlags::IN)];
+                poll(&mut watched, None).unwrap();
+                !watched[0].revents().is_empty()
+            };
+            if is_to_stop {
+                break;
+            }
+            let Ok(length @ 1..) = terminal.read(&mut bytes) else { break };
+            self.written.lock().unwrap().bytes.extend(&bytes[..length]);
+            self.news.notify_all();
+        }
+        self.written.lock().unwrap().is_over = true;
+        self.news.notify_all();
     }
 }
 

@@ -15,10 +15,11 @@ use super::desk::Desk;
 use super::end::{ClaudeEnd, EndCause};
 use super::hearing::{Complaints, Outlet};
 use super::lines::FromClaude;
-use super::mark;
+use super::mark::{self, ProcessMark};
 use super::process::{self, Wish};
-use super::process_tree::{kill_group, kill_kin};
-use super::seats::ClaudeSeat;
+use super::process_tree::{kill_group, kill_kin, kill_tree};
+use super::seats::HeldSeat;
+use super::supervision::Supervisor;
 
 /// How long its last words may take to reach us, once it is gone or told to go at once.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -27,7 +28,9 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(super) struct Care {
     pub(super) child: Child,
-    pub(super) pid: u32,
+    pub(super) mark: ProcessMark,
+    /// Who ends it if we are gone before it is.
+    pub(super) supervisor: Option<Supervisor>,
     pub(super) temp: PathBuf,
     pub(super) patience: ClaudePatience,
     pub(super) desk: Arc<Desk>,
@@ -37,7 +40,7 @@ pub(super) struct Care {
     pub(super) hearing: mpsc::Receiver<()>,
     pub(super) outlet: Outlet,
     pub(super) end: watch::Sender<Option<Arc<ClaudeEnd>>>,
-    pub(super) seat: ClaudeSeat,
+    pub(super) seat: HeldSeat,
 }
 
 impl Care {
@@ -46,13 +49,16 @@ impl Care {
         let (cause, status) = self.watch().await;
         // What it started may hold its pipes open, and would go on for nobody. It has just gone, so
         // its number is nobody else's yet.
-        kill_group(self.pid, Signal::KILL);
+        kill_group(self.mark.pid, Signal::KILL);
         mark::gone(&kill_kin(&self.temp)).await;
+        if let Some(supervisor) = self.supervisor.take() {
+            supervisor.dismiss();
+        }
         let heard_all = timeout(LAST_WORDS, self.hearing.recv()).await.is_ok();
         self.desk.close();
         let end = Arc::new(ended(cause, status.ok(), &self.complaints));
         self.end.send_replace(Some(Arc::clone(&end)));
-        drop(self.seat);
+        self.seat.leave();
         // A reader who is slow still gets everything before he is told.
         let mut is_over = heard_all;
         while !is_over && self.outlet.is_crowded() {
@@ -69,6 +75,7 @@ impl Care {
                 (EndCause::Asked, self.end_it().await)
             }
             () = desk.silence(self.patience.silence) => (EndCause::Silence, self.kill_it().await),
+            () = lost(&mut self.supervisor) => (EndCause::Unsupervised, self.kill_it().await),
         }
     }
 
@@ -82,7 +89,7 @@ impl Care {
             return status;
         }
         if *self.wished.borrow() != Wish::Kill {
-            kill_group(self.pid, Signal::TERM);
+            kill_group(self.mark.pid, Signal::TERM);
             if let Ok(status) = timeout(LAST_WORDS, self.child.wait()).await {
                 return status;
             }
@@ -91,8 +98,17 @@ impl Care {
     }
 
     async fn kill_it(&mut self) -> io::Result<ExitStatus> {
-        kill_group(self.pid, Signal::KILL);
+        // While it is there, what left its group can be told by whose child it is.
+        drop(kill_tree(&self.mark, &self.temp));
         self.child.wait().await
+    }
+}
+
+/// Waits until there is nobody to end the process if we are gone; for ever where there never was.
+async fn lost(supervisor: &mut Option<Supervisor>) {
+    match supervisor {
+        Some(supervisor) => supervisor.lost().await,
+        None => std::future::pending().await,
     }
 }
 

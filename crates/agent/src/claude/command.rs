@@ -19,6 +19,7 @@ use super::options::{ClaudeOptions, SubagentText, SystemPrompt};
 use super::process::{self, ClaudeProcess};
 use super::program;
 use super::seats::ClaudeSeat;
+use super::supervision::Supervision;
 
 /// What the file is called, among what the session throws away, that names the servers of tools.
 /// It may hold keys: whoever started the program may remove it once the program is ready.
@@ -40,6 +41,7 @@ pub struct ClaudeCommand {
     pub servers: BTreeMap<String, McpHandler>,
     /// How long we wait for it.
     pub patience: ClaudePatience,
+    supervision: Supervision,
 }
 
 /// The folders of a process.
@@ -79,8 +81,9 @@ impl Default for ClaudePatience {
 }
 
 impl ClaudeCommand {
-    /// The program at a path, or of that name in `PATH`, with no environment and no options.
-    pub fn new(program: impl Into<PathBuf>, place: ClaudePlace) -> Self {
+    /// The program at a path, or of that name in `PATH`, with no environment and no options; and who
+    /// ends it when we are gone.
+    pub fn new(program: impl Into<PathBuf>, place: ClaudePlace, supervision: Supervision) -> Self {
         Self {
             program: program::located(program.into()),
             place,
@@ -89,6 +92,7 @@ impl ClaudeCommand {
             hooks: Vec::new(),
             servers: BTreeMap::new(),
             patience: ClaudePatience::default(),
+            supervision,
         }
     }
 
@@ -125,10 +129,12 @@ impl ClaudeCommand {
             .current_dir(&self.place.workspace)
             // Signals for us are not for it, and one for its group reaches all it started.
             .process_group(0);
+        // Before the agent, so that there is no moment in which it could go on without us.
+        let supervisor = self.supervision.begin(&self.place.temp)?;
         let child = command.spawn().map_err(|error| ClaudeError::NotStarted {
             why: program::unstarted(&self.program, &error.to_string()),
         })?;
-        process::attend(child, self, seat)
+        process::attend((child, supervisor), self, seat)
     }
 
     /// What `initialize` says: all that is too long, or too secret, for arguments.

@@ -26,6 +26,8 @@ pub enum EndCause {
     Asked,
     /// It said nothing for too long while it should have worked.
     Silence,
+    /// The process that ends it with us was gone, so that it could have outlived us.
+    Unsupervised,
 }
 
 impl ClaudeEnd {
@@ -42,6 +44,7 @@ impl fmt::Display for ClaudeEnd {
             EndCause::Itself => "claude ended",
             EndCause::Asked => "claude was ended",
             EndCause::Silence => "claude said nothing for too long and was ended",
+            EndCause::Unsupervised => "the supervisor of claude is gone, so claude was ended",
         })?;
         match (self.code, self.signal) {
             (Some(code), _) => write!(f, " with code {code}")?,

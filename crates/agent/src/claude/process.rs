@@ -2,7 +2,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::process::Signal;
 use serde_json::Value;
 use tokio::process::Child;
 use tokio::sync::{mpsc, watch};
@@ -18,10 +17,11 @@ use super::hearing::{self, Complaints, Hearing, Outlet};
 use super::lines::ClaudeLines;
 use super::mark::ProcessMark;
 use super::message::{Reply, UserMessage, Wanted};
-use super::process_tree::{kill_group, kill_kin};
+use super::process_tree::kill_tree;
 use super::request::CliRequest;
-use super::seats::ClaudeSeat;
+use super::seats::{ClaudeSeat, ClaudeSlot, HeldSeat};
 use super::speech::{self, Spoken};
+use super::supervision::Supervisor;
 
 /// Lines that wait to be said.
 const QUEUE: usize = 256;
@@ -37,6 +37,7 @@ struct Running {
     temp: PathBuf,
     greeting: Value,
     patience: ClaudePatience,
+    seat: HeldSeat,
     desk: Arc<Desk>,
     speech: mpsc::Sender<Spoken>,
     wish: watch::Sender<Wish>,
@@ -62,7 +63,7 @@ pub(super) async fn until(wished: &mut watch::Receiver<Wish>, wish: Wish) {
 
 /// Looks after a process that has just started.
 pub(super) fn attend(
-    mut child: Child,
+    (mut child, mut supervisor): (Child, Option<Supervisor>),
     command: &ClaudeCommand,
     seat: ClaudeSeat,
 ) -> Result<(ClaudeProcess, ClaudeLines), ClaudeError> {
@@ -70,12 +71,17 @@ pub(super) fn attend(
     let (Some(stdin), Some(stdout), Some(stderr), Some(pid)) = pipes else {
         return Err(ClaudeError::NotStarted { why: "claude cannot be talked to".to_owned() });
     };
+    let mark = ProcessMark::of(pid);
+    if let Some(supervisor) = &mut supervisor {
+        supervisor.watch(&mark)?;
+    }
     let (outlet, lines) = Outlet::new();
     let (speech, said) = mpsc::channel(QUEUE);
     let (wish, wished) = watch::channel(Wish::Run);
     let (end, ended) = watch::channel(None);
     let (desk, complaints) = (Arc::new(Desk::new()), Arc::new(Complaints::default()));
     let (temp, patience) = (command.place.temp.clone(), command.patience);
+    let seat = HeldSeat::new(seat);
     let mut tasks = JoinSet::new();
     tasks.spawn(speech::speak(stdin, said, wished.clone()));
     let (hears, hearing_over) = mpsc::channel(1);
@@ -90,7 +96,8 @@ pub(super) fn attend(
     tasks.spawn(hearing.hear(stdout, hears));
     let care = Care {
         child,
-        pid,
+        mark: mark.clone(),
+        supervisor,
         temp: temp.clone(),
         patience,
         desk: Arc::clone(&desk),
@@ -99,12 +106,12 @@ pub(super) fn attend(
         hearing: hearing_over,
         outlet,
         end,
-        seat,
+        seat: seat.clone(),
     };
     tasks.spawn(care.take());
-    let (mark, greeting) = (ProcessMark::of(pid), command.greeting());
+    let greeting = command.greeting();
     let running =
-        Running { mark, temp, greeting, patience, desk, speech, wish, ended, _tasks: tasks };
+        Running { mark, temp, greeting, patience, seat, desk, speech, wish, ended, _tasks: tasks };
     Ok((ClaudeProcess(Arc::new(running)), lines))
 }
 
@@ -162,6 +169,21 @@ impl ClaudeProcess {
     /// As [`answer`](Self::answer).
     pub async fn refuse(&self, request: &CliRequest, why: &str) -> Result<(), ClaudeError> {
         self.answer(&request.id, &Reply::Error(why.to_owned())).await
+    }
+
+    /// Whether it holds one of the slots of those that work.
+    pub fn has_slot(&self) -> bool {
+        self.0.seat.has_slot()
+    }
+
+    /// Gives its slot back: it waits for a person, and can do nothing meanwhile.
+    pub fn rest(&self) {
+        self.0.seat.rest();
+    }
+
+    /// Takes a slot, because it is about to go on.
+    pub fn work(&self, slot: ClaudeSlot) {
+        self.0.seat.work(slot);
     }
 
     /// How long ago either side last said something.
@@ -247,8 +269,7 @@ impl ClaudeProcess {
 impl Drop for Running {
     fn drop(&mut self) {
         if self.ended.borrow().is_none() {
-            kill_group(self.mark.pid, Signal::KILL);
-            drop(kill_kin(&self.temp));
+            drop(kill_tree(&self.mark, &self.temp));
         }
     }
 }

@@ -236,5 +236,6 @@ fn read_start(said: &str) -> Option<String> {
     (!state.starts_with('Z')).then(|| started.split_whitespace().collect::<Vec<_>>().join("_"))
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests;

@@ -11,6 +11,7 @@ use ratchet_agent::claude::message::UserMessage;
 use ratchet_agent::claude::process::ClaudeProcess;
 use ratchet_agent::claude::request::{CliAsk, CliRequest, ToolAsk};
 use ratchet_agent::claude::seats::ClaudeSeats;
+use ratchet_agent::claude::supervision::Supervision;
 use ratchet_core::major::reader::{LineReader, Sign};
 use ratchet_core::money::Money;
 use ratchet_testkit::claude;
@@ -62,7 +63,8 @@ impl Stage {
         };
         let environment = environment::inherited(&EnvNames::default());
         let environment = claude::surroundings(environment, &self.path("home"), &self.model);
-        let mut command = ClaudeCommand::new(program, place).with_environment(environment);
+        let mut command =
+            ClaudeCommand::new(program, place, Supervision::Nobody).with_environment(environment);
         command.options.model = Some("claude-sonnet-5".to_owned());
         command
     }

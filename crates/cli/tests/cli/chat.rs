@@ -59,7 +59,7 @@ impl Stage {
         self.equipped(launch)
     }
 
-    fn begun(&self) -> Launch {
+    pub(crate) fn begun(&self) -> Launch {
         self.chat().arg("--workspace").arg(self.work())
     }
 

@@ -33,6 +33,8 @@ mod chat;
 mod notices;
 /// Agents on a server that dies.
 mod agents;
+/// Agents end with whoever runs them.
+mod supervision;
 /// Questions of other agents.
 mod mcp;
 /// What comes with Claude Code's plugin.

@@ -256,7 +256,8 @@ pub fn next(state: &MajorState, happening: Happening) -> Result<MajorState, Unfi
             Ok(MajorState::going_on(state.turn().cloned(), asks))
         }
         Happening::Interrupted => match state {
-            MajorState::Starting { .. } => Err(out_of_place()),
+            // The agent has not heard the message, and will not.
+            MajorState::Starting { turn: Some(_) } => Ok(MajorState::Parked),
             _ => state.turn().map_or(Err(Unfit::NoTurn), |_| Ok(state.clone())),
         },
         Happening::Ended => match state {

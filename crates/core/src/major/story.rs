@@ -16,7 +16,7 @@ use super::event::{EventKind, SessionEvent};
 use crate::time::Timestamp;
 
 pub use spending::Spending;
-pub use words::{best_known, early_end, in_words, outcome};
+pub use words::{ABORTED_START, best_known, early_end, in_words, outcome};
 
 /// Agents within agents that are told apart; whatever lies deeper is told on the outside.
 const DEEPEST: usize = 6;

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use ratchet_agent::claude::command::ClaudePatience;
 use ratchet_agent::claude::environment::{self, EnvNames};
+use ratchet_agent::claude::supervision::Supervision;
 use ratchet_core::judging::Seed;
 use ratchet_core::major::prompt::USUAL_BUDGET;
 use ratchet_core::major::workspace::{Exposure, Roots};
@@ -48,6 +49,7 @@ pub(crate) async fn run_agents_under(
             program: claude::fake(),
             families: place.join("families"),
             scratch: place.join("s"),
+            supervision: Supervision::Nobody,
         },
         environment: Arc::new(environment::inherited(&EnvNames::default())),
         patience: ClaudePatience::default(),

@@ -241,6 +241,12 @@ impl TurnBook {
         self.over(turn, Some(Level::Error), Some(why.to_owned()), at);
     }
 
+    /// A turn was stopped by a person before the agent heard of it.
+    pub(super) fn stopped(&mut self, turn: &TraceId, why: &str, at: Timestamp) {
+        self.fill(turn, at);
+        self.over(turn, Some(Level::Warning), Some(why.to_owned()), at);
+    }
+
     fn over(&mut self, turn: &TraceId, level: Option<Level>, why: Option<String>, at: Timestamp) {
         let stamp = Stamp::stated(at, Act::Update);
         let root = ObservationPatch {

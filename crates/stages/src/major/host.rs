@@ -16,17 +16,20 @@ mod outbox;
 mod process;
 /// What it spends, and what it may.
 mod spending;
+/// When its process may work.
+mod slots;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
-use futures_util::future::BoxFuture;
+use futures_util::future::{AbortHandle, BoxFuture};
 use futures_util::stream::FuturesUnordered;
 use ratchet_agent::claude::error::ClaudeError;
 use ratchet_agent::claude::lines::{ClaudeLines, FromClaude};
 use ratchet_agent::claude::message::UserMessage;
 use ratchet_agent::claude::process::ClaudeProcess;
+use ratchet_agent::claude::seats::ClaudeSeat;
 use ratchet_core::major::asked::Asked;
 use ratchet_core::major::event::{EventBody, EventKind, Telling};
 use ratchet_core::major::reader::LineReader;
@@ -81,6 +84,10 @@ pub(super) struct Host {
     /// Whether the process was started otherwise than the next is to be.
     is_outdated: bool,
     is_stopping: bool,
+    /// Whether it waits for a slot, and everyone was told.
+    is_queued: bool,
+    /// Its place among those who wait for a slot for a process.
+    queue: Option<AbortHandle>,
 }
 
 struct Running {
@@ -91,6 +98,10 @@ struct Running {
 
 /// What came of something that was begun.
 enum Chore {
+    /// There is no slot for a process yet.
+    Queued(u64),
+    /// There is a slot for a process now.
+    Seated(u64, ClaudeSeat),
     /// A process was started, or not; what people are to be told of it.
     Launched(u64, Result<(ClaudeProcess, ClaudeLines), ClaudeError>, Option<String>),
     /// A process is ready, or not.
@@ -99,6 +110,8 @@ enum Chore {
     Left,
     /// Something was said to the agent; why it does not hear us, if it does not.
     Said(Option<ClaudeError>),
+    /// The same, to an agent that had to wait for a slot first.
+    Resumed(Option<ClaudeError>),
     /// The agent works otherwise now, or will not.
     Changed(Result<(), ClaudeError>),
     /// How the session stands is kept.
@@ -148,6 +161,8 @@ impl Host {
             is_put_off: false,
             is_outdated: false,
             is_stopping: false,
+            is_queued: false,
+            queue: None,
         }
     }
 
@@ -288,11 +303,14 @@ impl Host {
 
     fn chore(&mut self, chore: Chore) {
         match chore {
+            Chore::Queued(launch) => self.queued(launch),
+            Chore::Seated(launch, seat) => self.seated(launch, seat),
             Chore::Launched(launch, outcome, warning) => self.launched(launch, outcome, warning),
             Chore::Greeted(launch, outcome) => self.greeted(launch, outcome),
             Chore::Left => self.left(),
             Chore::Said(Some(ClaudeError::NotAsked { .. } | ClaudeError::Ended(_)) | None)
             | Chore::Done => {}
+            Chore::Resumed(error) => self.resumed(error),
             Chore::Said(Some(error)) => self.tell_error(&error.to_string()),
             Chore::Changed(outcome) => self.changed(outcome),
             Chore::Saved(outcome) => self.saved(outcome),

@@ -1,5 +1,7 @@
 /// What the agent has kept of conversations.
 pub(super) mod thread;
+/// What it has kept of one turn.
+pub(super) mod turn_lines;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -121,7 +123,8 @@ impl Launcher {
         };
         let workspace = held.as_ref().map_or(named, WorkFolder::entrance);
         let place = ClaudePlace { workspace, config, temp: self.scratch(&chat.id) };
-        let command = ClaudeCommand::new(&self.places.program, place);
+        let supervision = self.places.supervision.clone();
+        let command = ClaudeCommand::new(&self.places.program, place, supervision);
         let command = command.with_environment(self.environment.to_vec());
         let mut command = command.with_options(options);
         command.patience = self.patience;

@@ -2,6 +2,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ratchet_agent::claude::options::PermissionMode;
+use ratchet_agent::claude::supervision::Supervision;
 use ratchet_core::id::SessionId;
 use ratchet_core::major::layer::Trust;
 use ratchet_core::money::Money;
@@ -174,6 +175,8 @@ pub struct MajorPlaces {
     pub families: PathBuf,
     /// A folder with one for each session; a short path, for sockets lie in it.
     pub scratch: PathBuf,
+    /// Who ends agents when this process is gone.
+    pub supervision: Supervision,
 }
 
 /// How much, and how long.

@@ -5,6 +5,10 @@
 mod talk;
 /// Sessions with a program that does as it is told.
 mod sessions;
+/// What was kept and never told.
+mod recovery;
+/// Sessions that share slots.
+mod slots;
 /// Many sessions, many clients, bad connections.
 mod crowd;
 /// Sessions with the real program.

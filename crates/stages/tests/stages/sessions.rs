@@ -294,11 +294,11 @@ async fn who_needs_a_process_gets_that_of_an_idle_session() {
     let (one, other) = (stage.session(&major).await, stage.session(&major).await);
     let mut first = stage.look_on(&major, &one, 0).await;
     let mut second = stage.look_on(&major, &other, 0).await;
-    stage.say(&major, &one, "ask").await.unwrap();
-    let asked = first.until(EventKind::Permission).await;
+    stage.say(&major, &one, "silence").await.unwrap();
+    first.until_state("running").await;
     stage.say(&major, &other, "hello").await.unwrap();
     second.until_state("starting").await;
-    answer(&stage, &major, &one, (&ask_of(&asked), ALLOW, "ann")).await.unwrap();
+    major.interrupt(stage.shop.clone(), one.clone()).await.unwrap();
     first.until_state("parked").await;
     second.until_state("idle").await;
 }

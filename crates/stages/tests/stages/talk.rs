@@ -8,17 +8,20 @@ use std::time::Duration;
 use ratchet_agent::claude::command::ClaudePatience;
 use ratchet_agent::claude::environment::{self, EnvNames};
 use ratchet_agent::claude::message::UserMessage;
+use ratchet_agent::claude::supervision::Supervision;
 use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::major::event::{EventKind, SessionEvent};
+use ratchet_core::price::PriceTable;
 use ratchet_core::secret::Secret;
 use ratchet_stages::major::ground::ChatGround;
 use ratchet_stages::major::{
     ChatSetting, Feed, Launcher, Major, MajorError, MajorLimits, MajorPlaces, NewChat, NewMessage,
 };
+use ratchet_store::embedded::Options;
 use ratchet_store::project::ProjectId;
 use ratchet_testkit::build::{at, project};
 use ratchet_testkit::claude;
-use ratchet_testkit::folder::DataFolder;
+use ratchet_testkit::folder::{DataFolder, options};
 use ratchet_testkit::scripted::ScriptedModel;
 use serde_json::Value;
 use uuid::Uuid;
@@ -45,6 +48,12 @@ impl Stage {
     /// With a program that does as it is told.
     pub(crate) fn fake() -> Self {
         Self::new(claude::fake())
+    }
+
+    /// The same, where the prices of models are known.
+    pub(crate) fn fake_with_prices() -> Self {
+        let prices = PriceTable::builtin().into();
+        Self { data: DataFolder::with(Options { prices, ..options() }), ..Self::fake() }
     }
 
     /// With the real program.
@@ -80,6 +89,7 @@ impl Stage {
                 program: self.program.clone(),
                 families: self.path("families"),
                 scratch: self.path("t"),
+                supervision: Supervision::Nobody,
             },
             environment: Arc::new(environment),
             patience,

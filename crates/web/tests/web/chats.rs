@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ratchet_agent::claude::command::ClaudePatience;
 use ratchet_agent::claude::environment::{self, EnvNames};
+use ratchet_agent::claude::supervision::Supervision;
 use ratchet_core::id::SessionId;
 use ratchet_core::judging::Seed;
 use ratchet_core::major::event::EventKind;
@@ -38,6 +39,10 @@ struct Stage {
 
 impl Stage {
     async fn new() -> Self {
+        Self::with(MajorLimits::default()).await
+    }
+
+    async fn with(limits: MajorLimits) -> Self {
         let site = Site::new().await;
         let folder = tempdir().unwrap();
         let real = folder.path().canonicalize().unwrap();
@@ -57,13 +62,13 @@ impl Stage {
                 program: claude::fake(),
                 families: real.join("families"),
                 scratch: real.join("s"),
+                supervision: Supervision::Nobody,
             },
             environment: Arc::new(environment::inherited(&EnvNames::default())),
             patience: ClaudePatience::default(),
         };
         let now = site.now();
         let store = site.data.folder().clone();
-        let limits = MajorLimits::default();
         let major = Major::open(store, launcher, limits, Arc::new(move || now)).await.unwrap();
         let chats = Chats { major: major.clone(), ground };
         site.web.run_agents(Arc::new(chats), std::future::pending);
@@ -357,4 +362,21 @@ async fn the_stream_tells_what_is_wanted_and_the_rest_of_a_conversation_stays() 
     for odd in ["before=0", "before=18446744073709551615", "before=x"] {
         assert_eq!(stage.member.get(&format!("{chat}?{odd}")).await.status, 200, "{odd}");
     }
+}
+
+#[tokio::test]
+async fn a_chat_that_waits_for_a_slot_says_so_and_can_be_stopped() {
+    let mut stage = Stage::with(MajorLimits { processes: 1, ..MajorLimits::default() }).await;
+    let busy = stage.begun("silence").await;
+    let mut feed = stage.follow(&busy).await;
+    while until(&mut feed, EventKind::State, 1).await["state"] != "running" {}
+    let queued = stage.begun("hello").await;
+    let mut feed = stage.follow(&queued).await;
+    while until(&mut feed, EventKind::State, 1).await["why"] != "waiting for a slot (1 of 1)" {}
+    let page = stage.member.get(&queued).await;
+    page.check(200, "waiting for a slot (1 of 1)").check(200, ">Stop<");
+    let stopped = stage.member.post(&format!("{queued}/stop"), &[]).await;
+    assert_eq!(stopped.status, 303, "{}", stopped.text);
+    until(&mut feed, EventKind::Done, 1).await;
+    stage.member.get(&queued).await.check(200, "ended early").check(200, ">Send<");
 }

@@ -410,7 +410,8 @@ impl<'a> Full<'a> {
         let time = duration(i64::try_from(millis / 1_000 * 1_000).unwrap_or(i64::MAX));
         let time = time.replace(".0", "");
         let sign = SPINNER.get(self.turns).copied().unwrap_or_default();
-        let line = fitted(&format!("{sign} working · {time} · Esc interrupts"), width);
+        let doing = &self.talk.doing;
+        let line = fitted(&format!("{sign} {doing} · {time} · Esc interrupts"), width);
         let mut rows = vec![self.style.paint(&line, Marks::YELLOW)];
         let calls: Vec<_> = self.talk.screen.tools.under_way().collect();
         let shown = calls.iter().skip(calls.len().saturating_sub(SHOWN_CALLS)).map(|call| {

@@ -82,6 +82,10 @@ impl Once<'_> {
             Some(EventKind::State) if event.text("state") == "closed" => {
                 bail!("the session was closed before the turn was over")
             }
+            Some(EventKind::State) if !event.text("why").is_empty() => {
+                eprintln!("{}", plain_line(event.text("why")));
+                Ok(None)
+            }
             _ => Ok(None),
         }
     }

@@ -12,6 +12,8 @@ use super::screen::{Screen, words_of};
 
 /// Messages that are remembered, to go back to or to say again.
 const KEPT_MESSAGES: usize = 500;
+/// What an agent does of which nothing else is known.
+const WORKING: &str = "working";
 
 /// A conversation, and how far it is. It says what is to be written; who it is talked with writes
 /// it, to a terminal or into a pipe.
@@ -27,6 +29,8 @@ pub(crate) struct Talk<'a> {
     pub(crate) attachments: Vec<Value>,
     /// Whether the agent works.
     pub(crate) is_busy: bool,
+    /// What it does, or waits for, while it works.
+    pub(crate) doing: String,
     /// Whether the session is closed for good.
     pub(crate) is_closed: bool,
     /// What people said, by the id of the message.
@@ -64,6 +68,7 @@ impl<'a> Talk<'a> {
             attachments: Vec::new(),
             rewinding: None,
             is_busy: false,
+            doing: WORKING.to_owned(),
             is_closed: false,
             messages: Vec::new(),
             asks: Vec::new(),
@@ -117,6 +122,15 @@ impl<'a> Talk<'a> {
                 let state = event.text("state");
                 self.is_busy = matches!(state, "starting" | "running" | "waiting");
                 self.is_closed = state == "closed";
+                let why = Some(event.text("why")).filter(|why| self.is_busy && !why.is_empty());
+                self.doing = match (why, state) {
+                    (Some(why), _) => plain_line(why),
+                    (None, "starting") => "starting".to_owned(),
+                    (None, _) => WORKING.to_owned(),
+                };
+                if why.is_some() {
+                    shown = self.screen.note(&format!("· {}", self.doing), Marks::DIM);
+                }
             }
             Some(EventKind::Message) => shown = self.said(event),
             Some(EventKind::Answered) => self.asks.retain(|ask| ask.id != event.text("id")),

@@ -3,13 +3,16 @@
 use ratchet_testkit::process::{Launch, PROJECT, PUBLIC_KEY, SECRET_KEY, Signal};
 use ratchet_testkit::pty::Pty;
 
+use serde_json::json;
+
 use super::{BINARY, Stage, canonical, claude, done};
+use crate::agents::{get, post, until};
 
 const SIZE: (u16, u16) = (100, 30);
 
 fn at_rest(pty: &Pty) {
     pty.wait_until("a prompt at rest", |display| {
-        display.cursor_row() == "›" && !display.text().contains(" working ")
+        display.cursor_row() == "›" && !display.text().contains("· Esc interrupts")
     });
 }
 
@@ -137,4 +140,40 @@ fn nor_does_one_need_them_without_a_server() {
     let refused = chat(stage.top.path());
     assert_eq!(refused.code, Some(1), "{refused:?}");
     assert!(refused.stderr.contains("move the data folder"), "{refused:?}");
+}
+
+#[test]
+fn a_chat_that_waits_for_a_slot_says_so_and_esc_takes_the_message_back() {
+    let stage = Stage::new();
+    let server = serve(&stage, "127.0.0.1:0").env("RATCHET_CLAUDE_BIN", claude::fake());
+    let server = server.env("RATCHET_CHAT_ROOTS", canonical(&stage.work()));
+    let server = server.env("RATCHET_CHAT_PROCESSES", "1").start();
+    let new = json!({"workspace": stage.work().canonicalize().unwrap()});
+    let busy = post(&server, "/api/v1/sessions", &new)["id"].as_str().unwrap().to_owned();
+    let busy = format!("/api/v1/sessions/{busy}");
+    post(&server, &format!("{busy}/messages"), &json!({"text": "silence"}));
+    until("running", || get(&server, &busy));
+
+    let mut pty = Pty::start(stage.begun().env("TERM", "xterm"), SIZE);
+    at_rest(&pty);
+    pty.press("hello\r");
+    pty.wait_for("waiting for a slot (1 of 1)");
+    pty.wait_for("s · Esc interrupts");
+    let newest = || get(&server, "/api/v1/sessions")["sessions"][0].clone();
+    let queued = until("starting", newest);
+    assert_eq!(queued["why"], "waiting for a slot (1 of 1)", "{queued}");
+    pty.press("\u{1b}");
+    pty.wait_for("the turn ended early: interrupted");
+    at_rest(&pty);
+    until("parked", newest);
+
+    let printed = || stage.begun().args(["--print", "hello"]).run();
+    std::thread::scope(|scope| {
+        let printing = scope.spawn(printed);
+        until("starting", newest);
+        post(&server, &format!("{busy}/interrupt"), &json!({}));
+        let printed = printing.join().unwrap();
+        assert_eq!(done(&printed), "Hello\n");
+        assert!(printed.stderr.contains("waiting for a slot (1 of 1)"), "{printed:?}");
+    });
 }

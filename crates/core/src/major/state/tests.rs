@@ -72,6 +72,9 @@ impl Onlooker {
                 );
                 self.open.clear();
             }
+            Happening::Interrupted if matches!(before, MajorState::Starting { .. }) => {
+                assert!(self.turn.take().is_some(), "nothing was on its way");
+            }
             Happening::Woken | Happening::Started | Happening::Interrupted => {}
         }
         assert_eq!(after.turn(), self.turn.as_ref());
@@ -159,6 +162,14 @@ fn a_message_wakes_a_parked_session_with_its_turn() {
     check(&MajorState::Failed, Happening::Sent(turn(1)), Ok(&starting));
     check(&starting, Happening::Started, Ok(&MajorState::Running { turn: turn(1) }));
     check(&starting, Happening::Sent(turn(2)), Err(Unfit::Busy { turn: turn(1) }));
+}
+
+#[test]
+fn a_message_that_waits_for_its_process_can_be_taken_back() {
+    let starting = MajorState::Starting { turn: Some(turn(1)) };
+    check(&starting, Happening::Interrupted, Ok(&MajorState::Parked));
+    let woken = MajorState::Starting { turn: None };
+    check(&woken, Happening::Interrupted, Err(Unfit::NoTurn));
 }
 
 #[test]

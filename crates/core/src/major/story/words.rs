@@ -66,13 +66,16 @@ pub fn outcome(answer: &Value) -> String {
     }
 }
 
+/// The reason of a turn that a person stopped before the agent had heard of it.
+pub const ABORTED_START: &str = "aborted_start";
+
 /// Why a turn ended early, by what its end says: in a word, and what was said of it if that is more.
 ///
 /// The agent may say the same in several places; each is told once.
 pub fn early_end(end: &Value) -> (String, Option<&str>) {
     let text = |key: &str| end[key].as_str().filter(|text| !text.is_empty());
     let word = match text("reason").or_else(|| text("subtype")).unwrap_or("failed") {
-        "aborted_streaming" | "aborted_tools" => "interrupted".to_owned(),
+        "aborted_streaming" | "aborted_tools" | ABORTED_START => "interrupted".to_owned(),
         word => word.replace('_', " "),
     };
     let said = text("result").filter(|said| end["subtype"] != *said && *said != word);

@@ -16,7 +16,7 @@ pub struct ChatView {
     pub workspace: String,
     /// `starting`, `idle`, `running`, `waiting`, `parked`, `failed` or `closed`.
     pub state: String,
-    /// Why, where that needs saying.
+    /// Why, where that needs saying: what went wrong, or `waiting for a slot (8 of 8)`.
     pub why: Option<String>,
     /// The turn under way: the id of its trace.
     pub turn: Option<String>,

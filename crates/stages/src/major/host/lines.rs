@@ -79,6 +79,7 @@ impl Host {
         if self.happen(Happening::Began(turn.clone())).is_ok() {
             let at = self.now();
             self.book.began(&turn, at, Beginning::Agent);
+            self.regain();
         }
     }
 
@@ -100,6 +101,7 @@ impl Host {
         self.why = end.result.clone().filter(|_| end.is_error);
         drop(self.happen(Happening::Ended));
         self.why = None;
+        self.regain();
         self.part_if_outdated();
     }
 
@@ -114,6 +116,7 @@ impl Host {
         let at = self.now();
         self.book.asked(&asked, self.state.turn(), at);
         self.tell(asked.telling());
+        self.rest();
         let (ask, limit) = (asked.id.clone(), self.shared.limits.answer);
         self.asks.insert(ask.clone(), asked);
         self.chores.push(Box::pin(async move {
@@ -136,6 +139,7 @@ impl Host {
             return;
         }
         self.asks.remove(ask);
+        self.regain();
         let body = EventBody::default().text("id", ask.as_str()).text("decision", "withdrawn");
         let told = body.told(EventKind::Answered);
         self.answered(ask, &told.body);

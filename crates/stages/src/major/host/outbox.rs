@@ -2,6 +2,7 @@ use std::collections::VecDeque;
 use std::future::pending;
 
 use futures_util::future::BoxFuture;
+use ratchet_agent::claude::control::Queued;
 use ratchet_agent::claude::message::{Reply, UserMessage};
 use ratchet_core::claude_code::Patches;
 use ratchet_core::major::event::{SessionEvent, Telling};
@@ -11,6 +12,8 @@ use ratchet_core::time::Timestamp;
 use ratchet_store::StoreError;
 
 use super::super::book::TurnBook;
+use super::super::refusal::MajorError;
+use super::super::wish::Reply as Answering;
 use super::{Chore, Host};
 
 /// Events that may wait for the disk before the agent has to.
@@ -77,6 +80,8 @@ pub(super) enum Deed {
     Say(Box<UserMessage>),
     /// The agent hears an answer.
     Reply(String, Reply),
+    /// The agent is to stop.
+    Interrupt(Answering<()>),
 }
 
 impl Outbox {
@@ -184,19 +189,24 @@ impl Host {
     }
 
     pub(super) fn follow(&mut self, deed: Deed) {
-        if let Deed::Answer(answer) = deed {
-            return answer();
+        let process = self.running.as_ref().map(|running| running.process.clone());
+        match (deed, process) {
+            (Deed::Answer(answer), _) => answer(),
+            (Deed::Say(message), Some(process)) => {
+                self.regain();
+                self.chores.push(Box::pin(async move {
+                    Chore::Said(process.send_user(&message).await.err())
+                }));
+            }
+            (Deed::Reply(id, reply), Some(process)) => {
+                let telling = process.clone();
+                self.with_slot(process, async move { telling.answer(&id, &reply).await });
+            }
+            (Deed::Interrupt(reply), Some(process)) => self
+                .ask_agent(reply, async move { process.interrupt(Queued::Cancel).await.map(drop) }),
+            (Deed::Interrupt(reply), None) => self.answer_wish(reply, Err(MajorError::NoTurn)),
+            (Deed::Say(_) | Deed::Reply(..), None) => {}
         }
-        let Some(running) = &self.running else { return };
-        let process = running.process.clone();
-        self.chores.push(Box::pin(async move {
-            let said = match deed {
-                Deed::Answer(_) => Ok(()),
-                Deed::Say(message) => process.send_user(&message).await,
-                Deed::Reply(id, reply) => process.answer(&id, &reply).await,
-            };
-            Chore::Said(said.err())
-        }));
     }
 
     /// The disk does not take events: nobody can be told anything, so the session stops here and

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use ratchet_agent::claude::error::ClaudeError;
 use ratchet_agent::claude::lines::ClaudeLines;
 use ratchet_agent::claude::process::ClaudeProcess;
+use ratchet_agent::claude::seats::ClaudeSeat;
 use ratchet_core::major::event::{EventBody, EventKind};
 use ratchet_core::major::reader::LineReader;
 use ratchet_core::major::state::{Happening, MajorState};
@@ -24,12 +25,22 @@ impl Host {
         let reader = LineReader::new(self.chat.standing.agent_cost);
         self.reader = reader.with_prices(self.prices());
         let (launch, leaving) = (self.launch, self.leaving.clone());
-        let (shared, chat) = (self.shared.clone(), self.chat.clone());
+        let shared = self.shared.clone();
         self.chores.push(Box::pin(async move {
             if let Some(leaving) = leaving {
                 leaving.end().await;
             }
-            let seat = shared.seat().await;
+            match shared.try_seat() {
+                Some(seat) => Chore::Seated(launch, seat),
+                None => Chore::Queued(launch),
+            }
+        }));
+    }
+
+    /// Starts a process that has its place.
+    pub(super) fn start(&mut self, launch: u64, seat: ClaudeSeat) {
+        let (shared, chat) = (self.shared.clone(), self.chat.clone());
+        self.chores.push(Box::pin(async move {
             // Files are looked at where nobody else waits for it. The folder is held until the
             // process is in it.
             let (command, _folder, memory) = match Arc::clone(&shared).command(chat.clone()).await {
@@ -50,7 +61,7 @@ impl Host {
         outcome: Result<(ClaudeProcess, ClaudeLines), ClaudeError>,
         warning: Option<String>,
     ) {
-        let is_wanted = launch == self.launch && matches!(self.state, MajorState::Starting { .. });
+        let is_wanted = self.awaits(launch);
         let (process, lines) = match outcome {
             // Dropping it ends it.
             Ok(_) if !is_wanted => return,
@@ -99,6 +110,7 @@ impl Host {
     pub(super) fn died(&mut self, why: &str) {
         self.running = None;
         self.background = 0;
+        self.leave_queue();
         self.withdraw_all();
         let lost = self.state.turn().cloned();
         let body = match &lost {

@@ -1,4 +1,3 @@
-use ratchet_agent::claude::control::Queued;
 use ratchet_agent::claude::error::ClaudeError;
 use ratchet_agent::claude::message::{MessageContent, Reply as ToAgent, UserMessage};
 use ratchet_core::id::TraceId;
@@ -112,12 +111,16 @@ impl Host {
     }
 
     fn interrupt(&mut self, reply: Reply<()>) {
-        let stopped = self.happen(Happening::Interrupted).map_err(MajorError::from);
-        let running = self.running.as_ref().map(|running| running.process.clone());
-        let (Ok(()), Some(process)) = (&stopped, running) else {
-            return self.answer_wish(reply, stopped);
-        };
-        self.ask_agent(reply, async move { process.interrupt(Queued::Cancel).await.map(drop) });
+        if let MajorState::Starting { turn: Some(turn) } = &self.state {
+            let turn = turn.clone();
+            self.cancel(&turn);
+            return self.answer_wish(reply, Ok(()));
+        }
+        match self.happen(Happening::Interrupted) {
+            // After the message, which may be on its way to the disk still.
+            Ok(()) => self.outbox.then(Deed::Interrupt(reply)),
+            Err(unfit) => self.answer_wish(reply, Err(unfit.into())),
+        }
     }
 
     /// Has the agent do something and tells whoever wished what it says.
@@ -151,13 +154,14 @@ impl Host {
         }
         self.first = None;
         self.launch += 1;
+        self.leave_queue();
         self.happen(Happening::Closed)?;
         self.let_go();
         Ok(())
     }
 
     /// Ends the process at once; no other is started before it has.
-    fn let_go(&mut self) {
+    pub(super) fn let_go(&mut self) {
         let Some(running) = self.running.take() else { return };
         let process = running.process;
         self.leaving = Some(process.clone());
@@ -172,6 +176,7 @@ impl Host {
     fn stop(&mut self, reply: Reply<()>) {
         self.is_stopping = true;
         self.launch += 1;
+        self.leave_queue();
         match self.state {
             MajorState::Idle => self.park(),
             _ if self.state.has_process() => {

@@ -12,11 +12,11 @@ pub(in super::super) const BEGINNING: Uuid = Uuid::nil();
 /// A line that the agent kept, as far as its place in the conversation goes.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct KeptLine {
+pub(super) struct KeptLine {
     uuid: String,
     r#type: String,
     #[serde(default)]
-    is_sidechain: bool,
+    pub(super) is_sidechain: bool,
     #[serde(default)]
     is_meta: bool,
     #[serde(default)]
@@ -24,12 +24,12 @@ struct KeptLine {
 }
 
 impl KeptLine {
-    fn id(&self) -> Option<Uuid> {
+    pub(super) fn id(&self) -> Option<Uuid> {
         Uuid::parse_str(&self.uuid).ok()
     }
 
     /// Whether a person said it, or someone in a person's place.
-    fn is_prompt(&self) -> bool {
+    pub(super) fn is_prompt(&self) -> bool {
         let is_result = |block: &Value| block["type"] == "tool_result";
         let content = self.message.as_ref().map(|message| &message["content"]);
         let answers_tool =
@@ -43,7 +43,7 @@ pub(in super::super) fn is_kept(config: &Path, conversation: Uuid) -> bool {
     file_of(config, conversation).is_some()
 }
 
-fn file_of(config: &Path, conversation: Uuid) -> Option<PathBuf> {
+pub(super) fn file_of(config: &Path, conversation: Uuid) -> Option<PathBuf> {
     let name = format!("{conversation}.jsonl");
     let folders = std::fs::read_dir(config.join("projects")).into_iter().flatten().flatten();
     folders.map(|folder| folder.path().join(&name)).find(|file| file.is_file())

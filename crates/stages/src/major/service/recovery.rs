@@ -1,26 +1,30 @@
-use std::collections::BTreeSet;
+/// What was told of a turn, and what was not.
+mod replay;
+
 use std::sync::Arc;
 
 use ratchet_agent::claude::mark::ProcessMark;
-use ratchet_core::id::{SessionId, TraceId};
-use ratchet_core::major::event::{EventBody, EventKind};
-use ratchet_core::major::hush::Hush;
+use ratchet_core::claude_code::Patches;
+use ratchet_core::id::TraceId;
+use ratchet_core::major::event::{EventBody, EventKind, Telling};
+use ratchet_core::major::hush::{Hush, ToldAt};
 use ratchet_core::major::state::StateWord;
+use ratchet_core::money::Money;
 use ratchet_store::catalog::{Chat, ChatStanding};
 use ratchet_store::project::ProjectId;
-use serde_json::Value;
+use uuid::Uuid;
 
-use super::super::book::{Beginning, TurnBook};
+use super::super::book::TurnBook;
 use super::super::host::Writing;
+use super::super::launch;
+use super::super::launch::turn_lines::{self, TurnFile};
 use super::super::refusal::MajorError;
 use super::super::room::Room;
 use super::Shared;
+use replay::Replay;
 
 /// What clients are told of a turn that the server did not live to see the end of.
 const RESTARTED: &str = "the server was restarted; the conversation goes on with the next message";
-
-/// Events that are read at once.
-const PAGE: u32 = 500;
 
 /// Ends what an earlier server left running, and says so in the sessions concerned.
 pub(super) async fn recover(shared: &Arc<Shared>) -> Result<(), MajorError> {
@@ -45,99 +49,101 @@ async fn settle(shared: &Arc<Shared>, project: ProjectId, chat: Chat) -> Result<
         chat.standing.state,
         StateWord::Starting | StateWord::Running | StateWord::Waiting
     );
+    let room = Arc::new(Room::new(project.clone(), chat.id.clone(), 1));
+    let after = shared.store.telemetry.last_event(project.clone(), chat.id.clone()).await?;
+    let mut told = Vec::new();
+    let mut cost = None;
+    if let Some(turn) = &chat.standing.turn {
+        let mut book = TurnBook::new(chat.id.clone());
+        told = wind_up(shared, &room, (&chat, turn), &mut book).await?;
+        // Recorded first, for recording knows prices.
+        let writing = writing(after, Vec::new(), book.take());
+        Arc::clone(shared).write(room.clone(), writing).await?;
+        let trace = shared.store.telemetry.trace(project.clone(), turn.clone()).await?;
+        cost = trace.and_then(|trace| trace.summary.cost);
+    }
+    if is_lost {
+        let turn = chat.standing.turn.as_ref().map(ToString::to_string);
+        told.push(restarted(turn.as_deref(), cost));
+    }
     let standing = ChatStanding {
         state: if is_lost { StateWord::Failed } else { StateWord::Parked },
         why: is_lost.then(|| RESTARTED.to_owned()),
         turn: None,
         process: None,
-        ..chat.standing.clone()
+        cost: chat.standing.cost + cost.unwrap_or_default(),
+        is_at_least: chat.standing.is_at_least || chat.standing.turn.is_some(),
+        ..chat.standing
     };
-    let last = shared.store.telemetry.last_event(project.clone(), chat.id.clone()).await?;
-    let mut book = TurnBook::new(chat.id.clone());
-    let mut told = Vec::new();
-    if let Some(turn) = &chat.standing.turn {
-        let open = replay(shared, &project, &chat.id, turn, &mut book).await?;
-        for ask in open {
-            let body = EventBody::default().text("id", &ask).text("decision", "withdrawn");
-            let withdrawn = body.told(EventKind::Answered);
-            book.answered(&ask, &withdrawn.body, now);
-            told.push(withdrawn);
-        }
-        book.broke_off(turn, RESTARTED, now);
-    }
-    if is_lost {
-        let turn = chat.standing.turn.as_ref().map(ToString::to_string);
-        let body = EventBody::default().text("message", RESTARTED);
-        told.push(body.text_if("turn", turn.as_deref()).told(EventKind::Error));
-    }
     let body = EventBody::default().text("state", standing.state.as_str());
     told.push(body.text_if("why", standing.why.as_deref()).told(EventKind::State));
     let told = told.into_iter().map(|telling| (now, telling)).collect();
-    let room = Arc::new(Room::new(project.clone(), chat.id.clone(), 1));
-    let writing = Writing { after: last, told, patches: book.take(), hush: Hush::default() };
-    Arc::clone(shared).write(room, writing).await?;
+    Arc::clone(shared).write(room, writing(after, told, Patches::default())).await?;
     shared.store.catalog.stand_chat(project, chat.id, standing, now).await?;
     Ok(())
 }
 
-/// Tells the book what was said in a turn that was under way, as far as it is kept; returns what
-/// the agent still asks.
-async fn replay(
-    shared: &Arc<Shared>,
-    project: &ProjectId,
-    session: &SessionId,
-    turn: &TraceId,
-    book: &mut TurnBook,
-) -> Result<BTreeSet<String>, MajorError> {
-    let mut open = BTreeSet::new();
-    let Some(mut after) = beginning(shared, project, session, turn).await? else { return Ok(open) };
-    loop {
-        let (project, session) = (project.clone(), session.clone());
-        let telemetry = &shared.store.telemetry;
-        let events = telemetry.session_events(project, session, after, PAGE).await?;
-        let Some(last) = events.last() else { return Ok(open) };
-        after = last.seq;
-        for event in events {
-            let said: Value = serde_json::from_str(&event.body).unwrap_or_default();
-            let id = said["id"].as_str().unwrap_or_default();
-            match event.kind {
-                EventKind::Raw => book.heard(&event.body),
-                EventKind::Message => {
-                    let content = said["content"].to_string();
-                    let by = said["by"].as_str();
-                    let beginning = Beginning::Person { by, message: id, content: &content };
-                    book.began(turn, event.at, beginning);
-                }
-                EventKind::Question | EventKind::Permission => {
-                    book.asked_before(id, turn, event.at);
-                    open.insert(id.to_owned());
-                }
-                EventKind::Answered => drop(open.remove(id)),
-                _ => {}
-            }
-        }
-    }
+fn writing(after: u64, told: Vec<ToldAt>, patches: Patches) -> Writing {
+    Writing { after, told, patches, hush: Hush::default() }
 }
 
-/// The place before the first event of a turn: a message, or the agent's own beginning.
-async fn beginning(
+/// Says that a turn was lost, and what is known of its price: a call that was under way is billed,
+/// too, and nobody knows for how much.
+fn restarted(turn: Option<&str>, cost: Option<Money>) -> Telling {
+    let body = match cost {
+        Some(cost) => EventBody::default()
+            .text("message", &format!("{RESTARTED}; the turn cost at least {cost}"))
+            .value("cost", cost.dollars())
+            .value("at_least", true),
+        None => EventBody::default().text("message", RESTARTED),
+    };
+    body.text_if("turn", turn).told(EventKind::Error)
+}
+
+/// Tells the book all that is known of a turn that was under way: what was told, and what the agent
+/// has kept besides. Returns what clients have not been told yet.
+async fn wind_up(
     shared: &Arc<Shared>,
-    project: &ProjectId,
-    session: &SessionId,
-    turn: &TraceId,
-) -> Result<Option<u64>, MajorError> {
-    let turn = turn.to_string();
-    for kind in [EventKind::Message, EventKind::State] {
-        let (project, session) = (project.clone(), session.clone());
-        let newest = shared.store.telemetry.newest_events(project, session, kind, PAGE).await?;
-        let is_of_turn = |body: &str| {
-            let said: Value = serde_json::from_str(body).unwrap_or_default();
-            said["turn"] == turn.as_str()
-        };
-        let first = newest.into_iter().filter(|event| is_of_turn(&event.body)).last();
-        if let Some(first) = first {
-            return Ok(Some(first.seq.saturating_sub(1)));
+    room: &Room,
+    (chat, turn): (&Chat, &TraceId),
+    book: &mut TurnBook,
+) -> Result<Vec<Telling>, MajorError> {
+    let now = (shared.clock)();
+    let mut replay = Replay::read(&shared.store.telemetry, room, turn, book).await?;
+    let files = kept(shared, chat, turn, replay.has_message).await;
+    let mut told = Vec::new();
+    for file in &files {
+        told.extend(replay.untold(file));
+        let path = file.path.display().to_string();
+        if let Some(about) = &file.about {
+            book.kept(&path, std::slice::from_ref(about));
         }
+        book.kept(&path, &file.lines);
     }
-    Ok(None)
+    for ask in replay.open {
+        let body = EventBody::default().text("id", &ask).text("decision", "withdrawn");
+        let withdrawn = body.told(EventKind::Answered);
+        book.answered(&ask, &withdrawn.body, now);
+        told.push(withdrawn);
+    }
+    book.broke_off(turn, RESTARTED, now);
+    // Recording prices what is known; a call that was under way is billed, too.
+    book.billed(turn, None, true, now);
+    Ok(told)
+}
+
+/// What the agent has kept of a turn, in its own files.
+async fn kept(
+    shared: &Arc<Shared>,
+    chat: &Chat,
+    turn: &TraceId,
+    has_message: bool,
+) -> Vec<TurnFile> {
+    let Ok(conversation) = launch::uuid(&chat.id) else { return Vec::new() };
+    let config = shared.launcher.family(chat);
+    // A turn is named by the message that began it, unless the agent did.
+    let message = Uuid::parse_str(&turn.to_string()).ok().filter(|_| has_message);
+    let reading = move || turn_lines::of_turn(&config, conversation, message);
+    // A server starts whatever an agent has written.
+    tokio::task::spawn_blocking(reading).await.unwrap_or_default()
 }

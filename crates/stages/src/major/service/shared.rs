@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet_agent::claude::command::ClaudeCommand;
-use ratchet_agent::claude::seats::{ClaudeSeat, ClaudeSeats};
+use ratchet_agent::claude::seats::{ClaudeSeat, ClaudeSeats, ClaudeSlot};
 use ratchet_core::major::notice::Notice;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{Chat, ChatStanding};
@@ -95,11 +95,29 @@ impl Shared {
         command.await.map_err(|_| MajorError::Stopping)?
     }
 
+    /// A place for a process, if there is one now.
+    pub(in super::super) fn try_seat(&self) -> Option<ClaudeSeat> {
+        self.seats.try_take()
+    }
+
+    /// A slot for a process that goes on after an answer, if there is one now.
+    pub(in super::super) fn try_slot(&self) -> Option<ClaudeSlot> {
+        self.seats.try_slot()
+    }
+
+    /// A slot for a process that goes on. Whoever is idle makes room while someone waits.
+    pub(in super::super) async fn slot(&self) -> ClaudeSlot {
+        let _wanting = Wanting::begin(&self.wanted);
+        self.seats.slot().await
+    }
+
+    /// How many slots of how many are taken.
+    pub(in super::super) fn slots_in_use(&self) -> (usize, usize) {
+        self.seats.in_use()
+    }
+
     /// A place for a process. Whoever is idle makes room while someone waits.
     pub(in super::super) async fn seat(&self) -> ClaudeSeat {
-        if let Some(seat) = self.seats.try_take() {
-            return seat;
-        }
         let _wanting = Wanting::begin(&self.wanted);
         self.seats.take().await
     }

@@ -36,6 +36,22 @@ async fn a_turn_that_is_interrupted_says_so_and_what_it_did() {
 }
 
 #[tokio::test]
+async fn a_turn_that_is_stopped_as_soon_as_it_runs_ends() {
+    let stage = Stage::real();
+    stage.model.say(Reply::failing(Failure::Silence).on("Work"));
+    stage.model.say(Reply::text("Here.").on("Still"));
+    let mut talking = Talking::start(stage, ChatSetting::default()).await;
+    talking.say("Work.").await;
+    talking.client.until_state("running").await;
+    // The agent may not even have read the message.
+    let (project, session) = (talking.stage.shop.clone(), talking.session.clone());
+    talking.major.interrupt(project, session).await.unwrap();
+    assert_eq!(talking.done().await["is_error"], true);
+    talking.say("Still there?").await;
+    assert_eq!(talking.done().await["result"], "Here.");
+}
+
+#[tokio::test]
 async fn a_turn_that_the_agent_begins_itself_is_one_trace() {
     let stage = Stage::real();
     let background = json!({"command": "true", "description": "waits", "run_in_background": true});

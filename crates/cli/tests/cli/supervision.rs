@@ -1,0 +1,172 @@
+//! Agents end with whoever runs them, whatever ended that; with the real program.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use ratchet_testkit::http;
+use ratchet_testkit::process::{Ratchet, Signal};
+use ratchet_testkit::pty::Pty;
+use ratchet_testkit::scripted::{Reply, ScriptedModel};
+use serde_json::{Value, json};
+
+use crate::agents::{get, post, until};
+use crate::chat::Stage;
+
+/// No test waits longer for something to become true.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What the model answers before it holds its tongue: calls of tools, one after the other.
+const CALLS: usize = 5;
+/// What these cost.
+const COST: f64 = 0.0015;
+
+#[track_caller]
+fn wait_until(what: &str, is_true: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_true() {
+        assert!(began.elapsed() < PATIENCE, "never: {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// Processes that have something with these words in a file of theirs under `/proc`.
+fn processes(file: &str, is_it: impl Fn(&[&[u8]]) -> bool) -> Vec<String> {
+    let found = std::fs::read_dir("/proc").unwrap().flatten().filter(|process| {
+        let read = std::fs::read(process.path().join(file)).unwrap_or_default();
+        is_it(&read.split(|byte| *byte == 0).collect::<Vec<_>>())
+    });
+    found.map(|process| process.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// Whatever agents started that keep their conversations in this folder.
+fn agents_in(data: &Path) -> Vec<String> {
+    let entry = format!("CLAUDE_CONFIG_DIR={}", data.canonicalize().unwrap().display());
+    processes("environ", |environment| {
+        environment.iter().any(|variable| variable.starts_with(entry.as_bytes()))
+    })
+}
+
+/// The supervisors of a session.
+fn supervisors(session: &str) -> Vec<String> {
+    processes("cmdline", |words| {
+        let says = |word: &str| words.iter().any(|it| it.ends_with(word.as_bytes()));
+        says("supervise") && says(session)
+    })
+}
+
+/// A model that has many files read, and stops in the middle.
+fn has_much_to_do(stage: &Stage) {
+    let file = stage.work().join("plan.md");
+    std::fs::write(&file, "Ship on Friday.").unwrap();
+    for _ in 0..100 {
+        stage.model.say(Reply::call("Read", json!({"file_path": file})));
+    }
+    stage.model.hold_after(u32::try_from(CALLS).unwrap());
+}
+
+/// Waits until all agents are gone while the model is silent, lets it speak again, and sees
+/// whether anyone asks it something.
+fn check_nobody_goes_on(model: &ScriptedModel, data: &Path) {
+    let asked = model.requests().len();
+    wait_until("all agents are gone", || agents_in(data).is_empty());
+    model.go_on();
+    let address = model.url().trim_start_matches("http://").parse().unwrap();
+    let heard = http::send(address, &http::get("/requests")).unwrap().json();
+    assert_eq!(heard.as_array().map(Vec::len), Some(asked), "the model was asked again");
+}
+
+fn begin(stage: &Stage, running: &Ratchet) -> String {
+    let workspace = stage.work().canonicalize().unwrap();
+    let new = json!({"workspace": workspace, "model": "claude-sonnet-5"});
+    post(running, "/api/v1/sessions", &new)["id"].as_str().unwrap().to_owned()
+}
+
+/// The bodies of a session's events of a kind.
+fn events(running: &Ratchet, session: &str, kind: &str) -> Vec<Value> {
+    let path = format!("/api/v1/sessions/{session}/events?follow=false&types={kind}");
+    let text = running.send(http::get(&path)).text();
+    let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
+    data.map(|data| serde_json::from_str::<Value>(data).unwrap()["body"].clone()).collect()
+}
+
+/// Has a server with an agent at work end by a signal. The agent has a shell that left its group.
+fn check_signal(signal: Signal) {
+    let stage = Stage::new();
+    let sleep = json!({"command": "sleep 600", "description": "sleeps", "run_in_background": true});
+    stage.model.say(Reply::call("Bash", sleep).on("Work"));
+    has_much_to_do(&stage);
+    let running = stage.serve();
+    let session = begin(&stage, &running);
+    let path = format!("/api/v1/sessions/{session}");
+    let sent = post(&running, &format!("{path}/messages"), &json!({"text": "Work on the plan."}));
+    let turn = sent["turn"].as_str().unwrap().to_owned();
+    wait_until("the model was asked often", || stage.model.requests().len() > CALLS);
+    wait_until("all of it is told", || events(&running, &session, "tool_result").len() == CALLS);
+    assert!(agents_in(&stage.data()).len() > 1, "the agent and its shell");
+    assert_eq!(supervisors(&session).len(), 1);
+
+    running.signal(signal);
+    drop(running.wait());
+    check_nobody_goes_on(&stage.model, &stage.data());
+    wait_until("the supervisor is gone, too", || supervisors(&session).is_empty());
+
+    // What was billed is known: every answer that the model gave.
+    let running = stage.serve();
+    let seen = get(&running, &path);
+    assert_eq!(seen["state"], "failed", "{seen}");
+    let trace = get(&running, &format!("/api/public/traces/{turn}"));
+    let cost = trace["totalCost"].as_f64().unwrap();
+    assert!((cost - COST).abs() < 1e-9, "{cost}");
+    assert!((seen["cost"].as_f64().unwrap() - cost).abs() < 1e-9, "{seen}");
+    let told = events(&running, &session, "error").pop().unwrap();
+    assert!(told["message"].as_str().unwrap().contains("at least $0.0015"), "{told}");
+    assert_eq!(told["at_least"], true);
+}
+
+#[test]
+fn an_agent_ends_with_a_server_that_is_killed() {
+    check_signal(Signal::KILL);
+}
+
+#[test]
+fn an_agent_ends_with_a_server_that_is_hung_up_on() {
+    check_signal(Signal::HUP);
+}
+
+#[test]
+fn an_agent_ends_with_a_chat_whose_terminal_hangs_up() {
+    let stage = Stage::new();
+    has_much_to_do(&stage);
+    let mut pty = Pty::start(stage.begun().env("TERM", "xterm-256color"), (100, 30));
+    pty.wait_until("a prompt", |display| display.cursor_row().starts_with(['›', '>']));
+    pty.press("Work on the plan.\r");
+    wait_until("the model was asked often", || stage.model.requests().len() > CALLS);
+    assert!(!agents_in(&stage.data()).is_empty());
+    pty.hang_up();
+    check_nobody_goes_on(&stage.model, &stage.data());
+}
+
+#[test]
+fn an_agent_that_nobody_would_end_is_ended_now() {
+    let stage = Stage::new();
+    has_much_to_do(&stage);
+    let running = stage.serve();
+    let session = begin(&stage, &running);
+    let path = format!("/api/v1/sessions/{session}");
+    post(&running, &format!("{path}/messages"), &json!({"text": "Work on the plan."}));
+    wait_until("the model was asked often", || stage.model.requests().len() > CALLS);
+    let [supervisor] = &supervisors(&session)[..] else { panic!("there is one supervisor") };
+    let killed = std::process::Command::new("kill").args(["-9", supervisor]).status();
+    assert!(killed.unwrap().success());
+    let seen = until("failed", || get(&running, &path));
+    assert!(seen["why"].as_str().unwrap().contains("supervisor"), "{seen}");
+    check_nobody_goes_on(&stage.model, &stage.data());
+
+    // The next message starts both anew, and both go when nobody needs them.
+    post(&running, &format!("{path}/messages"), &json!({"text": "Go on."}));
+    until("running", || get(&running, &path));
+    assert_eq!(supervisors(&session).len(), 1);
+    assert_eq!(running.send(http::request("DELETE", &path)).status / 100, 2);
+    wait_until("all are gone", || {
+        agents_in(&stage.data()).is_empty() && supervisors(&session).is_empty()
+    });
+}

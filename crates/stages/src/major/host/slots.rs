@@ -1,0 +1,140 @@
+use futures_util::future::abortable;
+use ratchet_agent::claude::error::ClaudeError;
+use ratchet_agent::claude::process::ClaudeProcess;
+use ratchet_agent::claude::seats::ClaudeSeat;
+use ratchet_core::id::TraceId;
+use ratchet_core::major::event::{EventBody, EventKind};
+use ratchet_core::major::state::{Happening, MajorState};
+use ratchet_core::major::story::ABORTED_START;
+
+use super::{Chore, Host};
+
+/// What a turn that a person stopped came to.
+const INTERRUPTED: &str = "interrupted";
+
+impl Host {
+    /// All slots are taken: the session waits for one, and says so.
+    pub(super) fn queued(&mut self, launch: u64) {
+        if !self.awaits(launch) {
+            return;
+        }
+        self.tell_queued();
+        let shared = self.shared.clone();
+        let (seat, queue) = abortable(async move { shared.seat().await });
+        self.queue = Some(queue);
+        self.chores.push(Box::pin(async move {
+            match seat.await {
+                Ok(seat) => Chore::Seated(launch, seat),
+                Err(_) => Chore::Done,
+            }
+        }));
+    }
+
+    /// There is a slot for the process of the session.
+    pub(super) fn seated(&mut self, launch: u64, seat: ClaudeSeat) {
+        self.queue = None;
+        // Dropped, the seat is somebody else's.
+        if self.awaits(launch) {
+            self.tell_unqueued();
+            self.start(launch, seat);
+        }
+    }
+
+    /// Nobody needs a slot for it any more.
+    pub(super) fn leave_queue(&mut self) {
+        self.is_queued = false;
+        if let Some(queue) = self.queue.take() {
+            queue.abort();
+        }
+    }
+
+    /// Whether a process on its way is still wanted.
+    pub(super) fn awaits(&self, launch: u64) -> bool {
+        launch == self.launch && matches!(self.state, MajorState::Starting { .. })
+    }
+
+    fn tell_queued(&mut self) {
+        let (taken, most) = self.shared.slots_in_use();
+        self.why = Some(format!("waiting for a slot ({taken} of {most})"));
+        self.is_queued = true;
+        self.tell_state();
+    }
+
+    fn tell_unqueued(&mut self) {
+        if std::mem::take(&mut self.is_queued) {
+            self.why = None;
+            self.tell_state();
+        }
+    }
+
+    /// The agent waits for a person: others may work meanwhile.
+    pub(super) fn rest(&mut self) {
+        let running = self.running.as_ref().filter(|running| running.is_up);
+        if let (MajorState::Waiting { .. }, Some(running)) = (&self.state, running) {
+            running.process.rest();
+        }
+    }
+
+    /// The agent goes on by itself, and is counted again as soon as there is a slot.
+    pub(super) fn regain(&mut self) {
+        let Some(running) = &self.running else { return };
+        if running.process.has_slot() || matches!(self.state, MajorState::Waiting { .. }) {
+            return;
+        }
+        let (shared, process) = (self.shared.clone(), running.process.clone());
+        match shared.try_slot() {
+            Some(slot) => process.work(slot),
+            None => self.chores.push(Box::pin(async move {
+                process.work(shared.slot().await);
+                Chore::Done
+            })),
+        }
+    }
+
+    /// Tells the agent an answer once it may go on.
+    pub(super) fn with_slot(
+        &mut self,
+        process: ClaudeProcess,
+        saying: impl Future<Output = Result<(), ClaudeError>> + Send + 'static,
+    ) {
+        if !process.has_slot()
+            && let Some(slot) = self.shared.try_slot()
+        {
+            process.work(slot);
+        }
+        if process.has_slot() {
+            self.chores.push(Box::pin(async move { Chore::Said(saying.await.err()) }));
+            return;
+        }
+        self.tell_queued();
+        let shared = self.shared.clone();
+        self.chores.push(Box::pin(async move {
+            process.work(shared.slot().await);
+            Chore::Resumed(saying.await.err())
+        }));
+    }
+
+    /// The agent has a slot again, and was told an answer.
+    pub(super) fn resumed(&mut self, error: Option<ClaudeError>) {
+        self.tell_unqueued();
+        self.chore(Chore::Said(error));
+    }
+
+    /// Takes back a message that waits for its process: the agent never hears of it.
+    pub(super) fn cancel(&mut self, turn: &TraceId) {
+        let body = EventBody::default().text("turn", &turn.to_string()).value("is_error", true);
+        let body = body.text("reason", ABORTED_START).text("result", INTERRUPTED);
+        self.tell(body.told(EventKind::Done));
+        let at = self.now();
+        self.book.stopped(turn, INTERRUPTED, at);
+        self.first = None;
+        self.launch += 1;
+        self.leave_queue();
+        self.why = None;
+        drop(self.happen(Happening::Interrupted));
+        self.let_go();
+        for wish in std::mem::take(&mut self.later) {
+            self.wish(wish);
+        }
+    }
+}
