@@ -26,8 +26,8 @@ use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::secret::Secret;
 use ratchet_server::app::{Limits, Timeouts};
 use ratchet_server::rate::Rate;
-use ratchet_web::form_budget::FormLimits;
 use ratchet_store::embedded::DiskReserve;
+use ratchet_web::form_budget::FormLimits;
 
 use chat::ChatConfig;
 use layers::{Flag, Layers, Source};

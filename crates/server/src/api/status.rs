@@ -74,7 +74,7 @@ pub struct ConfirmedClockView {
 )]
 pub(super) async fn confirm_clock(
     State(app): State<App>,
-    _: Owner,
+    _: Administrator,
 ) -> ApiResult<Json<ConfirmedClockView>> {
     let now = app.clock.now();
     clock::confirm(&app.store, now).await?;
