@@ -96,6 +96,7 @@ impl Whole {
         let Self { app, project, headers, .. } = self;
         let prices = app.store.prices(&project);
         let writer = Writer { app, project, headers, prices, is_first: true };
+        let observations = Box::new(observations);
         let part = Part::Observations { frame, observations, scores, is_begun: false };
         let pieces = try_unfold((writer, part), |(mut writer, part)| async move {
             let piece = writer.piece(part).await;
@@ -136,7 +137,7 @@ struct Frame {
 
 /// What is to be written next.
 enum Part {
-    Observations { frame: Frame, observations: Observations, scores: Scores, is_begun: bool },
+    Observations { frame: Frame, observations: Box<Observations>, scores: Scores, is_begun: bool },
     Scores { tail: String, scores: Scores },
     Nothing,
 }
@@ -156,14 +157,16 @@ impl Writer {
     async fn piece(&mut self, part: Part) -> ApiResult<Option<(Bytes, Part)>> {
         match part {
             Part::Observations { frame, observations, scores, is_begun } => {
+                let Walked { rows, rest } = *observations;
                 let mut bytes = if is_begun { Vec::new() } else { frame.head.clone().into_bytes() };
-                bytes.extend(self.observations(observations.rows).await?);
-                let Some(walk) = observations.rest else {
+                bytes.extend(self.observations(rows).await?);
+                let Some(walk) = rest else {
                     bytes.extend(frame.middle.into_bytes());
                     self.is_first = true;
                     return Ok(Some((bytes.into(), Part::Scores { tail: frame.tail, scores })));
                 };
                 let observations = self.app.store.telemetry.walk_observations(walk).await?;
+                let observations = Box::new(observations);
                 let part = Part::Observations { frame, observations, scores, is_begun: true };
                 Ok(Some((bytes.into(), part)))
             }
