@@ -94,7 +94,7 @@ async fn what_the_agent_kept_becomes_events_trace_and_cost() {
     assert_eq!(calls, ["toolu_task", "toolu_last"]);
     assert_eq!(of(EventKind::ToolResult)[0]["tool_use_id"], "toolu_task");
     let error = of(EventKind::Error).pop().unwrap();
-    assert_eq!((&error["cost"], &error["is_at_least"]), (&json!(0.0009), &json!(true)), "{error}");
+    assert_eq!((&error["cost"], &error["at_least"]), (&json!(0.0009), &json!(true)), "{error}");
 
     // Each answer of the model is counted once, the sub-agent's among them.
     let trace = ask::trace(stage.data.telemetry(), &stage.shop, &turn.to_string()).await;
