@@ -102,7 +102,9 @@ async fn bedrock(
     let config = connection.config.as_ref().map(|config| serde_json::from_str(config.as_str()));
     let config: serde_json::Value = config.and_then(Result::ok).unwrap_or_default();
     if let Some(entered) = &connection.base_url {
-        http::check_resolved(&read_url(entered)?, outbound).await.map_err(not_allowed)?;
+        http::check_resolved(&read_url(entered)?, outbound)
+            .await
+            .map_err(|why| not_allowed(&why))?;
     }
     let region = config["region"].as_str();
     // It becomes part of a host name.
@@ -149,8 +151,8 @@ fn client(base_url: &str) -> Result<Client, ModelError> {
 /// A client for an address that was entered by an API caller or on a page.
 async fn client_entered(base_url: &str, outbound: &OutboundPolicy) -> Result<Client, ModelError> {
     let url = read_url(base_url)?;
-    http::check_resolved(&url, outbound).await.map_err(not_allowed)?;
-    built(base_url, http::toward_entered(&url, outbound).map_err(not_allowed)?)
+    http::check_resolved(&url, outbound).await.map_err(|why| not_allowed(&why))?;
+    built(base_url, http::toward_entered(&url, outbound).map_err(|why| not_allowed(&why))?)
 }
 
 fn read_url(base_url: &str) -> Result<Url, ModelError> {
@@ -165,7 +167,7 @@ fn unfit(base_url: &str, why: &dyn fmt::Display) -> ModelError {
     ModelError::NotSetUp(format!("the address {base_url}: {why}"))
 }
 
-fn not_allowed(why: OutboundRefused) -> ModelError {
+fn not_allowed(why: &OutboundRefused) -> ModelError {
     ModelError::NotSetUp(why.to_string())
 }
 
