@@ -220,7 +220,7 @@ const KEPT: [&str; 4] = [
 fn check_refused(backup: &Path, flags: &[&str], expected: &[&str]) {
     let target = backup.with_extension("target");
     let launch = ratchet(&["restore"]).arg(backup).arg("--data").arg(&target);
-    let told = fails(flags.iter().fold(launch, |launch, flag| launch.arg(flag)), 1);
+    let told = fails(launch.args(flags), 1);
     for words in expected {
         assert!(told.contains(words), "{words} not in {told}");
     }
