@@ -83,13 +83,15 @@ fn add_text(text: &str, into: &mut String) -> bool {
     if is_media {
         return true;
     }
+    if !into.is_empty() {
+        into.push('\n');
+    }
     let room = MAX_COUNTED_BYTES.saturating_sub(into.len());
     let mut end = room.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     into.push_str(text.get(..end).unwrap_or_default());
-    into.push('\n');
     end == text.len()
 }
 
