@@ -115,6 +115,9 @@ impl Unkept {
                     self.open.as_mut()?.words.push_str(&words);
                 }
             }
+            // The agent ends the stream of a call that was interrupted itself, and counts nothing.
+            "message_delta"
+                if event.object("delta").is_some_and(|it| it.text("stop_reason").is_none()) => {}
             "message_delta" => {
                 let open = self.open.as_mut()?;
                 open.used.extend(object(event.raw("usage")));

@@ -4,7 +4,7 @@ use crate::claude_code::object::Object;
 use crate::claude_code::transcript::usage_of;
 use crate::usage::Usage;
 
-/// The call of a model that is on its way, and what it has used so far as the model says.
+/// The call of a model that is on its way, and what it had used when it began, as the model says.
 ///
 /// The agent counts a call when it is whole. One that a person interrupts is billed as far as it
 /// came, and this is all that is known of it.
@@ -21,12 +21,8 @@ impl OpenCall {
                 let model = message.and_then(|message| message.text("model"));
                 self.0 = model.map(|model| (model, kinds(used.as_ref())));
             }
-            Some("message_delta") => {
-                if let Some((_, used)) = &mut self.0 {
-                    used.extend(kinds(event.object("usage").as_ref()));
-                }
-            }
-            Some("message_stop") => self.0 = None,
+            // The agent ends the stream of a call that was interrupted itself, without a reason.
+            Some("message_delta") if is_whole(event) => self.0 = None,
             _ => {}
         }
     }
@@ -36,6 +32,11 @@ impl OpenCall {
         let (model, used) = self.0.take()?;
         (!used.is_empty()).then(|| (model, Usage::new(used)))
     }
+}
+
+/// Whether an event says why the model ended its message: then the agent counts the call.
+fn is_whole(event: &Object<'_>) -> bool {
+    event.object("delta").is_none_or(|delta| delta.text("stop_reason").is_some())
 }
 
 fn kinds(used: Option<&Object<'_>>) -> BTreeMap<String, u64> {

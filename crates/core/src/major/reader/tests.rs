@@ -284,7 +284,15 @@ fn done(reader: &mut LineReader, reason: &str, used: &Value) -> (TurnEnd, Value)
 #[test]
 fn an_interrupted_call_is_counted_as_far_as_it_came() {
     let sub = json!({"claude-haiku-4-5": {"inputTokens": 10, "outputTokens": 2, "costUSD": 0.5}});
-    let (end, body) = done(&mut with_open_call(1_000_000), "aborted_streaming", &sub);
+    let mut reader = with_open_call(1_000_000);
+    // The agent ends the stream itself.
+    take(
+        &mut reader,
+        &event(&json!({"type": "message_delta", "delta": {"stop_reason": null},
+        "usage": {"input_tokens": 0, "output_tokens": 0}})),
+    );
+    take(&mut reader, &event(&json!({"type": "message_stop"})));
+    let (end, body) = done(&mut reader, "aborted_streaming", &sub);
     assert!(end.is_at_least && body["at_least"] == true);
     assert_eq!(body["tokens"], json!({"input": 1_000_010, "output": 3}));
     assert_eq!(body["cost"], json!(2.50001));

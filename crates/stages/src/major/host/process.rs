@@ -64,7 +64,12 @@ impl Host {
         let is_wanted = self.awaits(launch);
         let (process, lines) = match outcome {
             // Dropping it ends it.
-            Ok(_) if !is_wanted => return,
+            Ok(_) if !is_wanted => {
+                if !self.state.has_process() {
+                    self.shared.launcher.forget_given(&self.chat.id);
+                }
+                return;
+            }
             Ok(started) => started,
             Err(error) if is_wanted => return self.died(&error.to_string()),
             Err(_) => return,
@@ -109,6 +114,7 @@ impl Host {
     /// The process is gone, or there never was one.
     pub(super) fn died(&mut self, why: &str) {
         self.running = None;
+        self.shared.launcher.forget_given(&self.chat.id);
         self.background = 0;
         self.leave_queue();
         self.withdraw_all();
