@@ -97,5 +97,11 @@ const web = new LangfuseWeb({ baseUrl, publicKey });
 await web.score({ traceId: trace.id, name: "from-a-page", value: 1 });
 const rated = await get(`/api/public/traces/${trace.id}`);
 assert.ok(rated.scores.some((score) => score.name === "from-a-page"));
+
+// A trace of which nothing is known but its name: this SDK promises numbers.
+const bare = langfuse.trace({ name: "bare" });
+await langfuse.flushAsync();
+const { data: unknown } = await langfuse.fetchTrace(bare.id);
+assert.deepEqual([unknown.totalCost, unknown.latency], [0, 0]);
 await langfuse.shutdownAsync();
 console.log("langfuse js 3: ok");

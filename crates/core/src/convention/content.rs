@@ -93,8 +93,9 @@ fn encoded(told: Vec<(String, AttributeValue)>) -> Option<Payload> {
     let read = |value: &AttributeValue| {
         text(value).and_then(Json::parse).unwrap_or_else(|| json(&Typed(value)))
     };
-    let values: Vec<String> = values.iter().map(|value| read(value).as_str().to_owned()).collect();
-    Json::parse(&format!("[{}]", values.join(","))).map(Payload::Json)
+    let texts: Vec<String> = values.iter().map(|value| read(value).as_str().to_owned()).collect();
+    let list = Json::parse(&format!("[{}]", texts.join(","))).map(Payload::Json);
+    Some(list.unwrap_or_else(|| payload(AttributeValue::List(values))))
 }
 
 fn flattened(rank: Rank, told: Vec<(String, AttributeValue)>) -> Option<Payload> {
