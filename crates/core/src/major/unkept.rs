@@ -137,7 +137,7 @@ impl Unkept {
         }
         let before = self.open.replace(message);
         let given_up = before.filter(|before| !before.is_counted && !before.is_told);
-        self.lost.extend(given_up.and_then(|before| before.lost()));
+        self.lost.extend(given_up.and_then(OpenMessage::lost));
     }
 
     /// Takes the calls that broke off and were tried again since someone last asked.

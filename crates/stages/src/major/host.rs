@@ -81,8 +81,6 @@ pub(super) struct Host {
     mode: Option<String>,
     /// Whether the agent does something else first, before it takes up the message of this turn.
     is_put_off: bool,
-    /// Whether the process was started otherwise than the next is to be.
-    is_outdated: bool,
     is_stopping: bool,
     /// Whether it waits for a slot, and everyone was told.
     is_queued: bool,
@@ -94,6 +92,8 @@ struct Running {
     process: ClaudeProcess,
     lines: ClaudeLines,
     is_up: bool,
+    /// Whether it was started otherwise than the next is to be.
+    is_outdated: bool,
 }
 
 /// What came of something that was begun.
@@ -159,7 +159,6 @@ impl Host {
             background: 0,
             mode: None,
             is_put_off: false,
-            is_outdated: false,
             is_stopping: false,
             is_queued: false,
             queue: None,

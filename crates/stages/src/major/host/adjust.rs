@@ -95,7 +95,9 @@ impl Host {
         }
         if change.budget.is_some() || change.trust.is_some() {
             // Both are told when the agent is started.
-            self.is_outdated = true;
+            if let Some(running) = &mut self.running {
+                running.is_outdated = true;
+            }
             self.part_if_outdated();
         }
     }

@@ -21,7 +21,6 @@ impl Host {
         }
         self.launch += 1;
         self.why = None;
-        self.is_outdated = false;
         let reader = LineReader::new(self.chat.standing.agent_cost);
         self.reader = reader.with_prices(self.prices());
         let (launch, leaving) = (self.launch, self.leaving.clone());
@@ -78,7 +77,7 @@ impl Host {
             self.tell_error(&warning);
         }
         let greeting = process.clone();
-        self.running = Some(Running { process, lines, is_up: false });
+        self.running = Some(Running { process, lines, is_up: false, is_outdated: false });
         self.outbox.is_stale = true;
         self.chores.push(Box::pin(async move {
             Chore::Greeted(launch, greeting.initialize().await.map(drop))

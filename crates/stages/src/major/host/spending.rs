@@ -53,7 +53,8 @@ impl Host {
 
     /// Ends a process that was started otherwise than the next is to be, once it rests.
     pub(super) fn part_if_outdated(&mut self) {
-        if self.is_outdated && self.is_idle() {
+        let is_outdated = self.running.as_ref().is_some_and(|running| running.is_outdated);
+        if is_outdated && self.is_idle() {
             self.park();
         }
     }
