@@ -23,7 +23,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
-use futures_util::future::{AbortHandle, BoxFuture};
+use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use ratchet_agent::claude::error::ClaudeError;
 use ratchet_agent::claude::lines::{ClaudeLines, FromClaude};
@@ -45,6 +45,7 @@ use super::service::Shared;
 use super::setting::ChatChange;
 use super::wish::{Reply, Wish};
 use outbox::{Outbox, Saving};
+use slots::Queued;
 
 pub(super) use outbox::{Writing, Written, placed};
 
@@ -82,10 +83,8 @@ pub(super) struct Host {
     /// Whether the agent does something else first, before it takes up the message of this turn.
     is_put_off: bool,
     is_stopping: bool,
-    /// Whether it waits for a slot, and everyone was told.
-    is_queued: bool,
-    /// Its place among those who wait for a slot for a process.
-    queue: Option<AbortHandle>,
+    /// How it waits for a slot, which everyone was told.
+    queued: Option<Queued>,
 }
 
 struct Running {
@@ -160,8 +159,7 @@ impl Host {
             mode: None,
             is_put_off: false,
             is_stopping: false,
-            is_queued: false,
-            queue: None,
+            queued: None,
         }
     }
 

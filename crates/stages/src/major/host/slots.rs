@@ -1,4 +1,4 @@
-use futures_util::future::abortable;
+use futures_util::future::{AbortHandle, abortable};
 use ratchet_agent::claude::error::ClaudeError;
 use ratchet_agent::claude::process::ClaudeProcess;
 use ratchet_agent::claude::seats::ClaudeSeat;
@@ -12,16 +12,23 @@ use super::{Chore, Host};
 /// What a turn that a person stopped came to.
 const INTERRUPTED: &str = "interrupted";
 
+/// How a session waits for a slot.
+pub(super) enum Queued {
+    /// For its process: this gives its place up.
+    Start(AbortHandle),
+    /// With an answer for an agent that has its process already.
+    Answer,
+}
+
 impl Host {
     /// All slots are taken: the session waits for one, and says so.
     pub(super) fn queued(&mut self, launch: u64) {
         if !self.awaits(launch) {
             return;
         }
-        self.tell_queued();
         let shared = self.shared.clone();
-        let (seat, queue) = abortable(async move { shared.seat().await });
-        self.queue = Some(queue);
+        let (seat, place) = abortable(async move { shared.seat().await });
+        self.tell_queued(Queued::Start(place));
         self.chores.push(Box::pin(async move {
             match seat.await {
                 Ok(seat) => Chore::Seated(launch, seat),
@@ -32,7 +39,6 @@ impl Host {
 
     /// There is a slot for the process of the session.
     pub(super) fn seated(&mut self, launch: u64, seat: ClaudeSeat) {
-        self.queue = None;
         // Dropped, the seat is somebody else's.
         if self.awaits(launch) {
             self.tell_unqueued();
@@ -42,9 +48,8 @@ impl Host {
 
     /// Nobody needs a slot for it any more.
     pub(super) fn leave_queue(&mut self) {
-        self.is_queued = false;
-        if let Some(queue) = self.queue.take() {
-            queue.abort();
+        if let Some(Queued::Start(place)) = self.queued.take() {
+            place.abort();
         }
     }
 
@@ -53,15 +58,15 @@ impl Host {
         launch == self.launch && matches!(self.state, MajorState::Starting { .. })
     }
 
-    fn tell_queued(&mut self) {
+    fn tell_queued(&mut self, queued: Queued) {
         let (taken, most) = self.shared.slots_in_use();
         self.why = Some(format!("waiting for a slot ({taken} of {most})"));
-        self.is_queued = true;
+        self.queued = Some(queued);
         self.tell_state();
     }
 
     fn tell_unqueued(&mut self) {
-        if std::mem::take(&mut self.is_queued) {
+        if self.queued.take().is_some() {
             self.why = None;
             self.tell_state();
         }
@@ -106,7 +111,7 @@ impl Host {
             self.chores.push(Box::pin(async move { Chore::Said(saying.await.err()) }));
             return;
         }
-        self.tell_queued();
+        self.tell_queued(Queued::Answer);
         let shared = self.shared.clone();
         self.chores.push(Box::pin(async move {
             process.work(shared.slot().await);
