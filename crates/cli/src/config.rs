@@ -221,19 +221,7 @@ impl Config {
                 Switch::On,
                 "keys and sign-in are asked for; off on loopback only",
             )?,
-            log: LogConfig {
-                filter: of.value(
-                    "log.filter",
-                    "info".to_owned(),
-                    "level, or target=level pairs",
-                )?,
-                json: of.value("log.json", Switch::Off, "one JSON object a line")?,
-                // Not from `OTEL_EXPORTER_OTLP_ENDPOINT`: people set that for their agents.
-                traces: of
-                    .optional("log.traces", "OTLP/gRPC receiver of the server's own traces")?,
-                traces_headers: of
-                    .secret("log.traces_headers", "what that receiver wants, as name=value"),
-            },
+            log: LogConfig::read(&mut of)?,
             limits: read_limits(&mut of)?,
             timeouts: read_timeouts(&mut of)?,
             forms: read_forms(&mut of)?,
@@ -377,6 +365,19 @@ fn read_forms(of: &mut Lookup<'_>) -> anyhow::Result<FormLimits> {
         time: of.value("timeouts.form", Lasting(usual.time), "for a whole form")?.0,
         upload_time: usual.upload_time,
     })
+}
+
+impl LogConfig {
+    fn read(of: &mut Lookup<'_>) -> anyhow::Result<Self> {
+        Ok(Self {
+            filter: of.value("log.filter", "info".to_owned(), "level, or target=level pairs")?,
+            json: of.value("log.json", Switch::Off, "one JSON object a line")?,
+            // Not from `OTEL_EXPORTER_OTLP_ENDPOINT`: people set that for their agents.
+            traces: of.optional("log.traces", "OTLP/gRPC receiver of the server's own traces")?,
+            traces_headers: of
+                .secret("log.traces_headers", "what that receiver wants, as name=value"),
+        })
+    }
 }
 
 impl Oidc {

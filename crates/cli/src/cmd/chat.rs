@@ -177,7 +177,7 @@ impl ChatArgs {
         if self.no_trust || (self.trust && !is_new) {
             change.insert("trust".to_owned(), json!(self.trust));
         }
-        (!change.is_empty()).then(|| Value::Object(change))
+        (!change.is_empty()).then_some(Value::Object(change))
     }
 
     fn output(&self) -> Output {

@@ -206,7 +206,7 @@ async fn until(holds: impl Fn() -> bool) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), wait).await.expect("it never held");
+    tokio::time::timeout(Duration::from_secs(60), wait).await.unwrap();
 }
 
 fn head(header: &str) -> String {

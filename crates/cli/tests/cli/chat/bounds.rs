@@ -70,11 +70,11 @@ fn trust_is_for_the_one_who_gives_it_and_not_kept() {
         let finished = launch.args(["--print", "Who?", "--allow", "mcp__lake__who"]).run();
         assert_eq!(done(&finished), "So.\n");
         let told = told(&stage);
-        let last = told.rfind("I am ").unwrap();
-        told[last..].chars().take(20).collect::<String>()
+        let (_, last) = told.rsplit_once("I am ").unwrap();
+        last.chars().take(15).collect::<String>()
     };
-    assert!(ask(&["--trust"]).starts_with("I am workspace"));
-    assert!(ask(&["--resume"]).starts_with("I am platform"), "trust ends with who gave it");
-    assert!(ask(&["--trust", "--resume"]).starts_with("I am workspace"));
-    assert!(ask(&["--no-trust", "--resume"]).starts_with("I am platform"));
+    assert!(ask(&["--trust"]).starts_with("workspace"));
+    assert!(ask(&["--resume"]).starts_with("platform"), "trust ends with who gave it");
+    assert!(ask(&["--trust", "--resume"]).starts_with("workspace"));
+    assert!(ask(&["--no-trust", "--resume"]).starts_with("platform"));
 }

@@ -183,6 +183,6 @@ async fn keys_of_tool_servers_lie_nowhere_but_in_their_files() {
     talking.client = talking.stage.look_on(&talking.major, &talking.session, 0).await;
     while talking.done().await["result"] != "Nobody." {}
     let raw = talking.client.seen.iter().filter(|event| event.kind == EventKind::Raw).map(body);
-    let begun = raw.filter(|line| line["subtype"] == "init").last().unwrap();
+    let begun = raw.rev().find(|line| line["subtype"] == "init").unwrap();
     assert_eq!(begun["mcp_servers"], json!([]), "{begun}");
 }
