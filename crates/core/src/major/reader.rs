@@ -65,6 +65,8 @@ pub enum Sign {
     TakenUp(String),
     /// A message of ours, by its id, waits until the agent has ended what it does.
     PutOff(String),
+    /// A message of ours, by its id, was taken back before the agent took it up, or after its turn.
+    TakenBack(String),
     /// The mode changed.
     Mode(String),
     /// So many tasks run in the background.
@@ -303,6 +305,7 @@ fn lifecycle(said: &Object<'_>) -> Option<Sign> {
     match said.text("state")?.as_str() {
         "queued" => Some(Sign::PutOff(message)),
         "started" => Some(Sign::TakenUp(message)),
+        "cancelled" => Some(Sign::TakenBack(message)),
         _ => None,
     }
 }

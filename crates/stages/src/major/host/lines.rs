@@ -58,6 +58,7 @@ impl Host {
             Some(Sign::Mode(mode)) => self.heard_mode(&mode),
             Some(Sign::PutOff(message)) if self.is_about_turn(&message) => self.is_put_off = true,
             Some(Sign::TakenUp(message)) if self.is_about_turn(&message) => self.is_put_off = false,
+            Some(Sign::TakenBack(message)) if self.is_about_turn(&message) => self.taken_back(),
             _ => {}
         }
     }

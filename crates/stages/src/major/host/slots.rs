@@ -127,11 +127,7 @@ impl Host {
 
     /// Takes back a message that waits for its process: the agent never hears of it.
     pub(super) fn cancel(&mut self, turn: &TraceId) {
-        let body = EventBody::default().text("turn", &turn.to_string()).value("is_error", true);
-        let body = body.text("reason", ABORTED_START).text("result", INTERRUPTED);
-        self.tell(body.told(EventKind::Done));
-        let at = self.now();
-        self.book.stopped(turn, INTERRUPTED, at);
+        self.tell_stopped(turn);
         self.first = None;
         self.launch += 1;
         self.leave_queue();
@@ -141,5 +137,23 @@ impl Host {
         for wish in std::mem::take(&mut self.later) {
             self.wish(wish);
         }
+    }
+
+    /// The agent was stopped before it took up the message of this turn. It says no more of it.
+    pub(super) fn taken_back(&mut self) {
+        let Some(turn) = self.state.turn().cloned() else { return };
+        self.is_put_off = false;
+        self.tell_stopped(&turn);
+        drop(self.happen(Happening::Ended));
+        self.regain();
+        self.part_if_outdated();
+    }
+
+    fn tell_stopped(&mut self, turn: &TraceId) {
+        let body = EventBody::default().text("turn", &turn.to_string()).value("is_error", true);
+        let body = body.text("reason", ABORTED_START).text("result", INTERRUPTED);
+        self.tell(body.told(EventKind::Done));
+        let at = self.now();
+        self.book.stopped(turn, INTERRUPTED, at);
     }
 }
