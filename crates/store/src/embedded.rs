@@ -133,21 +133,6 @@ pub struct Folder {
     room: Room,
 }
 
-/// Closes a folder that an earlier version left open to others. One that is another user's, such as
-/// a mounted volume, cannot be closed: that is for its owner to know, and no reason not to start.
-fn close_to_others(folder: &Path) {
-    match private_files::close_to_others(folder) {
-        Ok(true) => {
-            tracing::info!(folder = %folder.display(), "closed the data folder to other users");
-        }
-        Ok(false) => {}
-        Err(error) => tracing::warn!(
-            folder = %folder.display(), error.cause = %error,
-            "other users can read the data folder, and it cannot be closed to them"
-        ),
-    }
-}
-
 /// Figures about the store at work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreStats {
@@ -176,7 +161,7 @@ impl Folder {
             }
             _ => StoreError::File { what: "make", path: path.to_owned(), source },
         })?;
-        close_to_others(path);
+        private_files::keep_closed(path);
         let ballast = Ballast::new(path, options.reserve);
         ballast.throw_out_if_full();
         let lock = Arc::new(Lock::take(path, &options.holder)?);

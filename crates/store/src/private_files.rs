@@ -78,6 +78,21 @@ pub fn close_to_others(folder: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
+/// Closes a folder that an earlier version left open to others. One that is another user's, such as
+/// a mounted volume, cannot be closed: that is for its owner to know, and no reason not to start.
+pub(crate) fn keep_closed(folder: &Path) {
+    match close_to_others(folder) {
+        Ok(true) => {
+            tracing::info!(folder = %folder.display(), "closed the data folder to other users");
+        }
+        Ok(false) => {}
+        Err(error) => tracing::warn!(
+            folder = %folder.display(), error.cause = %error,
+            "other users can read the data folder, and it cannot be closed to them"
+        ),
+    }
+}
+
 fn close_tree(path: &Path) -> io::Result<()> {
     let metadata = path.symlink_metadata()?;
     // A link has no rights of its own, and where it leads is not ours to change.

@@ -20,9 +20,7 @@ use crate::query::{
     Attached, Matching, ObservationColumn, ObservationQuery, Page, ScoreColumn, ScoreQuery,
     SessionEnds, SessionQuery, TallyQuery, TextHits, TextQuery, TraceColumn, TraceQuery,
 };
-use crate::token_count::{TokenCount, Uncounted};
 use crate::user::{UserDay, UserQuery, UserScope, Users};
-use crate::walk::{ObservationWalk, ScoreWalk, Walked};
 
 /// What one request records: all of it or nothing.
 #[derive(Clone, Debug)]
@@ -246,30 +244,6 @@ impl Telemetry {
         }
     }
 
-    /// Returns the next observations of a trace, by start, and where to go on. What a slice takes in
-    /// memory is bounded, and all slices together take time in proportion to the trace.
-    ///
-    /// # Errors
-    /// Fails only when the database does.
-    pub async fn walk_observations(
-        &self,
-        walk: ObservationWalk,
-    ) -> StoreResult<Walked<Observation, ObservationWalk>> {
-        match self {
-            Self::Embedded(engine) => engine.walk_observations(walk).await,
-        }
-    }
-
-    /// Returns the next scores on a trace and its observations, newest first, in the same way.
-    ///
-    /// # Errors
-    /// Fails only when the database does.
-    pub async fn walk_scores(&self, walk: ScoreWalk) -> StoreResult<Walked<Score, ScoreWalk>> {
-        match self {
-            Self::Embedded(engine) => engine.walk_scores(walk).await,
-        }
-    }
-
     /// Returns what hangs on each of some traces, in their order. A trace that is not there has
     /// nothing hanging on it.
     ///
@@ -488,28 +462,6 @@ impl Telemetry {
     pub async fn abandon(&self, project: ProjectId) -> StoreResult<()> {
         match self {
             Self::Embedded(engine) => engine.abandon(project).await,
-        }
-    }
-
-    /// Returns some model calls that came in before a moment without usage, with what is to be
-    /// counted of them.
-    ///
-    /// # Errors
-    /// Fails only when the database does.
-    pub async fn uncounted(&self, before: Timestamp, limit: u32) -> StoreResult<Vec<Uncounted>> {
-        match self {
-            Self::Embedded(engine) => engine.uncounted(before, limit).await,
-        }
-    }
-
-    /// Keeps what was counted, as approximate: whatever anyone says of the usage replaces it. A
-    /// call that has changed meanwhile stays to be counted.
-    ///
-    /// # Errors
-    /// On any error nothing has changed.
-    pub async fn keep_counts(&self, counts: Vec<TokenCount>, now: Timestamp) -> StoreResult<()> {
-        match self {
-            Self::Embedded(engine) => engine.keep_counts(counts, now).await,
         }
     }
 

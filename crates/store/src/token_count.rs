@@ -3,7 +3,9 @@ use ratchet_core::payload::Payload;
 use ratchet_core::time::Timestamp;
 use ratchet_core::usage::Usage;
 
+use crate::StoreResult;
 use crate::project::ProjectId;
+use crate::telemetry::Telemetry;
 
 /// A model call without usage, whose tokens are to be counted.
 #[derive(Clone, Debug)]
@@ -26,4 +28,28 @@ pub struct TokenCount {
     pub of: Uncounted,
     /// Its units; `None` when they are not to be counted.
     pub usage: Option<Usage>,
+}
+
+impl Telemetry {
+    /// Returns some model calls that came in before a moment without usage, with what is to be
+    /// counted of them.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn uncounted(&self, before: Timestamp, limit: u32) -> StoreResult<Vec<Uncounted>> {
+        match self {
+            Self::Embedded(engine) => engine.uncounted(before, limit).await,
+        }
+    }
+
+    /// Keeps what was counted, as approximate: whatever anyone says of the usage replaces it. A
+    /// call that has changed meanwhile stays to be counted.
+    ///
+    /// # Errors
+    /// On any error nothing has changed.
+    pub async fn keep_counts(&self, counts: Vec<TokenCount>, now: Timestamp) -> StoreResult<()> {
+        match self {
+            Self::Embedded(engine) => engine.keep_counts(counts, now).await,
+        }
+    }
 }

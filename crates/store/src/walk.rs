@@ -5,9 +5,13 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use ratchet_core::id::TraceId;
+use ratchet_core::observation::Observation;
+use ratchet_core::score::Score;
 
+use crate::StoreResult;
 use crate::project::ProjectId;
 use crate::query::Detail;
+use crate::telemetry::Telemetry;
 
 /// Where a walk through the observations of a trace stands, by start.
 #[derive(Clone, Debug)]
@@ -131,6 +135,32 @@ impl<K: Ord + Clone> Next<K> {
         self.kept.truncate(self.limit);
         let found_up_to = self.kept.last().cloned().or(self.after);
         Ahead { keys: self.kept.into(), found_up_to, has_more }
+    }
+}
+
+impl Telemetry {
+    /// Returns the next observations of a trace, by start, and where to go on. What a slice takes in
+    /// memory is bounded, and all slices together take time in proportion to the trace.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn walk_observations(
+        &self,
+        walk: ObservationWalk,
+    ) -> StoreResult<Walked<Observation, ObservationWalk>> {
+        match self {
+            Self::Embedded(engine) => engine.walk_observations(walk).await,
+        }
+    }
+
+    /// Returns the next scores on a trace and its observations, newest first, in the same way.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn walk_scores(&self, walk: ScoreWalk) -> StoreResult<Walked<Score, ScoreWalk>> {
+        match self {
+            Self::Embedded(engine) => engine.walk_scores(walk).await,
+        }
     }
 }
 

@@ -253,6 +253,8 @@ impl Reader {
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error as _;
+
     use axum::body::to_bytes;
 
     use super::*;
@@ -281,7 +283,11 @@ mod tests {
         let announced: Vec<_> =
             ["a", "b", "c"].map(|name| budget.begin(person(name))).into_iter().collect();
         assert!(announced[0].grow(6).is_ok() && announced[1].grow(4).is_ok());
-        assert_eq!(announced[2].grow(5), Err(FormError::NoRoom), "nobody takes more than it asks");
+        assert_eq!(
+            announced[2].grow(7),
+            Err(FormError::NoRoom),
+            "others take less than it asks for"
+        );
         drop(announced);
         assert!(budget.begin(person("d")).grow(10).is_ok());
         assert_eq!(budget.people.forms().bytes, 0);
@@ -323,7 +329,11 @@ mod tests {
             let lease = Arc::new(budget.begin(person("ada")));
             let body = lease.body(body, limit, Duration::from_millis(20));
             to_bytes(body, usize::MAX).await.map_err(|error| {
-                *std::error::Error::source(&error).unwrap().downcast_ref::<FormError>().unwrap()
+                let mut cause = error.source();
+                while let Some(other) = cause.filter(|cause| !cause.is::<FormError>()) {
+                    cause = other.source();
+                }
+                *cause.unwrap().downcast_ref::<FormError>().unwrap()
             })
         };
         assert_eq!(read(Body::from("form"), 4).await, Ok(Bytes::from("form")));

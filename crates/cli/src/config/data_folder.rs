@@ -54,9 +54,9 @@ mod tests {
 
     #[test]
     fn data_lies_where_the_platform_keeps_it() {
-        check(Some("/x"), Some("/home/a"), Some("/x/ratchet"));
-        check(None, Some("/home/a"), Some("/home/a/.local/share/ratchet"));
-        check(Some("relative"), Some("/home/a"), Some("/home/a/.local/share/ratchet"));
+        check(Some("/x"), Some("/h/a"), Some("/x/ratchet"));
+        check(None, Some("/h/a"), Some("/h/a/.local/share/ratchet"));
+        check(Some("relative"), Some("/h/a"), Some("/h/a/.local/share/ratchet"));
         check(Some(""), None, None);
     }
 }

@@ -23,18 +23,18 @@ fn check(launch: Launch, key: &str, value: &str, source: &str) {
 
 #[test]
 fn defaults_work_with_no_file() {
-    insta::assert_snapshot!(ok(show().env("XDG_DATA_HOME", "/home")));
+    insta::assert_snapshot!(ok(show().env("XDG_DATA_HOME", "/srv")));
 }
 
 #[test]
 fn a_data_folder_of_the_old_default_is_used_and_told_how_to_move() {
-    let elsewhere = || show().env("XDG_DATA_HOME", "/home");
-    check(elsewhere(), "data", "/home/ratchet", "default");
-    check(elsewhere().file("ratchet-data/notes", ""), "data", "/home/ratchet", "default");
+    let elsewhere = || show().env("XDG_DATA_HOME", "/srv");
+    check(elsewhere(), "data", "/srv/ratchet", "default");
+    check(elsewhere().file("ratchet-data/notes", ""), "data", "/srv/ratchet", "default");
     let old = || elsewhere().file("ratchet-data/catalog.db", "");
     check(old(), "data", "./ratchet-data", "default");
     let told = old().run().stderr;
-    assert!(told.contains("mv ./ratchet-data /home/ratchet"), "{told}");
+    assert!(told.contains("mv ./ratchet-data /srv/ratchet"), "{told}");
     let named = old().args(["--data", "./ratchet-data"]).run().stderr;
     assert_eq!(named, "", "who names a folder knows where it is");
 }

@@ -10,6 +10,7 @@ use tempfile::tempdir;
 fn start(top: &Path) -> Ratchet {
     let launch = Launch::serve(env!("CARGO_BIN_EXE_ratchet"), &top.join("data"));
     let launch = launch.env("RATCHET_CLAUDE_BIN", claude::fake());
+    let launch = launch.env("RATCHET_CHAT_ROOTS", top.join("work").canonicalize().unwrap());
     launch.env("RATCHET_PUBLIC_URL", "https://ratchet.example.com/").start()
 }
 

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::event::{EventKind, SessionEvent};
 use crate::time::Timestamp;
 
-pub use spending::Spending;
+pub use spending::TurnSpending;
 pub use words::{ABORTED_START, best_known, early_end, in_words, outcome};
 
 /// Agents within agents that are told apart; whatever lies deeper is told on the outside.
@@ -175,7 +175,7 @@ impl ChatStory {
             EventKind::Answered => self.answered(event, body),
             EventKind::Done => self.turn(event).end = Some(body),
             EventKind::Error => {
-                let spending = Spending::of(&body).words();
+                let spending = TurnSpending::of(&body).words();
                 let spending = spending.map(|words| format!(" ({words})")).unwrap_or_default();
                 let message = text(&body["message"]) + &spending;
                 self.add(event, None, ToldPart::Failure(message));

@@ -55,6 +55,8 @@ struct OpenMessage {
     is_told: bool,
     /// Whether the model said what it used in all.
     is_counted: bool,
+    /// Whether nothing more of it comes.
+    is_over: bool,
 }
 
 /// A call of the model that broke off and was tried again: the agent counts it and keeps no line.
@@ -81,6 +83,7 @@ impl Unkept {
 
     /// A message of this id, whose content is JSON, begins the turn.
     pub fn prompt(&mut self, id: &str, content: &str, at: Timestamp) {
+        self.open = self.open.take().filter(|open| !open.is_over);
         if self.has_room(content) {
             let content = content.to_owned();
             self.said.push((id.to_owned(), Spoken::Prompt { content, at }));
@@ -124,7 +127,14 @@ impl Unkept {
                 open.is_counted = true;
                 self.used.insert(open.id.clone(), open.used.clone());
             }
-            "message_stop" => self.open = None,
+            // The agent also ends the stream of a call that broke off, and may try it again.
+            "message_stop" => {
+                let open = self.open.as_mut()?;
+                open.is_over = true;
+                if open.is_counted || open.is_told {
+                    self.open = None;
+                }
+            }
             _ => {}
         }
         Some(())

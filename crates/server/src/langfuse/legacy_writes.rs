@@ -13,7 +13,7 @@ use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::ingestion::{EventType, RecordCreated};
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_remote::langfuse::wire::read::read_object;
-use ratchet_stages::record::events::{Heard, Reach, Refusal, Statements};
+use ratchet_stages::record::events::{EventContext, Reach, Refusal, Statements};
 use serde_json::value::to_raw_value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -183,7 +183,7 @@ async fn write(
 
 fn interpret(form: &Form, text: &str, reading: &Reading) -> ApiResult<(Statements, ())> {
     let body = read_body(form, text).map_err(|issue| ApiError::InvalidFields(vec![issue]))?;
-    let heard = Heard { rules: &reading.rules, at: reading.received_at };
+    let heard = EventContext { rules: &reading.rules, at: reading.received_at };
     let id = uuid::Uuid::new_v4().to_string();
     Ok((Statements::from_body(form.kind, &body, id, heard), ()))
 }

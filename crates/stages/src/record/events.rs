@@ -124,7 +124,7 @@ pub struct Statements {
 
 /// Under which rules something is heard, and when it was said.
 #[derive(Clone, Copy, Debug)]
-pub struct Heard<'a> {
+pub struct EventContext<'a> {
     /// What the sender may send.
     pub rules: &'a Rules,
     /// The time that decides between statements on the same field.
@@ -183,7 +183,7 @@ impl Statements {
 
     /// Works out what one body says that comes without an envelope, as the oldest clients send it,
     /// under this id unless it has one of its own.
-    pub fn from_body(kind: EventType, body: &Raw, id: String, heard: Heard<'_>) -> Self {
+    pub fn from_body(kind: EventType, body: &Raw, id: String, heard: EventContext<'_>) -> Self {
         let mut statements = Self::default();
         let result = statements.take_body(kind, body, id.clone(), heard);
         statements.outcomes.push(Outcome { event: id, result });
@@ -225,7 +225,7 @@ impl Statements {
         if kind == EventType::SdkLog && rules.submitter == Submitter::Keyed {
             return Ok(envelope.id);
         }
-        let heard = Heard { rules, at };
+        let heard = EventContext { rules, at };
         let taken = self.take_body(kind, &envelope.body, derived_id(event.get()), heard);
         taken.map_err(|refusal| match refusal {
             Refusal::Invalid(issue) => Refusal::Invalid(issue.inside("body")),
@@ -238,9 +238,9 @@ impl Statements {
         kind: EventType,
         body: &RawValue,
         fallback_id: String,
-        heard: Heard<'_>,
+        heard: EventContext<'_>,
     ) -> Result<String, Refusal> {
-        let Heard { rules, at } = heard;
+        let EventContext { rules, at } = heard;
         let is_score = kind == EventType::Score;
         if !is_score && rules.submitter != Submitter::Keyed {
             return Err(Refusal::NotAllowed);

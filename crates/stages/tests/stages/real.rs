@@ -52,8 +52,12 @@ impl Talking {
     }
 
     async fn decide(&self, ask: AskId, decision: Decision) {
+        self.try_decide(ask, decision).await.unwrap();
+    }
+
+    async fn try_decide(&self, ask: AskId, decision: Decision) -> Result<(), MajorError> {
         let (project, session) = (self.stage.shop.clone(), self.session.clone());
-        self.major.answer(project, session, (ask, decision), None).await.unwrap();
+        self.major.answer(project, session, (ask, decision), None).await
     }
 
     /// How the turn ended; the session is idle then.

@@ -152,9 +152,22 @@ function entry(doc, path, method, operation) {
   details.addEventListener("toggle", fill, { once: true });
   // What is open can be sent to somebody.
   details.addEventListener("toggle", () => {
-    if (details.open) history.replaceState(null, "", `#${encodeURIComponent(details.id)}`);
+    if (details.open) address(details.id);
   });
   return details;
+}
+
+let opened;
+
+/** Puts the entry that was opened last into the address: once a frame, or browsers would balk. */
+function address(id) {
+  if (opened === undefined) {
+    requestAnimationFrame(() => {
+      history.replaceState(null, "", `#${encodeURIComponent(opened)}`);
+      opened = undefined;
+    });
+  }
+  opened = id;
 }
 
 /** A group's name as words: `LlmConnections` are LLM connections. */

@@ -112,9 +112,9 @@ async fn a_form_has_one_deadline_however_it_comes() {
     browser.get("/account").await;
     let token = browser.form_token.clone();
     // A byte now and then is no better than nothing.
-    let drip = stream::unfold((), async |()| {
-        tokio::time::sleep(SHORT / 10).await;
-        Some((Ok::<_, std::io::Error>(Bytes::from("a")), ()))
+    let drip = stream::unfold(tokio::time::interval(SHORT / 10), async |mut drops| {
+        drops.tick().await;
+        Some((Ok::<_, std::io::Error>(Bytes::from("a")), drops))
     });
     let answer = browser.send("POST", "/sign-out", &[FORM], Body::from_stream(drip)).await;
     answer.check(408, "took longer than 0.05 s");

@@ -210,7 +210,7 @@ impl Screen {
 
     /// What a turn used and cost, as far as anyone knows.
     fn spending(&mut self, event: &Heard) -> Vec<String> {
-        let spending = story::Spending::of(&event.body);
+        let spending = story::TurnSpending::of(&event.body);
         if let Some((came, went)) = spending.tokens {
             self.tokens = (self.tokens.0 + came, self.tokens.1 + went);
         }

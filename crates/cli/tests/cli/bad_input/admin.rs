@@ -17,7 +17,7 @@ pub(super) fn table() -> Vec<Case> {
     let nobody =
         keyed(http::request("PUT", "/api/v1/projects/nobody/retention").json(r#"{"days":1}"#));
     let role = keyed(http::post(&keys).json(r#"{"role":"king"}"#));
-    let no_role = keyed(http::post(&keys).json("{}"));
+    let fly = keyed(http::post(&keys).json(r#"{"permissions":["fly"]}"#));
     let no_key = keyed(http::request("DELETE", &format!("{keys}/none")));
     vec![
         project("nothing", "", 400, "JSON"),
@@ -35,7 +35,7 @@ pub(super) fn table() -> Vec<Case> {
         case("keeping for words", retain(r#"{"days":"long"}"#), 400, "JSON"),
         case("keeping nothing of nobody", nobody, 404, "nobody"),
         case("a role nobody knows", role, 400, "role: owner, member"),
-        case("no role", no_role, 400, "role"),
+        case("a permission nobody knows", fly, 400, "permissions: fly is none of"),
         case("a key that is not there", no_key, 404, "none"),
         case("getting a compaction", keyed(http::get("/api/v1/compact")), 405, "does not take GET"),
     ]

@@ -70,11 +70,12 @@ fn trust_is_for_the_one_who_gives_it_and_not_kept() {
         let finished = launch.args(["--print", "Who?", "--allow", "mcp__lake__who"]).run();
         assert_eq!(done(&finished), "So.\n");
         let told = told(&stage);
-        let (_, last) = told.rsplit_once("I am ").unwrap();
-        last.chars().take(15).collect::<String>()
+        let (_, last) = told.rsplit_once("I am ").unwrap_or_else(|| panic!("{told}"));
+        last.chars().take(400).collect::<String>()
     };
     assert!(ask(&["--trust"]).starts_with("workspace"));
-    assert!(ask(&["--resume"]).starts_with("platform"), "trust ends with who gave it");
+    let untrusted = ask(&["--resume"]);
+    assert!(untrusted.starts_with("platform"), "trust ends with who gave it: {untrusted}");
     assert!(ask(&["--trust", "--resume"]).starts_with("workspace"));
     assert!(ask(&["--no-trust", "--resume"]).starts_with("platform"));
 }

@@ -2,7 +2,7 @@ use serde_json::Value;
 
 /// What a turn used and cost, as an event says it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spending {
+pub struct TurnSpending {
     /// Tokens in and out, those of sub-agents included, as far as anyone knows.
     pub tokens: Option<(u64, u64)>,
     /// Dollars, as far as anyone knows.
@@ -11,7 +11,7 @@ pub struct Spending {
     pub is_at_least: bool,
 }
 
-impl Spending {
+impl TurnSpending {
     /// Reads it from the event that ends a turn, or tells that one broke off.
     pub fn of(body: &Value) -> Self {
         let is_at_least = body["at_least"] == true;
@@ -55,7 +55,7 @@ mod tests {
 
     #[track_caller]
     fn check(body: &Value, expected: Option<&str>) {
-        assert_eq!(Spending::of(body).words().as_deref(), expected, "{body}");
+        assert_eq!(TurnSpending::of(body).words().as_deref(), expected, "{body}");
     }
 
     #[test]

@@ -144,7 +144,7 @@ fn the_data_folder_and_what_is_around_it_are_no_workspace() {
 
 #[test]
 fn nor_is_the_system() {
-    for path in ["/", "/proc", "/proc/self/cwd/../../proc", "/dev"] {
+    for path in ["/", "/proc", "/dev/../proc", "/dev"] {
         let why = own_machine(None).open(Path::new(path), Exposure::OwnMachine);
         let why = why.unwrap_err().to_string();
         assert!(why.contains("is never a workspace"), "{path}: {why}");

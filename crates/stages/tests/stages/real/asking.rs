@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
-use ratchet_core::major::asked::{Allowance, Decision};
+use ratchet_core::major::asked::{Allowance, Decision, Misfit};
 use ratchet_core::major::event::EventKind;
 use ratchet_core::observation::{Level, ObservationKind};
 use ratchet_core::payload::Json;
-use ratchet_stages::major::ChatSetting;
+use ratchet_stages::major::{ChatSetting, MajorError};
 use ratchet_testkit::scripted::Reply;
 use serde_json::json;
 
@@ -59,7 +59,7 @@ async fn questions_are_answered_with_a_choice_with_several_and_with_words() {
 }
 
 #[tokio::test]
-async fn permissions_are_denied_given_for_good_and_given_otherwise() {
+async fn permissions_are_denied_given_for_good_and_never_given_otherwise() {
     let stage = Stage::real();
     stage.model.say(touch("toolu_no", "no").on("First"));
     stage.model.say(Reply::text("Not made.").on("I would rather not."));
@@ -100,9 +100,13 @@ async fn permissions_are_denied_given_for_good_and_given_otherwise() {
     talking.say("Third: make something.").await;
     let (ask, _) = talking.asked(EventKind::Permission).await;
     let input = Json::parse(r#"{"command":"touch other","description":"makes another"}"#);
-    talking.decide(ask, Decision::Allow { allowance: Allowance::Once, input }).await;
+    let otherwise = Decision::Allow { allowance: Allowance::Once, input };
+    let refused = talking.try_decide(ask.clone(), otherwise).await.unwrap_err();
+    assert!(matches!(refused, MajorError::Misfit(Misfit::Changed)), "{refused}");
+    let as_shown = Decision::Allow { allowance: Allowance::Once, input: None };
+    talking.decide(ask, as_shown).await;
     assert_eq!(talking.done().await["result"], "Made.");
-    assert!(made(&talking, "other") && !made(&talking, "b"));
+    assert!(made(&talking, "b") && !made(&talking, "other"), "what was shown is what is done");
 
     let turn = talking.say("Fourth: make it.").await;
     let (ask, _) = talking.asked(EventKind::Permission).await;

@@ -249,7 +249,7 @@ fn act(
 }
 
 fn facts(end: &Value) -> Markup {
-    let spending = story::Spending::of(end);
+    let spending = story::TurnSpending::of(end);
     let bound = if spending.is_at_least { "at least " } else { "" };
     html! {
         @if end["is_error"] == true {
