@@ -157,17 +157,17 @@ function entry(doc, path, method, operation) {
   return details;
 }
 
-let opened;
+let lastOpened;
 
 /** Puts the entry that was opened last into the address: once a frame, or browsers would balk. */
 function address(id) {
-  if (opened === undefined) {
+  if (lastOpened === undefined) {
     requestAnimationFrame(() => {
-      history.replaceState(null, "", `#${encodeURIComponent(opened)}`);
-      opened = undefined;
+      history.replaceState(null, "", `#${encodeURIComponent(lastOpened)}`);
+      lastOpened = undefined;
     });
   }
-  opened = id;
+  lastOpened = id;
 }
 
 /** A group's name as words: `LlmConnections` are LLM connections. */

@@ -1,7 +1,7 @@
 //! What an agent may spend, see and trust.
 
 use ratchet_testkit::claude;
-use ratchet_testkit::scripted::Reply;
+use ratchet_testkit::scripted::{Call, Reply};
 use serde_json::json;
 
 use super::{Stage, calling, done};
@@ -65,7 +65,10 @@ fn trust_is_for_the_one_who_gives_it_and_not_kept() {
     stage.file("data/mcp.json", &server("platform"));
     stage.file("work/.mcp.json", &server("workspace"));
     let ask = |arguments: &[&str]| {
-        stage.model.script([calling("mcp__lake__who", json!({})), Reply::text("So.")]);
+        // A call of an id that the conversation knows already would not be made.
+        let id = format!("toolu_{}", arguments.join(""));
+        let call = Call { id, name: "mcp__lake__who".to_owned(), input: json!({}) };
+        stage.model.script([Reply { calls: vec![call], ..Reply::text("") }, Reply::text("So.")]);
         let launch = stage.begun().args(arguments);
         let finished = launch.args(["--print", "Who?", "--allow", "mcp__lake__who"]).run();
         assert_eq!(done(&finished), "So.\n");
