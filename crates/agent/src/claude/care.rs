@@ -104,7 +104,7 @@ impl Care {
     }
 }
 
-/// Waits until there is nobody to end the process if we are gone; for ever where there never was.
+/// Resolves when the supervisor process has exited; never, for a process without a supervisor.
 async fn lost(supervisor: &mut Option<Supervisor>) {
     match supervisor {
         Some(supervisor) => supervisor.lost().await,

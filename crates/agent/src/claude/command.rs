@@ -21,8 +21,8 @@ use super::program;
 use super::seats::ClaudeSeat;
 use super::supervision::Supervision;
 
-/// What the file is called, among what the session throws away, that names the servers of tools.
-/// It may hold keys: whoever started the program may remove it once the program is ready.
+/// Name of the MCP configuration file in the session's temporary folder. It may hold secrets: the
+/// host removes it once the program has started.
 pub const MCP_FILE: &str = "mcp.json";
 
 /// How the program is started, and where.

@@ -72,15 +72,15 @@ const CLOUDS: [(&str, &[&str]); 2] = [
     ("CLAUDE_CODE_USE_VERTEX", &["GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT"]),
 ];
 
-/// The word that stands for all that is passed on when nobody says.
+/// Entry of the allowlist that stands for the built-in list.
 const DEFAULT: &str = "default";
-/// How our own variables begin: they hold keys of ours, and are never passed on.
+/// Prefix of our own variables, which hold secrets and are never inherited.
 const OURS: &str = "RATCHET_";
 
-/// Which variables are passed on to the program, and to whatever it runs.
+/// Allowlist of the environment variables that the program and its children inherit.
 ///
-/// It is written as names with commas; a `*` at the end of one stands for any rest, and `default`
-/// for what is passed on when nobody says.
+/// Written as names separated by commas; a trailing `*` is a wildcard, and `default` stands for the
+/// built-in list.
 ///
 /// ```
 /// use ratchet_agent::claude::environment::EnvNames;

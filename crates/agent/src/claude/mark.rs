@@ -44,7 +44,7 @@ impl ProcessMark {
     }
 }
 
-/// Waits a moment until processes that were killed are gone, where waiting holds nobody up.
+/// Blocks until killed processes have exited, up to a timeout. For threads that may block.
 pub(super) fn wait_until_gone(killed: &[ProcessMark]) {
     let mut looks = 0..LAST_BREATH.as_millis() / LOOK.as_millis();
     while killed.iter().any(ProcessMark::is_alive) && looks.next().is_some() {

@@ -120,12 +120,12 @@ fn kill_those_of(entry: &[u8], pids: Vec<u32>, killed: &mut Vec<ProcessMark>) ->
     unready
 }
 
-/// What can be said of a process's environment.
+/// A process's environment, as far as it can be read.
 #[derive(Debug, PartialEq, Eq)]
 enum Environment {
-    /// Nothing: it is gone, or somebody else's, or the system does not say.
+    /// It cannot be read: the process has exited, belongs to another user, or there is no `/proc`.
     Unknown,
-    /// It is becoming another program, and has none at the moment.
+    /// The process is in the middle of `exec` and has no environment yet.
     Unready,
     Known(Vec<u8>),
 }
@@ -168,7 +168,7 @@ fn signal(pid: u32, signal: Signal) {
     tell(pid, kill_process(pid, signal));
 }
 
-/// There may be nobody left, which is as well; anything else is worth knowing.
+/// Logs a failed signal, unless the process had exited already.
 fn tell(pid: Pid, killed: rustix::io::Result<()>) {
     if let Err(error) = killed
         && error != Errno::SRCH

@@ -61,18 +61,18 @@ impl ClaudeSeats {
         Some(ClaudeSeat { slot: Some(self.try_slot()?), _process: Some(process) })
     }
 
-    /// Waits for leave to work, for a process that gave its own back.
+    /// Waits for a slot, for a process that released its own.
     pub async fn slot(&self) -> ClaudeSlot {
         ClaudeSlot { _permit: Arc::clone(&self.slots).acquire_owned().await.ok() }
     }
 
-    /// Leave to work, if there is one and nobody waits for it.
+    /// Acquires a slot, if one is free and nobody is queued for it.
     pub fn try_slot(&self) -> Option<ClaudeSlot> {
         let permit = Arc::clone(&self.slots).try_acquire_owned().ok()?;
         Some(ClaudeSlot { _permit: Some(permit) })
     }
 
-    /// How many of how many are taken, of what those who wait are waiting for.
+    /// Slots in use and their limit; of processes, if those are what the queue waits for.
     pub fn in_use(&self) -> (usize, usize) {
         let taken = self.most.saturating_sub(self.slots.available_permits());
         if taken == self.most {

@@ -35,8 +35,8 @@ fn a_process_between_two_programs_is_looked_at_again() {
     assert!(!is_becoming(&own), "{own}");
 }
 
-/// A shell in its own group, with a child that left the group, as the program's shells do. The
-/// environment tells nothing of either.
+/// Spawns a shell in its own process group, with a child that left the group by `setsid`, as the
+/// program's shells do. Neither can be found by its environment.
 fn family() -> (Child, Vec<u32>) {
     let mut command = Command::new("sh");
     command.args(["-c", "setsid sh -c 'echo $$; sleep 600; true' & echo $$; wait"]);
