@@ -89,8 +89,8 @@ impl PublicRates {
     /// 429 if the address, or all that use the key together, have called too often.
     pub(crate) fn take(&self, app: &App, key: &str, parts: &Parts) -> ApiResult<()> {
         let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
-        let hops: Vec<_> = parts.headers.get_all("x-forwarded-for").iter().collect();
-        let hops = hops.iter().map(|hop| hop.to_str().unwrap_or_default());
+        let hops = parts.headers.get_all("x-forwarded-for").iter();
+        let hops = hops.map(|hop| hop.to_str().unwrap_or_default());
         let proxies = &app.settings.trusted_proxies;
         let address = peer.map(|peer| ClientAddress::behind(peer, proxies, hops).to_string());
         let caller = format!("{key} {}", address.as_deref().unwrap_or("unknown"));

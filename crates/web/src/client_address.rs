@@ -19,7 +19,7 @@ pub(crate) fn of(web: &Web, headers: &HeaderMap, extensions: &Extensions) -> Str
     let Some(ConnectInfo(peer)) = extensions.get::<ConnectInfo<SocketAddr>>() else {
         return "unknown".to_owned();
     };
-    let values: Vec<_> = headers.get_all("x-forwarded-for").iter().collect();
-    let values = values.iter().map(|value| value.to_str().unwrap_or_default());
-    ClientAddress::behind(peer.ip(), proxies, values).to_string()
+    let hops = headers.get_all("x-forwarded-for").iter();
+    let hops = hops.map(|hop| hop.to_str().unwrap_or_default());
+    ClientAddress::behind(peer.ip(), proxies, hops).to_string()
 }

@@ -69,6 +69,17 @@ impl Stage {
         std::fs::write(&path, text).unwrap();
         path
     }
+
+    /// Configures the MCP server `lake` in the platform's layer and in the workspace's; its one tool
+    /// says which of them it is.
+    fn tool_servers(&self) {
+        let server = |who: &str| {
+            let entry = json!({"command": claude::fake_mcp(), "args": [who]});
+            json!({"mcpServers": {"lake": entry}}).to_string()
+        };
+        self.file("data/mcp.json", &server("platform"));
+        self.file("work/.mcp.json", &server("workspace"));
+    }
 }
 
 #[track_caller]
@@ -302,12 +313,7 @@ fn canonical(path: &Path) -> String {
 #[test]
 fn tool_servers_come_from_three_layers_if_the_workspace_is_trusted() {
     let stage = Stage::new();
-    let server = |who: &str| {
-        let entry = json!({"command": claude::fake_mcp(), "args": [who]});
-        json!({"mcpServers": {"lake": entry}}).to_string()
-    };
-    stage.file("data/mcp.json", &server("platform"));
-    stage.file("work/.mcp.json", &server("workspace"));
+    stage.tool_servers();
     let asks = || [calling("mcp__lake__who", json!({})), Reply::text("So.")];
     stage.model.script(asks());
     let untrusted = stage.begun().typing("who?\n1\n").run();

@@ -1,6 +1,5 @@
 //! What an agent may spend, see and trust.
 
-use ratchet_testkit::claude;
 use ratchet_testkit::scripted::{Call, Reply};
 use serde_json::json;
 
@@ -58,12 +57,7 @@ fn agents_see_what_is_named_of_the_environment_and_never_what_is_ours() {
 #[test]
 fn trust_is_for_the_one_who_gives_it_and_not_kept() {
     let stage = Stage::new();
-    let server = |who: &str| {
-        let entry = json!({"command": claude::fake_mcp(), "args": [who]});
-        json!({"mcpServers": {"lake": entry}}).to_string()
-    };
-    stage.file("data/mcp.json", &server("platform"));
-    stage.file("work/.mcp.json", &server("workspace"));
+    stage.tool_servers();
     let ask = |arguments: &[&str]| {
         // A call of an id that the conversation knows already would not be made.
         let id = format!("toolu_{}", arguments.join(""));
