@@ -106,7 +106,8 @@ pub fn tokens_in_part(tokens: u64, approximate: Money) -> Markup {
     }
 }
 
-fn mark(approximate: Money) -> &'static str {
+/// What stands before a number that is approximate in part.
+pub fn mark(approximate: Money) -> &'static str {
     if approximate == Money::default() { "" } else { "≈" }
 }
 
@@ -114,6 +115,11 @@ fn mark(approximate: Money) -> &'static str {
 pub fn of_which(approximate: Money) -> Option<String> {
     let is_any = approximate != Money::default();
     is_any.then(|| format!("of which ≈{} approximate", money(approximate)))
+}
+
+/// The same behind another note: `, of which ≈$0.0123 approximate`, or nothing.
+pub fn and_of_which(approximate: Money) -> String {
+    of_which(approximate).map(|share| format!(", {share}")).unwrap_or_default()
 }
 
 /// A cost that may be approximate in part, because its tokens were counted here.

@@ -180,8 +180,7 @@ fn costs(days: &[UserDay]) -> Markup {
     let values = course.sums(days.iter().filter_map(dollars));
     let series = vec![Series { name: "cost".to_owned(), hue: 0, values }];
     let traces: u64 = days.iter().map(|day| day.sums.traces).sum();
-    let share = figure::of_which(days.iter().map(|day| day.sums.approximate_cost).sum());
-    let share = share.map(|share| format!(", {share}")).unwrap_or_default();
+    let share = figure::and_of_which(days.iter().map(|day| day.sums.approximate_cost).sum());
     chart::over_time(&OverTime {
         title: "Cost over time".to_owned(),
         note: format!("n = {} traces{share}", figure::grouped(traces)),

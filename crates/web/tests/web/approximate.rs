@@ -58,6 +58,8 @@ async fn every_sum_says_how_much_of_it_is_approximate() {
     }
     let panels = [&format!("n = 2 steps, {share}"), "in part counted here", "in part approximate"];
     check(&site, "/project/shop/dashboards?range=all", &panels).await;
+    check(&site, "/project/shop?range=all", &[&format!("<small class=\"note\">{share}")]).await;
+    check(&site, "/project/shop/users/ann", &[&format!("n = 1 traces, {share}")]).await;
 }
 
 #[tokio::test]

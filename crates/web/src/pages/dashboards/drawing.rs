@@ -188,8 +188,7 @@ fn number(chart: &WidgetView, answer: &Answer) -> Markup {
         let column = answer.shape.metrics.get(at)?;
         let number = reading::number(figures.get(at)?)?;
         let is_money = column.unit == Unit::Dollars;
-        let approximate = answer.approximate_cost.pico() > 0 && is_money;
-        let mark = if approximate { "≈" } else { "" };
+        let mark = if is_money { figure::mark(answer.approximate_cost) } else { "" };
         let text = format!("{mark}{}", reading::read(column)(number));
         Some((text, reading::exact(column)(number)))
     };

@@ -124,9 +124,10 @@ impl Panel {
 
     /// How much of what is drawn is approximate, for the note below its title.
     fn approximate_part(self, approximate: Money) -> String {
-        let Some(share) = figure::of_which(approximate) else { return String::new() };
+        let is_exact = approximate == Money::default();
         match self {
-            Self::Cost => format!(", {share}"),
+            Self::Cost => figure::and_of_which(approximate),
+            _ if is_exact => String::new(),
             Self::Tokens => ", in part counted here".to_owned(),
             Self::StepCost => ", in part approximate".to_owned(),
             Self::Volume | Self::Errors | Self::Latency(_) => String::new(),

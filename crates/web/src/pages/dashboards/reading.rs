@@ -37,12 +37,14 @@ pub(super) fn approximate_cost(own: usize, shape: &Shape, rows: &[MetricsRow]) -
 
 /// The same in words: how much where the whole cost is summed up, and that there is some elsewhere.
 pub(super) fn approximate_part(chart: &WidgetView, approximate: Money) -> String {
-    let Some(share) = figure::of_which(approximate) else { return String::new() };
+    let is_exact = approximate == Money::default();
     let is_sum = |metric: &WidgetMetric| {
         metric.measure == "totalCost" && metric.agg.0 == AggregationWord::Sum
     };
-    let is_whole = chart.metrics.iter().any(is_sum);
-    if is_whole { format!(", {share}") } else { ", in part approximate".to_owned() }
+    if is_exact || chart.metrics.iter().any(is_sum) {
+        return figure::and_of_which(approximate);
+    }
+    ", in part approximate".to_owned()
 }
 
 /// How a figure reads, with its unit.
