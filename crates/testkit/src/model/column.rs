@@ -302,9 +302,7 @@ pub(super) fn of_observation(
         ObservationColumn::InputTokens => count(seen.usage.input()),
         ObservationColumn::OutputTokens => count(seen.usage.output()),
         ObservationColumn::TotalTokens => count(seen.usage.total()),
-        ObservationColumn::Cost => {
-            Cell::Number(seen.cost.as_ref().map(|cost| cost.total().dollars()))
-        }
+        ObservationColumn::Cost => side(seen, |cost| Some(cost.total())),
         ObservationColumn::ApproximateCost => Cell::Number(Some(seen.approximate_cost().dollars())),
         ObservationColumn::InputCost => side(seen, Cost::input),
         ObservationColumn::OutputCost => side(seen, Cost::output),
