@@ -321,8 +321,13 @@ impl Observation {
 
     /// How much of its cost is approximate: all that follows from units counted here.
     pub fn approximate_cost(&self) -> Money {
-        let is_priced = self.counted && self.pricing_tier.is_some();
-        self.cost.as_ref().filter(|_| is_priced).map(Cost::total).unwrap_or_default()
+        let cost = self.cost.as_ref().filter(|_| self.has_approximate_cost());
+        cost.map(Cost::total).unwrap_or_default()
+    }
+
+    /// Whether its cost follows from units counted here. A cost that the client said does not.
+    pub fn has_approximate_cost(&self) -> bool {
+        self.counted && self.cost.is_some() && self.pricing_tier.is_some()
     }
 
     /// Nanoseconds from start to the first token.

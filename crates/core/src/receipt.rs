@@ -11,6 +11,9 @@ use crate::score::ScorePatch;
 use crate::time::Timestamp;
 use crate::trace::TracePatch;
 
+/// How far a stored stamp may lie after the last write of its record: clocks are set back at times.
+const MAX_AHEAD_NANOS: i64 = 24 * 3_600 * 1_000_000_000;
+
 /// A statement about a record, whose fields carry stamps.
 pub trait Stamped {
     /// Visits the stamp of every field that says something.
@@ -62,6 +65,17 @@ pub fn clamp(said: &mut [&mut dyn Stamped], received_at: Timestamp) {
             }
         });
     }
+}
+
+/// Moves the stamps of a stored record that lie far after its last write back to that write. They
+/// were stored before stamps were clamped at their receipt, and would win until their time has come.
+pub fn clamp_stored(stored: &mut dyn Stamped, written_at: Timestamp) {
+    let latest = written_at.plus_nanos(MAX_AHEAD_NANOS);
+    stored.each_stamp(&mut |stamp| {
+        if stamp.at > latest {
+            stamp.at = written_at;
+        }
+    });
 }
 
 fn field<T>(field: &mut Field<T>, visit: &mut dyn FnMut(&mut Stamp)) {

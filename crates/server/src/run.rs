@@ -102,13 +102,20 @@ async fn sweep_hourly(app: App, stop: Stop) {
             swept = sweeping => swept,
         };
         match swept {
-            Ok(swept) if swept == Swept::default() => {}
-            Ok(Swept { held: Some(hold), .. }) => tracing::warn!("{hold}"),
-            Ok(Swept { traces, abandoned, scores, media, held: None }) => {
-                tracing::info!(traces, abandoned, scores, media, "deleted what was to go");
-            }
+            Ok(swept) => log_swept(swept),
             Err(error) => tracing::warn!(error.cause = %error, "cannot delete what is to go"),
         }
+    }
+}
+
+/// Says what was deleted and, beside it, why old traces were not.
+fn log_swept(swept: Swept) {
+    let Swept { traces, abandoned, scores, media, held } = swept;
+    if (Swept { traces, abandoned, scores, media, held: None }) != Swept::default() {
+        tracing::info!(traces, abandoned, scores, media, "deleted what was to go");
+    }
+    if let Some(hold) = held {
+        tracing::warn!("{hold}");
     }
 }
 
@@ -171,5 +178,52 @@ impl Door {
     fn turn_away(&self, stream: &TcpStream) {
         tracing::debug!("refused a connection: its client has too many");
         drop(stream.try_write(self.refusal));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Write};
+    use std::sync::{Arc, Mutex};
+
+    use ratchet_core::time::Timestamp;
+    use ratchet_stages::record::clock::ClockHold;
+
+    use super::*;
+
+    /// What was logged.
+    #[derive(Clone, Debug, Default)]
+    struct Logged(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Logged {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_sweep_that_is_held_says_what_it_deleted_too() {
+        let logged = Logged::default();
+        let writer = logged.clone();
+        let subscriber =
+            tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+        // While it knows one subscriber only, `tracing` remembers for all threads what the first
+        // of them answers: other tests would say that nobody listens.
+        let _second_subscriber = tracing::Dispatch::new(tracing_subscriber::registry());
+        let hold = ClockHold {
+            now: Timestamp::from_nanos(i64::MAX),
+            known: Timestamp::default(),
+            since: Timestamp::default(),
+        };
+        tracing::subscriber::with_default(subscriber, || {
+            log_swept(Swept { abandoned: 7, held: Some(hold), ..Swept::default() });
+        });
+        let text = String::from_utf8(logged.0.lock().unwrap().clone()).unwrap();
+        assert!(text.contains("abandoned=7"), "{text}");
+        assert!(text.contains(&hold.to_string()), "{text}");
     }
 }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use ratchet_stages::record::count;
+use ratchet_stages::record::count::{self, TokenCounting};
 
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
@@ -23,7 +23,7 @@ pub(crate) async fn run(app: App, stop: Stop) {
         }
         let counted = tokio::select! {
             () = stop.requested() => return,
-            counted = count_all(&app) => counted,
+            counted = settle_all(&app) => counted,
         };
         match counted {
             // Recording comes first.
@@ -33,14 +33,27 @@ pub(crate) async fn run(app: App, stop: Stop) {
     }
 }
 
+async fn settle_all(app: &App) -> ApiResult<()> {
+    match app.settings.token_counting {
+        TokenCounting::On => count_all(app).await,
+        TokenCounting::Off => forget_all(app).await,
+    }
+}
+
+async fn forget_all(app: &App) -> ApiResult<()> {
+    while count::forget(&app.store, app.clock.now()).await? > 0 {
+        tokio::time::sleep(BREATH).await;
+    }
+    Ok(())
+}
+
 async fn count_all(app: &App) -> ApiResult<()> {
     loop {
         let slice = count::next(&app.store, app.clock.now()).await?;
         if slice.is_empty() {
             return Ok(());
         }
-        let counting = app.settings.token_counting;
-        let work = move || Ok(count::count(slice, counting));
+        let work = move || Ok(count::count(slice));
         let counts = app.workers.run(usize::MAX, work).await?;
         app.store.telemetry.keep_counts(counts, app.clock.now()).await?;
         tokio::time::sleep(BREATH).await;

@@ -149,6 +149,8 @@ pub enum TraceColumn {
     TotalTokens,
     /// In dollars.
     Cost,
+    /// In dollars: how much of the cost is approximate.
+    ApproximateCost,
     /// In dollars.
     InputCost,
     /// In dollars.
@@ -205,6 +207,8 @@ pub enum ObservationColumn {
     TotalTokens,
     /// In dollars.
     Cost,
+    /// In dollars: how much of the cost is approximate.
+    ApproximateCost,
     /// In dollars.
     InputCost,
     /// In dollars.

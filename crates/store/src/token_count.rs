@@ -26,7 +26,7 @@ pub struct Uncounted {
 pub struct TokenCount {
     /// The call.
     pub of: Uncounted,
-    /// Its units; `None` when they are not to be counted.
+    /// Its units; `None` when there is nothing to count.
     pub usage: Option<Usage>,
 }
 
@@ -39,6 +39,17 @@ impl Telemetry {
     pub async fn uncounted(&self, before: Timestamp, limit: u32) -> StoreResult<Vec<Uncounted>> {
         match self {
             Self::Embedded(engine) => engine.uncounted(before, limit).await,
+        }
+    }
+
+    /// Gives up counting some of the model calls that came in before a moment without usage. Reads
+    /// nothing of what they carry. Says how many there were; none when all are given up.
+    ///
+    /// # Errors
+    /// On any error nothing has changed.
+    pub async fn forget_uncounted(&self, before: Timestamp, limit: u32) -> StoreResult<usize> {
+        match self {
+            Self::Embedded(engine) => engine.forget_uncounted(before, limit).await,
         }
     }
 

@@ -76,6 +76,8 @@ pub struct UserSums {
     pub total_tokens: u64,
     /// The known costs together; `None` when no trace has one.
     pub cost: Option<Money>,
+    /// How much of that is approximate, because its tokens were counted here.
+    pub approximate_cost: Money,
     /// When the last of them began.
     pub last_at: Timestamp,
 }

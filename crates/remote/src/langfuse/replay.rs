@@ -52,7 +52,15 @@ pub fn of_trace(view: TraceView) -> Result<Envelope, Issue> {
 ///
 /// # Errors
 /// Fails only if the record cannot be written as JSON.
-pub fn of_observation(view: ObservationView) -> Result<Envelope, Issue> {
+pub fn of_observation(mut view: ObservationView) -> Result<Envelope, Issue> {
+    // What was only counted is counted anew where it goes: sent, it would be what a client said.
+    if view.usage_approximate {
+        view.usage_details.clear();
+        view.usage.total = 0;
+    }
+    if view.cost_approximate {
+        view.cost_details.clear();
+    }
     let at = view.updated_at.unwrap_or(view.start_time).0;
     let older = (view.usage_details.is_empty() && view.usage.total > 0).then_some(&view.usage);
     let body = ObservationBody {
@@ -87,7 +95,13 @@ pub fn of_observation(view: ObservationView) -> Result<Envelope, Issue> {
 ///
 /// # Errors
 /// Says what makes no sense.
-pub fn of_newer_observation(view: ObservationV2View) -> Result<Vec<Envelope>, Issue> {
+pub fn of_newer_observation(mut view: ObservationV2View) -> Result<Vec<Envelope>, Issue> {
+    if view.usage_approximate {
+        view.usage_details = Maybe::Absent;
+    }
+    if view.cost_approximate {
+        view.cost_details = Maybe::Absent;
+    }
     let kind = ObservationKind::parse(&view.kind)
         .ok_or_else(|| Issue::at("type", format!("{} is no type we know", view.kind)))?;
     let at = view.updated_at.as_value().copied().unwrap_or(view.start_time).0;

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use ratchet_core::id::TraceId;
 use ratchet_core::secret::Secret;
+use ratchet_core::time::Timestamp;
 use ratchet_server::app::{Access, Settings};
 use ratchet_server::own_traces::OwnTraces;
 use ratchet_stages::record::clock;
@@ -183,8 +184,11 @@ async fn a_judgement_given_after_the_clock_was_set_back_is_not_lost() {
         server.post("/api/public/scores").json(body.to_string()).send()
     };
     // As it was two hours ahead.
-    let ahead = score("judgement").said_at(later.since(at(0)) / 1_000_000);
-    let ahead = batch(&project()).with(ahead.of_trace("t").on("quality").number(0.1));
+    let millis = |moment: Timestamp| moment.since(at(0)) / 1_000_000;
+    let ahead = score("judgement").said_at(millis(later));
+    let ahead = batch(&project())
+        .received(millis(server.app.clock.now()))
+        .with(ahead.of_trace("t").on("quality").number(0.1));
     server.app.store.telemetry.record(ahead.build()).await.unwrap();
     for value in [0.9, 0.4] {
         post(value).await.check(200, "judgement");

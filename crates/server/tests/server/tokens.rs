@@ -9,6 +9,7 @@ use ratchet_server::app::Settings;
 use ratchet_stages::record::count::TokenCounting;
 use ratchet_store::aggregate::{AggregateQuery, Step, Sums};
 use ratchet_store::query::TimeRange;
+use ratchet_store::user::UserScope;
 use serde_json::{Value, json};
 
 use crate::harness::{TestServer, project};
@@ -27,7 +28,7 @@ async fn begin(server: &TestServer) {
     record(
         server,
         &[
-            event("trace-create", 0, json!({"id": "t", "sessionId": "s"})),
+            event("trace-create", 0, json!({"id": "t", "sessionId": "s", "userId": "ann"})),
             event("generation-create", 1, call),
             event("generation-create", 2, unknown),
         ],
@@ -48,8 +49,9 @@ async fn until(server: &TestServer, is_so: impl Fn(&Value) -> bool) -> Value {
     tokio::time::timeout(Duration::from_secs(120), looking).await.unwrap()
 }
 
-/// What the hour, the trace and the session say of the cost, and how much of it is approximate.
-async fn sums(server: &TestServer) -> [(Money, Money); 3] {
+/// What the hour, the trace, the session and the user say of the cost, and how much of it is
+/// approximate.
+async fn sums(server: &TestServer) -> [(Money, Money); 4] {
     let telemetry = &server.app.store.telemetry;
     let query = AggregateQuery {
         project: project(),
@@ -65,11 +67,51 @@ async fn sums(server: &TestServer) -> [(Money, Money); 3] {
         telemetry.trace(project(), TraceId::parse("t").unwrap()).await.unwrap().unwrap().summary;
     let session = SessionId::parse("s").unwrap();
     let session = telemetry.session(project(), session).await.unwrap().unwrap();
+    let scope =
+        UserScope { project: project(), range: TimeRange::default(), environments: Vec::new() };
+    let days = telemetry.user_days(scope, "ann".to_owned()).await.unwrap();
+    let user = days.first().unwrap().sums;
     [
         (whole.cost, whole.approximate_cost),
         (trace.cost.unwrap_or_default(), trace.approximate_cost),
         (session.cost.unwrap_or_default(), session.approximate_cost),
+        (user.cost.unwrap_or_default(), user.approximate_cost),
     ]
+}
+
+/// Checks that every way to read the call says whether its usage and cost are approximate.
+async fn check_marked(server: &TestServer, is_approximate: bool) {
+    let expected = if is_approximate { json!(true) } else { Value::Null };
+    let newer = read(server, "/api/public/v2/observations?fields=core,usage").await;
+    let newer = newer["data"].as_array().unwrap().iter().find(|seen| seen["id"] == "o").unwrap();
+    let seen = [
+        read(server, "/api/public/observations/o").await,
+        read(server, "/api/public/observations?type=GENERATION").await["data"]
+            .as_array()
+            .and_then(|all| all.iter().find(|seen| seen["id"] == "o").cloned())
+            .unwrap(),
+        newer.clone(),
+    ];
+    for seen in seen {
+        assert_eq!(seen["usageApproximate"], expected, "{seen}");
+        assert_eq!(seen["costApproximate"], expected, "{seen}");
+    }
+    let unknown = read(server, "/api/public/observations/u").await;
+    assert_eq!(unknown["usageApproximate"], Value::Null, "{unknown}");
+}
+
+fn encoded(query: &Value) -> String {
+    query.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+/// How much of all costs the metrics say is approximate.
+async fn approximate_cost(server: &TestServer) -> f64 {
+    let query = json!({
+        "view": "observations", "metrics": [{"measure": "approximateCost", "aggregation": "sum"}],
+        "fromTimestamp": "2000-01-01T00:00:00Z", "toTimestamp": "2100-01-01T00:00:00Z",
+    });
+    let path = format!("/api/public/metrics?query={}", encoded(&query));
+    read(server, &path).await["data"][0]["sum_approximateCost"].as_f64().unwrap()
 }
 
 #[tokio::test]
@@ -83,7 +125,9 @@ async fn a_known_model_without_usage_is_counted_and_real_usage_replaces_the_coun
     let units = |kind: &str| counted["usageDetails"][kind].as_f64().unwrap();
     assert_eq!(units("output"), 2.0, "hello world");
     let cost = Money::from_dollars(units("input") * 0.5 + units("output") * 2.0).unwrap();
-    assert_eq!(sums(&server).await, [(cost, cost); 3]);
+    assert_eq!(sums(&server).await, [(cost, cost); 4]);
+    check_marked(&server, true).await;
+    assert_eq!(approximate_cost(&server).await, cost.dollars());
     let unknown = read(&server, "/api/public/observations/u").await;
     assert_eq!(unknown["usageDetails"], json!({}), "{unknown}");
 
@@ -95,7 +139,9 @@ async fn a_known_model_without_usage_is_counted_and_real_usage_replaces_the_coun
     let real = json!({"id": "o", "traceId": "t", "usageDetails": {"input": 1, "output": 1}});
     record(&server, &[event("generation-update", 0, real)]).await;
     let exact = Money::from_dollars(2.5).unwrap();
-    assert_eq!(sums(&server).await, [(exact, Money::default()); 3]);
+    assert_eq!(sums(&server).await, [(exact, Money::default()); 4]);
+    check_marked(&server, false).await;
+    assert_eq!(approximate_cost(&server).await, 0.0);
     let seen = read(&server, "/api/public/observations/o").await;
     assert_eq!(seen["usageDetails"], json!({"input": 1, "output": 1, "total": 2}));
     server.stop().await;

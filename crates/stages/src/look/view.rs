@@ -9,6 +9,10 @@ use ratchet_store::query::{ObservationColumn as O, ScoreColumn as S, TraceColumn
 /// How much of a name that nobody knows an error repeats.
 const MAX_SHOWN: usize = 100;
 
+/// The measure of how much of a cost is approximate, because its tokens were counted here. Langfuse
+/// does not have it.
+pub const APPROXIMATE_COST: &str = "approximateCost";
+
 /// The names that a view knows.
 #[derive(Debug)]
 pub struct Names {
@@ -203,6 +207,7 @@ pub static TRACES: ViewTable<T> = ViewTable {
         millis("latency", T::Latency),
         pieces("totalTokens", T::TotalTokens),
         dollars("totalCost", T::Cost),
+        dollars(APPROXIMATE_COST, T::ApproximateCost),
     ],
 };
 
@@ -243,6 +248,7 @@ pub static OBSERVATIONS: ViewTable<O> = ViewTable {
         dollars("inputCost", O::InputCost),
         dollars("outputCost", O::OutputCost),
         dollars("totalCost", O::Cost),
+        dollars(APPROXIMATE_COST, O::ApproximateCost),
         millis("timeToFirstToken", O::TimeToFirstToken),
         pieces("countScores", O::ScoreCount),
     ],

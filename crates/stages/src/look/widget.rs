@@ -14,7 +14,7 @@ use ratchet_store::project::ProjectId;
 use super::filter::column;
 use super::question::{Question, Version, question};
 use super::shape::Shape;
-use super::view::Names;
+use super::view::{APPROXIMATE_COST, Names, Unit};
 use super::widget_filters::check_filters;
 use crate::checks::{Checks, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
 
@@ -71,9 +71,10 @@ pub const fn is_over_time(chart: ChartType) -> bool {
 
 /// What a widget asks, over a time in steps and under conditions beside its own.
 ///
-/// Behind its own figures it asks how many records each is made of, unless it is a histogram, which
-/// says so itself. Conditions on what its view does not have are left out: they were made for all charts of a
-/// page, and not every chart has a model.
+/// Behind its own figures it asks how much of a cost is approximate, if it shows one, and last how
+/// many records each is made of, unless it is a histogram, which says so itself. Conditions on what
+/// its view does not have are left out: they were made for all charts of a page, and not every chart
+/// has a model.
 ///
 /// # Errors
 /// What makes no sense about it, as the metrics API says it.
@@ -143,7 +144,15 @@ fn figures(widget: &WidgetView) -> Vec<MetricSent> {
     }
     let count =
         MetricSent { measure: "count".to_owned(), aggregation: Word(AggregationWord::Count) };
-    widget.metrics.iter().map(|one| sent(one, one.agg)).chain([count]).collect()
+    let names = Names::of(widget.view.into());
+    let is_cost =
+        |metric: &WidgetMetric| names.measures.contains(&(metric.measure.as_str(), Unit::Dollars));
+    let approximate = widget.metrics.iter().any(is_cost).then(|| MetricSent {
+        measure: APPROXIMATE_COST.to_owned(),
+        aggregation: Word(AggregationWord::Sum),
+    });
+    let own = widget.metrics.iter().map(|one| sent(one, one.agg));
+    own.chain(approximate).chain([count]).collect()
 }
 
 fn order(widget: &WidgetView) -> Vec<OrderBy> {

@@ -12,6 +12,8 @@ use ratchet_store::token_count::{TokenCount, Uncounted};
 const SETTLED_NANOS: i64 = 5_000_000_000;
 /// Calls of one slice: a short transaction, so that recording never waits for long.
 const SLICE: u32 = 32;
+/// Calls that are given up at once, where nothing is to be counted.
+const FORGOTTEN: u32 = 1_000;
 
 /// What to do about model calls without usage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +33,14 @@ pub async fn next(store: &Folder, now: Timestamp) -> StoreResult<Vec<Uncounted>>
     store.telemetry.uncounted(now.plus_nanos(-SETTLED_NANOS), SLICE).await
 }
 
+/// Gives up some of the calls that came without usage; says how many. Their texts are not read.
+///
+/// # Errors
+/// On any error nothing has changed.
+pub async fn forget(store: &Folder, now: Timestamp) -> StoreResult<usize> {
+    store.telemetry.forget_uncounted(now.plus_nanos(-SETTLED_NANOS), FORGOTTEN).await
+}
+
 /// Roughly how many bytes there are to count.
 pub fn bytes(slice: &[Uncounted]) -> usize {
     let payloads = slice.iter().flat_map(|call| call.input.iter().chain(&call.output));
@@ -38,15 +48,8 @@ pub fn bytes(slice: &[Uncounted]) -> usize {
 }
 
 /// Counts. Takes real CPU time: keep it off the async runtime.
-pub fn count(slice: Vec<Uncounted>, counting: TokenCounting) -> Vec<TokenCount> {
-    let count = |of: Uncounted| {
-        let usage = match counting {
-            TokenCounting::On => usage(&of),
-            TokenCounting::Off => None,
-        };
-        TokenCount { of, usage }
-    };
-    slice.into_iter().map(count).collect()
+pub fn count(slice: Vec<Uncounted>) -> Vec<TokenCount> {
+    slice.into_iter().map(|of| TokenCount { usage: usage(&of), of }).collect()
 }
 
 fn usage(call: &Uncounted) -> Option<Usage> {

@@ -7,6 +7,7 @@ use ratchet_core::id::ScoreId;
 use ratchet_core::merge::Merge;
 use ratchet_core::observation::ObservationPatch;
 use ratchet_core::price::PriceTable;
+use ratchet_core::receipt;
 use ratchet_core::score::ScorePatch;
 use ratchet_core::time::Timestamp;
 use ratchet_core::trace::TracePatch;
@@ -159,9 +160,10 @@ impl<'a> Applier<'a> {
         let before = load_trace(self.db, project, &patch.id)?;
         let row = match &before {
             Some(before) => {
-                self.outdated += patch.outdated_by(&before.patch);
-                let merged = before.patch.clone().merge(patch.clone());
-                TraceRow { patch: merged, ..before.clone() }
+                let mut known = before.patch.clone();
+                receipt::clamp_stored(&mut known, before.updated_at);
+                self.outdated += patch.outdated_by(&known);
+                TraceRow { patch: known.merge(patch.clone()), ..before.clone() }
             }
             None => {
                 self.tally.entry(project).or_default().0 += 1;
@@ -266,7 +268,10 @@ impl<'a> Applier<'a> {
     ) -> rusqlite::Result<ObservationPatch> {
         self.discount(open, &known)?;
         let entry = payload::load_entry(self.db, known.payload, known.entry)?.unwrap_or_default();
-        Ok(known.into_patch(entry))
+        let written_at = known.observation.updated_at;
+        let mut patch = known.into_patch(entry);
+        receipt::clamp_stored(&mut patch, written_at);
+        Ok(patch)
     }
 
     /// Counts a stored observation out of its trace, its hour and its project.
@@ -344,7 +349,8 @@ impl<'a> Applier<'a> {
     ) -> rusqlite::Result<()> {
         let table = ScoreTable::Given;
         let row = match load_score(self.db, project, &patch.id, table)? {
-            Some(known) => {
+            Some(mut known) => {
+                receipt::clamp_stored(&mut known.patch, known.updated_at);
                 if is_in_order {
                     patch = patch.after(&known.patch);
                 }

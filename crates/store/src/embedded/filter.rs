@@ -353,6 +353,7 @@ pub(super) fn trace_kind(column: TraceColumn) -> Kind {
             "((SELECT sum(output_cost(costs)) FROM observation WHERE trace = t.no) / 1e12)",
         ),
         TraceColumn::Models => Kind::Called,
+        TraceColumn::ApproximateCost => Kind::Number("(t.approximate_cost / 1e12)"),
         TraceColumn::Cost => Kind::Number("CASE WHEN t.costs_known > 0 THEN t.cost / 1e12 END"),
     }
 }
@@ -427,6 +428,10 @@ pub(super) fn observation_kind(column: ObservationColumn) -> Kind {
         ObservationColumn::OutputTokens => Kind::Number("o.output_tokens"),
         ObservationColumn::TotalTokens => Kind::Number("o.total_tokens"),
         ObservationColumn::Cost => Kind::Number("(o.cost / 1e12)"),
+        ObservationColumn::ApproximateCost => Kind::Number(
+            "(CASE WHEN o.pricing_tier IS NOT NULL AND is_counted(o.stamps) \
+             THEN coalesce(o.cost, 0) ELSE 0 END / 1e12)",
+        ),
         ObservationColumn::InputCost => Kind::Number("(input_cost(o.costs) / 1e12)"),
         ObservationColumn::OutputCost => Kind::Number("(output_cost(o.costs) / 1e12)"),
         ObservationColumn::TraceName => plain("t.name"),

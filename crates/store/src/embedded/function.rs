@@ -5,14 +5,19 @@ use ratchet_core::usage::Cost;
 use rusqlite::Connection;
 use rusqlite::functions::{Context, FunctionFlags};
 
-use super::observation_row::decode_cost;
+use super::observation_row::{decode_cost, has_counted_usage};
+use super::stamps::Stamps;
 
 /// Teaches a connection our functions: `input_cost(costs)` and `output_cost(costs)`, in
-/// picodollars, NULL where the side is unknown; and `fold(text)`, in lower case in any script.
+/// picodollars, NULL where the side is unknown; `is_counted(stamps)`, whether the units of an
+/// observation were counted here; and `fold(text)`, in lower case in any script.
 pub(super) fn teach(db: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     db.create_scalar_function("input_cost", 1, flags, |context| side(context, Cost::input))?;
     db.create_scalar_function("output_cost", 1, flags, |context| side(context, Cost::output))?;
+    db.create_scalar_function("is_counted", 1, flags, |context| {
+        Ok(has_counted_usage(&Stamps::decode(context.get_raw(0).as_blob()?)))
+    })?;
     db.create_scalar_function("fold", 1, flags, |context| {
         Ok(context.get_raw(0).as_str_or_null()?.map(str::to_lowercase))
     })

@@ -12,6 +12,7 @@ pub(super) const TELEMETRY_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/telemetry/0008_chat_notices.sql"),
     include_str!("migrations/telemetry/0009_waiting_scores.sql"),
     include_str!("migrations/telemetry/0010_counted_tokens.sql"),
+    include_str!("migrations/telemetry/0011_approximate_users.sql"),
 ];
 
 /// How catalogs became what they are, oldest first.

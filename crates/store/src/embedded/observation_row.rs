@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use ratchet_core::field::Authority;
+use ratchet_core::field::{Authority, Stamp};
 use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::merge::{Earliest, Latest};
 use ratchet_core::money::Money;
@@ -215,9 +215,7 @@ pub(super) fn read(row: &Row<'_>, trace: TraceId) -> rusqlite::Result<Observatio
         model: row.get(14)?,
         model_parameters: json(row, 15)?,
         usage: decode_usage(row.get_ref(16)?.as_blob_or_null()?),
-        counted: stamps.of(USAGE).is_some_and(|(stamp, is_cleared)| {
-            stamp.authority == Authority::Counted && !is_cleared
-        }),
+        counted: has_counted_usage(&stamps),
         cost: cost.map(|total| decode_cost(costs, Money::from_pico(total))),
         pricing_tier: row.get(30)?,
         prompt: prompt(row.get(22)?, row.get(23)?),
@@ -226,6 +224,13 @@ pub(super) fn read(row: &Row<'_>, trace: TraceId) -> rusqlite::Result<Observatio
         content: None,
     };
     Ok(ObservationRow { observation, end, payload: row.get(25)?, entry: row.get(26)?, stamps })
+}
+
+/// Whether the units of a row were counted here because nobody said them.
+pub(super) fn has_counted_usage(stamps: &Stamps) -> bool {
+    let is_counted =
+        |(stamp, is_cleared): (Stamp, bool)| stamp.authority == Authority::Counted && !is_cleared;
+    stamps.of(USAGE).is_some_and(is_counted)
 }
 
 impl ObservationRow {

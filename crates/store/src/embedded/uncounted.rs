@@ -42,6 +42,30 @@ impl Engine {
         self.shared.readers.read(move |db| read(db).map_err(StoreError::Database)).await
     }
 
+    /// See `Telemetry::forget_uncounted`.
+    pub(crate) async fn forget_uncounted(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> StoreResult<usize> {
+        let any = move |db: &Connection| -> rusqlite::Result<bool> {
+            let sql = "SELECT EXISTS (SELECT 1 FROM uncounted WHERE since < ?)";
+            db.prepare_cached(sql)?.query_row([Column(before)], |row| row.get(0))
+        };
+        // The writer is busy with what matters more: it is asked only if there is something to do.
+        if !self.shared.readers.read(move |db| any(db).map_err(StoreError::Database)).await? {
+            return Ok(0);
+        }
+        let forget = move |writer: &mut Writer| {
+            writer.transact(|applier| {
+                let sql = "DELETE FROM uncounted WHERE (trace, id) IN \
+                           (SELECT trace, id FROM uncounted WHERE since < ? LIMIT ?)";
+                applier.db.prepare_cached(sql)?.execute(params![Column(before), limit])
+            })
+        };
+        self.shared.writer.run(forget).await
+    }
+
     /// See `Telemetry::keep_counts`.
     pub(crate) async fn keep_counts(
         &self,

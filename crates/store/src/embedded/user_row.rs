@@ -33,6 +33,7 @@ struct Sums {
     total_tokens: i64,
     cost: i64,
     costs_known: i64,
+    approximate_cost: i64,
 }
 
 impl Sums {
@@ -43,6 +44,7 @@ impl Sums {
             total_tokens: to_i64(row.sums.total_tokens),
             cost: row.sums.cost.pico(),
             costs_known: to_i64(row.sums.costs_known),
+            approximate_cost: row.sums.approximate_cost.pico(),
         }
     }
 
@@ -53,6 +55,7 @@ impl Sums {
             total_tokens: self.total_tokens - other.total_tokens,
             cost: self.cost - other.cost,
             costs_known: self.costs_known - other.costs_known,
+            approximate_cost: self.approximate_cost - other.approximate_cost,
         }
     }
 }
@@ -92,12 +95,13 @@ impl Part<'_> {
         seen_at: Timestamp,
     ) -> rusqlite::Result<()> {
         let sql = "INSERT INTO user_day (project, day, user, environment, traces, errors, \
-                   total_tokens, cost, costs_known, last_at) \
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
+                   total_tokens, cost, costs_known, last_at, approximate_cost) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) \
                    ON CONFLICT (project, day, user, environment) DO UPDATE SET \
                    traces = traces + ?5, errors = errors + ?6, \
                    total_tokens = total_tokens + ?7, cost = cost + ?8, \
-                   costs_known = costs_known + ?9, last_at = max(last_at, ?10)";
+                   costs_known = costs_known + ?9, last_at = max(last_at, ?10), \
+                   approximate_cost = approximate_cost + ?11";
         db.prepare_cached(sql)?.execute(params![
             project,
             self.day,
@@ -109,6 +113,7 @@ impl Part<'_> {
             sums.cost,
             sums.costs_known,
             Column(seen_at),
+            sums.approximate_cost,
         ])?;
         Ok(())
     }
@@ -196,5 +201,39 @@ mod tests {
         assert_eq!(days, [[-1, 1, 0, 10, -1], [0, 2, 3, 20, 86_399_999_999_999]]);
         let errors: i64 = db.query_row("SELECT errors FROM session", [], |row| row.get(0)).unwrap();
         assert_eq!(errors, 3);
+    }
+
+    /// The place of the step that adds the approximate part to users' days.
+    const APPROXIMATE: usize = 10;
+
+    #[test]
+    fn an_older_folder_learns_how_much_of_its_users_costs_is_approximate() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("telemetry.db");
+        let mut db = open(&file, Purpose::Write).unwrap();
+        migrate(&mut db, &file, &TELEMETRY_MIGRATIONS[..APPROXIMATE]).unwrap();
+        let trace = |no: i64, at: i64, approximate: i64| {
+            format!(
+                "INSERT INTO trace (no, project, id, timestamp, user, debugs, defaults, warnings, \
+                 errors, input_tokens, output_tokens, total_tokens, cost, costs_known, stamps, \
+                 blocks, created_at, updated_at, approximate_cost) VALUES ({no}, 1, 't{no}', {at}, \
+                 'ann', 0, 0, 0, 0, 0, 0, 10, 5, 1, x'', 0, 0, 0, {approximate});"
+            )
+        };
+        let day = |day: i64| {
+            format!(
+                "INSERT INTO user_day (project, day, user, environment, traces, errors, \
+                 total_tokens, cost, costs_known, last_at) \
+                 VALUES (1, {day}, 'ann', 'default', 1, 0, 10, 5, 1, 0);"
+            )
+        };
+        let story = [trace(1, -1, 3), trace(2, 0, 2), trace(3, 9, 2), day(-1), day(0), day(1)];
+        db.execute_batch(&story.concat()).unwrap();
+        migrate(&mut db, &file, &TELEMETRY_MIGRATIONS[..=APPROXIMATE]).unwrap();
+        let sql = "SELECT day, approximate_cost FROM user_day ORDER BY day";
+        let mut statement = db.prepare(sql).unwrap();
+        let days = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        let days: Vec<(i64, i64)> = days.map(Result::unwrap).collect();
+        assert_eq!(days, [(-1, 3), (0, 4), (1, 0)]);
     }
 }

@@ -24,7 +24,7 @@ pub const ALL: &[Behaviour] = &[
     ("a filtered list counts what passes", |s| Box::pin(totals_count_what_passes(s))),
 ];
 
-const TRACE_COLUMNS: [TraceColumn; 33] = [
+const TRACE_COLUMNS: [TraceColumn; 34] = [
     TraceColumn::Id,
     TraceColumn::Timestamp,
     TraceColumn::Name,
@@ -55,12 +55,13 @@ const TRACE_COLUMNS: [TraceColumn; 33] = [
     TraceColumn::OutputTokens,
     TraceColumn::TotalTokens,
     TraceColumn::Cost,
+    TraceColumn::ApproximateCost,
     TraceColumn::InputCost,
     TraceColumn::OutputCost,
     TraceColumn::Models,
 ];
 
-const OBSERVATION_COLUMNS: [ObservationColumn; 44] = [
+const OBSERVATION_COLUMNS: [ObservationColumn; 45] = [
     ObservationColumn::Id,
     ObservationColumn::Trace,
     ObservationColumn::Kind,
@@ -94,6 +95,7 @@ const OBSERVATION_COLUMNS: [ObservationColumn; 44] = [
     ObservationColumn::OutputTokens,
     ObservationColumn::TotalTokens,
     ObservationColumn::Cost,
+    ObservationColumn::ApproximateCost,
     ObservationColumn::InputCost,
     ObservationColumn::OutputCost,
     ObservationColumn::TraceName,

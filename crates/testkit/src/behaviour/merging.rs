@@ -22,6 +22,7 @@ pub const ALL: &[Behaviour] = &[
     ("an end before the start is mended in any order", |s| Box::pin(backward_in_any_order(s))),
     ("null clears and silence keeps", |s| Box::pin(null_and_absent(s))),
     ("at the same moment the update wins", |s| Box::pin(update_wins_a_tie(s))),
+    ("a stored stamp from the far future loses to the next word", |s| Box::pin(far_future(s))),
     ("tags only join", |s| Box::pin(tags_join(s))),
     ("the environment comes from the root", |s| Box::pin(environment_from_root(s))),
     ("an update alone waits in a trace of its own", |s| Box::pin(a_stray_is_visible(s))),
@@ -181,6 +182,30 @@ async fn update_wins_a_tie(store: Telemetry) {
     store.record(batch(&shop).with(update).build()).await.unwrap();
     store.record(batch(&shop).with(create).build()).await.unwrap();
     assert_eq!(ask::trace(&store, &shop, "t").await.name.as_deref(), Some("a"));
+}
+
+async fn far_future(store: Telemetry) {
+    const CENTURY: i64 = 36_525 * 86_400_000;
+    let shop = project("shop");
+    // As records were stored before stamps were clamped at their receipt.
+    let stuck = batch(&shop)
+        .with(trace("t").said_at(CENTURY).named("stuck").metadata("k", "1"))
+        .with(span("o").of("t").said_at(CENTURY).named("stuck").output(text("kept")))
+        .with(score("s").said_at(CENTURY).on("quality").of_trace("t").number(0.0));
+    store.record(stuck.build()).await.unwrap();
+    let next = batch(&shop)
+        .received(1_000)
+        .with(trace("t").said_at(900).as_update().named("mended").metadata("k", "2"))
+        .with(observation("o").of("t").said_at(900).as_update().named("mended"))
+        .with(score("s").said_at(900).as_update().on("quality").of_trace("t").number(1.0));
+    store.record(next.build()).await.unwrap();
+    let trace = ask::trace(&store, &shop, "t").await;
+    assert_eq!(trace.name.as_deref(), Some("mended"));
+    assert_eq!(trace.content.unwrap().metadata, [("k".to_owned(), json("2"))]);
+    let step = ask::observation(&store, &shop, "o").await;
+    assert_eq!(step.name.as_deref(), Some("mended"));
+    assert_eq!(step.content.unwrap().output, Some(text("kept")), "nobody said anything else");
+    assert_eq!(ask::scores(&store, &shop).await[0].value.number(), Some(1.0));
 }
 
 async fn tags_join(store: Telemetry) {

@@ -58,7 +58,7 @@ const OBSERVATION_DIMENSIONS: [O; 19] = [
     O::TraceVersion,
 ];
 
-const OBSERVATION_MEASURES: [O; 14] = [
+const OBSERVATION_MEASURES: [O; 15] = [
     O::Latency,
     O::StreamingLatency,
     O::TimeToFirstToken,
@@ -69,6 +69,7 @@ const OBSERVATION_MEASURES: [O; 14] = [
     O::StreamedTokensPerSecond,
     O::TotalTokensPerSecond,
     O::Cost,
+    O::ApproximateCost,
     O::InputCost,
     O::OutputCost,
     O::ScoreCount,
@@ -88,7 +89,7 @@ const TRACE_DIMENSIONS: [T; 10] = [
     T::Public,
 ];
 
-const TRACE_MEASURES: [T; 8] = [
+const TRACE_MEASURES: [T; 9] = [
     T::ObservationCount,
     T::ScoreCount,
     T::Latency,
@@ -96,6 +97,7 @@ const TRACE_MEASURES: [T; 8] = [
     T::OutputTokens,
     T::TotalTokens,
     T::Cost,
+    T::ApproximateCost,
     T::ErrorCount,
 ];
 
@@ -131,6 +133,7 @@ fn kept_figures() -> Vec<AskedFigure<O>> {
         Measure::Column(O::OutputTokens),
         Measure::Column(O::TotalTokens),
         Measure::Column(O::Cost),
+        Measure::Column(O::ApproximateCost),
         Measure::Column(O::Latency),
     ];
     let figures = measures.into_iter().flat_map(|measure| {

@@ -63,6 +63,7 @@ fn summed<'a>(traces: impl IntoIterator<Item = &'a Trace>) -> UserSums {
         errors: sums.errors + trace.summary.levels.error,
         total_tokens: sums.total_tokens + trace.summary.total_tokens,
         cost: sums.cost.into_iter().chain(trace.summary.cost).reduce(|a, b| a + b),
+        approximate_cost: sums.approximate_cost + trace.summary.approximate_cost,
         last_at: if sums.traces == 0 { trace.timestamp } else { sums.last_at.max(trace.timestamp) },
     })
 }
@@ -92,7 +93,11 @@ async fn sums(store: Telemetry) {
     let ann = read.rows.iter().find(|user| user.id == "Ann").unwrap();
     let cost = Money::from_dollars(0.5);
     let (traces, errors, total_tokens, last_at) = (2, 1, 3, at(DAY));
-    assert_eq!(ann.sums, UserSums { traces, errors, total_tokens, cost, last_at });
+    let approximate_cost = Money::default();
+    assert_eq!(
+        ann.sums,
+        UserSums { traces, errors, total_tokens, cost, approximate_cost, last_at }
+    );
 
     let first_day = TimeRange { from: Some(at(5)), to: Some(at(DAY / 2)) };
     let in_time = UserScope { range: first_day, ..scope(&shop) };

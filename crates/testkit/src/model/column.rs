@@ -241,6 +241,7 @@ pub(super) fn of_trace(trace: &Trace, around: &Around, column: TraceColumn) -> C
         TraceColumn::OutputTokens => count(sums.output_tokens),
         TraceColumn::TotalTokens => count(sums.total_tokens),
         TraceColumn::Cost => Cell::Number(sums.cost.map(Money::dollars)),
+        TraceColumn::ApproximateCost => Cell::Number(Some(sums.approximate_cost.dollars())),
         TraceColumn::InputCost => sides(trace, &around.steps, Cost::input),
         TraceColumn::OutputCost => sides(trace, &around.steps, Cost::output),
         TraceColumn::Models => {
@@ -301,9 +302,8 @@ pub(super) fn of_observation(
         ObservationColumn::InputTokens => count(seen.usage.input()),
         ObservationColumn::OutputTokens => count(seen.usage.output()),
         ObservationColumn::TotalTokens => count(seen.usage.total()),
-        ObservationColumn::Cost => {
-            Cell::Number(seen.cost.as_ref().map(|cost| cost.total().dollars()))
-        }
+        ObservationColumn::Cost => side(seen, |cost| Some(cost.total())),
+        ObservationColumn::ApproximateCost => Cell::Number(Some(seen.approximate_cost().dollars())),
         ObservationColumn::InputCost => side(seen, Cost::input),
         ObservationColumn::OutputCost => side(seen, Cost::output),
         ObservationColumn::TraceName => Cell::Text(of.name.clone()),

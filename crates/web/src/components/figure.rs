@@ -90,14 +90,36 @@ pub fn cost(cost: Option<Money>) -> Markup {
 
 /// An amount of money, marked if a part of it is approximate: `$0.0123`, `≈$0.0123`.
 pub fn money_in_part(amount: Money, approximate: Money) -> String {
-    let mark = if approximate == Money::default() { "" } else { "≈" };
-    format!("{mark}{}", money(amount))
+    format!("{}{}", mark(approximate), money(amount))
+}
+
+/// A count of tokens, marked if a part of their cost is approximate: `12.3 k`, `≈12.3 k`.
+pub fn count_in_part(tokens: u64, approximate: Money) -> String {
+    format!("{}{}", mark(approximate), count(tokens))
+}
+
+/// Tokens in short, all digits on hover, and whether some of them were counted here.
+pub fn tokens_in_part(tokens: u64, approximate: Money) -> Markup {
+    let counted = if approximate == Money::default() { "" } else { ", in part counted here" };
+    html! {
+        span title={ (grouped(tokens)) " tokens" (counted) } { (count_in_part(tokens, approximate)) }
+    }
+}
+
+/// What stands before a number that is approximate in part.
+pub fn mark(approximate: Money) -> &'static str {
+    if approximate == Money::default() { "" } else { "≈" }
 }
 
 /// How much of a sum is approximate, if any: `of which ≈$0.0123 approximate`.
 pub fn of_which(approximate: Money) -> Option<String> {
     let is_any = approximate != Money::default();
     is_any.then(|| format!("of which ≈{} approximate", money(approximate)))
+}
+
+/// The same behind another note: `, of which ≈$0.0123 approximate`, or nothing.
+pub fn and_of_which(approximate: Money) -> String {
+    of_which(approximate).map(|share| format!(", {share}")).unwrap_or_default()
 }
 
 /// A cost that may be approximate in part, because its tokens were counted here.
@@ -229,6 +251,18 @@ mod tests {
         assert_eq!(dollars(0.012_34), "$0.0123");
         assert_eq!(dollars(12.3), "$12.30");
         assert_eq!(dollars(123_456.7), "$123,456");
+    }
+
+    #[test]
+    fn what_is_approximate_in_part_is_marked_and_says_how_much() {
+        let cents = |cents: f64| Money::from_dollars(cents / 100.0).unwrap();
+        let (all, part, none) = (cents(50.0), cents(20.0), Money::default());
+        assert_eq!([money_in_part(all, part), money_in_part(all, none)], ["≈$0.5000", "$0.5000"]);
+        assert_eq!([count_in_part(12, part), count_in_part(12, none)], ["≈12", "12"]);
+        assert_eq!(of_which(part).unwrap(), "of which ≈$0.2000 approximate");
+        assert_eq!(of_which(none), None);
+        assert!(tokens_in_part(12, part).0.contains("12 tokens, in part counted here"));
+        assert!(!tokens_in_part(12, none).0.contains("counted"));
     }
 
     #[test]

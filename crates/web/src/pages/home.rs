@@ -124,8 +124,10 @@ fn cost(names: &[String], course: &[Option<Sums>]) -> Markup {
     let values = course.iter().map(dollars).collect();
     let series = vec![Series { name: "known cost".into(), hue: 1, values }];
     let (title, steps) = ("Cost".to_owned(), names.to_vec());
+    let approximate = course.iter().flatten().map(|sums| sums.approximate_cost).sum();
     chart::over_time(&OverTime {
         title,
+        note: figure::of_which(approximate).unwrap_or_default(),
         steps,
         series,
         form: Form::Bars,

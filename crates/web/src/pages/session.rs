@@ -201,9 +201,7 @@ fn stats(session: &Session, read: &Read) -> Markup {
     };
     let cost = match session.cost {
         Some(cost) => {
-            let share = figure::of_which(session.approximate_cost);
-            let share = share.map(|share| format!(", {share}")).unwrap_or_default();
-            let known = format!("${} in known costs{share}", cost.dollars());
+            let known = format!("${} in known costs", cost.dollars());
             Value::of(figure::money_in_part(cost, session.approximate_cost), known)
         }
         None => Value::CannotTell("no price is known for its models".to_owned()),
@@ -215,8 +213,17 @@ fn stats(session: &Session, read: &Read) -> Markup {
             figure::duration(end.since(session.created_at)),
             "from the first start to the last end",
         ),
-        known("Tokens", figure::count(session.total_tokens), "all turns together"),
-        Stat { label: "Cost".to_owned(), value: cost, ..Stat::default() },
+        known(
+            "Tokens",
+            figure::count_in_part(session.total_tokens, session.approximate_cost),
+            "all turns together",
+        ),
+        Stat {
+            label: "Cost".to_owned(),
+            value: cost,
+            change: figure::of_which(session.approximate_cost),
+            ..Stat::default()
+        },
         known("Errors", figure::grouped(session.errors), "steps that failed"),
     ])
 }

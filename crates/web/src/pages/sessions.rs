@@ -83,7 +83,7 @@ pub(super) fn row(session: &Session, ends: &SessionEnds, place: &Place) -> Row {
             user_link(user, place),
             html! { (figure::grouped(session.traces)) },
             html! { (figure::duration(duration)) },
-            tokens(session.total_tokens),
+            figure::tokens_in_part(session.total_tokens, session.approximate_cost),
             figure::cost_in_part(session.cost, session.approximate_cost),
             errors(session.errors),
             figure::ago(session.last_at, place.now),
@@ -100,11 +100,6 @@ pub(super) fn user_link(user: Option<&str>, place: &Place) -> Markup {
             a href=(place.to(&["users", user])) title=(user) { bdi { (ratchet_core::limit::elide(user, 60)) } }
         }
     }
-}
-
-/// Tokens in short, all digits on hover.
-pub(super) fn tokens(tokens: u64) -> Markup {
-    html! { span title={ (figure::grouped(tokens)) " tokens" } { (figure::count(tokens)) } }
 }
 
 /// How many steps failed; nothing where none did.

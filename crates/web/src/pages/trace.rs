@@ -147,7 +147,7 @@ fn summary(run: &TraceRun, place: &Place) -> Markup {
         @if let Some(nanos) = lasted { (figure::duration(nanos)) ", " }
         (plural(sums.levels.total(), "step")) ", " (plural(models, "model call")) ", "
         @if is_at_least(&run.trace) { "at least " }
-        (figure::count(sums.total_tokens)) " tokens, "
+        (figure::tokens_in_part(sums.total_tokens, sums.approximate_cost)) " tokens, "
         @match sums.cost {
             Some(_) => {
                 @if is_at_least(&run.trace) { "at least " }

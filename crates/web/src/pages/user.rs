@@ -16,7 +16,7 @@ use ratchet_store::query::{
 };
 use ratchet_store::user::{UserDay, UserSums};
 
-use super::sessions::{self, errors, tokens};
+use super::sessions::{self, errors};
 use super::users;
 use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::stat::{self, Stat, Value};
@@ -141,6 +141,7 @@ fn stats(days: &[UserDay], place: &Place) -> Markup {
         errors: sums.errors + day.sums.errors,
         total_tokens: sums.total_tokens + day.sums.total_tokens,
         cost: sums.cost.into_iter().chain(day.sums.cost).reduce(|a, b| a + b),
+        approximate_cost: sums.approximate_cost + day.sums.approximate_cost,
         last_at: day.sums.last_at,
     });
     let provenance = "daily sums, in whole days (UTC)";
@@ -150,15 +151,23 @@ fn stats(days: &[UserDay], place: &Place) -> Markup {
         ..Stat::default()
     };
     let cost = match sums.cost {
-        Some(cost) => Value::of(figure::money(cost), format!("${}, {provenance}", cost.dollars())),
+        Some(cost) => Value::of(
+            figure::money_in_part(cost, sums.approximate_cost),
+            format!("${}, {provenance}", cost.dollars()),
+        ),
         None => Value::CannotTell("no price is known for the models".to_owned()),
     };
     html! {
         (stat::row(&[
             known("Traces", figure::grouped(sums.traces)),
             known("Errors", figure::grouped(sums.errors)),
-            known("Tokens", figure::count(sums.total_tokens)),
-            Stat { label: "Cost".to_owned(), value: cost, ..Stat::default() },
+            known("Tokens", figure::count_in_part(sums.total_tokens, sums.approximate_cost)),
+            Stat {
+                label: "Cost".to_owned(),
+                value: cost,
+                change: figure::of_which(sums.approximate_cost),
+                ..Stat::default()
+            },
         ]))
         p.muted { "Last seen " (figure::ago(sums.last_at, place.now)) "." }
     }
@@ -171,9 +180,10 @@ fn costs(days: &[UserDay]) -> Markup {
     let values = course.sums(days.iter().filter_map(dollars));
     let series = vec![Series { name: "cost".to_owned(), hue: 0, values }];
     let traces: u64 = days.iter().map(|day| day.sums.traces).sum();
+    let share = figure::and_of_which(days.iter().map(|day| day.sums.approximate_cost).sum());
     chart::over_time(&OverTime {
         title: "Cost over time".to_owned(),
-        note: format!("n = {} traces", figure::grouped(traces)),
+        note: format!("n = {} traces{share}", figure::grouped(traces)),
         steps: course.names(),
         series,
         form: Form::Bars,
@@ -232,7 +242,7 @@ fn traces(traces: &[Trace], place: &Place) -> Markup {
             html! { bdi { (trace.name.as_deref().unwrap_or("unnamed")) } },
             figure::when(trace.timestamp, place.now),
             html! { @if let Some(latency) = trace.summary.latency() { (figure::duration(latency)) } },
-            tokens(trace.summary.total_tokens),
+            figure::tokens_in_part(trace.summary.total_tokens, trace.summary.approximate_cost),
             figure::cost_in_part(trace.summary.cost, trace.summary.approximate_cost),
             errors(trace.summary.levels.error),
         ],

@@ -6,7 +6,7 @@ use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_store::user::{ServedUser, UserOrder, UserQuery, UserScope, Users};
 
-use super::sessions::{errors, tokens};
+use super::sessions::errors;
 use crate::components::table::{self, Column, Order, Row, Sort, Table};
 use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section};
@@ -104,8 +104,8 @@ fn row(user: &ServedUser, place: &Place) -> Row {
             html! { bdi title=(user.id) { (ratchet_core::limit::elide(&user.id, 120)) } },
             html! { (figure::grouped(sums.traces)) },
             errors(sums.errors),
-            tokens(sums.total_tokens),
-            figure::cost(sums.cost),
+            figure::tokens_in_part(sums.total_tokens, sums.approximate_cost),
+            figure::cost_in_part(sums.cost, sums.approximate_cost),
             figure::ago(sums.last_at, place.now),
         ],
         failed: sums.errors > 0,

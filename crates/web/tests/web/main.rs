@@ -19,6 +19,8 @@ mod lists_live;
 mod lists_long;
 /// One trace.
 mod trace;
+/// Sums of which a part is approximate.
+mod approximate;
 /// Prompts, datasets and queues.
 mod shelf;
 /// Datasets: uploads, items and their versions.

@@ -146,7 +146,7 @@ pub(super) fn observation(view: &ObservationV2View) -> Result<Observation, Issue
         model_parameters: view.model_parameters.as_value().and_then(|raw| object(raw)),
         usage: Usage::new(view.usage_details.as_value().cloned().unwrap_or_default()),
         cost: cost(&costs, view.total_cost.as_value().copied()),
-        counted: false,
+        counted: view.usage_approximate,
         pricing_tier: view.usage_pricing_tier_name.as_value().cloned(),
         prompt: prompt(
             view.prompt_name.as_value().cloned(),

@@ -57,8 +57,8 @@ pub(super) fn observation(view: ObservationView) -> Result<Observation, Issue> {
         model_parameters: view.model_parameters.as_deref().and_then(object),
         usage: usage(view.usage_details, &view.usage),
         cost: cost(&view.cost_details, view.calculated_total_cost),
+        counted: view.usage_approximate,
         // Nor does it say this.
-        counted: false,
         pricing_tier: None,
         prompt: prompt(view.prompt_name, view.prompt_version),
         created_at: view.created_at.map_or(start, |time| time.0),

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::ops::Not;
 
 use ratchet_core::money::Money;
 use ratchet_core::observation::Observation;
@@ -75,6 +76,13 @@ pub struct ObservationView {
     #[serde(default, deserialize_with = "null_as_default")]
     #[schema(required = true)]
     pub cost_details: BTreeMap<String, f64>,
+    /// True where the units are approximate: nobody sent them, so the tokens were counted here.
+    /// Left out otherwise. Langfuse has no such field.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub usage_approximate: bool,
+    /// True where the cost is approximate, because it follows from such units. Left out otherwise.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub cost_approximate: bool,
     /// Where it ran.
     pub environment: String,
     /// What the model costs.
@@ -167,6 +175,8 @@ impl ObservationView {
             prompt_version: observation.prompt.as_ref().map(|prompt| prompt.version),
             usage_details: observation.usage.kinds().clone(),
             cost_details: cost.map(cost_details).unwrap_or_default(),
+            usage_approximate: observation.counted,
+            cost_approximate: observation.has_approximate_cost(),
             environment: observation.environment.to_string(),
             prices,
             calculated_input_cost: usage.input_cost,

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::ops::Not;
 
 use ratchet_core::money::Money;
 use ratchet_core::observation::{Level, Observation};
@@ -188,6 +189,13 @@ pub struct ObservationV2View {
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<f64>, default = json!(null))]
     pub total_cost: Maybe<f64>,
+    /// True where the units are approximate: nobody sent them, so the tokens were counted here.
+    /// Left out otherwise. Langfuse has no such field.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub usage_approximate: bool,
+    /// True where the cost is approximate, because it follows from such units. Left out otherwise.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub cost_approximate: bool,
     /// The tier of prices that was applied; null if the client said what it cost.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
@@ -283,6 +291,8 @@ impl ObservationV2View {
             usage_details: Maybe::Absent,
             cost_details: Maybe::Absent,
             total_cost: Maybe::Absent,
+            usage_approximate: false,
+            cost_approximate: false,
             usage_pricing_tier_name: Maybe::Absent,
             prompt_id: Maybe::Absent,
             prompt_name: Maybe::Absent,
@@ -333,6 +343,8 @@ impl ObservationV2View {
                 self.usage_details = Maybe::Value(seen.usage.kinds().clone());
                 self.cost_details = Maybe::Value(cost.map(cost_details).unwrap_or_default());
                 self.total_cost = cost.map(|cost| cost.total().dollars()).into();
+                self.usage_approximate = seen.counted;
+                self.cost_approximate = seen.has_approximate_cost();
                 self.usage_pricing_tier_name = seen.pricing_tier.clone().into();
             }
             FieldGroup::Prompt => {

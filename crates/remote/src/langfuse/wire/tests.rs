@@ -25,6 +25,7 @@ use super::session::{SessionTraces, SessionView, SessionWithTraces};
 use super::trace::{
     DetailedTrace, TraceDetails, TraceView, TraceWithDetails, TraceWithFullDetails, html_path,
 };
+use crate::langfuse::replay;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_millis(1_790_000_000_000 + second * 1_000)
@@ -155,6 +156,25 @@ fn a_trace_in_full() {
     let view: TraceWithFullDetails =
         DetailedTrace { trace: TraceView::new(&trace(), "p"), details };
     insta::assert_snapshot!(shown(&view));
+}
+
+#[test]
+fn what_was_only_counted_is_marked_and_not_copied() {
+    let priced = Observation { pricing_tier: Some("Standard".to_owned()), ..observation() };
+    for counted in [true, false] {
+        let view = ObservationView::new(&Observation { counted, ..priced.clone() }, prices());
+        assert_eq!((view.usage_approximate, view.cost_approximate), (counted, counted));
+        assert_eq!(shown(&view).contains("Approximate"), counted, "only where it is true");
+        let body = replay::of_observation(view).unwrap().body;
+        let body: serde_json::Value = serde_json::from_str(body.get()).unwrap();
+        for part in ["usageDetails", "costDetails"] {
+            let is_empty = body[part].as_object().unwrap().is_empty();
+            assert_eq!(is_empty, counted, "{part} in {body}");
+        }
+    }
+    let said = Observation { counted: true, pricing_tier: None, ..priced };
+    let said = ObservationView::new(&said, prices());
+    assert_eq!((said.usage_approximate, said.cost_approximate), (true, false), "the cost was said");
 }
 
 #[test]

@@ -16,7 +16,7 @@ const MAX_LIMIT: u64 = 10_000;
 const MAX_DAYS: u32 = 3_660;
 
 const SUMS: &str = "sum(u.traces), sum(u.errors), sum(u.total_tokens), sum(u.cost), \
-     sum(u.costs_known), max(u.last_at)";
+     sum(u.costs_known), max(u.last_at), sum(u.approximate_cost)";
 
 /// The users that match, the greatest first.
 pub(in crate::embedded) fn list(db: &Connection, query: &UserQuery) -> StoreResult<Users> {
@@ -44,8 +44,8 @@ fn read_users(db: &Connection, sql: &str, filter: &Where) -> rusqlite::Result<Us
     let mut rows = statement.query(params_from_iter(filter.params.iter()))?;
     let mut users = Users::default();
     while let Some(row) = rows.next()? {
-        users.total = row.get(7).map(to_u64)?;
-        users.rows.push(ServedUser { id: row.get(6)?, sums: sums(row)? });
+        users.total = row.get(8).map(to_u64)?;
+        users.rows.push(ServedUser { id: row.get(7)?, sums: sums(row)? });
     }
     Ok(users)
 }
@@ -65,7 +65,7 @@ pub(in crate::embedded) fn days(
     );
     let mut statement = db.prepare_cached(&sql)?;
     let rows = statement.query_map(params_from_iter(filter.params.iter()), |row| {
-        let day: i64 = row.get(6)?;
+        let day: i64 = row.get(7)?;
         Ok(UserDay { day: Timestamp::from_nanos(day.saturating_mul(DAY)), sums: sums(row)? })
     })?;
     let mut days: Vec<UserDay> = rows.collect::<rusqlite::Result<_>>()?;
@@ -109,6 +109,7 @@ fn sums(row: &Row<'_>) -> rusqlite::Result<UserSums> {
         errors: row.get(1).map(to_u64)?,
         total_tokens: row.get(2).map(to_u64)?,
         cost: (known > 0).then_some(cost),
+        approximate_cost: Money::from_pico(row.get(6)?),
         last_at: row.get::<_, Column<_>>(5)?.0,
     })
 }

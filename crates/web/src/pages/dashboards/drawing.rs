@@ -7,6 +7,7 @@ use ratchet_core::stats::distribution::Stretch;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dashboard::{ChartType, WidgetView};
 use ratchet_stages::look::shape::FigureColumn;
+use ratchet_stages::look::view::Unit;
 use ratchet_store::metrics::{Bin, Figure, MetricsRow};
 
 use super::panel::{SHOWN, add, label};
@@ -186,7 +187,10 @@ fn number(chart: &WidgetView, answer: &Answer) -> Markup {
     let value = |at: usize| {
         let column = answer.shape.metrics.get(at)?;
         let number = reading::number(figures.get(at)?)?;
-        Some((reading::read(column)(number), reading::exact(column)(number)))
+        let is_money = column.unit == Unit::Dollars;
+        let mark = if is_money { figure::mark(answer.approximate_cost) } else { "" };
+        let text = format!("{mark}{}", reading::read(column)(number));
+        Some((text, reading::exact(column)(number)))
     };
     html! {
         figure.chart.one-number {

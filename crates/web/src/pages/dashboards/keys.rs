@@ -50,27 +50,31 @@ fn of_key(timed: &Timed) -> impl Iterator<Item = (&[Option<String>], &Sums)> {
 fn cells(name: &str, now: &Sums, before: Option<&Sums>, compares: bool) -> Vec<Markup> {
     let rate = |sums: &Sums| float(sums.errors) / float(sums.count).max(1.0);
     let is_new = compares && before.is_none();
-    let cell = |text: String, of: fn(&Sums) -> Option<f64>| {
+    let cell = |shown: Markup, of: fn(&Sums) -> Option<f64>| {
         let change = match (of(now), before.and_then(of)) {
             (Some(now), Some(before)) if before > 0.0 => Some(figure::growth(now / before)),
             _ => None,
         };
-        html! { (text) @if let Some(change) = change { br; small.muted { (change) } } }
+        html! { (shown) @if let Some(change) = change { br; small.muted { (change) } } }
     };
     let latency = |percent: u8| {
-        now.latency.percentile(percent).map_or_else(|| "–".to_owned(), figure::duration)
+        let text = now.latency.percentile(percent).map(figure::duration);
+        html! { (text.as_deref().unwrap_or("–")) }
     };
+    let tokens = figure::tokens_in_part(natural(now.total_tokens), now.approximate_cost);
     vec![
         html! {
             bdi { (ratchet_core::limit::elide(name, 200)) }
             @if is_new { " " span.badge { "new" } }
         },
-        cell(figure::grouped(natural(now.count)), |sums| Some(float(sums.count))),
-        cell(figure::percent(rate(now)), |sums| {
+        cell(html! { (figure::grouped(natural(now.count))) }, |sums| Some(float(sums.count))),
+        cell(html! { (figure::percent(rate(now))) }, |sums| {
             Some(float(sums.errors) / float(sums.count).max(1.0))
         }),
-        cell(figure::money(now.cost), |sums| Some(sums.cost.dollars())),
-        cell(figure::count(natural(now.total_tokens)), |sums| Some(float(sums.total_tokens))),
+        cell(figure::cost_in_part(Some(now.cost), now.approximate_cost), |sums| {
+            Some(sums.cost.dollars())
+        }),
+        cell(tokens, |sums| Some(float(sums.total_tokens))),
         cell(latency(50), |sums| sums.latency.percentile(50).map(float)),
         cell(latency(95), |sums| sums.latency.percentile(95).map(float)),
         cell(latency(99), |sums| sums.latency.percentile(99).map(float)),

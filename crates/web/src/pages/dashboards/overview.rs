@@ -124,6 +124,7 @@ fn figures(now: &Sums, before: Option<&Sums>, time: &str) -> Vec<Stat> {
         ..Stat::default()
     };
     let latency = |percent: u8| now.latency.percentile(percent).map(figure::duration);
+    let tokens = figure::count_in_part(natural(now.total_tokens), now.approximate_cost);
     vec![
         one("Steps", Some(figure::count(natural(now.count))), |sums| Some(float(sums.count))),
         one(
@@ -132,9 +133,7 @@ fn figures(now: &Sums, before: Option<&Sums>, time: &str) -> Vec<Stat> {
             |sums| Some(float(sums.errors) / float(sums.count).max(1.0)),
         ),
         known_cost(now, one("Known cost", None, |sums| Some(sums.cost.dollars())), &provenance),
-        one("Tokens", Some(figure::count(natural(now.total_tokens))), |sums| {
-            Some(float(sums.total_tokens))
-        }),
+        one("Tokens", Some(tokens), |sums| Some(float(sums.total_tokens))),
         one("Latency, p50", latency(50), |sums| sums.latency.percentile(50).map(float)),
         one("Latency, p95", latency(95), |sums| sums.latency.percentile(95).map(float)),
         one("Latency, p99", latency(99), |sums| sums.latency.percentile(99).map(float)),

@@ -1,4 +1,5 @@
 use maud::{Markup, html};
+use ratchet_core::money::Money;
 use ratchet_store::aggregate::Sums;
 
 use super::overview::Shown;
@@ -102,11 +103,13 @@ impl Panel {
             series.push(Series { name: "others".to_owned(), hue: SHOWN, values: add(&rest) });
         }
         let before = shown.before.as_ref().filter(|_| shown.split.by.is_none());
-        let count = figure::grouped(natural(shown.now.whole().count));
+        let whole = shown.now.whole();
+        let count = figure::grouped(natural(whole.count));
         chart::over_time(&OverTime {
             title: self.title(),
             note: format!(
-                "n = {count} steps{}",
+                "n = {count} steps{}{}",
+                self.approximate_part(whole.approximate_cost),
                 if before.is_some() { ", dashed: the time before" } else { "" }
             ),
             steps: shown.now.course.names(),
@@ -117,6 +120,18 @@ impl Panel {
             exact: self.exact(),
             ..OverTime::default()
         })
+    }
+
+    /// How much of what is drawn is approximate, for the note below its title.
+    fn approximate_part(self, approximate: Money) -> String {
+        let is_exact = approximate == Money::default();
+        match self {
+            Self::Cost => figure::and_of_which(approximate),
+            _ if is_exact => String::new(),
+            Self::Tokens => ", in part counted here".to_owned(),
+            Self::StepCost => ", in part approximate".to_owned(),
+            Self::Volume | Self::Errors | Self::Latency(_) => String::new(),
+        }
     }
 
     /// The time before. An amount of nothing is a zero there: the line goes on.

@@ -1,10 +1,11 @@
 //! Figures as people read them.
 
+use ratchet_core::money::Money;
 use ratchet_remote::langfuse::wire::dashboard::{ChartType, WidgetData, WidgetMetric, WidgetView};
 use ratchet_remote::langfuse::wire::metrics::AggregationWord;
-use ratchet_stages::look::shape::FigureColumn;
-use ratchet_stages::look::view::Unit;
-use ratchet_store::metrics::{Aggregation, Figure};
+use ratchet_stages::look::shape::{FigureColumn, Shape};
+use ratchet_stages::look::view::{APPROXIMATE_COST, Unit};
+use ratchet_store::metrics::{Aggregation, Figure, MetricsRow};
 
 use crate::components::figure;
 use crate::sums::whole_number;
@@ -22,6 +23,28 @@ pub(super) fn number(figure: &Figure) -> Option<f64> {
 /// Whether the figures of two groups together are the figure of both.
 pub(super) const fn adds_up(column: &FigureColumn) -> bool {
     matches!(column.aggregation, Aggregation::Count | Aggregation::Sum)
+}
+
+/// How much of the costs of a chart is approximate: asked behind its own figures.
+pub(super) fn approximate_cost(own: usize, shape: &Shape, rows: &[MetricsRow]) -> Money {
+    let name = format!("sum_{APPROXIMATE_COST}");
+    let Some(at) = shape.metrics.iter().skip(own).position(|column| column.name == name) else {
+        return Money::default();
+    };
+    let parts = rows.iter().filter_map(|row| number(row.figures.get(own + at)?));
+    Money::from_dollars(parts.sum()).unwrap_or_default()
+}
+
+/// The same in words: how much where the whole cost is summed up, and that there is some elsewhere.
+pub(super) fn approximate_part(chart: &WidgetView, approximate: Money) -> String {
+    let is_exact = approximate == Money::default();
+    let is_sum = |metric: &WidgetMetric| {
+        metric.measure == "totalCost" && metric.agg.0 == AggregationWord::Sum
+    };
+    if is_exact || chart.metrics.iter().any(is_sum) {
+        return figure::and_of_which(approximate);
+    }
+    ", in part approximate".to_owned()
 }
 
 /// How a figure reads, with its unit.
@@ -66,6 +89,7 @@ pub(super) fn measure(name: &str, of: WidgetData) -> String {
         ("inputCost", _) => "input cost",
         ("outputCost", _) => "output cost",
         ("totalCost", _) => "cost",
+        ("approximateCost", _) => "approximate cost",
         ("countScores", _) => "scores",
         (other, _) => other,
     };

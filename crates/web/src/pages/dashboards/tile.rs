@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 use ratchet_core::calendar::Granularity;
+use ratchet_core::money::Money;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dashboard::{WidgetFilter, WidgetView};
 use ratchet_remote::langfuse::wire::error::Issue;
@@ -12,7 +13,7 @@ use ratchet_store::aggregate::AggregateSource;
 use ratchet_store::metrics::{Figure, MetricsRow, PERCENTILE_ERROR};
 use ratchet_store::query::TimeRange;
 
-use super::drawing;
+use super::{drawing, reading};
 use crate::components::figure;
 use crate::components::plot::Tall;
 use crate::course::{self, Course};
@@ -30,6 +31,8 @@ pub(super) struct Answer {
     pub(super) rows: Vec<MetricsRow>,
     /// The steps of time, where it has any.
     pub(super) course: Course,
+    /// How much of its costs is approximate.
+    pub(super) approximate_cost: Money,
     /// Where the figures come from, and of how many.
     pub(super) note: String,
 }
@@ -86,14 +89,17 @@ async fn answer(
         Err(StoreError::BadQuery(why)) => return Ok(Err(Nothing::TooMuch(why))),
         Err(error) => return Err(error.into()),
     };
+    let approximate_cost = reading::approximate_cost(chart.metrics.len(), &shape, &found.rows);
     let note = format!(
-        "n = {}, {}",
+        "n = {}, {}{}",
         figure::grouped(counted(&found.rows)),
-        note(&shape, found.source, since, place.now)
+        note(&shape, found.source, since, place.now),
+        reading::approximate_part(chart, approximate_cost)
     );
     let rows = shape.arrange(found.rows);
     let width = shape.every.unwrap_or(Granularity::Day);
-    Ok(Ok(Answer { shape, rows, course: Course::by(width, time.0, before(time.1)), note }))
+    let course = Course::by(width, time.0, before(time.1));
+    Ok(Ok(Answer { shape, rows, course, approximate_cost, note }))
 }
 
 /// The last moment that is inside.

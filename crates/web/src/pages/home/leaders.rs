@@ -63,8 +63,11 @@ pub(super) async fn spending(web: &Web, place: &Place) -> PageResult<Markup> {
             cells: vec![
                 html! { bdi { (name) } },
                 html! { (figure::grouped(natural(group.sums.count))) },
-                html! { (figure::count(natural(group.sums.total_tokens))) },
-                html! { (figure::money(group.sums.cost)) },
+                figure::tokens_in_part(
+                    natural(group.sums.total_tokens),
+                    group.sums.approximate_cost,
+                ),
+                figure::cost_in_part(Some(group.sums.cost), group.sums.approximate_cost),
             ],
             failed: false,
         }

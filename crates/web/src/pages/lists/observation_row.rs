@@ -102,6 +102,7 @@ impl ListedRow for Observation {
     fn cell(&self, column: ListColumn, place: &Place) -> Markup {
         let content = self.content.as_ref();
         let word = |word: Option<&str>| html! { bdi { (word.unwrap_or_default()) } };
+        let tokens = |count: u64| figure::count_in_part(count, self.approximate_cost());
         let time = |nanos: Option<i64>| html! { @if let Some(nanos) = nanos { (figure::duration(nanos)) } };
         match column {
             ListColumn::Name => html! {
@@ -121,12 +122,12 @@ impl ListedRow for Observation {
             },
             ListColumn::Latency => time(self.latency()),
             ListColumn::FirstToken => time(self.time_to_first_token()),
-            ListColumn::InputTokens => html! { (figure::count(self.usage.input())) },
-            ListColumn::OutputTokens => html! { (figure::count(self.usage.output())) },
+            ListColumn::InputTokens => html! { (tokens(self.usage.input())) },
+            ListColumn::OutputTokens => html! { (tokens(self.usage.output())) },
             ListColumn::Tokens => html! {
                 @if !self.usage.is_empty() {
                     span title={ (self.usage.input()) " in, " (self.usage.output()) " out" } {
-                        (figure::count(self.usage.total()))
+                        (tokens(self.usage.total()))
                     }
                 }
             },

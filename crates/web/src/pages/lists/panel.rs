@@ -120,7 +120,7 @@ fn facts_of_trace(trace: &Trace, place: &Place) -> Markup {
                 @if sums.levels.error > 0 { ", " span.bad { (figure::count(sums.levels.error)) " failed" } }
             }
             @if sums.total_tokens > 0 {
-                dt { "Tokens" } dd { (figure::count(sums.total_tokens)) }
+                dt { "Tokens" } dd { (figure::tokens_in_part(sums.total_tokens, sums.approximate_cost)) }
                 dt { "Cost" } dd { (figure::cost_in_part(sums.cost, sums.approximate_cost)) }
             }
             @if let Some(user) = &trace.user { dt { "User" } dd { bdi { (user) } } }
@@ -140,7 +140,7 @@ fn facts_of_step(step: &Observation, place: &Place) -> Markup {
             @if let Some(latency) = step.latency() { dt { "Latency" } dd { (figure::duration(latency)) } }
             @if let Some(model) = &step.model { dt { "Model" } dd { bdi { (model) } } }
             @if !step.usage.is_empty() {
-                dt { "Tokens" } dd { (figure::count(step.usage.total())) }
+                dt { "Tokens" } dd { (figure::tokens_in_part(step.usage.total(), step.approximate_cost())) }
                 dt { "Cost" } dd {
                     (figure::cost_in_part(step.cost.as_ref().map(Cost::total), step.approximate_cost()))
                 }

@@ -70,6 +70,7 @@ impl ListedRow for Trace {
 
     fn cell(&self, column: ListColumn, place: &Place) -> Markup {
         let sums = &self.summary;
+        let tokens = |count: u64| figure::count_in_part(count, sums.approximate_cost);
         let content = self.content.as_ref();
         match column {
             ListColumn::Name => html! {
@@ -91,11 +92,11 @@ impl ListedRow for Trace {
             ListColumn::Latency => {
                 html! { @if let Some(nanos) = sums.latency() { (figure::duration(nanos)) } }
             }
-            ListColumn::InputTokens => html! { (figure::count(sums.input_tokens)) },
-            ListColumn::OutputTokens => html! { (figure::count(sums.output_tokens)) },
+            ListColumn::InputTokens => html! { (tokens(sums.input_tokens)) },
+            ListColumn::OutputTokens => html! { (tokens(sums.output_tokens)) },
             ListColumn::Tokens => html! {
                 span title={ (sums.input_tokens) " in, " (sums.output_tokens) " out" } {
-                    (figure::count(sums.total_tokens))
+                    (tokens(sums.total_tokens))
                 }
             },
             ListColumn::Cost => figure::cost_in_part(sums.cost, sums.approximate_cost),

@@ -216,7 +216,10 @@ fn called(uses: &[Observation], place: &Place) -> Markup {
             figure::when(call.start, place.now),
             html! { (call.model.as_deref().unwrap_or("–")) },
             html! { (call.latency().map(figure::duration).unwrap_or_default()) },
-            figure::cost(call.cost.as_ref().map(ratchet_core::usage::Cost::total)),
+            figure::cost_in_part(
+                call.cost.as_ref().map(ratchet_core::usage::Cost::total),
+                call.approximate_cost(),
+            ),
         ],
         failed: call.level == ratchet_core::observation::Level::Error,
     };

@@ -61,7 +61,9 @@ impl Outline<'_> {
         let series = vec![Series { name: "cost".to_owned(), hue: 0, values }];
         let (read, exact) = (figure::dollars, figure::exact_dollars);
         let plain = self.over_turns("Cost by turn".to_owned(), series);
-        OverTime { form: Form::Bars, read, exact, ..plain }
+        let approximate = self.turns.iter().map(|trace| trace.summary.approximate_cost).sum();
+        let note = format!("{}{}", plain.note, figure::and_of_which(approximate));
+        OverTime { form: Form::Bars, note, read, exact, ..plain }
     }
 
     /// The mean of each kind of number or truth, turn by turn.

@@ -62,7 +62,7 @@ fn line(step: &Observation, depth: usize, trace: &TraceId, place: &Place) -> Mar
             span.turn-facts {
                 @if let Some(model) = &step.model { code { (ratchet_core::limit::elide(model, 60)) } }
                 @if let Some(end) = step.end { span { (figure::duration(end.since(step.start))) } }
-                @if step.usage.total() > 0 { span { (figure::count(step.usage.total())) " tokens" } }
+                @if step.usage.total() > 0 { span { (figure::count_in_part(step.usage.total(), step.approximate_cost())) " tokens" } }
                 @if let Some(cost) = &step.cost { span { (figure::money_in_part(cost.total(), step.approximate_cost())) } }
             }
         }

@@ -69,8 +69,8 @@ impl Turn<'_> {
                     (figure::when(trace.timestamp, place.now))
                     @if let Some(latency) = summary.latency() { span { (figure::duration(latency)) } }
                     @if summary.total_tokens > 0 {
-                        span title={ (figure::grouped(summary.total_tokens)) " tokens" } {
-                            (figure::count(summary.total_tokens)) " tokens"
+                        span {
+                            (figure::tokens_in_part(summary.total_tokens, summary.approximate_cost)) " tokens"
                         }
                         span { (figure::cost_in_part(summary.cost, summary.approximate_cost)) }
                     }

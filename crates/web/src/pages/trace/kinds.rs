@@ -97,7 +97,7 @@ pub(super) fn bars(spent: &Spent) -> Markup {
         .collect();
     html! {
         @if spent.total_tokens > 0 || !tokens.is_empty() {
-            h3 { "Tokens " span.muted { (figure::grouped(spent.total_tokens)) } }
+            h3 { "Tokens " span.muted { (figure::mark(spent.approximate)) (figure::grouped(spent.total_tokens)) } }
             @if !tokens.is_empty() { (stack("Tokens by kind", &tokens)) }
         }
         @if spent.priced > 0 {
@@ -115,6 +115,7 @@ pub(super) fn bars(spent: &Spent) -> Markup {
 
 /// What a whole trace spent by kind, one click away wherever one is in it.
 pub(super) fn menu_of(spent: &Spent) -> Markup {
+    let mark = figure::mark(spent.approximate);
     let table = html! {
         table.by-kind {
             caption { "Tokens and cost of the whole trace, by kind" }
@@ -129,8 +130,8 @@ pub(super) fn menu_of(spent: &Spent) -> Markup {
                 }
                 tr {
                     th scope="row" { "all" }
-                    td.number { (figure::grouped(spent.total_tokens)) }
-                    td.number { @if spent.priced > 0 { (exactly(spent.total_money)) } @else { "unknown" } }
+                    td.number { (mark) (figure::grouped(spent.total_tokens)) }
+                    td.number { @if spent.priced > 0 { (mark) (exactly(spent.total_money)) } @else { "unknown" } }
                 }
             }
         }

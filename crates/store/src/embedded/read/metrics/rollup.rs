@@ -35,6 +35,7 @@ enum Kept {
     OutputTokens,
     TotalTokens,
     Cost,
+    ApproximateCost,
     Latency,
 }
 
@@ -157,7 +158,7 @@ impl<'a> Plan<'a> {
         let latency = if self.needs_latency { ", latency_nanos, latency" } else { "" };
         let sql = format!(
             "SELECT hour, environment, kind, name, model, count, input_tokens, output_tokens, \
-             total_tokens, cost, costs_known{latency} FROM rollup \
+             total_tokens, cost, costs_known, approximate_cost{latency} FROM rollup \
              WHERE project = ? AND hour >= ? AND hour < ?"
         );
         let mut statement = db.prepare_cached(&sql).map_err(StoreError::Database)?;
@@ -240,6 +241,7 @@ fn kept(metric: &AskedFigure<ObservationColumn>) -> Option<Kept> {
         Measure::Column(ObservationColumn::OutputTokens) => Kept::OutputTokens,
         Measure::Column(ObservationColumn::TotalTokens) => Kept::TotalTokens,
         Measure::Column(ObservationColumn::Cost) => Kept::Cost,
+        Measure::Column(ObservationColumn::ApproximateCost) => Kept::ApproximateCost,
         Measure::Column(ObservationColumn::Latency) => Kept::Latency,
         Measure::Column(_) => return None,
     };
@@ -263,6 +265,7 @@ struct HourSums<'a> {
     tokens: [i64; 3],
     cost: Money,
     costs_known: u64,
+    approximate_cost: Money,
     latency_nanos: i64,
     latency: Histogram,
 }
@@ -276,7 +279,7 @@ impl<'a> HourSums<'a> {
         let kind: Column<ObservationKind> = row.get(2)?;
         let hour: i64 = row.get(0)?;
         let (latency_nanos, latency) = if with_latency {
-            (row.get(11)?, Histogram::decode(row.get_ref(12)?.as_blob()?))
+            (row.get(12)?, Histogram::decode(row.get_ref(13)?.as_blob()?))
         } else {
             Default::default()
         };
@@ -289,6 +292,7 @@ impl<'a> HourSums<'a> {
             tokens: [row.get(6)?, row.get(7)?, row.get(8)?],
             cost: Money::from_pico(row.get(9)?),
             costs_known: row.get(10).map(to_u64)?,
+            approximate_cost: Money::from_pico(row.get(11)?),
             latency_nanos,
             latency,
         })
@@ -322,6 +326,7 @@ impl<'a> HourSums<'a> {
                 let total = self.cost.dollars();
                 Summed { values: self.costs_known, total, buckets: None }
             }
+            Kept::ApproximateCost => of_all(self.approximate_cost.dollars()),
             Kept::Latency => Summed {
                 values: to_u64(self.latency.total()),
                 total: self.latency_nanos as f64 / 1e9,
