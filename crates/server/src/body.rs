@@ -52,6 +52,13 @@ pub struct Unpacked {
     room: Room,
 }
 
+impl Unpacked {
+    /// Its share of the memory for bodies, for what it becomes.
+    pub(crate) fn room(&self) -> &Room {
+        &self.room
+    }
+}
+
 impl Deref for Unpacked {
     type Target = [u8];
 
@@ -145,7 +152,12 @@ fn gunzip(
 /// # Errors
 /// 503 when other bodies have it, 413 when even an idle server has too little.
 fn take(room: &Room, bytes: usize) -> ApiResult<()> {
-    room.grow(bytes).map_err(|why| match why {
+    room.grow(bytes).map_err(no_room)
+}
+
+/// The error for a body that gets no more memory.
+pub(crate) fn no_room(why: NoRoom) -> ApiError {
+    match why {
         NoRoom::Now => ApiError::Unavailable {
             why: "too many large requests are under way".to_owned(),
             retry_after: Duration::from_secs(1),
@@ -154,5 +166,5 @@ fn take(room: &Room, bytes: usize) -> ApiResult<()> {
             "the body takes more memory than all request bodies may ({limit} bytes); send smaller \
              batches"
         )),
-    })
+    }
 }

@@ -36,6 +36,7 @@ use ratchet_core::time::Timestamp;
 
 use crate::app::Limits;
 use crate::error::ApiResult;
+use crate::inflight::InFlight;
 use draft::SpanDraft;
 use intake::Intake;
 pub use intake::{Decoded, Rejected};
@@ -62,7 +63,8 @@ pub fn decode_traces(
     limits: &Limits,
     received_at: Timestamp,
 ) -> ApiResult<Decoded<Span>> {
-    decode::<SpanDraft>(format, body, Intake::new(limits, received_at))
+    let room = InFlight::new(limits.inflight_bytes).room();
+    decode::<SpanDraft>(format, body, Intake::new(limits, &room, received_at))
 }
 
 /// Reads an `ExportLogsServiceRequest` in the same way.
@@ -75,7 +77,8 @@ pub fn decode_logs(
     limits: &Limits,
     received_at: Timestamp,
 ) -> ApiResult<Decoded<LogRecord>> {
-    decode::<LogDraft>(format, body, Intake::new(limits, received_at))
+    let room = InFlight::new(limits.inflight_bytes).room();
+    decode::<LogDraft>(format, body, Intake::new(limits, &room, received_at))
 }
 
 /// Reads an `ExportMetricsServiceRequest` in the same way.
@@ -88,7 +91,8 @@ pub fn decode_metrics(
     limits: &Limits,
     received_at: Timestamp,
 ) -> ApiResult<Decoded<MetricCount>> {
-    decode::<MetricCount>(format, body, Intake::new(limits, received_at))
+    let room = InFlight::new(limits.inflight_bytes).room();
+    decode::<MetricCount>(format, body, Intake::new(limits, &room, received_at))
 }
 
 fn decode<D: Draft>(

@@ -2,6 +2,7 @@
 
 mod abandon;
 mod apply;
+mod attached;
 mod backup;
 mod block;
 mod catalog_db;
@@ -55,7 +56,7 @@ use ratchet_core::redact::KnownSecrets;
 use ratchet_core::score::Score;
 use ratchet_core::time::Timestamp;
 use ratchet_core::trace::Trace;
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::ErrorCode;
 
 pub use backup::{
     BackupOutline, BackupReport, BackupSecrets, FileDigest, KeptFile, MANIFEST_FILE, Manifest,
@@ -83,17 +84,17 @@ use crate::prices::ProjectPrices;
 use crate::private_files;
 use crate::project::ProjectId;
 use crate::query::{
-    Attached, Matching, ObservationColumn, ObservationQuery, Page, ScoreColumn, ScoreQuery,
-    TallyQuery, TextHits, TextQuery, TraceColumn, TraceQuery,
+    Matching, ObservationColumn, ObservationQuery, Page, ScoreColumn, ScoreQuery, TallyQuery,
+    TextHits, TextQuery, TraceColumn, TraceQuery,
 };
 use crate::secrets::Secrets;
 use crate::telemetry::{Batch, Telemetry};
-use crate::walk::{ObservationWalk, ScoreWalk, Walked};
 use crate::{StoreError, StoreResult};
 use connection::Purpose;
 use lock::Lock;
 use migrations::{CATALOG_MIGRATIONS, TELEMETRY_MIGRATIONS};
 use pool::Pool;
+use read::trace_pages::KeyCache;
 use writer::{Writer, WriterHandle};
 
 const TELEMETRY_FILE: &str = "telemetry.db";
@@ -248,6 +249,7 @@ struct Shared {
     prices: ProjectPrices,
     writer: WriterHandle,
     readers: Arc<Pool>,
+    key_cache: Arc<KeyCache>,
     _lock: Arc<Lock>,
 }
 
@@ -268,7 +270,9 @@ impl Engine {
         let base = prices.base().clone();
         let writer = WriterHandle::start(db, file.clone(), base, (sizes.queue_len, sizes.room))?;
         let readers = Arc::new(Pool::new(file.clone(), sizes.readers));
-        Ok(Self { shared: Arc::new(Shared { file, prices, writer, readers, _lock: lock }) })
+        let key_cache = Arc::default();
+        let shared = Shared { file, prices, writer, readers, key_cache, _lock: lock };
+        Ok(Self { shared: Arc::new(shared) })
     }
 
     /// See [`Telemetry::prepare`].
@@ -308,7 +312,8 @@ impl Engine {
         &self,
         query: ObservationQuery,
     ) -> StoreResult<Page<Observation>> {
-        self.shared.readers.read(move |db| read::observations::list(db, &query)).await
+        let cache = self.shared.key_cache.clone();
+        self.shared.readers.read(move |db| read::observations::list(db, &query, &cache)).await
     }
 
     pub(crate) async fn observation(
@@ -338,31 +343,6 @@ impl Engine {
             writer.transact(|applier| applier.delete_score(&project, &id))
         };
         self.shared.writer.run(delete).await
-    }
-
-    pub(crate) async fn walk_observations(
-        &self,
-        walk: ObservationWalk,
-    ) -> StoreResult<Walked<Observation, ObservationWalk>> {
-        let query = move |db: &Connection| read::walk::observations(db, walk);
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
-    }
-
-    pub(crate) async fn walk_scores(
-        &self,
-        walk: ScoreWalk,
-    ) -> StoreResult<Walked<Score, ScoreWalk>> {
-        let query = move |db: &Connection| read::walk::scores(db, walk);
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
-    }
-
-    pub(crate) async fn attached(
-        &self,
-        project: ProjectId,
-        traces: Vec<TraceId>,
-    ) -> StoreResult<Vec<Attached>> {
-        let query = move |db: &Connection| read::attached::list(db, &project, &traces);
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
     }
 
     pub(crate) async fn experiments(

@@ -17,8 +17,9 @@ use crate::judgement::{PairQuery, Pairs, Sample, SampleQuery};
 use crate::metrics::{MetricsAnswer, MetricsQuery};
 use crate::project::ProjectId;
 use crate::query::{
-    Attached, Matching, ObservationColumn, ObservationQuery, Page, ScoreColumn, ScoreQuery,
-    SessionEnds, SessionQuery, TallyQuery, TextHits, TextQuery, TraceColumn, TraceQuery,
+    Attached, AttachedCount, Matching, ObservationColumn, ObservationQuery, Page, ScoreColumn,
+    ScoreQuery, SessionEnds, SessionQuery, TallyQuery, TextHits, TextQuery, TraceColumn,
+    TraceQuery,
 };
 use crate::user::{UserDay, UserQuery, UserScope, Users};
 
@@ -244,8 +245,8 @@ impl Telemetry {
         }
     }
 
-    /// Returns what hangs on each of some traces, in their order. A trace that is not there has
-    /// nothing hanging on it.
+    /// Returns what hangs on each of some traces, in their order, as far as a list shows it. A trace
+    /// that is not there has nothing hanging on it.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -256,6 +257,20 @@ impl Telemetry {
     ) -> StoreResult<Vec<Attached>> {
         match self {
             Self::Embedded(engine) => engine.attached(project, traces).await,
+        }
+    }
+
+    /// Counts all that hangs on some traces.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn count_attached(
+        &self,
+        project: ProjectId,
+        traces: Vec<TraceId>,
+    ) -> StoreResult<AttachedCount> {
+        match self {
+            Self::Embedded(engine) => engine.count_attached(project, traces).await,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Hourly sums of what is in scope, and what is summed from records where hours do not tell.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ratchet_core::time::Timestamp;
 use ratchet_store::aggregate::{AggregateQuery, Dimension, Group, Step, Sums};
@@ -131,9 +131,18 @@ pub(crate) async fn over_time(
     Ok(timed(course, groups))
 }
 
+/// Keys that a page keeps apart step by step. Each takes memory for every step of the time.
+const KEYS: usize = 1_000;
+/// What the keys beyond are called together.
+const OTHER: &str = "(other)";
+
 fn timed(course: Course, groups: Vec<Group>) -> Timed {
     let mut keys: BTreeMap<Vec<Option<String>>, KeySums> = BTreeMap::new();
-    for Group { at, key, sums } in groups {
+    let rare = rare_keys(&groups);
+    for Group { at, mut key, sums } in groups {
+        if rare.contains(&key) {
+            key.fill(Some(OTHER.to_owned()));
+        }
         let empty = || KeySums {
             key: key.clone(),
             steps: vec![None; course.len()],
@@ -148,6 +157,17 @@ fn timed(course: Course, groups: Vec<Group>) -> Timed {
     let mut keys: Vec<KeySums> = keys.into_values().collect();
     keys.sort_by_key(|key| -key.whole.count);
     Timed { course, keys }
+}
+
+/// The keys that there is no room for: all but the busiest.
+fn rare_keys(groups: &[Group]) -> BTreeSet<Vec<Option<String>>> {
+    let mut counts: BTreeMap<&[Option<String>], i64> = BTreeMap::new();
+    for group in groups {
+        *counts.entry(&group.key).or_default() += group.sums.count;
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| -count);
+    counts.into_iter().skip(KEYS).map(|(key, _)| key.to_vec()).collect()
 }
 
 /// How much of a time can be read record by record.
@@ -250,6 +270,19 @@ mod tests {
         assert_eq!(counts(&timed.keys[1].steps), [Some(1), None, Some(2), None, None, None]);
         assert_eq!(counts(&timed.all())[2], Some(11));
         assert_eq!(timed.whole().count, 12);
+    }
+
+    #[test]
+    fn keys_beyond_the_busiest_are_one() {
+        let course = Course::by_hour(Timestamp::from_nanos(0), Timestamp::from_nanos(5 * HOUR));
+        let name = |n: usize| format!("name {n}");
+        let mut groups: Vec<_> = (0..KEYS + 3).map(|n| group(0, &[&name(n)], 1)).collect();
+        groups.push(group(1, &[&name(KEYS + 2)], 1));
+        let timed = timed(course, groups);
+        assert_eq!(timed.keys.len(), KEYS + 1);
+        let of = |key: &str| timed.keys.iter().find(|sums| sums.key[0].as_deref() == Some(key));
+        assert_eq!(of(OTHER).unwrap().whole.count, 3);
+        assert_eq!(of(&name(KEYS + 2)).unwrap().whole.count, 2, "a busy one is kept apart");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::event::{EventBody, EventKind, Telling};
 use super::state::AskId;
 use crate::claude_code::object::Object;
+use crate::json_size::JsonSize;
 use crate::payload::Json;
 
 /// The tool through which the agent asks questions.
@@ -215,10 +216,14 @@ fn answered(input: &str, key: &str, answer: &Value) -> Result<String, Misfit> {
     Ok(json!({"behavior": "allow", "updatedInput": input}).to_string())
 }
 
-/// Whether two texts are the same JSON, however it is written.
-fn is_same(one: &str, other: &str) -> bool {
+/// Whether two texts are the same JSON, however it is written. The trees that are built are no
+/// larger than that of what was asked, whatever the person sent; a field that is there twice is
+/// never the same.
+fn is_same(seen: &str, asked: &str) -> bool {
     let read = |text| serde_json::from_str::<Value>(text).ok();
-    one == other || read(one).is_some_and(|value| read(other) == Some(value))
+    let values = |text| JsonSize::of(text).values();
+    let has_same_size = || values(seen) == values(asked);
+    seen == asked || has_same_size() && read(seen).is_some_and(|value| read(asked) == Some(value))
 }
 
 /// The rules that allow, among what the agent proposes.
@@ -326,6 +331,7 @@ mod tests {
             r#"{"command":"rm -rf /","n":1.0}"#,
             r#"{"command":"touch a"}"#,
             r#"{"command":"touch a","n":1.0,"run_in_background":true}"#,
+            r#"{"command":"rm -rf /","n":1.0,"command":"touch a"}"#,
             "{}",
             "[1]",
             "null",

@@ -37,6 +37,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 }
 
 /// `GET /api/public/traces`: traces, newest first unless told otherwise.
+///
+/// Each has the ids of at most 1,000 of its observations and of the 1,000 scores recorded last; a
+/// longer trace is whole at `GET /api/public/traces/{id}`.
 #[utoipa::path(
     get,
     path = "/api/public/traces",

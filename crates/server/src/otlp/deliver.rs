@@ -7,10 +7,13 @@ use ratchet_stages::record::{self, Arrival, text_bytes_before_rules};
 use ratchet_store::catalog::Intake;
 use ratchet_store::embedded::Prepared;
 
-use super::{Decoded, Format, Rejected, decode_logs, decode_metrics, decode_traces};
+use super::draft::SpanDraft;
+use super::intake::Intake as Decoder;
+use super::log::LogDraft;
+use super::{Decoded, Format, MetricCount, Rejected, decode};
 use crate::app::{App, Limits};
 use crate::auth::Caller;
-use crate::body::Received;
+use crate::body::{Received, Unpacked};
 use crate::error::ApiResult;
 
 /// What a request carries.
@@ -102,20 +105,20 @@ fn read(app: &App, delivery: Delivery, intake: Arc<Intake>) -> ApiResult<Ready> 
     };
     let arrival = Arrival { project: caller.project, sender, received_at, intake, text_bytes };
     match delivery.signal {
-        Signal::Traces => spans(app, &limits, (delivery.format, &*body), arrival),
-        Signal::Logs => logs(&limits, (delivery.format, &*body), arrival),
-        Signal::Metrics => metrics(app, delivery.format, &body, received_at),
+        Signal::Traces => spans(app, &limits, (delivery.format, &body), arrival),
+        Signal::Logs => logs(&limits, (delivery.format, &body), arrival),
+        Signal::Metrics => metrics(app, (delivery.format, &body), received_at),
     }
 }
 
 fn spans(
     app: &App,
     limits: &Limits,
-    (format, body): (Format, &[u8]),
+    (format, body): (Format, &Unpacked),
     arrival: Arrival,
 ) -> ApiResult<Ready> {
-    let Decoded { groups, accepted, rejected } =
-        decode_traces(format, body, limits, arrival.received_at)?;
+    let decoder = Decoder::new(limits, body.room(), arrival.received_at);
+    let Decoded { groups, accepted, rejected } = decode::<SpanDraft>(format, body, decoder)?;
     if groups.is_empty() {
         return Ok(Ready { work: Work::Nothing, accepted, rejected });
     }
@@ -123,9 +126,13 @@ fn spans(
     Ok(Ready { work: Work::Prepared(prepared), accepted, rejected })
 }
 
-fn logs(limits: &Limits, (format, body): (Format, &[u8]), arrival: Arrival) -> ApiResult<Ready> {
-    let Decoded { groups, accepted, mut rejected } =
-        decode_logs(format, body, limits, arrival.received_at)?;
+fn logs(
+    limits: &Limits,
+    (format, body): (Format, &Unpacked),
+    arrival: Arrival,
+) -> ApiResult<Ready> {
+    let decoder = Decoder::new(limits, body.room(), arrival.received_at);
+    let Decoded { groups, accepted, mut rejected } = decode::<LogDraft>(format, body, decoder)?;
     let events = Events::read(groups);
     if events.foreign > 0 {
         let why = "only the events of Claude Code (claude_code.*) are recorded; set \
@@ -139,9 +146,13 @@ fn logs(limits: &Limits, (format, body): (Format, &[u8]), arrival: Arrival) -> A
 
 /// Counts the points of a request. None is kept: what Claude Code's metrics sum up is in its
 /// events and transcripts call by call, and counting both would count twice.
-fn metrics(app: &App, format: Format, body: &[u8], received_at: Timestamp) -> ApiResult<Ready> {
-    let Decoded { groups, mut rejected, .. } =
-        decode_metrics(format, body, &app.settings.limits, received_at)?;
+fn metrics(
+    app: &App,
+    (format, body): (Format, &Unpacked),
+    received_at: Timestamp,
+) -> ApiResult<Ready> {
+    let decoder = Decoder::new(&app.settings.limits, body.room(), received_at);
+    let Decoded { groups, mut rejected, .. } = decode::<MetricCount>(format, body, decoder)?;
     let (mut accepted, mut foreign) = (0u64, 0u64);
     for metric in groups.iter().flat_map(|group| &group.items) {
         let is_ours = metric.name.starts_with("claude_code.");

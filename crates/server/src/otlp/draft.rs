@@ -1,14 +1,17 @@
 use std::collections::HashMap;
 
 use ratchet_core::id::{Id, ObservationId, TraceId};
+use ratchet_core::observation::ObservationPatch;
 use ratchet_core::span::{AttributeValue, Attributes, Span, SpanEvent, SpanLink, SpanStatus};
 use ratchet_core::time::Timestamp;
+use ratchet_core::trace::TracePatch;
 
 use super::bounds::{Bounds, Capped};
 use super::json::span::SpanReader;
 use super::signal::{Draft, Envelope};
 use super::wire::{self, WireError};
 use super::{json, protobuf};
+use crate::inflight::NoRoom;
 
 /// Tells in the metadata how many attributes of a span were beyond the limit.
 const DROPPED_ATTRIBUTES: &str = "ratchet.dropped_attributes";
@@ -19,6 +22,11 @@ const DROPPED_LINKS: &str = "ratchet.dropped_links";
 
 /// Bytes of attributes a process or a library may have, names included.
 const SHARED_BYTES: usize = 64 * 1024;
+
+/// Bytes of what is recorded of a span or an event beside its texts and values: twice, for it is
+/// merged into what is written.
+pub(crate) const PATCHES_BYTES: usize =
+    2 * (size_of::<ObservationPatch>() + size_of::<TracePatch>());
 
 const TRACE_ID_BYTES: usize = 16;
 const SPAN_ID_BYTES: usize = 8;
@@ -38,6 +46,8 @@ pub(crate) enum Fault {
     TooDeep(usize),
     #[error("the request has more than {0} attribute values; send smaller batches")]
     TooManyValues(usize),
+    #[error("the request takes more memory than there is for it")]
+    NoRoom(NoRoom),
     #[error("{0}")]
     Wire(#[from] WireError),
     #[error("{0}")]
@@ -136,6 +146,8 @@ impl Draft for SpanDraft {
         items: ["spans", "spans"],
     };
 
+    const ITEM_BYTES: usize = 4 * size_of::<Span>() + PATCHES_BYTES;
+
     fn name(&self) -> &str {
         &self.name
     }
@@ -186,9 +198,16 @@ impl AttributesDraft {
     }
 }
 
-/// About how many bytes attributes take.
+/// About how many bytes the texts of attributes take.
 pub(crate) fn attribute_bytes(attributes: &Attributes) -> usize {
     attributes.0.iter().map(|(name, value)| name.len() + size(value)).sum()
+}
+
+/// About how many bytes a copy of attributes takes.
+pub(crate) fn copied_bytes(attributes: &Attributes) -> usize {
+    let pairs = attributes.0.len() * size_of::<(String, AttributeValue)>();
+    // Lists and maps inside count as eight bytes for each of their values.
+    pairs + attribute_bytes(attributes) * size_of::<AttributeValue>() / 8
 }
 
 /// About how many bytes a value takes. Recursion ends at the depth limit of reading.

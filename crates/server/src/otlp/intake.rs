@@ -4,10 +4,12 @@ use ratchet_core::time::Timestamp;
 use ratchet_stages::record::Parcel;
 
 use super::bounds::Bounds;
-use super::draft::{Fault, attribute_bytes};
+use super::draft::{Fault, attribute_bytes, copied_bytes};
 use super::signal::Draft;
 use crate::app::Limits;
+use crate::body::no_room;
 use crate::error::{ApiError, ApiResult};
+use crate::inflight::Room;
 
 /// How many rejected spans are named in the answer.
 const NAMED: usize = 5;
@@ -109,10 +111,11 @@ pub(crate) struct Intake<'a, D: Draft> {
 }
 
 impl<'a, D: Draft> Intake<'a, D> {
-    pub(crate) fn new(limits: &'a Limits, received_at: Timestamp) -> Self {
+    /// An intake that takes what it becomes from the memory for bodies.
+    pub(crate) fn new(limits: &'a Limits, room: &'a Room, received_at: Timestamp) -> Self {
         let rejected = Rejected::default();
         let decoded = Decoded { groups: Vec::new(), accepted: 0, rejected };
-        Self { bounds: Bounds::new(limits), received_at, seen: 0, repeated_bytes: 0, decoded }
+        Self { bounds: Bounds::new(limits, room), received_at, seen: 0, repeated_bytes: 0, decoded }
     }
 
     /// Notes that one more thing begins.
@@ -125,7 +128,7 @@ impl<'a, D: Draft> Intake<'a, D> {
                 D::ENVELOPE.noun
             )));
         }
-        Ok(())
+        self.bounds.hold(D::ITEM_BYTES).map_err(no_room)
     }
 
     /// Takes a thing as far as it could be read.
@@ -154,7 +157,9 @@ impl<'a, D: Draft> Intake<'a, D> {
     /// 413 if so many libraries repeat its attributes that a small request becomes a large one.
     pub(crate) fn end_resource(&mut self, resource: ResourceDraft<D::Item>) -> ApiResult<()> {
         let bytes = attribute_bytes(&resource.attributes);
+        let copied = copied_bytes(&resource.attributes);
         for scope in resource.scopes {
+            self.bounds.hold(copied).map_err(no_room)?;
             self.repeated_bytes = self.repeated_bytes.saturating_add(bytes);
             if self.repeated_bytes > REPEATED_BYTES {
                 return Err(ApiError::TooLarge(

@@ -4,7 +4,7 @@ use ratchet_core::span::AttributeValue;
 use ratchet_core::time::Timestamp;
 
 use super::bounds::Bounds;
-use super::draft::{AttributesDraft, Fault, span_id, timestamp, trace_id};
+use super::draft::{AttributesDraft, Fault, PATCHES_BYTES, span_id, timestamp, trace_id};
 use super::json::log::LogReader;
 use super::signal::{Draft, Envelope};
 use super::wire::Fields;
@@ -34,6 +34,8 @@ impl Draft for LogDraft {
         scopes: ["scopeLogs", "scope_logs"],
         items: ["logRecords", "log_records"],
     };
+
+    const ITEM_BYTES: usize = 4 * size_of::<LogRecord>() + PATCHES_BYTES;
 
     fn name(&self) -> &str {
         match &self.body {

@@ -30,6 +30,8 @@ impl Draft for MetricCount {
         items: ["metrics", "metrics"],
     };
 
+    const ITEM_BYTES: usize = 4 * size_of::<Self>();
+
     fn name(&self) -> &str {
         &self.name
     }

@@ -7,6 +7,7 @@ use super::draft::{
 use super::intake::{Decoded, Intake, ResourceDraft, ScopeAbout, ScopeDraft};
 use super::signal::Draft;
 use super::wire::{Field, Fields};
+use crate::body::no_room;
 use crate::error::{ApiError, ApiResult};
 
 /// Reads an export request. Field numbers are those of the protocol's files; the envelope has the
@@ -30,6 +31,7 @@ pub(crate) fn decode<D: Draft>(
 fn malformed<D: Draft>(fault: impl Into<Fault>) -> ApiError {
     let why = match fault.into() {
         fault @ Fault::TooManyValues(_) => return ApiError::TooLarge(fault.to_string()),
+        Fault::NoRoom(why) => return no_room(why),
         fault => fault.to_string(),
     };
     let message = D::ENVELOPE.message;
@@ -131,9 +133,11 @@ pub(super) fn span(
             8 => draft.end = field.fixed64()?,
             9 => attribute(&field, &mut draft.attributes, bounds)?,
             11 if draft.events.has_room(bounds.limits.attributes) => {
+                bounds.event()?;
                 draft.events.kept.push(event(field.message()?, bounds)?);
             }
             13 if draft.links.has_room(bounds.limits.attributes) => {
+                bounds.link()?;
                 match link(field.message()?, bounds)? {
                     Some(link) => draft.links.kept.push(link),
                     None => draft.links.dropped += 1,
@@ -235,7 +239,11 @@ pub(super) fn any_value(
             4 => AttributeValue::Double(f64::from_bits(field.fixed64()?)),
             5 => list(field.message()?, bounds, depth + 1)?,
             6 => map(field.message()?, bounds, depth + 1)?,
-            7 => AttributeValue::Bytes(field.bytes()?.to_vec()),
+            7 => {
+                let bytes = field.bytes()?;
+                bounds.owe(bytes.len());
+                AttributeValue::Bytes(bytes.to_vec())
+            }
             _ => continue,
         };
     }

@@ -14,6 +14,10 @@ pub(crate) trait Draft: Default {
     /// What its envelope calls it.
     const ENVELOPE: Envelope;
 
+    /// About how many bytes one takes from being decoded until it is written, beside its texts and
+    /// values.
+    const ITEM_BYTES: usize;
+
     /// What it is called itself, to be named when it is rejected.
     fn name(&self) -> &str;
 

@@ -345,6 +345,27 @@ fn too_many_values_are_refused_as_a_whole() {
 }
 
 #[test]
+fn what_spans_become_counts_as_memory() {
+    let limits = Limits { inflight_bytes: 100_000, ..Limits::default() };
+    let events = |len: usize| Span { events: vec![Event::default(); len], ..span() };
+    let in_json =
+        |len: usize| in_json(&json_span(&format!(r#","events":[{}]"#, vec!["{}"; len].join(","))));
+    let bodies = |len: usize| {
+        let json = in_json(len).into_bytes();
+        [(Format::Protobuf, request(vec![events(len)])), (Format::Json, json)]
+    };
+    for (format, body) in bodies(100) {
+        assert_eq!(decode_with(format, &body, &limits).unwrap().accepted, 1);
+    }
+    for (format, body) in bodies(500) {
+        assert!(body.len() < 3_000);
+        check_refused(decode_with(format, &body, &limits), 413, "more memory than all request");
+    }
+    let body = request(vec![span(); 100]);
+    check_refused(decode_with(Format::Protobuf, &body, &limits), 413, "more memory");
+}
+
+#[test]
 fn attributes_beyond_the_limit_are_dropped_and_counted() {
     let limits = Limits { attributes: 2, ..Limits::default() };
     let attributes = vec![text("a", "1"), text("b", "2"), text("c", "3"), text("d", "4")];

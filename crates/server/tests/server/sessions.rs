@@ -164,7 +164,11 @@ async fn one_turn_at_a_time_and_the_first_answer_counts() {
     let (status, refused) = stage.post(&path, &replaced).await;
     assert_eq!(status, 400, "{refused}");
     assert!(refused["message"].as_str().unwrap().contains("cannot change it"), "{refused}");
-    let shown = json!({"id": id, "decision": "allow", "input": asked["body"]["input"]});
+    let mut shown = json!({"id": id, "decision": "allow", "input": asked["body"]["input"]});
+    shown["input"]["more"] = json!(vec![json!({}); 1_000]);
+    let (status, longer) = stage.post(&path, &shown).await;
+    assert_eq!(status, 400, "{longer}");
+    shown["input"].as_object_mut().unwrap().remove("more");
     let (status, told) = stage.post(&path, &shown).await;
     assert_eq!(status, 200, "{told}");
     let (status, late) = stage.post(&path, &json!({"id": id, "decision": "deny"})).await;

@@ -116,6 +116,9 @@ fn compress(raw: &[u8]) -> Vec<u8> {
 pub(super) struct Block {
     raw: Vec<u8>,
     entries: usize,
+    /// Where the texts of each entry begin in `raw`: found once, so that reading all entries takes
+    /// time in proportion to their number. Empty when the heads are damaged.
+    starts: Vec<usize>,
 }
 
 const PARTS: usize = 3;
@@ -136,12 +139,13 @@ impl Block {
         }
         let (entries, _) = raw.split_first_chunk::<4>()?;
         let entries = usize::try_from(u32::from_le_bytes(*entries)).ok()?;
-        Some(Self { entries, raw })
+        let starts = starts(&raw, entries).unwrap_or_default();
+        Some(Self { entries, raw, starts })
     }
 
     /// How many bytes it takes in memory.
     pub(super) fn bytes(&self) -> usize {
-        self.raw.len()
+        self.raw.len() + self.starts.len() * size_of::<usize>()
     }
 
     /// Whether the bytes of a block carry a checksum.
@@ -160,16 +164,9 @@ impl Block {
 
     /// The entry at a place; `None` when there is none or it is damaged.
     pub(super) fn entry(&self, place: usize) -> Option<Entry> {
-        if place >= self.entries {
-            return None;
-        }
-        let heads = self.raw.get(4..4 + self.entries * PARTS * PART_HEAD)?;
-        let (mut heads, _) = heads.as_chunks::<PART_HEAD>();
-        let mut at = 4 + self.entries * PARTS * PART_HEAD;
-        for head in heads.get(..place * PARTS)? {
-            at = at.checked_add(part_length(head))?;
-        }
-        heads = heads.get(place * PARTS..)?;
+        let mut at = *self.starts.get(place)?;
+        let first = 4 + place * PARTS * PART_HEAD;
+        let (heads, _) = self.raw.get(first..first + PARTS * PART_HEAD)?.as_chunks::<PART_HEAD>();
         let mut parts = [(0, ""); PARTS];
         for (part, head) in parts.iter_mut().zip(heads) {
             let end = at.checked_add(part_length(head))?;
@@ -183,6 +180,22 @@ impl Block {
             metadata: EntryMetadata::decode(form, metadata),
         })
     }
+}
+
+/// Where the texts of each entry begin; `None` when there are fewer heads than entries, or lengths
+/// that nothing can have.
+fn starts(raw: &[u8], entries: usize) -> Option<Vec<usize>> {
+    let body = entries.checked_mul(PARTS * PART_HEAD)?.checked_add(4)?;
+    let (heads, _) = raw.get(4..body)?.as_chunks::<PART_HEAD>();
+    let mut at = body;
+    let mut starts = Vec::with_capacity(entries);
+    for parts in heads.chunks_exact(PARTS) {
+        starts.push(at);
+        for head in parts {
+            at = at.checked_add(part_length(head))?;
+        }
+    }
+    Some(starts)
 }
 
 fn part_length(head: &[u8; PART_HEAD]) -> usize {

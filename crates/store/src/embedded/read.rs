@@ -8,6 +8,7 @@ pub(super) mod scores;
 pub(super) mod judgements;
 pub(super) mod attached;
 pub(super) mod walk;
+pub(super) mod trace_pages;
 pub(super) mod experiments;
 pub(super) mod search;
 pub(super) mod matching;

@@ -31,7 +31,9 @@ impl Engine {
         query: ObservationQuery,
         time: Duration,
     ) -> StoreResult<Sought<Observation>> {
-        self.shared.readers.read(move |db| read::observations::seek(db, &query, time)).await
+        let cache = self.shared.key_cache.clone();
+        let seek = move |db: &_| read::observations::seek(db, &query, (time, &cache));
+        self.shared.readers.read(seek).await
     }
 
     pub(crate) async fn sorted_observations(

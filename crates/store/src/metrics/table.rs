@@ -7,7 +7,7 @@ use crate::{StoreError, StoreResult};
 
 /// Groups that one answer keeps apart. What belongs to others is counted under [`OTHER_WORD`], so
 /// that no client can make a question unanswerable by inventing names.
-const MAX_GROUPS: usize = 50_000;
+pub(crate) const MAX_GROUPS: usize = 50_000;
 /// What the groups beyond the last are called together.
 pub(crate) const OTHER_WORD: &str = "(other)";
 /// Single values that one answer may keep, for percentiles and the like.
@@ -113,7 +113,7 @@ impl Table {
         }
         // Only whoever asks can want so many steps of time.
         if self.groups.len() >= 2 * MAX_GROUPS {
-            return Err(too_much(&format!("more than {MAX_GROUPS} steps of time")));
+            return Err(too_many_steps());
         }
         Ok(self.insert(rest))
     }
@@ -136,6 +136,11 @@ impl Table {
         rows.sort_by(|a, b| (a.at, &a.key).cmp(&(b.at, &b.key)));
         rows
     }
+}
+
+/// The answer would have more steps of time than one may have.
+pub(crate) fn too_many_steps() -> StoreError {
+    too_much(&format!("more than {MAX_GROUPS} steps of time"))
 }
 
 fn too_much(what: &str) -> StoreError {

@@ -1,7 +1,7 @@
 use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::money::Money;
 use ratchet_core::observation::Level;
-use ratchet_store::query::{Attached, SessionEnds};
+use ratchet_store::query::{Attached, AttachedCount, MAX_ATTACHED, SessionEnds};
 use ratchet_store::telemetry::Telemetry;
 
 use super::Behaviour;
@@ -22,6 +22,7 @@ pub const ALL: &[Behaviour] = &[
     ("late observations reach the session's sums", |s| Box::pin(late_steps_reach_the_session(s))),
     ("a trace begins when its first observation does", |s| Box::pin(begins_with_its_first(s))),
     ("what hangs on traces is listed by id", |s| Box::pin(what_hangs_on_traces(s))),
+    ("of a long trace a list shows some ids", |s| Box::pin(much_on_one_trace(s))),
 ];
 
 fn dollars(amount: f64) -> Option<Money> {
@@ -196,6 +197,28 @@ async fn what_hangs_on_traces(store: Telemetry) {
         told.collect::<Vec<_>>(),
         [r#"(["alone"], [])"#, "([], [])", r#"(["early", "late"], ["new", "old"])"#]
     );
-    let theirs = store.attached(other, ids).await.unwrap();
+    let count = store.count_attached(project("shop"), ids.clone()).await.unwrap();
+    assert_eq!(count, AttachedCount { observations: 3, scores: 2 });
+    let theirs = store.attached(other.clone(), ids.clone()).await.unwrap();
     assert_eq!(theirs, vec![Attached::default(); 3]);
+    assert_eq!(store.count_attached(other, ids).await.unwrap(), AttachedCount::default());
+}
+
+async fn much_on_one_trace(store: Telemetry) {
+    let shop = project("shop");
+    let many = i64::from(MAX_ATTACHED) + 5;
+    let steps = (0..many).map(|n| span(&format!("o{n:05}")).of("t").lasting(many - n, many));
+    let scores = (0..many)
+        .map(|n| score(&format!("s{n:05}")).of_trace("t").on("quality").number(1.0).given(n));
+    let told = batch(&shop).with_all(steps).with_all(scores);
+    store.record(told.build()).await.unwrap();
+    let ids = vec![TraceId::parse("t").unwrap()];
+    let found = store.attached(shop.clone(), ids.clone()).await.unwrap().remove(0);
+    let max = MAX_ATTACHED as usize;
+    assert_eq!((found.observations.len(), found.scores.len()), (max, max));
+    assert!(found.observations.is_sorted_by(|a, b| a > b), "by start, and the last began first");
+    assert_eq!(found.scores[0].to_string(), format!("s{:05}", many - 1), "the newest is there");
+    let count = store.count_attached(shop, ids).await.unwrap();
+    let all = u64::try_from(many).unwrap();
+    assert_eq!(count, AttachedCount { observations: all, scores: all });
 }

@@ -10,10 +10,10 @@ use ratchet_core::major::layer::Trust;
 use ratchet_core::major::prompt::{ChatSide, PastWords};
 use ratchet_core::money::Money;
 use ratchet_core::payload::Json as JsonText;
+use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_stages::major::ground::{Attached, ChatWish};
 use ratchet_stages::major::{BudgetChoice, ChatChange, ChatSetting, MAX_TITLE_CHARS, ModelChoice};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::error::{ApiError, ApiResult};
@@ -100,7 +100,8 @@ pub struct AnswerRequest {
     pub always: bool,
     /// With `allow`: the tool's input as it was shown, to make sure that this is what is allowed.
     /// Another input is refused.
-    pub input: Option<Value>,
+    #[schema(value_type = Option<serde_json::Value>)]
+    pub input: Option<Raw>,
     /// With `deny`: what the agent is told.
     pub message: Option<String>,
     /// With `deny`: the turn ends as well.
@@ -111,7 +112,8 @@ pub struct AnswerRequest {
     /// Words in answer to all questions.
     pub response: Option<String>,
     /// A form, filled in.
-    pub content: Option<Value>,
+    #[schema(value_type = Option<serde_json::Value>)]
+    pub content: Option<Raw>,
 }
 
 /// Where a session is forked, as clients ask for it.
@@ -282,7 +284,7 @@ impl AnswerRequest {
         match said {
             (Some("allow"), None, None, None) => {
                 let allowance = if self.always { Allowance::Session } else { Allowance::Once };
-                let input = self.input.map(|input| json_text(&input)).transpose()?;
+                let input = self.input.map(|input| one_line(&input)).transpose()?;
                 Ok(Decision::Allow { allowance, input })
             }
             (Some("deny"), None, None, None) => {
@@ -291,7 +293,7 @@ impl AnswerRequest {
             (None | Some("answer"), Some(answers), None, None) => Ok(Decision::Answers(answers)),
             (None | Some("answer"), None, Some(words), None) => Ok(Decision::Says(words)),
             (None | Some("answer"), None, None, Some(content)) => {
-                Ok(Decision::Fills(json_text(&content)?))
+                Ok(Decision::Fills(one_line(&content)?))
             }
             _ => Err(invalid(
                 "decision: allow or deny; or one of answers, response and content instead",
@@ -300,8 +302,11 @@ impl AnswerRequest {
     }
 }
 
-fn json_text(value: &Value) -> ApiResult<JsonText> {
-    JsonText::parse(&value.to_string()).ok_or_else(|| invalid("input: not JSON that is taken"))
+/// The JSON as it came, on one line: events and the agent's input are read line by line. In JSON a
+/// line break is never part of a value.
+fn one_line(raw: &Raw) -> ApiResult<JsonText> {
+    let text = raw.get().replace(['\n', '\r'], " ");
+    JsonText::parse(&text).ok_or_else(|| invalid("input, content: nested too deep"))
 }
 
 /// Reads what may be spent.

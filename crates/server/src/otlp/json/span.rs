@@ -78,6 +78,7 @@ impl<'de> Items<'de> for EventList<'_, '_, '_> {
         if !self.into.has_room(self.bounds.limits.attributes) {
             return skip(item);
         }
+        self.bounds.event().map_err(D::Error::custom)?;
         let mut event = EventReader {
             name: String::new(),
             at: None,
@@ -128,6 +129,7 @@ impl<'de> Items<'de> for LinkList<'_, '_, '_> {
         if !self.into.has_room(self.bounds.limits.attributes) {
             return skip(item);
         }
+        self.bounds.link().map_err(D::Error::custom)?;
         let attributes = AttributesDraft::default();
         let mut link = LinkReader { trace: None, span: None, attributes, bounds: self.bounds };
         Object(&mut link).deserialize(item)?;

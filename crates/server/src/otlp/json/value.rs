@@ -94,7 +94,7 @@ impl<'de> Fields<'de> for AnyValue<'_, '_> {
             "boolValue" | "bool_value" => AttributeValue::Bool(bool::deserialize(value)?),
             "intValue" | "int_value" => NumberSeed("intValue").deserialize(value)?.into(),
             "doubleValue" | "double_value" => double(value)?,
-            "bytesValue" | "bytes_value" => Base64.deserialize(value)?,
+            "bytesValue" | "bytes_value" => Base64(self.bounds).deserialize(value)?,
             "arrayValue" | "array_value" => {
                 let (bounds, depth) = (&mut *self.bounds, self.depth + 1);
                 let mut list = ValueList { values: Vec::new(), bounds, depth };
@@ -162,9 +162,9 @@ fn double<'de, D: Deserializer<'de>>(value: D) -> Result<AttributeValue, D::Erro
     })
 }
 
-struct Base64;
+struct Base64<'b, 'l>(&'b Bounds<'l>);
 
-impl<'de> DeserializeSeed<'de> for Base64 {
+impl<'de> DeserializeSeed<'de> for Base64<'_, '_> {
     type Value = AttributeValue;
 
     fn deserialize<D: Deserializer<'de>>(self, text: D) -> Result<AttributeValue, D::Error> {
@@ -172,7 +172,7 @@ impl<'de> DeserializeSeed<'de> for Base64 {
     }
 }
 
-impl Visitor<'_> for Base64 {
+impl Visitor<'_> for Base64<'_, '_> {
     type Value = AttributeValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -181,6 +181,7 @@ impl Visitor<'_> for Base64 {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<AttributeValue, E> {
         let bytes = STANDARD.decode(text).map_err(|_| E::custom("bytesValue is not base64"))?;
+        self.0.owe(bytes.len());
         Ok(AttributeValue::Bytes(bytes))
     }
 }

@@ -16,7 +16,7 @@ use crate::harness::{Reply, TestServer};
 type Answer<'a> = Pin<Box<dyn Future<Output = Value> + 'a>>;
 type Probe = for<'a> fn(&'a TestServer) -> Answer<'a>;
 
-const PROBES: [(&str, Probe); 12] = [
+const PROBES: [(&str, Probe); 13] = [
     ("model parameters of a span that are no numbers or texts", |server| {
         let parameters = json!({"temperature": 0.2, "stream": true, "stop": ["a"]});
         let told = json!({"langfuse.observation.model.parameters": parameters.to_string()});
@@ -66,6 +66,9 @@ const PROBES: [(&str, Probe); 12] = [
     }),
     ("a score that breaks the range of its score config", |server| {
         Box::pin(async move { json!(out_of_range(server).await.status.as_u16()) })
+    }),
+    ("how many observation ids a list shows of a trace that has 1,001", |server| {
+        Box::pin(async move { json!(listed_ids(server, 1_001).await) })
     }),
 ];
 
@@ -122,6 +125,20 @@ async fn out_of_range(server: &TestServer) -> Reply {
     let config = post.send().await.check(200, "").json();
     let score = json!({"traceId": "t", "name": "stars", "value": 9, "configId": config["id"]});
     server.post("/api/public/scores").json(score.to_string()).send().await
+}
+
+/// Records a trace of so many spans, and says how many ids of them a list shows.
+async fn listed_ids(server: &TestServer, spans: usize) -> usize {
+    let numbered = |n: usize| {
+        let mut span = span("7", "", &json!({}));
+        span["spanId"] = json!(format!("{:016x}", n + 1));
+        span["name"] = json!("long");
+        span
+    };
+    let spans: Vec<Value> = (0..spans).map(numbered).collect();
+    send_spans(server, &spans).await.check(200, "");
+    let listed = get(server, "traces?name=long").await.check(200, "").json();
+    listed["data"][0]["observations"].as_array().unwrap().len()
 }
 
 #[tokio::test]

@@ -1,20 +1,29 @@
 use ratchet_core::id::{Id, TraceId};
-use rusqlite::{Connection, Statement, params};
+use rusqlite::{Connection, OptionalExtension, Statement, params};
 
-use crate::embedded::column::Column;
+use crate::embedded::column::{Column, to_u64};
 use crate::embedded::load::project_number;
 use crate::project::ProjectId;
-use crate::query::Attached;
+use crate::query::{Attached, AttachedCount, MAX_ATTACHED};
 
-const OBSERVATIONS: &str = "SELECT o.id FROM observation o \
+// Of a long trace, those that the table keeps first: to find the earliest would mean to look at all
+// of them. The inner order is that of the key, and stops SQLite from sorting before it cuts.
+const OBSERVATIONS: &str = "SELECT id FROM (SELECT o.start, o.id FROM observation o \
      WHERE o.trace = (SELECT no FROM trace WHERE project = ? AND id = ?) \
-     ORDER BY o.start, o.id";
+     ORDER BY o.id LIMIT ?) ORDER BY start, id";
 
-const SCORES: &str = "SELECT s.id FROM score s INDEXED BY score_by_trace \
-     WHERE s.project = ? AND s.trace = ? \
-     ORDER BY s.timestamp DESC, s.no DESC";
+// Of many scores, those that were recorded last.
+const SCORES: &str = "SELECT id FROM (SELECT s.timestamp, s.no, s.id FROM score s \
+     INDEXED BY score_by_trace WHERE s.project = ? AND s.trace = ? \
+     ORDER BY s.no DESC LIMIT ?) ORDER BY timestamp DESC, no DESC";
 
-/// What hangs on each of some traces, by id.
+const OBSERVATION_COUNT: &str = "SELECT t.debugs + t.defaults + t.warnings + t.errors \
+     FROM trace t WHERE t.project = ? AND t.id = ?";
+
+const SCORE_COUNT: &str = "SELECT count(*) FROM score s INDEXED BY score_by_trace \
+     WHERE s.project = ? AND s.trace = ?";
+
+/// What hangs on each of some traces, by id; [`MAX_ATTACHED`] of each kind at most.
 pub(in crate::embedded) fn list(
     db: &Connection,
     project: &ProjectId,
@@ -34,11 +43,33 @@ pub(in crate::embedded) fn list(
     traces.iter().map(attached).collect()
 }
 
+/// How much hangs on some traces together.
+pub(in crate::embedded) fn count(
+    db: &Connection,
+    project: &ProjectId,
+    traces: &[TraceId],
+) -> rusqlite::Result<AttachedCount> {
+    let mut count = AttachedCount::default();
+    let Some(project) = project_number(db, project)? else { return Ok(count) };
+    let mut observations = db.prepare_cached(OBSERVATION_COUNT)?;
+    let mut scores = db.prepare_cached(SCORE_COUNT)?;
+    let number = |statement: &mut Statement<'_>, trace: &TraceId| {
+        let found = statement.query_row(params![project, Column(trace)], |row| row.get(0));
+        Ok::<_, rusqlite::Error>(found.optional()?.map_or(0, to_u64))
+    };
+    for trace in traces {
+        count.observations += number(&mut observations, trace)?;
+        count.scores += number(&mut scores, trace)?;
+    }
+    Ok(count)
+}
+
 fn ids<Of>(
     statement: &mut Statement<'_>,
     project: i64,
     trace: &TraceId,
 ) -> rusqlite::Result<Vec<Id<Of>>> {
-    let rows = statement.query_map(params![project, Column(trace)], |row| row.get(0))?;
+    let rows =
+        statement.query_map(params![project, Column(trace), MAX_ATTACHED], |row| row.get(0))?;
     rows.map(|id: rusqlite::Result<Column<Id<Of>>>| id.map(|column| column.0)).collect()
 }

@@ -6,6 +6,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::narrow::Way;
 use super::seek::Walk;
+use super::trace_pages::{self, KeyCache};
 use super::{List, Listed, nothing};
 use crate::embedded::column::{Column, to_u64};
 use crate::embedded::content;
@@ -37,11 +38,15 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<ObservationRow> {
 pub(in crate::embedded) fn list(
     db: &Connection,
     query: &ObservationQuery,
+    cache: &KeyCache,
 ) -> StoreResult<Page<Observation>> {
     let project = project_number(db, &query.project).map_err(StoreError::Database)?;
     let Some(project) = project else { return Ok(nothing(&query.paging)) };
     let way = way(db, project, query)?;
     let list = asked(db, project, query, way)?;
+    if let Some(page) = trace_pages::page(db, (project, query), &list, cache)? {
+        return Ok(page);
+    }
     let read = reader((db, START), query, list.filter.content.clone());
     list.read::<_, 3>(db, read)
 }
@@ -50,14 +55,14 @@ pub(in crate::embedded) fn list(
 pub(in crate::embedded) fn seek(
     db: &Connection,
     query: &ObservationQuery,
-    time: Duration,
+    (time, cache): (Duration, &KeyCache),
 ) -> StoreResult<Sought<Observation>> {
     let project = project_number(db, &query.project).map_err(StoreError::Database)?;
     let way = project.map(|project| way(db, project, query)).transpose()?;
     let is_found_soon =
         query.trace.is_some() || query.conditions.is_empty() || way == Some(Way::ByTrace);
     let Some(project) = project.filter(|_| !is_found_soon) else {
-        return Ok(Sought { page: list(db, query)?, reached: None });
+        return Ok(Sought { page: list(db, query, cache)?, reached: None });
     };
     let mut walk = Walk { from: "FROM observation o", filter: Where::default() };
     walk.filter.and("o.project = ?", [project.into()]);

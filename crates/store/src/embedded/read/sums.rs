@@ -14,11 +14,33 @@ use crate::embedded::load::project_number;
 use crate::embedded::observation_row::WIDTH;
 use crate::embedded::payload::Blocks;
 use crate::embedded::rollup::{HOUR, NONE, OTHER, SUMS, add_facts, read_sums};
-use crate::metrics::table::OTHER_WORD;
+use crate::metrics::table::{MAX_GROUPS, OTHER_WORD, too_many_steps};
 use crate::query::TimeRange;
 use crate::{StoreError, StoreResult};
 
-type Groups = BTreeMap<(Option<Timestamp>, Vec<Option<String>>), Sums>;
+/// The groups of an answer in the making: as many as metrics keep apart, the rest under
+/// [`OTHER_WORD`]. What clients call things must not decide how much memory an answer takes.
+#[derive(Debug, Default)]
+struct Groups(BTreeMap<(Option<Timestamp>, Vec<Option<String>>), Sums>);
+
+impl Groups {
+    /// The sums of a group; those of all others of its time where there is no room for one more.
+    fn at(&mut self, at: Option<Timestamp>, key: Vec<Option<String>>) -> StoreResult<&mut Sums> {
+        let mut place = (at, key);
+        if self.0.len() >= MAX_GROUPS && !self.0.contains_key(&place) {
+            place.1.fill(Some(OTHER_WORD.to_owned()));
+            let is_full = self.0.len() >= 2 * MAX_GROUPS && !self.0.contains_key(&place);
+            if is_full {
+                return Err(too_many_steps());
+            }
+        }
+        Ok(self.0.entry(place).or_default())
+    }
+
+    fn into_groups(self) -> Vec<Group> {
+        self.0.into_iter().map(|((at, key), sums)| Group { at, key, sums }).collect()
+    }
+}
 
 /// Sums observations, from the hourly sums where they can answer and by a scan where they cannot.
 pub(in crate::embedded) fn aggregate(
@@ -27,9 +49,9 @@ pub(in crate::embedded) fn aggregate(
 ) -> StoreResult<Aggregate> {
     let project = project_number(db, &query.project).map_err(StoreError::Database)?;
     let (source, groups, rows_read) = match project {
-        None => (AggregateSource::Rollup, Groups::new(), 0),
+        None => (AggregateSource::Rollup, Groups::default(), 0),
         Some(project) if can_roll_up(query) => {
-            let (groups, rows) = from_rollup(db, project, query).map_err(StoreError::Database)?;
+            let (groups, rows) = from_rollup(db, project, query)?;
             (AggregateSource::Rollup, groups, rows)
         }
         Some(project) => {
@@ -37,8 +59,7 @@ pub(in crate::embedded) fn aggregate(
             (AggregateSource::Scan, groups, rows)
         }
     };
-    let groups = groups.into_iter().map(|((at, key), sums)| Group { at, key, sums }).collect();
-    Ok(Aggregate { groups, source, rows_read })
+    Ok(Aggregate { groups: groups.into_groups(), source, rows_read })
 }
 
 /// The hourly sums know four dimensions and no conditions.
@@ -60,8 +81,8 @@ fn from_rollup(
     db: &Connection,
     project: i64,
     query: &AggregateQuery,
-) -> rusqlite::Result<(Groups, u64)> {
-    let words = words(db, project)?;
+) -> StoreResult<(Groups, u64)> {
+    let words = words(db, project).map_err(StoreError::Database)?;
     let word = |number: i64| match number {
         NONE => None,
         OTHER => Some(OTHER_WORD.to_owned()),
@@ -72,21 +93,23 @@ fn from_rollup(
         "SELECT hour, environment, kind, name, model, {SUMS} FROM rollup \
          WHERE project = ? AND hour >= ? AND hour < ?"
     );
-    let mut statement = db.prepare_cached(&sql)?;
-    let mut rows = statement.query(params![project, from, to])?;
-    let mut groups = Groups::new();
-    let mut rows_read = 0;
-    while let Some(row) = rows.next()? {
-        rows_read += 1;
+    let mut statement = db.prepare_cached(&sql).map_err(StoreError::Database)?;
+    let rows = statement.query(params![project, from, to]).map_err(StoreError::Database)?;
+    let read = |row: &Row<'_>| {
         let value = |dimension: &Dimension| match dimension {
             Dimension::Environment => row.get(1).map(word),
             Dimension::Name => row.get(3).map(word),
             Dimension::Model => row.get(4).map(word),
             _ => kind_word(row, 2),
         };
-        let key = query.by.iter().map(value).collect::<rusqlite::Result<_>>()?;
-        let at = step_of(row.get(0)?, query.step);
-        groups.entry((at, key)).or_default().add(&read_sums(row, 5)?);
+        let key = query.by.iter().map(value).collect::<rusqlite::Result<Vec<_>>>()?;
+        Ok::<_, rusqlite::Error>((step_of(row.get(0)?, query.step), key, read_sums(row, 5)?))
+    };
+    let (mut groups, mut rows_read) = (Groups::default(), 0);
+    for row in rows.mapped(read) {
+        let (at, key, sums) = row.map_err(StoreError::Database)?;
+        rows_read += 1;
+        groups.at(at, key)?.add(&sums);
     }
     Ok((groups, rows_read))
 }
@@ -119,30 +142,31 @@ fn from_scan(db: &Connection, project: i64, query: &AggregateQuery) -> StoreResu
         1,
     );
     let sql = format!("{select} {}", filter.sql());
-    let mut groups = Groups::new();
-    let mut rows_read = 0;
+    let mut statement = db.prepare_cached(&sql).map_err(StoreError::Database)?;
+    let params = params_from_iter(filter.params.iter());
+    let rows = statement.query(params).map_err(StoreError::Database)?;
     let mut blocks = Blocks::new(db);
-    let mut scan = || -> rusqlite::Result<()> {
-        let mut statement = db.prepare_cached(&sql)?;
-        let mut rows = statement.query(params_from_iter(filter.params.iter()))?;
-        while let Some(row) = rows.next()? {
-            rows_read += 1;
-            let key = query.by.iter().map(|dimension| dimension_of(row, *dimension));
-            let key = key.collect::<rusqlite::Result<_>>()?;
-            let read = observations::read(row)?;
-            let facts = read.facts();
-            if !filter.content.is_empty() {
-                let seen = observations::with_content(&mut blocks, read)?.content;
-                if !content::passes(&seen.unwrap_or_default(), &filter.content) {
-                    continue;
-                }
+    let read = |row: &Row<'_>| {
+        let key = query.by.iter().map(|dimension| dimension_of(row, *dimension));
+        let key = key.collect::<rusqlite::Result<Vec<_>>>()?;
+        let read = observations::read(row)?;
+        let facts = read.facts();
+        if !filter.content.is_empty() {
+            let seen = observations::with_content(&mut blocks, read)?.content;
+            if !content::passes(&seen.unwrap_or_default(), &filter.content) {
+                return Ok(None);
             }
-            let at = step_of(facts.start.nanos().div_euclid(HOUR), query.step);
-            add_facts(groups.entry((at, key)).or_default(), &facts, 1);
         }
-        Ok(())
+        Ok(Some((key, facts)))
     };
-    scan().map_err(StoreError::Database)?;
+    let (mut groups, mut rows_read) = (Groups::default(), 0);
+    for row in rows.mapped(read) {
+        rows_read += 1;
+        if let Some((key, facts)) = row.map_err(StoreError::Database)? {
+            let at = step_of(facts.start.nanos().div_euclid(HOUR), query.step);
+            add_facts(groups.at(at, key)?, &facts, 1);
+        }
+    }
     Ok((groups, rows_read))
 }
 
@@ -177,4 +201,45 @@ fn dimension_of(row: &Row<'_>, dimension: Dimension) -> rusqlite::Result<Option<
 fn kind_word(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<String>> {
     let kind: Column<ObservationKind> = row.get(column)?;
     Ok(Some(kind.0.as_str().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(groups: &mut Groups, at: i64, words: [&str; 2]) -> StoreResult<()> {
+        let key = words.map(|word| Some(word.to_owned())).to_vec();
+        groups.at(Some(Timestamp::from_nanos(at)), key)?.count += 1;
+        Ok(())
+    }
+
+    #[test]
+    fn users_beyond_the_last_group_are_summed_together() {
+        let mut groups = Groups::default();
+        for n in 0..MAX_GROUPS + 7 {
+            count(&mut groups, 0, [&format!("user {n}"), "act"]).unwrap();
+        }
+        count(&mut groups, 0, ["user 3", "act"]).unwrap();
+        count(&mut groups, 1, ["user 3", "act"]).unwrap();
+        let groups = groups.into_groups();
+        assert_eq!(groups.len(), MAX_GROUPS + 2);
+        let of = |at: i64, user: &str| {
+            let is_it = |group: &&Group| {
+                group.at == Some(Timestamp::from_nanos(at)) && group.key[0].as_deref() == Some(user)
+            };
+            groups.iter().find(is_it).map(|group| (group.key[1].clone(), group.sums.count))
+        };
+        let other = || Some(OTHER_WORD.to_owned());
+        assert_eq!(of(0, "user 3"), Some((Some("act".to_owned()), 2)));
+        assert_eq!(of(0, OTHER_WORD), Some((other(), 7)));
+        assert_eq!(of(1, OTHER_WORD), Some((other(), 1)));
+    }
+
+    #[test]
+    fn steps_of_time_have_an_end() {
+        let mut groups = Groups::default();
+        let told = (0..).map(|at| count(&mut groups, at, ["", ""])).find_map(Result::err);
+        let told = told.map(|error| error.to_string()).unwrap_or_default();
+        assert!(told.contains("50000 steps of time: ask for a shorter time"), "{told}");
+    }
 }

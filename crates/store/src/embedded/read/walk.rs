@@ -9,7 +9,7 @@ use ratchet_core::payload::Payload;
 use ratchet_core::score::Score;
 use ratchet_core::trace::Content;
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, Statement, params};
 
 use super::observations;
 use crate::embedded::column::Column;
@@ -49,23 +49,56 @@ pub(in crate::embedded) fn observations(
         && bytes < BYTES
         && let Some(key) = walk.ahead.keys.pop_front()
     {
-        let id = match key.id {
-            StoredId::Text(text) => Value::Text(text),
-            StoredId::Bytes(bytes) => Value::Blob(bytes),
-        };
-        let row = statement.query_row(params![trace, id], observations::read).optional()?;
+        let row = row_of(&mut statement, &mut blocks, (trace, &key), walk.detail)?;
         // What was deleted meanwhile is passed by.
         let Some(row) = row else { continue };
-        let row = match walk.detail {
-            Detail::Content => observations::with_content(&mut blocks, row)?,
-            Detail::Row => row.observation,
-        };
         bytes += ROW_BYTES + row.content.as_ref().map_or(0, carried_bytes);
         rows.push(row);
     }
     drop(statement);
     let rest = (!walk.ahead.is_over()).then_some(walk);
     Ok(Walked { rows, rest })
+}
+
+/// The observation with a key, if it is still there.
+pub(super) fn row_of(
+    statement: &mut Statement<'_>,
+    blocks: &mut Blocks<'_>,
+    (trace, key): (i64, &ObservationKey),
+    detail: Detail,
+) -> rusqlite::Result<Option<Observation>> {
+    let params = params![trace, key.id.to_value()];
+    let row = statement.query_row(params, observations::read).optional()?;
+    row.map(|row| match detail {
+        Detail::Content => observations::with_content(blocks, row),
+        Detail::Row => Ok(row.observation),
+    })
+    .transpose()
+}
+
+/// Reads a key from a row that begins with start and id; `None` for an id that nobody wrote.
+pub(super) fn key_of(row: &Row<'_>) -> rusqlite::Result<Option<ObservationKey>> {
+    let start = row.get(0)?;
+    Ok(StoredId::from_value(row.get(1)?).map(|id| ObservationKey { start, id }))
+}
+
+impl StoredId {
+    /// Reads an id from the database; `None` for what is never written as one.
+    pub(crate) fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Text(text) => Some(Self::Text(text)),
+            Value::Blob(bytes) => Some(Self::Bytes(bytes)),
+            Value::Null | Value::Integer(_) | Value::Real(_) => None,
+        }
+    }
+
+    /// The same for the database.
+    pub(crate) fn to_value(&self) -> Value {
+        match self {
+            Self::Text(text) => Value::Text(text.clone()),
+            Self::Bytes(bytes) => Value::Blob(bytes.clone()),
+        }
+    }
 }
 
 fn trace_number(db: &Connection, walk: &ObservationWalk) -> rusqlite::Result<Option<i64>> {
@@ -88,13 +121,9 @@ fn observation_keys(
         db.prepare_cached("SELECT o.start, o.id FROM observation o WHERE o.trace = ?")?;
     let mut rows = statement.query([trace])?;
     while let Some(row) = rows.next()? {
-        let id = match row.get(1)? {
-            Value::Text(text) => StoredId::Text(text),
-            Value::Blob(bytes) => StoredId::Bytes(bytes),
-            // No id is written so.
-            Value::Null | Value::Integer(_) | Value::Real(_) => continue,
-        };
-        next.offer(ObservationKey { start: row.get(0)?, id });
+        if let Some(key) = key_of(row)? {
+            next.offer(key);
+        }
     }
     Ok(next.finish())
 }

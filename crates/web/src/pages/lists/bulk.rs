@@ -273,9 +273,7 @@ async fn confirm(
     let telemetry = &web.store.telemetry;
     let ids = traces_of(web, place, (&chosen, on)).await?;
     let traces = telemetry.find_traces(place.project_id(), ids.clone()).await?;
-    let attached = telemetry.attached(place.project_id(), ids).await?;
-    let steps: usize = attached.iter().map(|attached| attached.observations.len()).sum();
-    let scores: usize = attached.iter().map(|attached| attached.scores.len()).sum();
+    let attached = telemetry.count_attached(place.project_id(), ids).await?;
     let count = |count: usize| figure::grouped(count as u64);
     let title = match traces.len() {
         1 => "Delete 1 trace?".to_owned(),
@@ -286,7 +284,8 @@ async fn confirm(
         section data-question=(title) {
             p {
                 "With " (if traces.len() == 1 { "it" } else { "them" }) " go "
-                (count(steps)) " observations with all they carry, and " (count(scores))
+                (figure::grouped(attached.observations))
+                " observations with all they carry, and " (figure::grouped(attached.scores))
                 " scores. This cannot be undone."
             }
             ul {

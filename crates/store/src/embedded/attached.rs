@@ -1,0 +1,46 @@
+use ratchet_core::id::TraceId;
+use ratchet_core::observation::Observation;
+use ratchet_core::score::Score;
+use rusqlite::Connection;
+
+use super::{Engine, read};
+use crate::project::ProjectId;
+use crate::query::{Attached, AttachedCount};
+use crate::walk::{ObservationWalk, ScoreWalk, Walked};
+use crate::{StoreError, StoreResult};
+
+impl Engine {
+    pub(crate) async fn walk_observations(
+        &self,
+        walk: ObservationWalk,
+    ) -> StoreResult<Walked<Observation, ObservationWalk>> {
+        let query = move |db: &Connection| read::walk::observations(db, walk);
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+    }
+
+    pub(crate) async fn walk_scores(
+        &self,
+        walk: ScoreWalk,
+    ) -> StoreResult<Walked<Score, ScoreWalk>> {
+        let query = move |db: &Connection| read::walk::scores(db, walk);
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+    }
+
+    pub(crate) async fn attached(
+        &self,
+        project: ProjectId,
+        traces: Vec<TraceId>,
+    ) -> StoreResult<Vec<Attached>> {
+        let query = move |db: &Connection| read::attached::list(db, &project, &traces);
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+    }
+
+    pub(crate) async fn count_attached(
+        &self,
+        project: ProjectId,
+        traces: Vec<TraceId>,
+    ) -> StoreResult<AttachedCount> {
+        let query = move |db: &Connection| read::attached::count(db, &project, &traces);
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+    }
+}
