@@ -14,6 +14,8 @@ pub mod query;
 pub mod arrival;
 /// Lists that are looked for within a time.
 pub mod seek;
+/// What hangs on traces, by id and in numbers.
+pub mod attached;
 /// All that hangs on one trace, slice by slice.
 pub mod walk;
 /// How long things took, in a form that can be subtracted.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ratchet_core::id::{ObservationId, ScoreId, SessionId, TraceId};
+use ratchet_core::id::{ObservationId, SessionId, TraceId};
 use ratchet_core::time::Timestamp;
 use ratchet_core::trace::Trace;
 
@@ -445,28 +445,6 @@ pub enum ScoresOn {
     Session(SessionId),
     /// This run of a dataset.
     DatasetRun(String),
-}
-
-/// Ids of one kind that [`Attached`] holds at most: a page of traces must fit into memory, however
-/// long they are.
-pub const MAX_ATTACHED: u32 = 1_000;
-
-/// What hangs on a trace, by id. Where there are [`MAX_ATTACHED`] of a kind, there may be more.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Attached {
-    /// Its observations, by start; of a longer trace, any of them.
-    pub observations: Vec<ObservationId>,
-    /// The scores on it and on its observations, newest first; of more, those recorded last.
-    pub scores: Vec<ScoreId>,
-}
-
-/// How much hangs on some traces together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AttachedCount {
-    /// Their observations.
-    pub observations: u64,
-    /// The scores on them and on their observations.
-    pub scores: u64,
 }
 
 /// A search for a text in names, inputs, outputs and metadata of observations, newest first.

@@ -17,9 +17,8 @@ use crate::judgement::{PairQuery, Pairs, Sample, SampleQuery};
 use crate::metrics::{MetricsAnswer, MetricsQuery};
 use crate::project::ProjectId;
 use crate::query::{
-    Attached, AttachedCount, Matching, ObservationColumn, ObservationQuery, Page, ScoreColumn,
-    ScoreQuery, SessionEnds, SessionQuery, TallyQuery, TextHits, TextQuery, TraceColumn,
-    TraceQuery,
+    Matching, ObservationColumn, ObservationQuery, Page, ScoreColumn, ScoreQuery, SessionEnds,
+    SessionQuery, TallyQuery, TextHits, TextQuery, TraceColumn, TraceQuery,
 };
 use crate::user::{UserDay, UserQuery, UserScope, Users};
 
@@ -242,35 +241,6 @@ impl Telemetry {
     pub async fn delete_score(&self, project: ProjectId, id: ScoreId) -> StoreResult<bool> {
         match self {
             Self::Embedded(engine) => engine.delete_score(project, id).await,
-        }
-    }
-
-    /// Returns what hangs on each of some traces, in their order, as far as a list shows it. A trace
-    /// that is not there has nothing hanging on it.
-    ///
-    /// # Errors
-    /// Fails only when the database does.
-    pub async fn attached(
-        &self,
-        project: ProjectId,
-        traces: Vec<TraceId>,
-    ) -> StoreResult<Vec<Attached>> {
-        match self {
-            Self::Embedded(engine) => engine.attached(project, traces).await,
-        }
-    }
-
-    /// Counts all that hangs on some traces.
-    ///
-    /// # Errors
-    /// Fails only when the database does.
-    pub async fn count_attached(
-        &self,
-        project: ProjectId,
-        traces: Vec<TraceId>,
-    ) -> StoreResult<AttachedCount> {
-        match self {
-            Self::Embedded(engine) => engine.count_attached(project, traces).await,
         }
     }
 

@@ -10,8 +10,8 @@ use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::trace::{
     DetailedTrace, TraceDetails, TraceView, TraceWithDetails,
 };
+use ratchet_store::attached::Attached;
 use ratchet_store::project::ProjectId;
-use ratchet_store::query::Attached;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

@@ -4,8 +4,8 @@ use ratchet_core::score::Score;
 use rusqlite::Connection;
 
 use super::{Engine, read};
+use crate::attached::{Attached, AttachedCount};
 use crate::project::ProjectId;
-use crate::query::{Attached, AttachedCount};
 use crate::walk::{ObservationWalk, ScoreWalk, Walked};
 use crate::{StoreError, StoreResult};
 

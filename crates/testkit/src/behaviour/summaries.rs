@@ -1,7 +1,8 @@
 use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::money::Money;
 use ratchet_core::observation::Level;
-use ratchet_store::query::{Attached, AttachedCount, MAX_ATTACHED, SessionEnds};
+use ratchet_store::attached::{Attached, AttachedCount, MAX_ATTACHED};
+use ratchet_store::query::SessionEnds;
 use ratchet_store::telemetry::Telemetry;
 
 use super::Behaviour;

@@ -1,10 +1,10 @@
 use ratchet_core::id::{Id, TraceId};
 use rusqlite::{Connection, OptionalExtension, Statement, params};
 
+use crate::attached::{Attached, AttachedCount, MAX_ATTACHED};
 use crate::embedded::column::{Column, to_u64};
 use crate::embedded::load::project_number;
 use crate::project::ProjectId;
-use crate::query::{Attached, AttachedCount, MAX_ATTACHED};
 
 // Of a long trace, those that the table keeps first: to find the earliest would mean to look at all
 // of them. The inner order is that of the key, and stops SQLite from sorting before it cuts.
