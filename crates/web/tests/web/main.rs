@@ -41,6 +41,8 @@ mod set_up;
 mod account;
 /// Changes that nobody meant.
 mod forgery;
+/// A project that has one of everything.
+mod shop;
 /// Who may see and do what.
 mod roles;
 /// Forms that come slowly or never.
