@@ -47,6 +47,8 @@ mod shop;
 mod roles;
 /// Forms that come slowly or never.
 mod slow_forms;
+/// What one person leaves for others.
+mod shares;
 /// Servers that vouch for people.
 mod provider;
 /// Sessions and their conversations.
