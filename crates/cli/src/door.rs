@@ -26,8 +26,23 @@ use crate::config::Credentials;
 const NAME: &str = "door";
 /// How many may be let in at once.
 const MOST_GUESTS: usize = 64;
-/// What a key is called that was given at the door.
-const NOTE: &str = "ratchet chat";
+/// What a key is called that lives as long as one conversation.
+pub(crate) const CONVERSATION: &str = "ratchet chat";
+
+/// Revokes keys of conversations that a server did not see the end of, for it was killed. The
+/// caller owns the folder, so that no such conversation goes on.
+pub(crate) async fn revoke_leftovers(catalog: &Catalog) -> anyhow::Result<()> {
+    let permissions = Permissions::NONE.with(Permission::Chat);
+    for project in catalog.projects().await? {
+        for key in catalog.keys(project.id).await? {
+            let is_ours = key.note.as_deref() == Some(CONVERSATION);
+            if is_ours && key.role == Role::Member && key.permissions == permissions {
+                catalog.revoke_key(key.project, key.id, Clock::System.now()).await?;
+            }
+        }
+    }
+    Ok(())
+}
 
 /// What someone is given at the door.
 #[derive(Serialize, Deserialize)]
@@ -124,7 +139,7 @@ async fn receive(mut guest: UnixStream, house: &House, stop: &Stop) -> anyhow::R
         project: house.project.clone(),
         role: Role::Member,
         permissions: Permissions::NONE.with(Permission::Chat),
-        note: Some(NOTE.to_owned()),
+        note: Some(CONVERSATION.to_owned()),
         pair: None,
     };
     let made = house.catalog.create_key(new, Clock::System.now()).await;

@@ -38,6 +38,15 @@ pub(crate) struct Opening {
     pub(crate) set_up_token: Option<Secret>,
 }
 
+/// Who is shown the first keys. They can be seen once: nobody is given any unseen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FirstKeysFor {
+    /// Whoever reads the welcome.
+    Reader,
+    /// A command that shows none. The first server that does makes them.
+    Nobody,
+}
+
 /// The keys of a new project.
 #[derive(Clone, Debug)]
 pub(crate) struct FirstKeys {
@@ -110,7 +119,12 @@ fn is_graphic(text: &str) -> bool {
 
 impl Presets {
     /// Makes whatever is missing.
-    pub(crate) async fn apply(self, catalog: &Catalog, now: Timestamp) -> anyhow::Result<Opening> {
+    pub(crate) async fn apply(
+        self,
+        catalog: &Catalog,
+        first_keys: FirstKeysFor,
+        now: Timestamp,
+    ) -> anyhow::Result<Opening> {
         if let Some(owner) = self.owner {
             ensure_owner(catalog, owner, now).await?;
         }
@@ -120,12 +134,18 @@ impl Presets {
             Some(project) => project,
             None => create_project(catalog, self.project, now).await?,
         };
-        let new_keys = match self.pair {
-            Some(pair) => ensure_key(catalog, &project, pair, now).await.map(|()| None)?,
-            None if is_new_project => Some(create_keys(catalog, &project, now).await?),
-            None => None,
+        let has_people = catalog.has_people().await?;
+        // Whoever can sign in makes keys on a page, and may have revoked all there were.
+        let lacks_keys =
+            is_new_project || (!has_people && catalog.keys(project.id.clone()).await?.is_empty());
+        let new_keys = match (self.pair, first_keys) {
+            (Some(pair), _) => ensure_key(catalog, &project, pair, now).await.map(|()| None)?,
+            (None, FirstKeysFor::Reader) if lacks_keys => {
+                Some(create_keys(catalog, &project, now).await?)
+            }
+            (None, FirstKeysFor::Reader | FirstKeysFor::Nobody) => None,
         };
-        let set_up_token = if catalog.has_people().await? { None } else { Some(random_token()?) };
+        let set_up_token = if has_people { None } else { Some(random_token()?) };
         Ok(Opening { project, new_keys, set_up_token })
     }
 }

@@ -28,11 +28,11 @@ use tokio::net::TcpListener;
 use crate::config::Config;
 use crate::config::value::{Address, Switch};
 use crate::door::{Doorway, House};
-use crate::first_start::{Opening, Presets};
+use crate::first_start::{FirstKeysFor, Opening, Presets};
 use crate::rubrics::Rubrics;
 use crate::scheduler::{self, Station};
 use crate::target::Target;
-use crate::{agents, folder, open_files, vouching, welcome};
+use crate::{agents, door, folder, open_files, vouching, welcome};
 
 /// A server with its folder open and its ports bound; clients may connect and wait.
 #[derive(Debug)]
@@ -67,25 +67,35 @@ impl Server {
     /// Opens the folder, binds the ports, and makes what a first start needs.
     ///
     /// Agents work under `chat.roots`; without sign-in, which takes a loopback address, anywhere.
-    pub(crate) async fn open(config: &Config, command: &str) -> anyhow::Result<Self> {
+    pub(crate) async fn open(
+        config: &Config,
+        command: &str,
+        first_keys: FirstKeysFor,
+    ) -> anyhow::Result<Self> {
         let exposure = match config.auth {
             Switch::On => Exposure::Network,
             Switch::Off => Exposure::OwnMachine,
         };
-        Self::open_for(config, command, exposure).await
+        Self::open_for(config, command, (exposure, first_keys)).await
     }
 
-    /// The same, where whoever runs the command may have agents work anywhere.
-    pub(crate) async fn open_for(
+    /// The same for one conversation: whoever runs the command may have agents work anywhere.
+    pub(crate) async fn open_for_chat(config: &Config) -> anyhow::Result<Self> {
+        let wishes = (Exposure::OwnMachine, FirstKeysFor::Nobody);
+        Self::open_for(config, "ratchet chat", wishes).await
+    }
+
+    async fn open_for(
         config: &Config,
         command: &str,
-        exposure: Exposure,
+        (exposure, first_keys): (Exposure, FirstKeysFor),
     ) -> anyhow::Result<Self> {
         refuse_open_door(config)?;
         let presets = Presets::check(&config.init)?;
         let folder = folder::open(config, command)?;
         let listeners = bind(config).await?;
-        let opening = presets.apply(&folder.catalog, Clock::System.now()).await?;
+        door::revoke_leftovers(&folder.catalog).await?;
+        let opening = presets.apply(&folder.catalog, first_keys, Clock::System.now()).await?;
         let vouching = vouching::check(&config.oidc, &opening.project.id)?;
         let settings = settings(config, &opening.project.id)?;
         let prices = folder::prices(&config.data)?;

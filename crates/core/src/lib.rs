@@ -123,6 +123,8 @@ pub mod secret;
 pub mod account;
 /// How long those who keep failing wait.
 pub mod throttle;
+/// Permits for what is scarce, shared fairly.
+pub mod permit_pool;
 
 /// Documents that people keep as files.
 mod document;

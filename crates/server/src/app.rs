@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ratchet_core::network::Networks;
 use ratchet_core::outbound::OutboundPolicy;
+use ratchet_core::permit_pool::PermitPool;
 use ratchet_core::price::PriceTable;
 use ratchet_stages::major::Chats;
 use ratchet_stages::record::count::TokenCounting;
@@ -18,7 +19,6 @@ use crate::clock::Clock;
 use crate::inflight::InFlight;
 use crate::metrics::Metrics;
 use crate::rate::{PublicRates, Rate, RateLimiter};
-use crate::streams::Streams;
 use crate::work::Workers;
 
 /// What every handler can reach. A clone is one more pointer to the same parts.
@@ -48,8 +48,8 @@ pub struct Parts {
     pub workers: Workers,
     /// The memory that bodies take.
     pub(crate) bodies: InFlight,
-    /// Streams of events that are open.
-    pub(crate) streams: Streams,
+    /// Room for streams of events: each takes a connection for as long as its client likes.
+    pub(crate) streams: PermitPool<ProjectId>,
     is_closing: AtomicBool,
     closing: Notify,
     sweep: Notify,
@@ -65,7 +65,7 @@ impl App {
         let metrics = Metrics::default();
         let workers = Workers::default();
         let bodies = InFlight::new(settings.limits.inflight_bytes);
-        let streams = Streams::new(settings.limits.streams, settings.limits.project_streams);
+        let streams = PermitPool::new(settings.limits.streams, settings.limits.project_streams);
         Self(Arc::new(Parts {
             store,
             settings,

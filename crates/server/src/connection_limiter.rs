@@ -1,6 +1,6 @@
 //! Which connections are open, and which of them make room for others.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,8 +32,21 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Table {
     open: HashMap<u64, Entry>,
+    /// Those without a request under way, longest idle first.
+    idle: IdleOrder,
+    /// By client, so that letting one in takes no look at those of all others.
+    clients: HashMap<ClientAddress, ClientConnections>,
     /// Numbers connections and moments of activity, in order.
     last_number: u64,
+}
+
+/// Connections by the moment that they became idle.
+type IdleOrder = BTreeMap<u64, u64>;
+
+#[derive(Debug, Default)]
+struct ClientConnections {
+    open: usize,
+    idle: IdleOrder,
 }
 
 #[derive(Debug)]
@@ -100,13 +113,13 @@ impl ConnectionLimiter {
     fn try_admit(&self, peer: IpAddr) -> Result<ConnectionPermit, Full> {
         let client = ClientAddress::new(peer);
         let mut table = self.table();
-        let of_client = || table.open.values().filter(|entry| entry.client == client).count();
+        let of_client = table.clients.get(&client).map_or(0, |of_client| of_client.open);
         let is_limited = !self.0.proxies.contains(peer);
-        if is_limited && of_client() >= self.0.limit_each {
-            table.evict(|entry| entry.client == client).ok_or(Full::OfClient)?;
+        if is_limited && of_client >= self.0.limit_each {
+            table.evict(Some(client)).ok_or(Full::OfClient)?;
         }
         if table.open.len() >= self.0.limit {
-            table.evict(|_| true).ok_or(Full::Total)?;
+            table.evict(None).ok_or(Full::Total)?;
         }
         Ok(table.insert(client, self.clone()))
     }
@@ -128,18 +141,68 @@ impl Table {
             evicted: Arc::clone(&evicted),
         };
         self.open.insert(id, entry);
+        self.clients.entry(client).or_default().open += 1;
+        self.became_idle(id);
         ConnectionPermit { of, id, write_blocked, evicted }
     }
 
-    /// Closes the connection that has been idle longest of those that may go; `None` if all are
-    /// busy.
-    fn evict(&mut self, may_go: impl Fn(&Entry) -> bool) -> Option<()> {
-        let idle = self.open.iter().filter(|(_, entry)| entry.is_idle() && may_go(entry));
-        let (id, _) = idle.min_by_key(|(_, entry)| entry.active_at)?;
-        let id = *id;
-        self.open.remove(&id)?.evicted.notify_one();
+    /// Closes the connection that has been idle longest, of one client or of all; `None` if all
+    /// are busy.
+    fn evict(&mut self, client: Option<ClientAddress>) -> Option<()> {
+        let idle = match client {
+            Some(client) => &self.clients.get(&client)?.idle,
+            None => &self.idle,
+        };
+        let may_go = |id: &&u64| self.open.get(*id).is_some_and(Entry::may_go);
+        let id = *idle.values().find(may_go)?;
+        self.remove(id)?.evicted.notify_one();
         tracing::debug!("closed an idle connection to make room");
         Some(())
+    }
+
+    fn remove(&mut self, id: u64) -> Option<Entry> {
+        self.became_busy(id);
+        let entry = self.open.remove(&id)?;
+        if let Some(of_client) = self.clients.get_mut(&entry.client) {
+            of_client.open = of_client.open.saturating_sub(1);
+            if of_client.open == 0 {
+                self.clients.remove(&entry.client);
+            }
+        }
+        Some(entry)
+    }
+
+    fn became_idle(&mut self, id: u64) {
+        let Some(entry) = self.open.get(&id) else { return };
+        self.idle.insert(entry.active_at, id);
+        if let Some(of_client) = self.clients.get_mut(&entry.client) {
+            of_client.idle.insert(entry.active_at, id);
+        }
+    }
+
+    fn became_busy(&mut self, id: u64) {
+        let Some(entry) = self.open.get(&id) else { return };
+        self.idle.remove(&entry.active_at);
+        if let Some(of_client) = self.clients.get_mut(&entry.client) {
+            of_client.idle.remove(&entry.active_at);
+        }
+    }
+
+    fn begin_request(&mut self, id: u64) {
+        self.became_busy(id);
+        if let Some(entry) = self.open.get_mut(&id) {
+            entry.active += 1;
+        }
+    }
+
+    fn end_request(&mut self, id: u64) {
+        let now = self.next_number();
+        let Some(entry) = self.open.get_mut(&id) else { return };
+        entry.active = entry.active.saturating_sub(1);
+        if entry.active == 0 {
+            entry.active_at = now;
+            self.became_idle(id);
+        }
     }
 
     fn next_number(&mut self) -> u64 {
@@ -149,9 +212,10 @@ impl Table {
 }
 
 impl Entry {
-    fn is_idle(&self) -> bool {
-        // The end of an answer may still wait for the client to take it.
-        self.active == 0 && !self.write_blocked.load(Ordering::Relaxed)
+    /// Whether an idle one may be closed: the end of an answer may still wait for the client to
+    /// take it.
+    fn may_go(&self) -> bool {
+        !self.write_blocked.load(Ordering::Relaxed)
     }
 }
 
@@ -160,9 +224,7 @@ impl ConnectionPermit {
     pub(crate) fn requests(&self) -> impl Fn() -> ActiveRequest + Clone + Send + use<> {
         let (of, connection) = (self.of.clone(), self.id);
         move || {
-            if let Some(entry) = of.table().open.get_mut(&connection) {
-                entry.active += 1;
-            }
+            of.table().begin_request(connection);
             ActiveRequest { of: of.clone(), connection }
         }
     }
@@ -181,20 +243,14 @@ impl ConnectionPermit {
 
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        self.of.table().open.remove(&self.id);
+        self.of.table().remove(self.id);
         self.of.0.freed.notify_waiters();
     }
 }
 
 impl Drop for ActiveRequest {
     fn drop(&mut self) {
-        let mut table = self.of.table();
-        let now = table.next_number();
-        if let Some(entry) = table.open.get_mut(&self.connection) {
-            entry.active = entry.active.saturating_sub(1);
-            entry.active_at = now;
-        }
-        drop(table);
+        self.of.table().end_request(self.connection);
         self.of.0.freed.notify_waiters();
     }
 }
@@ -235,6 +291,20 @@ mod tests {
         assert!(!is_evicted(&first) && !is_evicted(&third));
         drop(second);
         assert_eq!(limiter.table().open.len(), 2, "it was counted out once");
+        drop((first, third));
+        let table = limiter.table();
+        assert!(table.open.is_empty() && table.idle.is_empty() && table.clients.is_empty());
+    }
+
+    #[test]
+    fn two_requests_of_one_connection_both_keep_it() {
+        let limiter = limiter(1, 1);
+        let busy = admit(&limiter, HERE).unwrap().unwrap();
+        let (one, other) = (busy.requests()(), busy.requests()());
+        drop(one);
+        assert!(admit(&limiter, FAR).is_none(), "the other is under way");
+        drop(other);
+        assert!(admit(&limiter, FAR).unwrap().is_ok() && is_evicted(&busy));
     }
 
     #[test]

@@ -54,4 +54,3 @@ mod inflight;
 mod pack;
 mod pieces;
 mod stall;
-mod streams;

@@ -26,8 +26,9 @@ pub(crate) fn encode(mut request: Request) -> Request {
 
 /// A path of an API without the slash at its end. Two of them are no accident.
 fn without_last_slash(path: &str) -> &str {
-    let is_api =
+    let is_below =
         ["/api/", "/v1/"].iter().any(|api| path.len() > api.len() && path.starts_with(api));
+    let is_api = is_below || ["/metrics/", "/feedback.js/"].contains(&path);
     let bare = path.strip_suffix('/').filter(|bare| is_api && !bare.ends_with('/'));
     bare.unwrap_or(path)
 }
@@ -110,6 +111,7 @@ mod tests {
             ("/api/public/v2/prompts/a/b/", "/api/public/v2/prompts/a%2Fb"),
             ("/api/v1/status/", "/api/v1/status"),
             ("/v1/traces/", "/v1/traces"),
+            ("/metrics/", "/metrics"),
             ("/api/public/traces//", "/api/public/traces//"),
             ("/api/", "/api/"),
             ("/project/", "/project/"),

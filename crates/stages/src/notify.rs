@@ -170,7 +170,7 @@ impl Courier {
         let age = age(due.made_at, now);
         let reached = match self.letter(&due, now).await {
             Some(letter) => self.hand_over(letter, &due.receiver, now).await,
-            None => None,
+            None => Err(Settled::Failed),
         };
         let attempt = Attempt {
             receiver: due.receiver_kind,
@@ -181,14 +181,15 @@ impl Courier {
         let now = self.pace.now();
         let step = reached.map(|reached| attempt.next_step(reached, &self.limits.patience));
         let settled = match step {
-            Some(NextStep::Delivered) => Settled::Delivered,
-            Some(NextStep::Again(pause)) => Settled::Again(later(now, pause)),
-            Some(NextStep::Gone) => Settled::Gone,
-            Some(NextStep::GivenUp) | None => Settled::Failed,
+            Ok(NextStep::Delivered) => Settled::Delivered,
+            Ok(NextStep::Again(pause)) => Settled::Again(later(now, pause)),
+            Ok(NextStep::Gone) => Settled::Gone,
+            Ok(NextStep::GivenUp) => Settled::Failed,
+            Err(settled) => settled,
         };
         let status = match reached {
-            Some(Reached::Answered { status, .. }) => Some(status),
-            Some(Reached::Nobody) | None => None,
+            Ok(Reached::Answered { status, .. }) => Some(status),
+            Ok(Reached::Nobody) | Err(_) => None,
         };
         let (receiver, notice) = (due.receiver.clone(), due.notice.clone());
         if settled != Settled::Delivered {
@@ -199,14 +200,19 @@ impl Courier {
         }
     }
 
-    /// Hands a message over; `None` if it may not go where its receiver is, now or later.
-    async fn hand_over(&self, letter: Letter, receiver: &str, now: Timestamp) -> Option<Reached> {
+    /// Hands a message over, if it may go where its receiver is.
+    async fn hand_over(
+        &self,
+        letter: Letter,
+        receiver: &str,
+        now: Timestamp,
+    ) -> Result<Reached, Settled> {
         match letter.hand_over(&self.outbound, self.limits.answer, now).await {
-            Ok(receipt) => Some(receipt.into()),
-            Err(HandOverError::Unreachable(_)) => Some(Reached::Nobody),
+            Ok(receipt) => Ok(receipt.into()),
+            Err(HandOverError::Unreachable(_)) => Ok(Reached::Nobody),
             Err(HandOverError::Refused(why)) => {
                 tracing::warn!(receiver, %why, "a notice may not go where its receiver is");
-                None
+                Err(Settled::Refused)
             }
         }
     }

@@ -17,8 +17,6 @@ pub mod forgery;
 pub mod form_budget;
 /// The address that a request is counted by.
 mod client_address;
-/// Room for questions to models.
-mod ask_room;
 /// Forms with files.
 mod multipart;
 /// Files that wait until people say what to do with them.

@@ -36,6 +36,13 @@ pub enum Refusal {
     Busy,
     /// Too many wait for something already.
     Waiting(String),
+    /// The visitor has as much under way as one person may have.
+    HasShare {
+        /// Of what.
+        what: String,
+        /// How much.
+        most: usize,
+    },
     /// The store failed.
     Store(StoreError),
 }
@@ -69,6 +76,7 @@ impl Refusal {
             }
             Self::Busy
             | Self::Waiting(_)
+            | Self::HasShare { .. }
             | Self::Store(
                 StoreError::QueueFull
                 | StoreError::Closing
@@ -98,9 +106,13 @@ impl Refusal {
             Self::SignIn { .. } | Self::SignedOut => "you are not signed in".to_owned(),
             Self::Busy => "too many forms are under way; nothing was changed".to_owned(),
             Self::Waiting(what) => format!("too many wait for {what} already; nothing was asked"),
+            Self::HasShare { what, most } => {
+                format!("you wait for {what} on {most} pages already; nothing was asked")
+            }
             Self::Store(_) => "the store could not answer; nothing was changed".to_owned(),
         };
         let advice = match self.status() {
+            _ if matches!(self, Self::HasShare { .. }) => "Close one of them, or wait for it.",
             StatusCode::NOT_FOUND => "It may have been deleted, or belong to another project.",
             StatusCode::UNAUTHORIZED => "Sign in and try again.",
             StatusCode::FORBIDDEN => "Ask an owner of the project if you think you should see it.",

@@ -1,6 +1,7 @@
 use axum::extract::FromRequestParts;
 use axum::http::Method;
 use axum::http::request::Parts;
+use ratchet_core::permit_pool::{NoPermit, Permit, PermitPool};
 use ratchet_store::catalog::{Actor, Catalog, Project, Role, SignedIn};
 
 use crate::cookie::Cookie;
@@ -82,6 +83,19 @@ impl Visitor {
             Who::Person(signed_in) => Some(&signed_in.user.id),
             Who::Anyone => None,
         }
+    }
+
+    /// Takes one of what people share. Whoever has their share already is told so, and the others
+    /// have theirs.
+    ///
+    /// # Errors
+    /// Refuses where too many wait for it already.
+    pub(crate) fn take(&self, pool: &PermitPool<String>, what: &str) -> PageResult<Permit<String>> {
+        let taken = pool.take(self.person().map(str::to_owned));
+        taken.map_err(|full| match full {
+            NoPermit::Total(_) => Refusal::Waiting(what.to_owned()),
+            NoPermit::Each(most) => Refusal::HasShare { what: what.to_owned(), most },
+        })
     }
 
     /// The projects they may look into, oldest first, and what they may do in each.

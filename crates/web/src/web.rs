@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ratchet_core::outbound::OutboundPolicy;
+use ratchet_core::permit_pool::PermitPool;
 use ratchet_core::rubric::{self, Rubric};
 use ratchet_core::time::Timestamp;
 use ratchet_stages::major::Chats;
 use ratchet_store::embedded::Folder;
 use ratchet_store::project::ProjectId;
-use tokio::sync::Semaphore;
 
-use crate::ask_room::AskRoom;
 use crate::desk::Desk;
 use crate::form_budget::{FormBudget, FormLimits};
 use crate::kept_steps::KeptSteps;
@@ -33,8 +32,9 @@ pub struct WebParts {
     pub settings: WebSettings,
     /// Memory for what visitors send.
     pub(crate) form_budget: FormBudget,
-    /// Room for questions to models.
-    pub(crate) ask_room: AskRoom,
+    /// Room for questions to models, by person: each holds a request for as long as the provider
+    /// takes.
+    pub(crate) model_calls: PermitPool<String>,
     /// Files that wait for their people.
     pub desk: Desk,
     /// The steps of the traces that were read last.
@@ -50,8 +50,9 @@ pub struct WebParts {
 pub(crate) struct Talking {
     /// The agents.
     pub(crate) chats: Arc<Chats>,
-    /// Room for streams of events: each takes a connection for as long as its page is open.
-    pub(crate) streams: Arc<Semaphore>,
+    /// Room for streams of events, by person: each takes a connection for as long as its page is
+    /// open.
+    pub(crate) streams: PermitPool<String>,
     closing: Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
 }
 
@@ -115,8 +116,10 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// Pages that follow conversations at once.
-const MOST_STREAMS: usize = 200;
+/// Pages that follow conversations at once: of all people, and of one.
+const STREAMS: (usize, usize) = (200, 40);
+/// Questions to models at once: of all people, and of one.
+const MODEL_CALLS: (usize, usize) = (8, 2);
 
 /// What pages keep to. The default suits one machine.
 #[derive(Clone, Debug)]
@@ -150,7 +153,7 @@ impl Web {
             access,
             form_budget: FormBudget::new(&settings.forms),
             settings,
-            ask_room: AskRoom::default(),
+            model_calls: PermitPool::new(MODEL_CALLS.0, MODEL_CALLS.1),
             desk: Desk::default(),
             kept_steps: KeptSteps::default(),
             rubrics,
@@ -169,7 +172,7 @@ impl Web {
         // A second time would be a mistake of ours, and the first one counts.
         drop(self.talking.set(Talking {
             chats,
-            streams: Arc::new(Semaphore::new(MOST_STREAMS)),
+            streams: PermitPool::new(STREAMS.0, STREAMS.1),
             closing,
         }));
     }

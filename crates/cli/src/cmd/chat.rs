@@ -50,14 +50,13 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use ratchet_core::major::workspace::Exposure;
 use ratchet_core::secret::Secret;
 use ratchet_server::stop;
 use serde_json::{Value, json};
 
 use crate::config::layers::Flag;
 use crate::config::{Config, ConfigArgs, Credentials};
-use crate::door::Guest;
+use crate::door::{CONVERSATION, Guest};
 use crate::exit::{self, Outcome};
 use crate::serving::Server;
 use crate::target::Remote;
@@ -234,8 +233,8 @@ async fn visit(args: &ChatArgs, config: &Config, guest: &Guest) -> anyhow::Resul
 
 /// Runs a server for as long as the conversation lasts.
 async fn host(args: &ChatArgs, config: &Config) -> anyhow::Result<Outcome> {
-    let server = Server::open_for(config, "ratchet chat", Exposure::OwnMachine).await?;
-    let (key, _local) = server.local_key("ratchet chat").await?;
+    let server = Server::open_for_chat(config).await?;
+    let (key, _local) = server.local_key(CONVERSATION).await?;
     let url = welcome::url(server.bound.web);
     let (public_key, catalog) = (key.public_key.clone(), server.catalog());
     let project = server.opening.project.id.clone();

@@ -16,6 +16,7 @@ use crate::demo::send::Visitor;
 use crate::demo::tour::{self, Recorded};
 use crate::demo::{Traffic, imagine};
 use crate::exit::Outcome;
+use crate::first_start::FirstKeysFor;
 use crate::print::print;
 use crate::serving::Server;
 use crate::signals::Signals;
@@ -87,7 +88,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
 
 async fn demo(config: &Config, args: &DemoArgs, end: Timestamp) -> anyhow::Result<Outcome> {
     let signals = Signals::listen()?;
-    let server = Server::open(config, "ratchet demo").await?;
+    let server = Server::open(config, "ratchet demo", FirstKeysFor::Reader).await?;
     print(&welcome::text(&server))?;
     let key = key(config, &server).await?;
     let visitor = Arc::new(Visitor::new(welcome::url(server.bound.web), key)?);

@@ -4,6 +4,7 @@ use ratchet_server::stop;
 use crate::config::layers::Flag;
 use crate::config::{Config, ConfigArgs};
 use crate::exit::Outcome;
+use crate::first_start::FirstKeysFor;
 use crate::print::{OutputArgs, print};
 use crate::serving::Server;
 use crate::signals::Signals;
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
 
 async fn serve(config: &Config, output: OutputArgs) -> anyhow::Result<Outcome> {
     let signals = Signals::listen()?;
-    let server = Server::open(config, "ratchet serve").await?;
+    let server = Server::open(config, "ratchet serve", FirstKeysFor::Reader).await?;
     let text = if output.json { welcome::line(&server)? } else { welcome::text(&server) };
     print(&text)?;
     let (stopper, stop) = stop::signal();

@@ -17,6 +17,10 @@ mod behaviour;
 mod calls;
 /// Those calls with every kind of key.
 pub(crate) mod walk;
+/// Those calls with a slash at the end of their paths.
+mod slashes;
+/// Those calls with one id of another project among one's own.
+mod mixed_ids;
 /// Whether every change is noted.
 mod audit;
 

@@ -189,7 +189,7 @@ async fn nobody_is_told_inside_unless_settings_allow_it() {
     for receiver in [&ops, &by_name] {
         let all = ended(&stage, receiver).await;
         let [one] = all.as_slice() else { panic!("{all:?}") };
-        assert_eq!((one.outcome, one.tries, one.status), (DeliveryOutcome::Failed, 1, None));
+        assert_eq!((one.outcome, one.tries, one.status), (DeliveryOutcome::Refused, 1, None));
     }
     assert!(inbox.is_empty());
 }

@@ -111,8 +111,12 @@ impl CatalogDb {
 
 #[cfg(test)]
 mod tests {
+    use ratchet_core::id::SessionId;
+
+    use super::super::{CATALOG_FILE, DiskReserve, Folder, Options};
     use super::*;
     use crate::catalog::administration::TABLES;
+    use crate::project::ProjectId;
 
     /// A project that is deleted must leave nothing behind.
     #[test]
@@ -153,5 +157,43 @@ mod tests {
             let expected = if role == "owner" { "chat backup administration" } else { "" };
             assert_eq!(permissions, expected, "{role}");
         }
+    }
+
+    #[tokio::test]
+    async fn conversations_of_older_folders_have_their_budgets_and_no_keys_of_tool_servers() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(CATALOG_FILE);
+        let mut db = connection::open(&file, Purpose::Write).unwrap();
+        let step = CATALOG_MIGRATIONS.iter().position(|sql| sql.contains("spent_before")).unwrap();
+        connection::migrate(&mut db, &file, &CATALOG_MIGRATIONS[..step]).unwrap();
+        let setting = r#"{"model": "m", "mcp": {"lake": "sk-hush"}, "trusts_workspace": true}"#;
+        // A fork's agent counts on from what its parent had spent; one of them has been reset.
+        let chats =
+            [("first", None, 7, 7), ("fork", Some("first"), 2, 9), ("odd", Some("first"), 5, 3)];
+        for (id, parent, cost, agent_cost) in chats {
+            let sql = "INSERT INTO chat (project, id, family, parent, workspace, setting, state, \
+                       turns, cost, agent_cost, created_at, updated_at) \
+                       VALUES ('p', ?1, 'first', ?2, '/w', ?3, 'parked', 1, ?4, ?5, 0, 0)";
+            db.execute(sql, (id, parent, setting, cost, agent_cost)).unwrap();
+        }
+        drop(db);
+        let options = Options {
+            prices: Arc::default(),
+            queue_len: 1,
+            readers: 1,
+            holder: "a test".to_owned(),
+            known_secrets: Default::default(),
+            reserve: DiskReserve::default(),
+        };
+        let opened = Folder::open(folder.path(), options).unwrap();
+        let project = ProjectId::parse("p").unwrap();
+        for (id, spent_before) in [("first", 0), ("fork", 7), ("odd", 0)] {
+            let session = SessionId::parse(id).unwrap();
+            let chat = opened.catalog.chat(project.clone(), session).await.unwrap().unwrap();
+            let standing = &chat.standing;
+            assert_eq!((standing.spent_before.pico(), standing.is_at_least), (spent_before, false));
+            assert_eq!(chat.setting.as_str(), r#"{"model":"m"}"#, "{id}");
+        }
+        opened.close().await.unwrap();
     }
 }

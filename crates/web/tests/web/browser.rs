@@ -11,6 +11,7 @@ use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, Request};
+use axum::response::Response;
 use ratchet_core::account::Email;
 use ratchet_core::rubric::{self, Rubric};
 use ratchet_core::secret::Secret;
@@ -207,13 +208,14 @@ impl Browser {
         self.post("/sign-in", &[("email", email), ("password", password)]).await
     }
 
-    pub(crate) async fn send(
-        &mut self,
+    /// The answer as it begins: one that goes on does so for as long as it is kept.
+    pub(crate) async fn open(
+        &self,
         method: &str,
         path: &str,
         headers: &[(&str, &str)],
         body: impl Into<Body>,
-    ) -> Answer {
+    ) -> Response {
         let mut request = Request::builder().method(method).uri(path);
         for (name, value) in &self.headers {
             request = request.header(name, value);
@@ -228,7 +230,17 @@ impl Browser {
         }
         let mut request = request.body(body.into()).unwrap();
         request.extensions_mut().insert(ConnectInfo(self.address));
-        let response = self.router.clone().oneshot(request).await.unwrap();
+        self.router.clone().oneshot(request).await.unwrap()
+    }
+
+    pub(crate) async fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Body>,
+    ) -> Answer {
+        let response = self.open(method, path, headers, body).await;
         let (parts, body) = response.into_parts();
         let bytes = to_bytes(body, 100_000_000).await.unwrap();
         let text = String::from_utf8_lossy(&bytes).into_owned();

@@ -29,6 +29,39 @@ const CHATS: &str = "/project/shop/chats";
 /// No test waits longer than this for an event.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Has agents run on the fake program, in `roots/work` of a folder.
+pub(crate) async fn run_agents(site: &Site, limits: MajorLimits) -> (TempDir, Arc<Chats>) {
+    let folder = tempdir().unwrap();
+    let real = folder.path().canonicalize().unwrap();
+    std::fs::create_dir_all(real.join("roots/work")).unwrap();
+    let roots = Roots::new([real.join("roots")]).unwrap();
+    let boundary = Boundary { roots, exposure: Exposure::Network, data: None };
+    let ground = ChatGround {
+        boundary,
+        trusted: Vec::new(),
+        layers: LayerFolders::default(),
+        prompt_tokens: USUAL_BUDGET,
+        seed: Seed::new([7; 32]),
+    };
+    let launcher = Launcher {
+        ground: Some(ground.clone()),
+        places: MajorPlaces {
+            program: claude::fake(),
+            families: real.join("families"),
+            scratch: real.join("s"),
+            supervision: Supervision::Nobody,
+        },
+        environment: Arc::new(environment::inherited(&EnvNames::default())),
+        patience: ClaudePatience::default(),
+    };
+    let now = site.now();
+    let store = site.data.folder().clone();
+    let major = Major::open(store, launcher, limits, Arc::new(move || now)).await.unwrap();
+    let chats = Arc::new(Chats { major, ground });
+    site.web.run_agents(Arc::clone(&chats), std::future::pending);
+    (folder, chats)
+}
+
 /// Pages over agents that run on the fake program, and somebody who may talk to them.
 struct Stage {
     site: Site,
@@ -44,34 +77,8 @@ impl Stage {
 
     async fn with(limits: MajorLimits) -> Self {
         let site = Site::new().await;
-        let folder = tempdir().unwrap();
-        let real = folder.path().canonicalize().unwrap();
-        std::fs::create_dir_all(real.join("roots/work")).unwrap();
-        let roots = Roots::new([real.join("roots")]).unwrap();
-        let boundary = Boundary { roots, exposure: Exposure::Network, data: None };
-        let ground = ChatGround {
-            boundary,
-            trusted: Vec::new(),
-            layers: LayerFolders::default(),
-            prompt_tokens: USUAL_BUDGET,
-            seed: Seed::new([7; 32]),
-        };
-        let launcher = Launcher {
-            ground: Some(ground.clone()),
-            places: MajorPlaces {
-                program: claude::fake(),
-                families: real.join("families"),
-                scratch: real.join("s"),
-                supervision: Supervision::Nobody,
-            },
-            environment: Arc::new(environment::inherited(&EnvNames::default())),
-            patience: ClaudePatience::default(),
-        };
-        let now = site.now();
-        let store = site.data.folder().clone();
-        let major = Major::open(store, launcher, limits, Arc::new(move || now)).await.unwrap();
-        let chats = Chats { major: major.clone(), ground };
-        site.web.run_agents(Arc::new(chats), std::future::pending);
+        let (folder, chats) = run_agents(&site, limits).await;
+        let major = chats.major.clone();
         site.person("ada@shop.example", Role::Member).await;
         let member = site.signed_in("ada@shop.example").await;
         Self { site, member, major, folder }
@@ -127,7 +134,7 @@ async fn until(feed: &mut Feed, kind: EventKind, times: usize) -> Value {
 }
 
 /// Sends a form with files, as browsers do.
-async fn send(
+pub(crate) async fn send(
     browser: &mut Browser,
     path: &str,
     fields: &[(&str, &str)],

@@ -43,10 +43,14 @@ mod set_up;
 mod account;
 /// Changes that nobody meant.
 mod forgery;
+/// A project that has one of everything.
+mod shop;
 /// Who may see and do what.
 mod roles;
 /// Forms that come slowly or never.
 mod slow_forms;
+/// What one person leaves for others.
+mod shares;
 /// Servers that vouch for people.
 mod provider;
 /// Sessions and their conversations.

@@ -62,6 +62,27 @@ async fn a_webhook_is_added_tried_changed_and_removed() {
 }
 
 #[tokio::test]
+async fn a_webhook_at_a_private_address_says_which_setting_allows_it() {
+    let site = Site::new().await;
+    let mut owner = signed_in(&site, Role::Owner).await;
+    let fields = [("name", "ops"), ("url", "https://hooks.internal:8443/x"), ("turn-ended", "yes")];
+    owner.post(PAGE, &fields).await.check(200, "whsec_");
+    let [one] = receivers(&site).await.try_into().unwrap();
+    let at = format!("{PAGE}/{}", one.id);
+    owner.post(&format!("{at}/test"), &[]).await.leads_to(&format!("{at}?done=sent"));
+    let (catalog, secrets) = (site.data.catalog(), site.data.folder().secrets.clone());
+    let hold = (10, Duration::from_secs(60));
+    let due = catalog.claim_deliveries(hold, secrets, site.now()).await.unwrap();
+    let [due] = <[_; 1]>::try_from(due).unwrap();
+    // As the courier does whose look at the name finds no public address.
+    catalog.settle_delivery(due, (Settled::Refused, None), site.now()).await.unwrap();
+    let shown = owner.get(&at).await;
+    shown.check(200, "refused").check(200, "not called").check(200, "its address is private");
+    shown.check(200, "outbound.allow = &quot;hooks.internal&quot;");
+    assert!(!shown.text.contains("nobody answered"), "{}", shown.text);
+}
+
+#[tokio::test]
 async fn members_have_their_browsers_told_and_leave_webhooks_alone() {
     let site = Site::new().await;
     let mut owner = signed_in(&site, Role::Owner).await;

@@ -19,7 +19,11 @@ const CONNECTIONS: &str = "/project/shop/settings/connections";
 const SECRET: &str = "sk-very-secret-indeed";
 
 /// Keeps a connection to a scripted model, and tells its id.
-async fn connect(site: &Site, name: &str, (adapter, url): (LlmAdapter, String)) -> String {
+pub(crate) async fn connect(
+    site: &Site,
+    name: &str,
+    (adapter, url): (LlmAdapter, String),
+) -> String {
     let new = NewLlmConnection {
         provider: name.to_owned(),
         adapter,

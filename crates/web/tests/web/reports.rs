@@ -6,7 +6,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_stages::sink::{LocalSink, Sink};
 use ratchet_stages::source::Source;
 use ratchet_stages::week::{self, Archive, WeekDone, WeekRequest};
-use ratchet_store::catalog::ReportEffect;
+use ratchet_store::catalog::{ReportEffect, Role};
 use ratchet_testkit::build::{START, batch, project, score};
 
 use crate::browser::Site;
@@ -128,6 +128,24 @@ async fn suggestions_are_tracked_to_their_end() {
     // What was followed and is needed again a week later is suggested again.
     let later = report(&site, this_week(), START).await;
     assert_eq!(later.saved.suggestions[0].progress, Progress::Done);
+}
+
+#[tokio::test]
+async fn owners_switch_what_runs_by_itself_as_in_the_api() {
+    let site = Site::new().await;
+    let page = "/project/shop/reports/schedules";
+    let weekly = format!("{page}/weekly");
+    site.person("member@shop.example", Role::Member).await;
+    let mut member = site.signed_in("member@shop.example").await;
+    let seen = member.get(page).await;
+    assert!(!seen.check(200, "0 2 * * SUN").text.contains("Run now"), "{}", seen.text);
+    for to in ["on", "off", "run"] {
+        member.post(&weekly, &[("to", to)]).await.check(403, "it takes the role owner");
+    }
+    site.person("owner@shop.example", Role::Owner).await;
+    let mut owner = site.signed_in("owner@shop.example").await;
+    owner.get(page).await.check(200, "Run now");
+    owner.post(&weekly, &[("to", "off")]).await.leads_to(&format!("{page}?done=off"));
 }
 
 #[tokio::test]

@@ -5,21 +5,17 @@
 //! there: by default a project's pages are for viewers and its forms for members. What differs is
 //! listed here.
 
-use ratchet_core::payload::Json;
-use ratchet_core::prompt::PromptBody;
-use ratchet_store::catalog::{Change, NewDataset, NewKey, NewPrompt, Permissions, Role};
-use ratchet_testkit::build::{START, batch, generation, project, score, text, trace};
+use ratchet_store::catalog::Role;
+use ratchet_testkit::build::START;
 
 use crate::browser::{Answer, Browser, Site, id};
+use crate::shop::{Ids, OURS, Shop};
 
-/// The word in what the shop keeps.
-const OURS: &str = "ourword";
-/// What ids in the shop are called that one may choose.
-const CHOSEN: &str = "walk-it";
 /// A form that says something in every field that any form has, so that it is a valid one of many.
 const FORM: &str = "sure=yes&name=walk-x&text=hello&note=hello&version=1&label=production&\
                     title=walk&role=viewer&email=x%40shop.example&value=1&score=quality&days=30&\
-                    decision=allow&mode=plan&view=walk&list=traces&kind=email&field=password";
+                    decision=allow&mode=plan&view=walk&list=traces&kind=email&field=password&\
+                    content=hello";
 
 /// The least that a visitor must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,6 +54,11 @@ const DIFFERENT: &[(&str, &str, Needs)] = &[
     ("GET", "/project/{project}/settings/notifications", Needs::Member),
     ("GET", "/project/{project}/settings/notifications/{receiver}", Needs::Member),
     ("POST", "/project/{project}/settings/notifications", Needs::Owner),
+    // The one that there is, is a webhook; browsers are their people's.
+    ("POST", "/project/{project}/settings/notifications/{receiver}", Needs::Owner),
+    ("POST", "/project/{project}/settings/notifications/{receiver}/remove", Needs::Owner),
+    ("POST", "/project/{project}/settings/notifications/{receiver}/secret", Needs::Owner),
+    ("POST", "/project/{project}/settings/notifications/{receiver}/test", Needs::Owner),
     ("GET", "/project/{project}/settings/keys", Needs::Owner),
     ("POST", "/project/{project}/settings/keys", Needs::Owner),
     ("POST", "/project/{project}/settings/keys/{key}/permissions", Needs::Owner),
@@ -75,6 +76,7 @@ const DIFFERENT: &[(&str, &str, Needs)] = &[
     ("POST", "/project/{project}/settings/connections/{connection}/remove", Needs::Owner),
     ("GET", "/project/{project}/settings/audit", Needs::Owner),
     ("GET", "/project/{project}/settings/audit.csv", Needs::Owner),
+    ("POST", "/project/{project}/reports/schedules/{name}", Needs::Owner),
     ("POST", "/project/{project}/settings/name", Needs::Owner),
     ("POST", "/project/{project}/settings/retention", Needs::Owner),
     ("POST", "/project/{project}/settings/delete", Needs::ServerOwner),
@@ -107,25 +109,15 @@ impl Way {
         let segments: Vec<&str> = self.route.split('/').collect();
         let fill = |(index, segment): (usize, &&str)| match *segment {
             "{project}" => project.to_owned(),
-            "{key}" => ids.key.clone(),
-            "{person}" => ids.person.clone(),
             "{version}" => "0".to_owned(),
             segment if segment.starts_with('{') => match segments.get(index.wrapping_sub(1)) {
                 Some(&"scores" | &"named") => "quality".to_owned(),
-                _ => ids.chosen.clone(),
+                _ => ids.of(segment.trim_matches(['{', '}'])).to_owned(),
             },
             segment => segment.to_owned(),
         };
         segments.iter().enumerate().map(fill).collect::<Vec<_>>().join("/")
     }
-}
-
-/// Ids that stand in addresses.
-#[derive(Clone, Debug)]
-struct Ids {
-    chosen: String,
-    key: String,
-    person: String,
 }
 
 /// Every method of every route. The router shows the routes when it is printed, and what each takes
@@ -150,42 +142,6 @@ async fn ways(site: &Site) -> Vec<Way> {
         assert!(ways.contains(&way), "there is no {method} {route}");
     }
     ways
-}
-
-/// Pages of a shop that has some of everything, and the ids of that.
-async fn shop() -> (Site, Ids) {
-    let site = Site::new().await;
-    let said = generation("walk-step").of(CHOSEN).output(text(OURS)).lasting(0, 5);
-    let recorded = batch(&project("shop"))
-        .with(trace(CHOSEN).named(OURS).in_session(CHOSEN).for_user(CHOSEN).beginning(0))
-        .with(said)
-        .with(score("walk-score").on("quality").of_trace(CHOSEN).number(0.5).given(0));
-    site.record(recorded).await;
-    let catalog = site.data.catalog();
-    let prompt = NewPrompt {
-        name: CHOSEN.to_owned(),
-        body: PromptBody::Text(OURS.to_owned()),
-        config: Json::parse("{}").unwrap(),
-        labels: vec!["production".to_owned()],
-        tags: None,
-        commit_message: None,
-        created_by: "ana".to_owned(),
-    };
-    catalog.create_prompt(id("shop"), prompt, START).await.unwrap();
-    let dataset = NewDataset {
-        name: CHOSEN.to_owned(),
-        description: Some(OURS.to_owned()),
-        metadata: None,
-        input_schema: Change::Keep,
-        expected_output_schema: Change::Keep,
-    };
-    catalog.save_dataset(id("shop"), dataset, START).await.unwrap();
-    let (role, permissions) = (Role::Viewer, Permissions::NONE);
-    let note = Some(OURS.to_owned());
-    let new = NewKey { project: id("shop"), role, permissions, note, pair: None };
-    let key = catalog.create_key(new, START).await.unwrap().0.id;
-    let person = site.person("someone@shop.example", Role::Viewer).await.id;
-    (site, Ids { chosen: CHOSEN.to_owned(), key, person })
 }
 
 /// Someone with a role in the shop; an owner of the server if they need to be.
@@ -220,7 +176,9 @@ async fn send(browser: &mut Browser, way: &Way, at: &str) -> Answer {
         return browser.get(at).await;
     }
     let token = browser.form_token.clone();
-    let form = format!("{FORM}&form_token={token}");
+    // The one word that two forms have with other values.
+    let to = if way.route.contains("/suggestions/") { "done" } else { "off" };
+    let form = format!("{FORM}&to={to}&form_token={token}");
     let kind = [("content-type", "application/x-www-form-urlencoded")];
     let answer = browser.send(&way.method, at, &kind, form).await;
     // A page that was answered may have held another form's token.
@@ -236,7 +194,7 @@ fn is_sent_away(answer: &Answer) -> bool {
 
 #[tokio::test]
 async fn nobody_sees_or_changes_anything_without_signing_in() {
-    let (site, ids) = shop().await;
+    let Shop { site, ids, .. } = Shop::open().await;
     let mut stranger = site.browser();
     stranger.get("/sign-in").await;
     let mut gone = visitor(&site, Needs::Owner).await;
@@ -267,15 +225,24 @@ async fn everything(site: &Site, ids: &Ids, ways: &[Way], owner: &mut Browser) -
     shown
 }
 
+/// What answers something else than 404 about what is another project's: it is about whatever has
+/// that name, and nothing needs to.
+const NOT_404: [&str; 4] = [
+    "200 GET /project/{project}/scores/named/{name}",
+    "200 GET /project/{project}/scores/{name}",
+    "200 GET /project/{project}/sessions/{session}/steps/{trace}",
+    "200 GET /project/{project}/users/{user}",
+];
+
 #[tokio::test]
 async fn people_of_another_project_find_nothing_of_this_one() {
-    let (site, ids) = shop().await;
+    let Shop { site, ids, .. } = Shop::open().await;
     let ways = ways(&site).await;
     let mut owner = visitor(&site, Needs::Owner).await;
     let mut stranger = visitor(&site, Needs::SignedIn).await;
     let before = everything(&site, &ids, &ways, &mut owner).await;
-    let nobodys =
-        Ids { chosen: "walk-no".to_owned(), key: "no".to_owned(), person: "no".to_owned() };
+    let nobodys = Ids::nobodys();
+    let mut others = Vec::new();
     for way in ways.iter().filter(|way| way.route.starts_with("/project/")) {
         let answer = send(&mut stranger, way, &way.at("shop", &ids)).await;
         assert_eq!(answer.status, 404, "{way:?} in the shop: {}", answer.text);
@@ -289,7 +256,11 @@ async fn people_of_another_project_find_nothing_of_this_one() {
         let not_there = send(&mut stranger, way, &way.at("lab", &nobodys)).await;
         assert!(!not_theirs.text.contains(OURS), "{way:?} in the lab: {}", not_theirs.text);
         assert_eq!(not_theirs.status, not_there.status, "{way:?} in the lab: {}", not_theirs.text);
+        if not_theirs.status != 404 {
+            others.push(format!("{} {} {}", not_theirs.status, way.method, way.route));
+        }
     }
+    assert_eq!(others, NOT_404, "they end before it is looked for");
     let after = everything(&site, &ids, &ways, &mut owner).await;
     for (before, after) in before.iter().zip(&after) {
         assert_eq!(before, after, "a stranger changed something");
@@ -298,7 +269,7 @@ async fn people_of_another_project_find_nothing_of_this_one() {
 
 #[tokio::test]
 async fn each_role_may_what_it_should_and_no_more() {
-    let (site, ids) = shop().await;
+    let Shop { site, ids, .. } = Shop::open().await;
     let ways = ways(&site).await;
     let mut wrong = Vec::new();
     for who in EVERYONE {

@@ -13,6 +13,7 @@ use ratchet_server::stop;
 use super::IntoArgs;
 use crate::config::value::Switch;
 use crate::config::{Config, Credentials};
+use crate::first_start::FirstKeysFor;
 use crate::serving::Server;
 use crate::target::Target;
 use crate::{folder, welcome};
@@ -57,7 +58,7 @@ async fn with_folder<T>(
     // The key says which project; without keys it would always be the first.
     config.auth = Switch::On;
     folder::must_exist(&config.data)?;
-    let server = Server::open(&config, command).await?;
+    let server = Server::open(&config, command, FirstKeysFor::Nobody).await?;
     let target = server.target();
     let (stopper, stop) = stop::signal();
     let url = welcome::url(server.bound.web);

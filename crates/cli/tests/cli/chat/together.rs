@@ -177,3 +177,43 @@ fn a_chat_that_waits_for_a_slot_says_so_and_esc_takes_the_message_back() {
         assert!(printed.stderr.contains("waiting for a slot (1 of 1)"), "{printed:?}");
     });
 }
+
+/// What the keys of the stage's data folder are for.
+fn notes(stage: &Stage) -> Vec<String> {
+    let listed = Launch::command(BINARY).args(["keys", "list", "--json", "--data"]);
+    let listed = listed.arg(stage.data()).run();
+    let keys: Vec<serde_json::Value> = serde_json::from_str(done(&listed)).unwrap();
+    keys.iter().map(|key| key["note"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn keys_of_conversations_go_with_the_next_server_if_this_one_is_killed() {
+    let stage = Stage::new();
+    let start = || serve(&stage, "127.0.0.1:0").env("RATCHET_CLAUDE_BIN", claude::fake()).start();
+    let server = start();
+    let mut pty = Pty::start(stage.begun().env("TERM", "xterm"), SIZE);
+    at_rest(&pty);
+    server.kill_hard();
+    pty.press("\u{3}\u{4}");
+    pty.wait();
+    assert!(notes(&stage).contains(&"ratchet chat".to_owned()), "a killed server revokes nothing");
+    let server = start();
+    server.signal(Signal::TERM);
+    server.wait();
+    assert_eq!(notes(&stage), ["preset by RATCHET_INIT_PUBLIC_KEY"]);
+}
+
+#[test]
+fn a_first_conversation_makes_no_keys_that_nobody_sees() {
+    let stage = Stage::new();
+    let chat = stage.begun().env("RATCHET_CLAUDE_BIN", claude::fake());
+    assert_eq!(done(&chat.args(["--print", "hello"]).run()), "Hello\n");
+    assert_eq!(notes(&stage), [""; 0]);
+    let serve = Launch::command(BINARY).args(["serve", "--json", "--listen", "127.0.0.1:0"]);
+    let serve = serve.args(["--otlp-grpc", "off", "--otlp-http", "off", "--data"]);
+    let server = stage.equipped(serve.arg(stage.data())).start();
+    assert!(server.ready["created"]["secretKey"].is_string(), "{}", server.ready);
+    server.signal(Signal::TERM);
+    server.wait();
+    assert_eq!(notes(&stage).len(), 2);
+}

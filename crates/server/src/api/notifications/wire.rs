@@ -155,7 +155,8 @@ pub struct DeliveryView {
     pub event: String,
     /// In which session.
     pub session: Option<String>,
-    /// `waiting`, `delivered` or `failed`.
+    /// `waiting`, `delivered`, `failed`, or `refused`: the receiver's address is not public, and
+    /// `outbound.allow` does not name it.
     pub outcome: String,
     /// How often it was tried.
     pub tries: u32,

@@ -5,6 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, Uri};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::StreamExt as _;
+use ratchet_core::permit_pool::NoPermit;
 use ratchet_stages::major::relay::{EventsWanted, LAST_EVENT, RELAY_HEADERS, Relay};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -15,7 +16,6 @@ use crate::api::query::asked;
 use crate::app::App;
 use crate::auth::Reader;
 use crate::error::ApiError;
-use crate::streams::TooMany;
 
 /// When to come back when too many follow.
 const LATER: Duration = Duration::from_secs(5);
@@ -68,9 +68,7 @@ pub(super) async fn follow(
         let last = app.store.telemetry.last_event(project.clone(), id).await;
         wanted.check(last.map_err(ApiError::from)?).map_err(ApiError::Invalid)?;
     }
-    let too_many =
-        |why: TooMany| ApiError::Unavailable { why: why.to_string(), retry_after: LATER };
-    let open = app.streams.open(&project).map_err(too_many)?;
+    let open = app.streams.take(Some(project)).map_err(too_many)?;
     let closing = {
         let app = app.clone();
         async move { app.closing().await }
@@ -84,4 +82,13 @@ pub(super) async fn follow(
         piece
     });
     Ok((RELAY_HEADERS, Body::from_stream(pieces)).into_response())
+}
+
+fn too_many(full: NoPermit) -> ApiError {
+    let (open, whose) = match full {
+        NoPermit::Total(open) => (open, "this server keeps"),
+        NoPermit::Each(open) => (open, "one project may have"),
+    };
+    let why = format!("{open} streams of events are open, as many as {whose}");
+    ApiError::Unavailable { why, retry_after: LATER }
 }

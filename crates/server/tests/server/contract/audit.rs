@@ -3,8 +3,8 @@
 use ratchet_store::catalog::{Actor, AuditEntry, AuditQuery, Role};
 
 use super::calls::{self, Call, Chosen, Ids, Kept};
-use super::walk::{OURS, make_strangers, make_what_no_call_makes, start_agents, text};
-use crate::harness::{TestServer, basic, public_key};
+use super::walk::{OURS, make_media, make_people, make_strangers, start_agents, text};
+use crate::harness::{TestServer, basic, project, public_key};
 
 /// What changes nothing that was settled. What is recorded, collected or said has its own time and
 /// often its own author, and there is too much of it.
@@ -42,14 +42,8 @@ const NOT_AUDITED: &[&str] = &[
     "POST /api/v1/sessions/{session}/messages",
 ];
 
-/// What is gone or needed when its turn comes: two families of operations share rules, evaluators
-/// and people, and memberships go with their project.
-const NOT_TO_DELETE: [&str; 4] = [
-    "DELETE /api/public/v2/evaluation-rules/{rule}",
-    "DELETE /api/public/v2/evaluators/{evaluator}",
-    "DELETE /api/public/projects/{project}/memberships",
-    "DELETE /api/v1/users/{user}",
-];
+/// What is gone when its turn comes: memberships go with their project.
+const NOT_TO_DELETE: [&str; 1] = ["DELETE /api/public/projects/{project}/memberships"];
 
 /// Whether a call makes what another one deletes: it may be gone, for two delete the same trace,
 /// and a person's id is that of the last one made.
@@ -77,21 +71,22 @@ async fn newest(server: &TestServer) -> Option<AuditEntry> {
 async fn every_change_leaves_an_entry_of_whoever_made_it() {
     let server = TestServer::start().await;
     make_strangers(&server).await;
-    make_what_no_call_makes(&server).await;
+    make_people(&server).await;
+    make_media(&server, project()).await;
     let _agents = start_agents(&server).await;
-    let (mut kept, mut gone) = (Kept::default(), Vec::new());
+    let (mut kept, mut gone) = (Kept::at_home(project().as_str()), Vec::new());
     let calls = calls::all();
     let (last, first): (Vec<&Call>, Vec<&Call>) =
         calls.iter().partition(|call| call.method() == "DELETE");
     for call in first.into_iter().chain(last) {
         let operation = &call.operation;
-        let ids = Ids { kept: &kept, mark: OURS, chosen: Chosen::Seeded };
+        let ids = Ids::new(&kept, OURS, Chosen::Seeded);
         if call.method() == "DELETE" {
             for again in calls.iter().filter(|other| makes_again(other, call)) {
                 again.make(&server, &basic(Role::Owner), &ids).await;
             }
         }
-        call.wait(&server, &ids).await;
+        call.wait(&server, &basic(Role::Owner), &ids).await;
         let before = newest(&server).await.map_or(0, |entry| entry.number);
         let reply = call.make(&server, &basic(Role::Owner), &ids).await;
         if call.method() == "DELETE" && [404, 409].contains(&reply.status.as_u16()) {

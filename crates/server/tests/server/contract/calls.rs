@@ -1,6 +1,6 @@
 //! One call of each operation, from the files in `operations`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ratchet_server::openapi;
@@ -16,6 +16,12 @@ const MARK: &str = "MARK";
 
 /// What ids begin with that we choose ourselves.
 const CHOSEN: &str = "walk-";
+
+/// What they begin with where another project chooses its own.
+const CHOSEN_ELSEWHERE: &str = "tour-";
+
+/// Stands for one id while the others are filled in.
+const HELD: &str = "\u{1}";
 
 /// The least that a key must be able to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -77,6 +83,9 @@ pub(super) struct Call {
     /// Whether an owner's key reaches beyond its project here.
     #[serde(default)]
     pub(super) whole_server: bool,
+    /// Whether the path gets a slash at its end, as some clients write it.
+    #[serde(skip)]
+    pub(super) has_trailing_slash: bool,
 }
 
 #[derive(Deserialize)]
@@ -99,7 +108,16 @@ pub(super) fn all() -> Vec<Call> {
     });
     let calls: Vec<Call> = calls.collect();
     check_against_description(&calls);
+    check_names(&calls);
     calls
+}
+
+/// A name that two calls keep would be the second one's id where the first one's was meant.
+fn check_names(calls: &[Call]) {
+    let mut names = BTreeSet::new();
+    for name in calls.iter().flat_map(|call| call.keep.keys()) {
+        assert!(names.insert(name), "two calls keep ${name}");
+    }
 }
 
 fn check_against_description(calls: &[Call]) {
@@ -127,6 +145,17 @@ impl Kept {
     fn fill(&self, text: &str) -> String {
         let names = self.0.iter().rev();
         names.fold(text.to_owned(), |text, (name, id)| text.replace(&format!("${name}"), id))
+    }
+
+    /// Starts with the project that is called `$home`.
+    pub(super) fn at_home(project: &str) -> Self {
+        Self::default().moved(project)
+    }
+
+    /// The same names, with another project as `$home`.
+    pub(super) fn moved(mut self, project: &str) -> Self {
+        self.0.insert("home".to_owned(), project.to_owned());
+        self
     }
 
     /// The same names for ids that nobody has.
@@ -166,11 +195,26 @@ impl Call {
         self.path().contains('{')
     }
 
+    /// Every id that the call names, in its path and its body: `$chat`, `walk-trace`.
+    pub(super) fn ids(&self) -> BTreeSet<String> {
+        let texts = [self.at.as_deref(), self.body.as_deref()].into_iter().flatten();
+        let words = texts.flat_map(|text| text.split(|letter| letter != '$' && ends_id(letter)));
+        let is_id =
+            |word: &&str| word.starts_with(CHOSEN) || (word.starts_with('$') && *word != "$");
+        words.filter(is_id).map(str::to_owned).collect()
+    }
+
+    /// Whether an id is one that its answer gives.
+    pub(super) fn keeps(&self, id: &str) -> bool {
+        id.strip_prefix('$').is_some_and(|name| self.keep.contains_key(name))
+    }
+
     /// Waits until the call makes sense: a session does what it was told when it gets to it.
-    pub(super) async fn wait(&self, server: &TestServer, ids: &Ids<'_>) {
+    pub(super) async fn wait(&self, server: &TestServer, key: &str, ids: &Ids<'_>) {
         let Some(state) = &self.once else { return };
         let path = ids.fill("/api/v1/sessions/$chat");
-        while server.get(&path).send().await.json()["state"] != *state {
+        let look = || server.get(&path).header("authorization", key).send();
+        while look().await.json()["state"] != *state {
             tokio::task::yield_now().await;
         }
     }
@@ -195,6 +239,7 @@ impl Call {
     ) -> Reply {
         let at = ids.fill(self.at.as_deref().unwrap_or(self.path()));
         assert!(!at.contains(['{', '$']), "{}: at leaves ids open: {at}", self.operation);
+        let at = if self.has_trailing_slash { with_trailing_slash(&at) } else { at };
         let mut request = server.request(self.method(), &at).header("authorization", key);
         if let Some(body) = body {
             request = request.json(ids.fill(body));
@@ -220,14 +265,25 @@ impl Call {
     }
 }
 
+fn with_trailing_slash(at: &str) -> String {
+    let (path, query) = at.split_at(at.find('?').unwrap_or(at.len()));
+    format!("{path}/{query}")
+}
+
+fn ends_id(letter: char) -> bool {
+    !letter.is_ascii_lowercase() && !matches!(letter, '_' | '-')
+}
+
 /// What is filled into a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ids<'a> {
     pub(super) kept: &'a Kept,
     /// The word that shows whose data it is.
     pub(super) mark: &'a str,
-    /// Whether ids that we chose are those of the seeded project or nobody's.
+    /// Whose the ids are that we chose.
     pub(super) chosen: Chosen,
+    /// One id as the call names it, and what takes its place alone.
+    pub(super) but: Option<(&'a str, &'a str)>,
 }
 
 /// Whose ids a call names.
@@ -235,14 +291,35 @@ pub(super) struct Ids<'a> {
 pub(super) enum Chosen {
     Seeded,
     Nobodys,
+    /// Of a project that has one of everything as well.
+    Elsewhere,
 }
 
-impl Ids<'_> {
-    pub(super) fn fill(&self, text: &str) -> String {
-        let chosen = match self.chosen {
-            Chosen::Seeded => text.to_owned(),
-            Chosen::Nobodys => text.replace(CHOSEN, &stranger(CHOSEN)),
-        };
-        self.kept.fill(&chosen).replace(MARK, self.mark)
+impl<'a> Ids<'a> {
+    /// All ids of one project, or of nobody.
+    pub(super) fn new(kept: &'a Kept, mark: &'a str, chosen: Chosen) -> Self {
+        Self { kept, mark, chosen, but: None }
     }
+
+    pub(super) fn fill(&self, text: &str) -> String {
+        let (named, id) = self.but.unwrap_or((HELD, HELD));
+        let text = held(text, named);
+        let chosen = match self.chosen {
+            Chosen::Seeded => text,
+            Chosen::Nobodys => text.replace(CHOSEN, &stranger(CHOSEN)),
+            Chosen::Elsewhere => text.replace(CHOSEN, CHOSEN_ELSEWHERE),
+        };
+        self.kept.fill(&chosen).replace(MARK, self.mark).replace(HELD, id)
+    }
+}
+
+/// The text with a mark in place of one id, and of none that only begins with it.
+fn held(text: &str, id: &str) -> String {
+    let mut pieces = text.split(id);
+    let mut held = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        held.push_str(if piece.starts_with(|next| !ends_id(next)) { id } else { HELD });
+        held.push_str(piece);
+    }
+    held
 }

@@ -22,7 +22,7 @@ use crate::harness::{Reply, TestServer, basic, basic_of, project, public_key};
 /// The word in everything that the seeded project holds.
 pub(super) const OURS: &str = "ourword";
 /// The word in what others send.
-const THEIRS: &str = "theirword";
+pub(super) const THEIRS: &str = "theirword";
 /// Messages that the calls send in one session.
 const TURNS: usize = 2;
 /// `Basic` of `pk-neighbour:sk`, an owner of another project.
@@ -32,10 +32,10 @@ const REVOKED: &str = "Basic cGstcmV2b2tlZDpzaw==";
 
 /// A key, and what it may do.
 #[derive(Clone, Debug)]
-struct Holder {
-    name: String,
-    role: Role,
-    permissions: Permissions,
+pub(super) struct Holder {
+    pub(super) name: String,
+    pub(super) role: Role,
+    pub(super) permissions: Permissions,
 }
 
 impl Holder {
@@ -70,7 +70,7 @@ impl Holder {
         all.into_iter().map(named).collect()
     }
 
-    async fn make(&self, server: &TestServer, project: ProjectId) {
+    pub(super) async fn make(&self, server: &TestServer, project: ProjectId) {
         let Self { name, role, permissions } = self.clone();
         let pair = Some(KeyPair { public_key: name, secret_key: Secret::new("sk") });
         let new = NewKey { project, role, permissions, note: None, pair };
@@ -81,43 +81,63 @@ impl Holder {
         call.needs.allows(self.role, self.permissions)
     }
 
-    fn header(&self) -> String {
+    pub(super) fn header(&self) -> String {
         basic_of(&self.name)
     }
 }
 
 /// A server whose first project holds one of everything.
-struct Walk {
-    server: TestServer,
+pub(super) struct Walk {
+    pub(super) server: TestServer,
     _agents: TempDir,
-    calls: Vec<Call>,
-    kept: Kept,
+    pub(super) calls: Vec<Call>,
+    pub(super) kept: Kept,
 }
 
 impl Walk {
-    async fn start() -> Self {
+    pub(super) async fn start() -> Self {
+        Self::start_with(calls::all()).await
+    }
+
+    pub(super) async fn start_with(calls: Vec<Call>) -> Self {
         let server = TestServer::start().await;
         make_strangers(&server).await;
-        make_what_no_call_makes(&server).await;
+        make_people(&server).await;
+        make_media(&server, project()).await;
         for holder in Holder::all() {
             holder.make(&server, project()).await;
         }
         let agents = start_agents(&server).await;
-        let mut walk = Self { server, _agents: agents, calls: calls::all(), kept: Kept::default() };
-        for call in walk.calls.iter().filter(|call| call.method() != "DELETE") {
-            let ids = Ids { kept: &walk.kept, mark: OURS, chosen: Chosen::Seeded };
-            call.wait(&walk.server, &ids).await;
-            let reply = call.make(&walk.server, &basic(Role::Owner), &ids).await;
-            assert!(reply.status.is_success(), "{}: {}", call.operation, text(&reply));
-            call.keep(&reply, &mut walk.kept);
-        }
+        let kept = Kept::at_home(project().as_str());
+        let mut walk = Self { server, _agents: agents, calls, kept };
+        let calls = walk.calls.iter().filter(|call| call.method() != "DELETE");
+        let (key, kept) = (basic(Role::Owner), walk.kept.clone());
+        walk.kept = walk.seed(calls, &key, kept, (OURS, Chosen::Seeded)).await;
         walk.settle().await;
         walk
     }
 
+    /// Makes calls, each of which must succeed, and keeps the ids that they give.
+    pub(super) async fn seed(
+        &self,
+        calls: impl Iterator<Item = &Call>,
+        key: &str,
+        mut kept: Kept,
+        (mark, chosen): (&str, Chosen),
+    ) -> Kept {
+        for call in calls {
+            let ids = Ids::new(&kept, mark, chosen);
+            call.wait(&self.server, key, &ids).await;
+            let reply = call.make(&self.server, key, &ids).await;
+            assert!(reply.status.is_success(), "{}: {}", call.operation, text(&reply));
+            call.keep(&reply, &mut kept);
+        }
+        kept
+    }
+
     /// Waits until what the agent did is recorded: a session is at rest a little before that.
     async fn settle(&self) {
-        let ids = Ids { kept: &self.kept, mark: OURS, chosen: Chosen::Seeded };
+        let ids = Ids::new(&self.kept, OURS, Chosen::Seeded);
         let told = ids.fill("/api/v1/sessions/$chat/events?follow=false&types=done");
         let known = ids.fill("/api/v1/sessions/$chat");
         let settled = async {
@@ -135,15 +155,15 @@ impl Walk {
         tokio::time::timeout(patience, settled).await.unwrap();
     }
 
-    async fn make(&self, call: &Call, key: &str) -> Reply {
-        let ids = Ids { kept: &self.kept, mark: THEIRS, chosen: Chosen::Seeded };
+    pub(super) async fn make(&self, call: &Call, key: &str) -> Reply {
+        let ids = Ids::new(&self.kept, THEIRS, Chosen::Seeded);
         call.make(&self.server, key, &ids).await
     }
 
     /// Checks that an answer about what is another project's says no more than one about what
     /// nobody has.
     #[track_caller]
-    fn check_border(&self, call: &Call, not_theirs: &Reply, not_there: &Reply) {
+    pub(super) fn check_border(&self, call: &Call, not_theirs: &Reply, not_there: &Reply) {
         let (operation, answer) = (&call.operation, text(not_theirs));
         assert!(!answer.contains(OURS), "{operation} tells a stranger: {answer}");
         assert!(!not_theirs.status.is_server_error(), "{operation}: {answer}");
@@ -155,7 +175,7 @@ impl Walk {
     }
 
     /// All that the project shows to its owner.
-    async fn everything(&self) -> Vec<(String, String)> {
+    pub(super) async fn everything(&self) -> Vec<(String, String)> {
         let mut shown = Vec::new();
         for call in self.calls.iter().filter(|call| call.method() == "GET" && !call.whole_server) {
             if call.needs != Needs::Nothing {
@@ -167,11 +187,16 @@ impl Walk {
     }
 }
 
+pub(super) async fn make_project(server: &TestServer, name: &str) -> ProjectId {
+    let id = ProjectId::parse(name).unwrap();
+    let new = NewProject { id: id.clone(), name: name.to_owned(), retention_days: None };
+    server.app.store.catalog.create_project(new, Timestamp::default()).await.unwrap();
+    id
+}
+
 pub(crate) async fn make_strangers(server: &TestServer) {
     let (now, catalog) = (Timestamp::default(), &server.app.store.catalog);
-    let theirs = ProjectId::parse("neighbour").unwrap();
-    let new = NewProject { id: theirs.clone(), name: "neighbour".to_owned(), retention_days: None };
-    catalog.create_project(new, now).await.unwrap();
+    let theirs = make_project(server, "neighbour").await;
     let ours = project();
     for (project, name) in [(theirs, "pk-neighbour"), (ours.clone(), "pk-revoked")] {
         let pair = KeyPair { public_key: name.to_owned(), secret_key: Secret::new("sk") };
@@ -190,8 +215,8 @@ pub(super) async fn start_agents(server: &TestServer) -> TempDir {
     place
 }
 
-/// People, and the bytes of the media that a call announces.
-pub(super) async fn make_what_no_call_makes(server: &TestServer) {
+/// People, whom no call makes without a project.
+pub(super) async fn make_people(server: &TestServer) {
     let store = &server.app.store;
     for (second, role) in [(1, Role::Member), (2, Role::Owner)] {
         let email = Email::parse(&format!("{}@example.com", role.as_str())).unwrap();
@@ -199,6 +224,11 @@ pub(super) async fn make_what_no_call_makes(server: &TestServer) {
             NewUser { email, name: None, password: Secret::new("hunter2"), role, project: None };
         store.catalog.create_user(new, Timestamp::from_millis(1_000 * second)).await.unwrap();
     }
+}
+
+/// The bytes of the media that a call announces.
+pub(super) async fn make_media(server: &TestServer, project: ProjectId) {
+    let store = &server.app.store;
     let hash = MediaHash::parse("LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=").unwrap();
     let mut incoming = store.media.receive().unwrap();
     incoming.write(b"hello").unwrap();
@@ -210,7 +240,7 @@ pub(super) async fn make_what_no_call_makes(server: &TestServer) {
         content_length: 5,
         used_in: MediaUse { owner, field: "input".to_owned() },
     };
-    let (project, now) = (project(), Timestamp::default());
+    let now = Timestamp::default();
     let media = store.catalog.announce_media(project.clone(), new, now).await.unwrap();
     store.catalog.media_stored(project, media.id, now).await.unwrap();
 }
@@ -256,18 +286,19 @@ const NOT_404: [&str; 4] = [
     "PUT /api/v1/suggestions/{id}",
 ];
 
+/// Operations that answer strangers with 400: they name the project itself in their body. What else
+/// they name is tried by `mixed_ids`.
+const BAD_REQUESTS: [&str; 1] = ["POST /api/public/comments"];
+
 #[tokio::test]
 async fn strangers_cannot_tell_what_is_not_theirs_from_what_is_not_there() {
     let walk = Walk::start().await;
     let before = walk.everything().await;
     let strangers = walk.kept.strangers();
-    let nobodys = Ids { kept: &strangers, mark: THEIRS, chosen: Chosen::Nobodys };
-    let mut others = BTreeSet::new();
+    let nobodys = Ids::new(&strangers, THEIRS, Chosen::Nobodys);
+    let (mut others, mut bad) = (BTreeSet::new(), BTreeSet::new());
     for stranger in Holder::strangers() {
-        let theirs = ProjectId::parse(&format!("of-{}", stranger.role.as_str())).unwrap();
-        let name = theirs.to_string();
-        let new = NewProject { id: theirs.clone(), name, retention_days: None };
-        walk.server.app.store.catalog.create_project(new, Timestamp::default()).await.unwrap();
+        let theirs = make_project(&walk.server, &format!("of-{}", stranger.role.as_str())).await;
         stranger.make(&walk.server, theirs).await;
         let key = stranger.header();
         for call in by_method(&walk.calls).into_iter().filter(|call| stranger.may(call)) {
@@ -277,9 +308,13 @@ async fn strangers_cannot_tell_what_is_not_theirs_from_what_is_not_there() {
             if call.has_id() && not_theirs.status.as_u16() != 404 {
                 others.insert(call.operation.as_str());
             }
+            if not_theirs.status.as_u16() == 400 {
+                bad.insert(call.operation.as_str());
+            }
         }
     }
     assert_eq!(others, BTreeSet::from(NOT_404));
+    assert_eq!(bad, BTreeSet::from(BAD_REQUESTS), "they end before the border");
     assert_eq!(walk.everything().await, before, "a stranger changed something");
     walk.server.stop().await;
 }
@@ -289,8 +324,8 @@ async fn nor_with_bodies_that_make_no_sense() {
     let walk = Walk::start().await;
     let before = walk.everything().await;
     let strangers = walk.kept.strangers();
-    let seeded = Ids { kept: &walk.kept, mark: THEIRS, chosen: Chosen::Seeded };
-    let nobodys = Ids { kept: &strangers, mark: THEIRS, chosen: Chosen::Nobodys };
+    let seeded = Ids::new(&walk.kept, THEIRS, Chosen::Seeded);
+    let nobodys = Ids::new(&strangers, THEIRS, Chosen::Nobodys);
     let bounded = by_method(&walk.calls).into_iter().filter(|call| call.has_json());
     for call in bounded {
         for body in ["{}", "[]", "{\"", r#"{"id": 7, "name": [], "status": "?"}"#] {
@@ -305,7 +340,7 @@ async fn nor_with_bodies_that_make_no_sense() {
 
 /// The calls that must stop at the border. What makes something comes last: a stranger may choose
 /// the same ids, and then has them too.
-fn by_method(calls: &[Call]) -> Vec<&Call> {
+pub(super) fn by_method(calls: &[Call]) -> Vec<&Call> {
     let order = ["GET", "DELETE", "PATCH", "PUT", "POST"];
     let bounded = calls.iter().filter(|call| call.needs != Needs::Nothing && !call.whole_server);
     let mut sorted: Vec<_> = bounded.collect();

@@ -38,11 +38,13 @@ pub enum DeliveryOutcome {
     Delivered,
     /// It did not.
     Failed,
+    /// The receiver is where this server does not call: its address is not public.
+    Refused,
 }
 
 impl DeliveryOutcome {
     /// Every outcome.
-    pub const ALL: [Self; 3] = [Self::Waiting, Self::Delivered, Self::Failed];
+    pub const ALL: [Self; 4] = [Self::Waiting, Self::Delivered, Self::Failed, Self::Refused];
 
     /// The word for it.
     pub const fn as_str(self) -> &'static str {
@@ -50,6 +52,7 @@ impl DeliveryOutcome {
             Self::Waiting => "waiting",
             Self::Delivered => "delivered",
             Self::Failed => "failed",
+            Self::Refused => "refused",
         }
     }
 
@@ -114,6 +117,8 @@ pub enum Settled {
     Again(Timestamp),
     /// It is not tried again.
     Failed,
+    /// It was not tried, and is not: the receiver's address is not public.
+    Refused,
     /// It is not, and nothing else: there is no such receiver any more. A browser is forgotten, a
     /// webhook left alone until someone looks after it.
     Gone,
@@ -253,6 +258,7 @@ impl Catalog {
                 Settled::Delivered => (DeliveryOutcome::Delivered, tried.made_at),
                 Settled::Again(at) => (DeliveryOutcome::Waiting, at),
                 Settled::Failed | Settled::Gone => (DeliveryOutcome::Failed, tried.made_at),
+                Settled::Refused => (DeliveryOutcome::Refused, tried.made_at),
             };
             tx.execute(
                 "UPDATE notice_delivery SET outcome = $4, tries = $5, status = $6, due_at = $7, \

@@ -1,7 +1,5 @@
 //! What happens in a conversation, as it happens; and what was sent with its messages.
 
-use std::sync::Arc;
-
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
@@ -32,12 +30,11 @@ pub(super) async fn events(
     let EventsWanted { kinds, after, .. } = wanted.map_err(Refusal::Bad)?;
     let feed = agents(&web)?.major.events(place.project_id(), chat.id, after).await;
     let talking = web.talking.get().ok_or_else(|| Refusal::not_there("chat"))?;
-    let room = Arc::clone(&talking.streams).try_acquire_owned();
-    let room = room.map_err(|_| Refusal::Waiting("what agents say".to_owned()))?;
+    let permit = place.visitor.take(&talking.streams, "what agents say")?;
     let relay = Relay::new(feed.map_err(outcome::refusal)?, kinds, talking.closing());
-    // The room is free when the stream is gone.
+    // It is free for others when the stream is gone.
     let pieces = relay.pieces().map(move |piece| {
-        let _held = &room;
+        let _held = &permit;
         piece
     });
     Ok((RELAY_HEADERS, Body::from_stream(pieces)).into_response())

@@ -41,7 +41,7 @@ pub(super) async fn ask(web: &Web, place: &Place, desk: &Desk) -> PageResult<Vec
         max_tokens: asked.max_tokens().unwrap_or(1),
         ..connect::ask(&body.filled(&asked.variables))
     };
-    let _room = web.ask_room.take()?;
+    let _permit = place.visitor.take(&web.model_calls, "models")?;
     let priced = budget(Allowance { money: asked.money(), ..Allowance::default() });
     let unpriced = budget(Allowance { tokens: Some(UNPRICED_TOKENS), ..Allowance::default() });
     let chosen = asked.chosen(&desk.connections);
@@ -102,7 +102,7 @@ pub(crate) async fn greet(
     chosen: (&LlmConnection, &str),
 ) -> PageResult<Tried> {
     let question = Ask { max_tokens: 16, ..Ask::new("Answer with the one word: ready") };
-    let _room = web.ask_room.take()?;
+    let _permit = place.visitor.take(&web.model_calls, "models")?;
     let time = Some(Duration::from_secs(30));
     let budget = Budget::new(Allowance { time, ..Allowance::default() });
     Ok(one(web, place, chosen, &question, [&budget, &budget]).await)

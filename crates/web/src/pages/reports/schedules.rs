@@ -75,7 +75,7 @@ fn part(schedule: &Schedule, runs: &[ScheduleRun], place: &Place) -> Markup {
                 @if schedule.what.tells_slack { " Tells Slack." }
                 @if schedule.what.tells_webhook { " Tells a webhook." }
             }
-            @if place.visitor.can_change() {
+            @if place.visitor.can_own() {
                 form.inline method="post" action=(action) {
                     (place.visitor.form_token.field())
                     button.button type="submit" name="to" value=(to) {
@@ -125,7 +125,8 @@ async fn switch(
     Path((_, name)): Path<(String, String)>,
     form: String,
 ) -> PageResult<Redirect> {
-    place.visitor.may_change()?;
+    // As the API: a run spends money, and schedules are for whoever answers for that.
+    place.visitor.may_own()?;
     let catalog = place.visitor.catalog(&web);
     let (project, now) = (place.project_id(), place.now);
     let done = match Params::read(&form).get("to") {

@@ -184,8 +184,13 @@ fn row(one: &NoticeReceiver, last: Option<&NoticeDelivery>, place: &Place) -> Ro
                 }
             },
         ],
-        failed: last.is_some_and(|last| last.outcome == DeliveryOutcome::Failed),
+        failed: last.is_some_and(is_lost),
     }
+}
+
+/// Whether it did not arrive and never will.
+fn is_lost(one: &NoticeDelivery) -> bool {
+    matches!(one.outcome, DeliveryOutcome::Failed | DeliveryOutcome::Refused)
 }
 
 /// How a delivery stands, in a word.
@@ -194,7 +199,9 @@ fn outcome(one: &NoticeDelivery) -> Markup {
     match one.outcome {
         DeliveryOutcome::Delivered => html! { span.badge.good { (word) } },
         DeliveryOutcome::Waiting => html! { span.badge.warn { (word) } },
-        DeliveryOutcome::Failed => html! { span.badge.bad { (word) } },
+        DeliveryOutcome::Failed | DeliveryOutcome::Refused => {
+            html! { span.badge.bad { (word) } }
+        }
     }
 }
 

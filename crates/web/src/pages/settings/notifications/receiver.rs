@@ -10,7 +10,7 @@ use ratchet_stages::notify;
 use ratchet_store::catalog::{DeliveryOutcome, NoticeDelivery, NoticeReceiver, ReceiverChange};
 use uuid::Uuid;
 
-use super::{NAME, blame, news, outcome, shown_once, ticks, wanted};
+use super::{NAME, blame, is_lost, news, outcome, shown_once, ticks, wanted};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{empty, figure};
@@ -98,12 +98,40 @@ async fn drawn(
                 (empty::empty("It was told nothing yet.", &html! {
                     p { "Send a test, or wait until a turn ends or a person is needed." }
                 }))
-            } @else { (list(&deliveries, place)) }
+            } @else {
+                @if deliveries.first().is_some_and(|last| last.outcome == DeliveryOutcome::Refused) {
+                    (not_public(one))
+                }
+                (list(&deliveries, place))
+            }
         }
         @if may { (change_form(place, one, entered)) }
     };
     let summary = html! { "One of those who are told when a turn ends or a person is needed." };
     Ok(page(place, Tab::Notifications, summary, &body))
+}
+
+/// Why it is not called, and who can change that. Where its name leads is not said: whoever looks
+/// may not know this network.
+fn not_public(one: &NoticeReceiver) -> Markup {
+    let host = host(&one.address);
+    html! {
+        p.problem role="alert" {
+            "This server does not call " code { (host) } ": its address is private, or this machine's own. "
+            "Whoever runs the server can allow it with "
+            code { "outbound.allow = \"" (host) "\"" } " in ratchet.toml."
+        }
+    }
+}
+
+/// The host of an address as it is shown: without scheme, port and path.
+fn host(address: &str) -> &str {
+    let at = address.split_once("://").map_or(address, |(_, at)| at);
+    let at = at.split('/').next().unwrap_or_default();
+    match at.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, _)) => host,
+        None => at.split(':').next().unwrap_or_default(),
+    }
 }
 
 const fn kind_words(kind: ReceiverKind) -> &'static str {
@@ -168,6 +196,7 @@ fn row(one: &NoticeDelivery, place: &Place) -> Row {
                 @match one.status {
                     Some(status) => { code { (status) } },
                     None if one.tries == 0 => { span.muted { "not tried yet" } },
+                    None if one.outcome == DeliveryOutcome::Refused => { "not called" },
                     None => { "nobody answered" },
                 }
             },
@@ -183,7 +212,7 @@ fn row(one: &NoticeDelivery, place: &Place) -> Row {
                 }
             },
         ],
-        failed: one.outcome == DeliveryOutcome::Failed,
+        failed: is_lost(one),
     }
 }
 
