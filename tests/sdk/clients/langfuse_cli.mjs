@@ -146,8 +146,8 @@ api("models", "upsert", modelId, ...body({ ...model, inputPrice: 2 }));
 assert.equal(api("models", "get", modelId).inputPrice, 2);
 assert.ok(api("models", "list", "--all").data.some((row) => row.modelName === model.modelName));
 api("models", "delete", modelId);
-const connection = api("llm-connections", "upsert", "--adapter", "openai", "--provider", `p-${mark}`,
-  "--provider-secret-key", "sk-none");
+const secret = ["--provider", `p-${mark}`, "--provider-secret-key", "sk-none"];
+const connection = api("llm-connections", "upsert", "--adapter", "openai", ...secret);
 assert.ok(api("llm-connections", "list").data.some((row) => row.id === connection.id));
 api("llm-connections", "delete", connection.id);
 
@@ -164,8 +164,8 @@ api("evaluators", "update", evaluator.id, ...body({ description: "of the CLI" })
 assert.equal(api("evaluators", "get", evaluator.id).name, judge.name);
 assert.ok(names(api("evaluators", "list", "--all").data).includes(judge.name));
 assert.ok(api("evaluators", "list-versions", evaluator.id).data.length >= 1);
-const assigned = JSON.stringify([{ evaluatorId: evaluator.id }]);
-const rule = api("evaluation-rules", "create", "--enabled", "--name", `rule-${mark}`, "--evaluator-assignments", assigned);
+const assigned = ["--evaluator-assignments", JSON.stringify([{ evaluatorId: evaluator.id }])];
+const rule = api("evaluation-rules", "create", "--enabled", "--name", `rule-${mark}`, ...assigned);
 api("evaluation-rules", "update", rule.id, "--no-enabled");
 assert.equal(api("evaluation-rules", "get", rule.id).enabled, false);
 assert.ok(names(api("evaluation-rules", "list", "--all").data).includes(rule.name));
@@ -179,7 +179,8 @@ assert.equal(api("unstable-dashboard-widgets", "get", widget.id).description, "c
 assert.ok(names(api("unstable-dashboard-widgets", "list", "--all").data).includes(widget.name));
 const board = api("unstable-dashboards", "create", ...body({ name: `d-${mark}` }));
 api("unstable-dashboards", "update", board.id, "--description", "costs");
-const place = api("unstable-dashboards", "add-placement", board.id, "--type", "widget", "--widget-id", widget.id);
+const shown = ["--type", "widget", "--widget-id", widget.id];
+const place = api("unstable-dashboards", "add-placement", board.id, ...shown);
 api("unstable-dashboards", "update-placement", board.id, place.id, "--x", "3");
 assert.equal(api("unstable-dashboards", "get", board.id).description, "costs");
 assert.ok(names(api("unstable-dashboards", "list", "--all").data).includes(board.name));
@@ -215,9 +216,18 @@ for (const era of ["3.50.0", "3.225.3"]) {
   for (const [command, ids] of Object.entries(reads)) {
     if (usable.includes(command)) assert.equal(old(...command.split(" "), ...ids).id, ids[0]);
   }
-  for (const list of ["traces list", "observations list", "sessions list", "scores list", "prompts list"]) {
-    if (usable.includes(list)) old(...list.split(" "), "--limit", "2");
+  for (const kind of ["traces", "observations", "sessions", "scores", "prompts", "datasets"]) {
+    if (usable.includes(`${kind} list`)) old(kind, "list", "--limit", "2");
   }
+  if (usable.includes("metrics list-daily")) old("metrics", "list-daily", "--limit", "2");
+  const { id } = old("scores", "create", ...body({ name: "era", value: 1, traceId: trace }));
+  assert.equal(old("scores", "get", id).value, 1);
+  const tried = old("dataset-items", "create", ...body({ datasetName: dataset, input: era }));
+  const attempt = { runName: `run ${era}`, datasetItemId: tried.id, traceId: trace };
+  old("dataset-run-items", "create", ...body(attempt));
+  assert.equal(old("datasets", "get-run", dataset, attempt.runName).datasetRunItems.length, 1);
+  assert.deepEqual(names(old("datasets", "list-runs", dataset).data), [attempt.runName]);
+  old("datasets", "delete-run", dataset, attempt.runName);
 }
 
 // ---- What goes, what nobody has, and what is left out on purpose.
