@@ -8,7 +8,7 @@ DATA ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo dev test unit doctest sdk soak claude-newest bench eval-judge screenshots lint fmt fmt-check tidy doc deps snap setup timings
+.PHONY: help demo dev test unit doctest sdk clients soak claude-newest bench eval-judge screenshots lint fmt fmt-check tidy doc deps snap setup timings
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,11 @@ doctest: ## run the examples in the documentation
 
 sdk: setup ## run the SDK checks against a real server
 	scripts/sdk-checks
+
+# Not part of `make test`: these libraries are large, and what they record changes with each of them.
+clients: ## run LangChain, LiteLLM, the OpenAI drop-in, openai-agents and the Langfuse CLI against a real server
+	scripts/setup clients
+	scripts/client-checks
 
 # The same tests as in `make test`, each at its full length: kills, oversized bodies, slow clients,
 # full disks, wrong clocks, fuzzing.

@@ -1,9 +1,9 @@
 //! A model that says what it was told to say, at the addresses where real clients look for one.
 //!
-//! It speaks Anthropic's Messages with Batches, OpenAI's chat completions and Bedrock's Converse,
-//! whole and streamed, as their documentation describes them. A script is a list of replies; a
-//! request gets the first one that is not spent and whose `on` occurs in what was said since the
-//! model last spoke.
+//! It speaks Anthropic's Messages with Batches, OpenAI's chat completions and responses, and
+//! Bedrock's Converse, whole and streamed, as their documentation describes them. A script is a
+//! list of replies; a request gets the first one that is not spent and whose `on` occurs in what
+//! was said since the model last spoke. Embeddings are always the same.
 //!
 //! ```
 //! use ratchet_testkit::scripted::{Reply, ScriptedModel};
@@ -24,6 +24,8 @@ mod anthropic;
 mod batches;
 /// OpenAI's format.
 mod openai;
+/// OpenAI's newer format.
+mod responses;
 /// Bedrock's format.
 mod converse;
 /// The frames of Bedrock's streams.
@@ -80,6 +82,7 @@ struct Format {
 
 const MESSAGES: Format = Format { tool: anthropic::tool, say: anthropic::said };
 const COMPLETIONS: Format = Format { tool: openai::tool, say: openai::said };
+const RESPONSES: Format = Format { tool: responses::tool, say: responses::said };
 const CONVERSE: Format = Format { tool: converse::tool, say: converse::said };
 
 impl ScriptedModel {
@@ -184,6 +187,7 @@ impl ScriptedModel {
         let format = match path {
             "/v1/messages" => Some(MESSAGES),
             "/v1/chat/completions" => Some(COMPLETIONS),
+            "/v1/responses" => Some(RESPONSES),
             _ if path.ends_with("/converse") || path.ends_with("/converse-stream") => {
                 Some(CONVERSE)
             }
@@ -196,6 +200,9 @@ impl ScriptedModel {
         }
         if path == "/v1/messages/count_tokens" {
             return Said::json(200, &json!({"input_tokens": 100}));
+        }
+        if path == "/v1/embeddings" {
+            return openai::embedding(asked);
         }
         if let Some(rest) = path.strip_prefix("/v1/messages/batches") {
             let said = batches::answer(&mut state, asked, rest, &self.url());
@@ -258,8 +265,13 @@ impl Line {
 
 /// What was said since the model last spoke.
 fn since_the_answer(body: &Value) -> String {
-    let messages = body["messages"].as_array().into_iter().flatten().rev();
-    let news = messages.take_while(|message| message["role"] != "assistant");
+    if let Some(text) = body["input"].as_str() {
+        return text.to_owned();
+    }
+    let messages = body["messages"].as_array().or(body["input"].as_array());
+    let of_the_model =
+        |message: &Value| message["role"] == "assistant" || message["type"] == "function_call";
+    let news = messages.into_iter().flatten().rev().take_while(|message| !of_the_model(message));
     news.map(Value::to_string).collect()
 }
 

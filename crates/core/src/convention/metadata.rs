@@ -157,9 +157,28 @@ impl Keys {
         }
     }
 
+    /// Restores the types of a trace's keys that an SDK has turned to text: where the observation
+    /// says a key as a number or a boolean of the same spelling, that is what the caller gave.
+    /// Python's version 4 propagates nothing but texts, LangChain's numbers among them.
+    pub(super) fn restore_types(&self, trace: &mut Metadata, stamp: Stamp) {
+        for (key, value) in self.words.values() {
+            if trace.get(key).is_some_and(|text| is_spelling(text, value)) {
+                trace.insert(key.to_owned(), Said { stamp, value: Some(value.clone()) });
+            }
+        }
+    }
+
     pub(super) fn into_metadata(self) -> Metadata {
         self.words
     }
+}
+
+/// Whether a JSON text is how a number or a boolean is written, be it `true` or Python's `True`.
+fn is_spelling(text: &Json, value: &Json) -> bool {
+    let value = value.as_str();
+    let is_scalar = value == "true" || value == "false" || value.parse::<f64>().is_ok();
+    let text = text.as_str().strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    is_scalar && text.is_some_and(|text| text.eq_ignore_ascii_case(value))
 }
 
 fn fields(text: &str) -> Option<BTreeMap<String, Json>> {

@@ -46,6 +46,7 @@ pub(super) fn tell(
     let authority = if is_root { Authority::Root } else { Authority::Child };
     let implied = Stamp { authority, ..told.stamp };
     tell_stated(trace, told, seen.known);
+    seen.keys.restore_types(&mut trace.metadata, told.stamp);
     tell_persons(trace, told, seen.keys, implied);
     trace.environment = Field::if_some(observation.environment.value().cloned(), implied);
     let release = told.claims.take_text(Target::Release);

@@ -114,7 +114,7 @@ fn free_shell() -> ChatSetting {
 /// A reply that uses a tool.
 fn calling(id: &str, name: &str, input: Value) -> Reply {
     let call = Call { id: id.to_owned(), name: name.to_owned(), input };
-    let tokens = Tokens { input: 50, cache_read: 7, cache_write: 5, output: 20 };
+    let tokens = Tokens { input: 50, cache_read: 7, cache_write: 5, output: 20, reasoning: 0 };
     Reply { calls: vec![call], tokens, ..Reply::text("Let me see.") }
 }
 

@@ -41,6 +41,15 @@ pub(super) fn said(asked: &Asked, reply: &Reply, id: &str) -> Said {
     said.with("x-request-id", format!("req_{id}"))
 }
 
+/// The answer to `POST /v1/embeddings`: one vector, for eight tokens.
+pub(super) fn embedding(asked: &Asked) -> Said {
+    let vector = json!({"object": "embedding", "index": 0, "embedding": [0.25, 0.5, 0.75]});
+    let usage = json!({"prompt_tokens": 8, "total_tokens": 8});
+    let model = &asked.body["model"];
+    let body = json!({"object": "list", "data": [vector], "model": model, "usage": usage});
+    Said::json(200, &body)
+}
+
 fn with(head: &Value, rest: &Value) -> Value {
     let mut whole = head.clone();
     for (key, value) in rest.as_object().into_iter().flatten() {
@@ -80,7 +89,7 @@ fn usage(reply: &Reply) -> Value {
         "completion_tokens": tokens.output,
         "total_tokens": prompt + tokens.output,
         "prompt_tokens_details": {"cached_tokens": tokens.cache_read, "audio_tokens": 0},
-        "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
+        "completion_tokens_details": {"reasoning_tokens": tokens.reasoning, "audio_tokens": 0},
     })
 }
 

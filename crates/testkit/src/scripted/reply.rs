@@ -62,6 +62,8 @@ pub struct Tokens {
     pub cache_write: u64,
     /// Ones out.
     pub output: u64,
+    /// Of the ones out, spent on reasoning. Only OpenAI's formats say so.
+    pub reasoning: u64,
 }
 
 impl Reply {
@@ -115,6 +117,7 @@ impl Reply {
                 cache_read: count("cacheRead"),
                 cache_write: count("cacheWrite"),
                 output: count("output"),
+                reasoning: count("reasoning"),
             },
             failure: Failure::from_json(&value["failure"], &value["retryAfter"]),
         }

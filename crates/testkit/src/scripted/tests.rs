@@ -46,6 +46,25 @@ fn both_formats_say_the_same() {
 }
 
 #[test]
+fn responses_say_it_in_their_format() {
+    let calls = json!([{"id": "c1", "name": "look", "input": {"at": "sky"}}]);
+    let tokens = json!({"input": 5, "cacheRead": 3, "output": 4, "reasoning": 2});
+    let call = json!({"on": "Where", "calls": calls, "tokens": tokens});
+    let model = scripted(&json!([call, {"on": "blue", "text": "Up."}]));
+    let response = ask(&model, "/v1/responses", &json!({"model": "m", "input": "Where?"})).json();
+    assert_eq!(response["output"][0]["arguments"], r#"{"at":"sky"}"#);
+    assert_eq!(response["usage"]["input_tokens"], 8);
+    assert_eq!(response["usage"]["output_tokens_details"]["reasoning_tokens"], 2);
+    let input = json!([{"role": "user", "content": "Where?"}, {"type": "function_call"},
+                       {"type": "function_call_output", "output": "blue"}]);
+    let body = json!({"model": "m", "input": input, "stream": true});
+    let events = ask(&model, "/v1/responses", &body).text();
+    assert!(events.starts_with("event: response.created\ndata: {"), "{events}");
+    assert!(events.contains(r#""delta":"U""#), "{events}");
+    assert!(events.contains("event: response.completed\n"), "{events}");
+}
+
+#[test]
 fn streams_end_as_documented() {
     let model = scripted(&json!([{"text": "a"}, {"text": "b"}]));
     let mut body = user("?");

@@ -55,6 +55,23 @@ fn what_is_stated_of_a_trace_is_stated_wherever_it_stands() {
 }
 
 #[test]
+fn a_text_of_the_trace_has_the_type_that_the_observation_knows() {
+    check_trace(
+        &json!({
+            "name": "call", "parent": "p",
+            "attributes": {
+                "langfuse.trace.metadata.n": "1", "langfuse.observation.metadata.n": 1,
+                "langfuse.trace.metadata.b": "True", "langfuse.observation.metadata.b": true,
+                "langfuse.trace.metadata.zip": "10115", "langfuse.observation.metadata.zip": "10115",
+                "langfuse.trace.metadata.other": "2", "langfuse.observation.metadata.other": 3,
+                "langfuse.observation.metadata.own": 4
+            }
+        }),
+        &json!({"metadata": {"n": 1, "b": true, "zip": "10115", "other": "2"}}),
+    );
+}
+
+#[test]
 fn a_span_may_call_itself_a_root() {
     check_trace(
         &json!({

@@ -16,7 +16,7 @@ use crate::harness::{Reply, TestServer};
 type Answer<'a> = Pin<Box<dyn Future<Output = Value> + 'a>>;
 type Probe = for<'a> fn(&'a TestServer) -> Answer<'a>;
 
-const PROBES: [(&str, Probe); 13] = [
+const PROBES: [(&str, Probe); 15] = [
     ("model parameters of a span that are no numbers or texts", |server| {
         let parameters = json!({"temperature": 0.2, "stream": true, "stop": ["a"]});
         let told = json!({"langfuse.observation.model.parameters": parameters.to_string()});
@@ -38,6 +38,15 @@ const PROBES: [(&str, Probe); 13] = [
     ("a text in the metadata of a JavaScript span that no number is written like", |server| {
         let told = json!({"langfuse.observation.metadata.price": "1.50"});
         Box::pin(async move { step(server, "2", &told).await["metadata"]["price"].clone() })
+    }),
+    ("a number among what a JavaScript span propagates to its trace's metadata", |server| {
+        let told = json!({"langfuse.trace.metadata.attempt": "2"});
+        Box::pin(async move { trace(server, "7", "", &told).await["metadata"]["attempt"].take() })
+    }),
+    ("a boolean propagated as Python's text, which a step of the same trace says typed", |server| {
+        let told = json!({"langfuse.trace.metadata.cached": "True",
+                          "langfuse.observation.metadata.cached": "true"});
+        Box::pin(async move { trace(server, "8", "", &told).await["metadata"]["cached"].take() })
     }),
     ("an environment with the reserved prefix twice", |server| {
         let told = json!({"environment": "langfuse-langfuse_eu"});

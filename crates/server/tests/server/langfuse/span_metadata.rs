@@ -77,6 +77,21 @@ async fn the_metadata_of_a_root_span_is_part_of_its_traces() {
 }
 
 #[tokio::test]
+async fn what_langchain_says_of_a_trace_keeps_its_types() {
+    // As its handler in version 4 sends it: to the trace as texts, to each step as given.
+    let sent = json!({
+        "langfuse.trace.metadata.attempt": "2", "langfuse.observation.metadata.attempt": 2,
+        "langfuse.trace.metadata.cached": "True", "langfuse.observation.metadata.cached": true,
+        "langfuse.trace.metadata.zip": "10115", "langfuse.observation.metadata.zip": "10115",
+    });
+    for parent in ["", ABSENT] {
+        let trace = told(("python", "4.18.0"), parent, &sent).await;
+        let expected = json!({"attempt": 2, "cached": true, "zip": "10115"});
+        assert_eq!(trace["metadata"], expected);
+    }
+}
+
+#[tokio::test]
 async fn a_trace_takes_the_output_of_a_span_without_its_parent_only_if_that_is_the_root() {
     for (mark, output) in [
         (json!({}), Value::Null),
