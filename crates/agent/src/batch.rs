@@ -1,14 +1,14 @@
 use ratchet_core::money::Money;
 use serde_json::Value;
 
-use crate::answer::Answer;
-use crate::ask::Ask;
-use crate::budget::{Budget, Toll};
+use crate::budget::{Budget, CallCost};
 use crate::error::ModelError;
 use crate::model::Model;
 use crate::provider::Provider;
 use crate::provider::anthropic::Anthropic;
-use crate::retry::Patience;
+use crate::request::LlmRequest;
+use crate::response::LlmResponse;
+use crate::retry::RetryState;
 
 /// What is left of the price in a batch: a half.
 const SHARE: i64 = 2;
@@ -17,11 +17,11 @@ const MAX_NAME: usize = 64;
 
 /// A question of a batch, under a name of ours by which its answer is found again.
 #[derive(Clone, Debug, PartialEq)]
-pub struct BatchAsk {
+pub struct BatchRequest {
     /// Letters, digits, `-` and `_`, at most 64, unlike all others of the batch.
     pub name: String,
     /// What is asked.
-    pub ask: Ask,
+    pub ask: LlmRequest,
 }
 
 /// The provider's name for a batch.
@@ -61,7 +61,7 @@ impl Model {
     /// Fails if a name does not fit, if the budget has no room, or if the provider has no batches.
     pub async fn submit_batch(
         &self,
-        asks: &[BatchAsk],
+        asks: &[BatchRequest],
         budget: &Budget,
     ) -> Result<BatchId, ModelError> {
         let provider = self.batches()?;
@@ -69,12 +69,12 @@ impl Model {
             return Err(ModelError::NotSetUp(format!("a batch has no place for {:?}", unfit.name)));
         }
         let all = asks.iter().map(|ask| self.toll(&ask.ask));
-        let most = all.fold(Toll::NOTHING, |sum, toll| Toll {
+        let most = all.fold(CallCost::NOTHING, |sum, toll| CallCost {
             tokens: sum.tokens.saturating_add(toll.tokens),
             money: sum.money.zip(toll.money).map(|(sum, more)| sum + share(more)),
         });
         budget.allows(most, self.name())?;
-        let mut patience = Patience::default();
+        let mut patience = RetryState::default();
         let batch = loop {
             let inquiries = asks.iter().map(|ask| (ask.name.as_str(), self.inquiry(&ask.ask)));
             match provider.submit(inquiries).await {
@@ -94,7 +94,7 @@ impl Model {
     /// Fails if there is no such batch, or no answer.
     pub async fn batch_progress(&self, id: &BatchId) -> Result<BatchProgress, ModelError> {
         let provider = self.batches()?;
-        let mut patience = Patience::default();
+        let mut patience = RetryState::default();
         loop {
             match provider.batch(&id.0).await {
                 Ok(batch) => return progress(&batch),
@@ -112,9 +112,9 @@ impl Model {
     pub async fn batch_answers(
         &self,
         id: &BatchId,
-        asks: &[BatchAsk],
+        asks: &[BatchRequest],
         budget: &Budget,
-    ) -> Result<Vec<(String, Result<Answer, ModelError>)>, ModelError> {
+    ) -> Result<Vec<(String, Result<LlmResponse, ModelError>)>, ModelError> {
         let mut answers = Vec::new();
         let provider = self.batches()?;
         provider

@@ -28,7 +28,7 @@ pub struct Spending {
 
 /// Why a question could exceed a budget.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Overdraft {
+pub enum BudgetExceeded {
     /// Too many tokens.
     #[error("it could take {needed} tokens and {left} are left; allow more, or ask for less")]
     Tokens {
@@ -75,27 +75,27 @@ pub struct Budget {
 
 /// What a call takes, or could take at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Toll {
+pub(crate) struct CallCost {
     pub(crate) tokens: u64,
     /// None when the price is not known.
     pub(crate) money: Option<Money>,
 }
 
-impl Toll {
+impl CallCost {
     /// No call takes that little.
     pub(crate) const NOTHING: Self = Self { tokens: 0, money: Some(Money::ZERO) };
 }
 
 /// Counts the most that a call could take. Of a long question that takes longer than all else that
 /// is done with it here, so it is done only when it matters.
-pub(crate) type Most<'a> = &'a (dyn Fn() -> Toll + Sync);
+pub(crate) type CostCeiling<'a> = &'a (dyn Fn() -> CallCost + Sync);
 
 /// A part of a budget that a call has taken.
-pub(crate) struct Hold<'a> {
+pub(crate) struct Reservation<'a> {
     budget: &'a Budget,
-    most: Most<'a>,
+    most: CostCeiling<'a>,
     /// None where there is no bound that it would matter for.
-    taken: Option<Toll>,
+    taken: Option<CallCost>,
     is_settled: bool,
 }
 
@@ -137,43 +137,43 @@ impl Budget {
     /// Takes the most that a call could need.
     pub(crate) fn reserve<'a>(
         &'a self,
-        most: Most<'a>,
+        most: CostCeiling<'a>,
         model: &str,
-    ) -> Result<Hold<'a>, Overdraft> {
+    ) -> Result<Reservation<'a>, BudgetExceeded> {
         let taken = self.is_bounded().then(most);
         let mut spent = self.lock();
-        self.check(*spent, taken.unwrap_or(Toll::NOTHING), model)?;
+        self.check(*spent, taken.unwrap_or(CallCost::NOTHING), model)?;
         spent.calls += 1;
-        spent.add(taken.unwrap_or(Toll::NOTHING));
+        spent.add(taken.unwrap_or(CallCost::NOTHING));
         drop(spent);
-        Ok(Hold { budget: self, most, taken, is_settled: false })
+        Ok(Reservation { budget: self, most, taken, is_settled: false })
     }
 
     /// Whether there is room for so much.
-    pub(crate) fn allows(&self, most: Toll, model: &str) -> Result<(), Overdraft> {
+    pub(crate) fn allows(&self, most: CallCost, model: &str) -> Result<(), BudgetExceeded> {
         self.check(self.spent(), most, model)
     }
 
-    fn check(&self, spent: Spending, most: Toll, model: &str) -> Result<(), Overdraft> {
+    fn check(&self, spent: Spending, most: CallCost, model: &str) -> Result<(), BudgetExceeded> {
         let left = self.left_after(spent);
         if left.time.is_some_and(|left| left.is_zero()) {
-            return Err(Overdraft::Time);
+            return Err(BudgetExceeded::Time);
         }
         if let Some(left) = left.tokens.filter(|left| *left < most.tokens) {
-            return Err(Overdraft::Tokens { needed: most.tokens, left });
+            return Err(BudgetExceeded::Tokens { needed: most.tokens, left });
         }
         if let Some(left) = left.money {
             let needed =
-                most.money.ok_or_else(|| Overdraft::NoPrice { model: model.to_owned() })?;
+                most.money.ok_or_else(|| BudgetExceeded::NoPrice { model: model.to_owned() })?;
             if left < needed {
-                return Err(Overdraft::Money { needed, left });
+                return Err(BudgetExceeded::Money { needed, left });
             }
         }
         Ok(())
     }
 
     /// Takes what a call took that was asked earlier, whether there is room or not.
-    pub(crate) fn charge(&self, took: Toll) {
+    pub(crate) fn charge(&self, took: CallCost) {
         let mut spent = self.lock();
         spent.calls += 1;
         spent.add(took);
@@ -185,17 +185,17 @@ impl Budget {
 }
 
 impl Spending {
-    fn add(&mut self, toll: Toll) {
+    fn add(&mut self, toll: CallCost) {
         self.tokens = self.tokens.saturating_add(toll.tokens);
         self.money = self.money + toll.money.unwrap_or(Money::ZERO);
     }
 }
 
-impl Hold<'_> {
+impl Reservation<'_> {
     /// Replaces what was reserved by what it took.
-    pub(crate) fn settle(mut self, took: Toll) {
+    pub(crate) fn settle(mut self, took: CallCost) {
         self.is_settled = true;
-        let taken = self.taken.unwrap_or(Toll::NOTHING);
+        let taken = self.taken.unwrap_or(CallCost::NOTHING);
         let mut spent = self.budget.lock();
         spent.tokens = spent.tokens.saturating_sub(taken.tokens);
         spent.money = spent.money - taken.money.unwrap_or(Money::ZERO);
@@ -204,11 +204,11 @@ impl Hold<'_> {
 
     /// Gives everything back: nothing was billed.
     pub(crate) fn release(self) {
-        self.settle(Toll::NOTHING);
+        self.settle(CallCost::NOTHING);
     }
 }
 
-impl Drop for Hold<'_> {
+impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         if self.is_settled || self.taken.is_some() {
             return;
@@ -222,7 +222,7 @@ impl Drop for Hold<'_> {
 mod tests {
     use super::*;
 
-    const TEN: Toll = Toll { tokens: 10, money: Some(Money::from_pico(10)) };
+    const TEN: CallCost = CallCost { tokens: 10, money: Some(Money::from_pico(10)) };
 
     fn budget(tokens: u64) -> Budget {
         Budget::new(Allowance { tokens: Some(tokens), ..Allowance::default() })
@@ -233,8 +233,8 @@ mod tests {
         let budget = budget(12);
         let hold = budget.reserve(&|| TEN, "m").unwrap();
         let refused = budget.reserve(&|| TEN, "m").err().unwrap();
-        assert_eq!(refused, Overdraft::Tokens { needed: 10, left: 2 });
-        hold.settle(Toll { tokens: 2, money: Some(Money::from_pico(3)) });
+        assert_eq!(refused, BudgetExceeded::Tokens { needed: 10, left: 2 });
+        hold.settle(CallCost { tokens: 2, money: Some(Money::from_pico(3)) });
         assert_eq!(budget.left().tokens, Some(10));
         assert_eq!(budget.spent().money, Money::from_pico(3));
         budget.reserve(&|| TEN, "m").unwrap().release();
@@ -256,15 +256,15 @@ mod tests {
     fn a_bound_on_money_needs_a_price() {
         let money = Some(Money::from_pico(5));
         let budget = Budget::new(Allowance { money, ..Allowance::default() });
-        let unknown = budget.reserve(&|| Toll { tokens: 1, money: None }, "m").err().unwrap();
-        assert_eq!(unknown, Overdraft::NoPrice { model: "m".to_owned() });
-        assert!(matches!(budget.reserve(&|| TEN, "m"), Err(Overdraft::Money { .. })));
+        let unknown = budget.reserve(&|| CallCost { tokens: 1, money: None }, "m").err().unwrap();
+        assert_eq!(unknown, BudgetExceeded::NoPrice { model: "m".to_owned() });
+        assert!(matches!(budget.reserve(&|| TEN, "m"), Err(BudgetExceeded::Money { .. })));
     }
 
     #[test]
     fn no_call_begins_when_the_time_is_up() {
         let time = Some(Duration::ZERO);
         let budget = Budget::new(Allowance { time, ..Allowance::default() });
-        assert_eq!(budget.reserve(&|| TEN, "m").err().unwrap(), Overdraft::Time);
+        assert_eq!(budget.reserve(&|| TEN, "m").err().unwrap(), BudgetExceeded::Time);
     }
 }

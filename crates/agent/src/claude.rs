@@ -9,8 +9,8 @@
 //! use ratchet_agent::claude::environment::{self, EnvNames};
 //! use ratchet_agent::claude::lines::FromClaude;
 //! use ratchet_agent::claude::message::UserMessage;
-//! use ratchet_agent::claude::seats::ClaudeSeats;
-//! use ratchet_agent::claude::supervision::{Supervision, SupervisorCommand};
+//! use ratchet_agent::claude::process_slots::ClaudeSeats;
+//! use ratchet_agent::claude::watchdog::{Supervision, SupervisorCommand};
 //! use uuid::Uuid;
 //!
 //! # async fn talk() -> Result<(), ratchet_agent::claude::error::ClaudeError> {
@@ -20,7 +20,7 @@
 //!     temp: "/tmp/chat-1".into(),
 //! };
 //! let environment = environment::inherited(&EnvNames::default());
-//! // The program runs `supervise::supervise` when it is started with these arguments.
+//! // The program runs `watchdog_main::supervise` when it is started with these arguments.
 //! let supervisor = SupervisorCommand::this_program(["supervise"]);
 //! let command = ClaudeCommand::new("claude", place, Supervision::By(supervisor))
 //!     .with_environment(environment);
@@ -65,24 +65,24 @@ pub mod process;
 /// What a running program can be told to do.
 pub mod control;
 /// Who waits for which answer.
-mod desk;
+mod pending_requests;
 /// From its output to whoever it is for.
-mod hearing;
+mod stdout_reader;
 /// From us to its input.
-mod speech;
+mod stdin_writer;
 /// Until it ends, and after.
-mod care;
+mod supervisor;
 /// How it ended.
-pub mod end;
+pub mod exit;
 /// Which process it is, so that it is known again after a restart.
-pub mod mark;
+pub mod process_identity;
 /// The processes that it starts, wherever they went.
 mod process_tree;
 /// Who ends it when this process is gone.
-pub mod supervision;
+pub mod watchdog;
 /// The process that ends it then.
-pub mod supervise;
+pub mod watchdog_main;
 /// How many run at once.
-pub mod seats;
+pub mod process_slots;
 /// Why something did not work.
 pub mod error;

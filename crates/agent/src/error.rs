@@ -1,16 +1,16 @@
 use std::time::Duration;
 
 use ratchet_core::money::Money;
-use ratchet_core::usage::Usage;
+use ratchet_core::record::usage::Usage;
 
-use crate::budget::Overdraft;
+use crate::budget::BudgetExceeded;
 
 /// Why there is no answer. Each says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// It could exceed the budget, so nothing was sent.
     #[error("the budget does not allow it: {0}")]
-    OverBudget(#[from] Overdraft),
+    OverBudget(#[from] BudgetExceeded),
     /// It took longer than it may.
     #[error("no answer within {} s; raise the time that the budget allows, or ask for less", .0.as_secs())]
     TooSlow(Duration),
@@ -65,7 +65,7 @@ pub enum ModelError {
     Refused(String),
     /// The answer is not what was asked for.
     #[error("the answer is not what was asked for: {}", .0.why)]
-    BadAnswer(Box<BadAnswer>),
+    InvalidResponse(Box<InvalidResponse>),
     /// What came back is not what the provider's documentation says.
     #[error("the provider's answer cannot be read ({0}); is it the right address and provider?")]
     Garbled(String),
@@ -95,7 +95,7 @@ pub enum ModelError {
 
 /// An answer that is not what was asked for. It was paid for all the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadAnswer {
+pub struct InvalidResponse {
     /// What is wrong with it, to be sent back to the model.
     pub why: String,
     /// What the model said.
@@ -122,7 +122,7 @@ impl ModelError {
             | Self::TooLong { .. }
             | Self::Rejected { .. }
             | Self::Refused(_)
-            | Self::BadAnswer(_)
+            | Self::InvalidResponse(_)
             | Self::Garbled(_)
             | Self::NotSetUp(_)
             | Self::Unsupported { .. } => false,
@@ -149,7 +149,7 @@ impl ModelError {
             }
             Self::TooLong { .. } => "the question is too long for the model; send smaller chunks",
             Self::Refused(_) => "the model refuses to answer; ask differently, or another model",
-            Self::BadAnswer(_) => "the answer is not what was asked for",
+            Self::InvalidResponse(_) => "the answer is not what was asked for",
             Self::Garbled(_) => {
                 "the provider's answer cannot be read; is it the right address and provider?"
             }

@@ -69,7 +69,7 @@ impl ProviderName {
 
 /// Why a text names no judge.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoJudge {
+pub enum JudgeNameError {
     /// Nobody is called that.
     #[error("there is no judge {0:?}; {known}", known = possible(.1))]
     Unknown(String, DefaultModels),
@@ -97,7 +97,7 @@ impl JudgeName {
     ///
     /// # Errors
     /// Lists who there is.
-    pub fn parse(text: &str, models: &DefaultModels) -> Result<Self, NoJudge> {
+    pub fn parse(text: &str, models: &DefaultModels) -> Result<Self, JudgeNameError> {
         let (word, rest) = text.split_once(':').unwrap_or((text, ""));
         if text == "offline" {
             return Ok(Self::Offline);
@@ -105,16 +105,17 @@ impl JudgeName {
         if word == "connection" {
             let (name, model) = rest.split_once(':').unwrap_or((rest, ""));
             if name.is_empty() {
-                return Err(NoJudge::NoConnection);
+                return Err(JudgeNameError::NoConnection);
             }
             let model = Some(model.to_owned()).filter(|model| !model.is_empty());
             return Ok(Self::Connection { name: name.to_owned(), model });
         }
         let provider = ProviderName::parse(word);
-        let provider = provider.ok_or_else(|| NoJudge::Unknown(text.to_owned(), models.clone()))?;
+        let provider =
+            provider.ok_or_else(|| JudgeNameError::Unknown(text.to_owned(), models.clone()))?;
         let said = Some(rest).filter(|rest| !rest.is_empty());
         let model = said.or_else(|| models.of(provider));
-        let model = model.ok_or(NoJudge::NoModel(provider.as_str()))?.to_owned();
+        let model = model.ok_or(JudgeNameError::NoModel(provider.as_str()))?.to_owned();
         Ok(Self::Model { provider, model })
     }
 }
@@ -145,12 +146,13 @@ impl DefaultModels {
     ///
     /// # Errors
     /// Names the line, or the provider that there is not.
-    pub fn with(mut self, toml: &str) -> Result<Self, NoJudge> {
+    pub fn with(mut self, toml: &str) -> Result<Self, JudgeNameError> {
         let table: BTreeMap<String, String> =
-            toml::from_str(toml).map_err(|error| NoJudge::Models(error.to_string()))?;
+            toml::from_str(toml).map_err(|error| JudgeNameError::Models(error.to_string()))?;
         for (word, model) in table {
             let provider = ProviderName::parse(&word);
-            let provider = provider.ok_or_else(|| NoJudge::Models(format!("who is {word}?")))?;
+            let provider =
+                provider.ok_or_else(|| JudgeNameError::Models(format!("who is {word}?")))?;
             self.0.insert(provider, model);
         }
         Ok(self)

@@ -3,9 +3,9 @@
 //! It knows nothing of SQL or of HTTP routes. Clients for HTTP and keys are handed in.
 
 /// What is asked.
-pub mod ask;
+pub mod request;
 /// What comes back.
-pub mod answer;
+pub mod response;
 /// What may be spent.
 pub mod budget;
 /// Why there is no answer, and what to do about it.
@@ -35,4 +35,4 @@ mod http;
 /// Streams of events over HTTP.
 pub mod sse;
 /// What single models do not take.
-mod manner;
+mod capabilities;

@@ -4,19 +4,19 @@ use std::time::Duration;
 use ratchet_core::json_schema::Schema;
 use ratchet_core::money::Money;
 use ratchet_core::payload::Json;
-use ratchet_core::price::{ModelCall, PriceTable};
+use ratchet_core::record::price::{ModelCall, PriceTable};
+use ratchet_core::record::tokens::{Provenance, Tokens};
+use ratchet_core::record::usage::Usage;
 use ratchet_core::time::Timestamp;
-use ratchet_core::tokens::{Provenance, Tokens};
-use ratchet_core::usage::Usage;
 use tracing::warn;
 
-use crate::answer::{Answer, HAND_IN, Said, StopReason};
-use crate::ask::Ask;
-use crate::budget::{Budget, Toll};
-use crate::error::{BadAnswer, ModelError};
-use crate::manner::Manner;
+use crate::budget::{Budget, CallCost};
+use crate::capabilities::Capabilities;
+use crate::error::{InvalidResponse, ModelError};
 use crate::pool::ModelPool;
 use crate::provider::{Inquiry, Listener, Provider};
+use crate::request::LlmRequest;
+use crate::response::{HAND_IN, LlmResponse, Said, StopReason};
 use crate::retry::{Retries, chance};
 
 /// No answer takes longer, unless something hangs.
@@ -38,13 +38,13 @@ pub struct PriceList {
 /// ```no_run
 /// use std::sync::Arc;
 /// use ratchet_agent::access::ModelAccess;
-/// use ratchet_agent::ask::{Ask, Passage};
+/// use ratchet_agent::request::{Ask, Passage};
 /// use ratchet_agent::budget::{Allowance, Budget};
 /// use ratchet_agent::model::{Model, PriceList};
 /// use ratchet_agent::provider::Provider;
 /// use ratchet_agent::provider::anthropic::{Anthropic, BASE_URL};
 /// use ratchet_core::money::Money;
-/// use ratchet_core::price::PriceTable;
+/// use ratchet_core::record::price::PriceTable;
 /// use ratchet_core::secret::Secret;
 /// use ratchet_core::time::Timestamp;
 ///
@@ -68,7 +68,7 @@ pub struct Model {
     prices: PriceList,
     retries: Retries,
     pool: Option<ModelPool>,
-    manner: Mutex<Manner>,
+    manner: Mutex<Capabilities>,
 }
 
 impl Model {
@@ -109,7 +109,7 @@ impl Model {
     ///
     /// # Errors
     /// Says why there is none and what to do; nothing is sent that could exceed the budget.
-    pub async fn ask(&self, ask: &Ask, budget: &Budget) -> Result<Answer, ModelError> {
+    pub async fn ask(&self, ask: &LlmRequest, budget: &Budget) -> Result<LlmResponse, ModelError> {
         self.converse(ask, budget, None).await
     }
 
@@ -119,10 +119,10 @@ impl Model {
     /// The same as of [`Model::ask`]. Once a piece was told, the question is not asked again.
     pub async fn stream(
         &self,
-        ask: &Ask,
+        ask: &LlmRequest,
         budget: &Budget,
         listener: &mut (dyn FnMut(&str) + Send),
-    ) -> Result<Answer, ModelError> {
+    ) -> Result<LlmResponse, ModelError> {
         self.converse(ask, budget, Some(listener)).await
     }
 
@@ -130,7 +130,7 @@ impl Model {
     ///
     /// # Errors
     /// Fails where the provider counts and does not answer.
-    pub async fn count(&self, ask: &Ask) -> Result<Tokens, ModelError> {
+    pub async fn count(&self, ask: &LlmRequest) -> Result<Tokens, ModelError> {
         match &self.provider {
             Provider::Anthropic(provider) => provider.count(self.inquiry(ask)).await,
             Provider::OpenAi(_) | Provider::Bedrock(_) | Provider::Claude(_) => Ok(ask.tokens()),
@@ -138,16 +138,16 @@ impl Model {
     }
 
     /// What a question could cost at most, if the price is known.
-    pub fn most(&self, ask: &Ask) -> Option<Money> {
+    pub fn most(&self, ask: &LlmRequest) -> Option<Money> {
         self.toll(ask).money
     }
 
     async fn converse(
         &self,
-        ask: &Ask,
+        ask: &LlmRequest,
         budget: &Budget,
         mut listener: Listener<'_>,
-    ) -> Result<Answer, ModelError> {
+    ) -> Result<LlmResponse, ModelError> {
         let schema = compiled(ask)?;
         let counted = OnceLock::new();
         let most = || *counted.get_or_init(|| self.toll(ask));
@@ -197,7 +197,7 @@ impl Model {
     /// Asks once, in the manner that the model takes.
     async fn once(
         &self,
-        ask: &Ask,
+        ask: &LlmRequest,
         budget: &Budget,
         mut listener: Listener<'_>,
     ) -> Result<Said, ModelError> {
@@ -221,7 +221,7 @@ impl Model {
 
     /// Learns from a rejection how the model wants to be asked; false when there is nothing to
     /// learn.
-    pub(crate) fn learn(&self, ask: &Ask, failure: &ModelError) -> bool {
+    pub(crate) fn learn(&self, ask: &LlmRequest, failure: &ModelError) -> bool {
         let mut manner = self.manner.lock().unwrap_or_else(PoisonError::into_inner);
         let better = manner.after(ask, failure);
         *manner = better.unwrap_or(*manner);
@@ -232,11 +232,11 @@ impl Model {
     /// price, and checks it.
     pub(crate) fn charge(
         &self,
-        ask: &Ask,
+        ask: &LlmRequest,
         said: Said,
         budget: &Budget,
         share: fn(Money) -> Money,
-    ) -> Result<Answer, ModelError> {
+    ) -> Result<LlmResponse, ModelError> {
         let schema = compiled(ask)?;
         let full = self.bill(ask, &said);
         let bill = Bill { cost: full.cost.map(share), ..full };
@@ -245,7 +245,7 @@ impl Model {
     }
 
     /// What an answer took.
-    fn bill(&self, ask: &Ask, said: &Said) -> Bill {
+    fn bill(&self, ask: &LlmRequest, said: &Said) -> Bill {
         let (usage, provenance) = match &said.usage {
             Some(usage) => (usage.clone(), Provenance::Verified),
             None => {
@@ -263,11 +263,11 @@ impl Model {
     /// Checks that the answer is what was asked for.
     fn check(
         &self,
-        ask: &Ask,
+        ask: &LlmRequest,
         mut said: Said,
         schema: Option<&Schema>,
         answered: Answered,
-    ) -> Result<Answer, ModelError> {
+    ) -> Result<LlmResponse, ModelError> {
         let Answered { bill: Bill { usage, provenance, cost }, attempts } = answered;
         if said.stop == StopReason::Refused {
             return Err(ModelError::Refused(said.text));
@@ -276,10 +276,10 @@ impl Model {
         let schema = schema.filter(|_| ask.tools.is_empty() || !calls_tools);
         let document = schema.map(|schema| said.document(schema)).transpose();
         let json = document.map_err(|why| {
-            let bad = BadAnswer { why, said: said.text.clone(), usage: usage.clone(), cost };
-            ModelError::BadAnswer(Box::new(bad))
+            let bad = InvalidResponse { why, said: said.text.clone(), usage: usage.clone(), cost };
+            ModelError::InvalidResponse(Box::new(bad))
         })?;
-        Ok(Answer {
+        Ok(LlmResponse {
             text: said.text,
             json,
             calls: said.calls,
@@ -293,20 +293,20 @@ impl Model {
         })
     }
 
-    pub(crate) fn inquiry<'a>(&'a self, ask: &'a Ask) -> Inquiry<'a> {
+    pub(crate) fn inquiry<'a>(&'a self, ask: &'a LlmRequest) -> Inquiry<'a> {
         let manner = *self.manner.lock().unwrap_or_else(PoisonError::into_inner);
         Inquiry { model: &self.name, ask, manner }
     }
 
     /// The most that a question can take.
-    pub(crate) fn toll(&self, ask: &Ask) -> Toll {
+    pub(crate) fn toll(&self, ask: &LlmRequest) -> CallCost {
         let input = if ask.marks_cache() { "input_cache_creation" } else { "input" };
         let kinds = [
             (input.to_owned(), ask.tokens().count),
             ("output".to_owned(), u64::from(ask.max_tokens)),
         ];
         let usage = Usage::new(kinds.into());
-        Toll { tokens: usage.total(), money: self.cost(&usage) }
+        CallCost { tokens: usage.total(), money: self.cost(&usage) }
     }
 
     fn cost(&self, usage: &Usage) -> Option<Money> {
@@ -318,14 +318,14 @@ impl Model {
 }
 
 /// The schema of the answer, ready to check it.
-fn compiled(ask: &Ask) -> Result<Option<Schema>, ModelError> {
+fn compiled(ask: &LlmRequest) -> Result<Option<Schema>, ModelError> {
     let schema = ask.schema().map(|schema| Schema::read(&Json::from_value(schema)));
     schema.transpose().map_err(|why| ModelError::NotSetUp(why.to_string()))
 }
 
 impl Bill {
-    fn toll(&self) -> Toll {
-        Toll { tokens: self.usage.total(), money: self.cost }
+    fn toll(&self) -> CallCost {
+        CallCost { tokens: self.usage.total(), money: self.cost }
     }
 }
 

@@ -32,7 +32,7 @@ struct State {
 
 /// A place among those who ask.
 #[derive(Debug)]
-pub(crate) struct Seat<'a>(&'a ModelPool);
+pub(crate) struct ConcurrencyPermit<'a>(&'a ModelPool);
 
 impl ModelPool {
     /// So many at once; at least one.
@@ -48,11 +48,11 @@ impl ModelPool {
     }
 
     /// Waits for a place, and until the provider may be asked again.
-    pub(crate) async fn enter(&self) -> Seat<'_> {
+    pub(crate) async fn enter(&self) -> ConcurrencyPermit<'_> {
         loop {
             let freed = self.0.freed.notified();
             match self.try_enter(Instant::now()) {
-                Entry::Seated => return Seat(self),
+                Entry::Seated => return ConcurrencyPermit(self),
                 Entry::Quiet(wait) => tokio::time::sleep(wait).await,
                 Entry::Full => freed.await,
             }
@@ -109,7 +109,7 @@ enum Entry {
     Quiet(Duration),
 }
 
-impl Drop for Seat<'_> {
+impl Drop for ConcurrencyPermit<'_> {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.busy = state.busy.saturating_sub(1);

@@ -7,15 +7,15 @@ pub mod bedrock;
 /// The `claude` program.
 pub mod claude;
 
-use crate::answer::Said;
-use crate::ask::Ask;
+use crate::capabilities::Capabilities;
 use crate::error::ModelError;
 use crate::judge::ProviderName;
-use crate::manner::Manner;
 use crate::provider::anthropic::Anthropic;
 use crate::provider::bedrock::Bedrock;
 use crate::provider::claude::ClaudeProgram;
 use crate::provider::openai::OpenAi;
+use crate::request::LlmRequest;
+use crate::response::Said;
 
 /// Who answers.
 #[derive(Clone, Debug)]
@@ -34,8 +34,8 @@ pub enum Provider {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inquiry<'a> {
     pub(crate) model: &'a str,
-    pub(crate) ask: &'a Ask,
-    pub(crate) manner: Manner,
+    pub(crate) ask: &'a LlmRequest,
+    pub(crate) manner: Capabilities,
 }
 
 /// Who hears the pieces of an answer as they come; nobody when the answer is wanted whole.

@@ -62,12 +62,12 @@ impl Retries {
 
 /// How often and how long one question was put off.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Patience {
+pub(crate) struct RetryState {
     failures: u32,
     paused: Duration,
 }
 
-impl Patience {
+impl RetryState {
     /// Pauses after a failure that passes; gives any other back, and the last one of too many.
     pub(crate) async fn pause(
         &mut self,

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use ratchet_core::convention::{Interpreter, Sender};
-use ratchet_core::merge::Merge;
-use ratchet_core::price::PriceTable;
-use ratchet_core::span::Span;
+use ratchet_core::record::merge::Merge;
+use ratchet_core::record::price::PriceTable;
+use ratchet_core::record::semantic_conventions::{Interpreter, Sender};
+use ratchet_core::record::span::Span;
+use ratchet_core::record::trace::TracePatch;
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::TracePatch;
 use ratchet_server::app::Limits;
 use ratchet_server::clock::Clock;
 use ratchet_server::otlp::{Decoded, Format, decode_traces};
-use ratchet_store::embedded::{DiskReserve, Folder, Options, Prepared};
+use ratchet_store::embedded::{DiskReserve, Options, Prepared, Store};
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Batch;
 use serde::Serialize;
@@ -45,7 +45,7 @@ pub(crate) struct Split {
 }
 
 /// How much of a folder's work is done in this process.
-pub(crate) fn open(data: &Path) -> anyhow::Result<Folder> {
+pub(crate) fn open(data: &Path) -> anyhow::Result<Store> {
     let options = Options {
         prices: Arc::new(PriceTable::builtin()),
         queue_len: 256,
@@ -54,7 +54,7 @@ pub(crate) fn open(data: &Path) -> anyhow::Result<Folder> {
         known_secrets: Default::default(),
         reserve: DiskReserve::default(),
     };
-    Ok(Folder::open(data, options)?)
+    Ok(Store::open(data, options)?)
 }
 
 /// The project that everything is recorded into.
@@ -76,7 +76,7 @@ pub(crate) struct Spent {
 /// Takes bodies to the point where they can be written, keeping the time.
 #[derive(Debug)]
 pub(crate) struct Preparer {
-    folder: Folder,
+    folder: Store,
     project: ProjectId,
     limits: Limits,
     /// What it took so far.
@@ -88,7 +88,7 @@ impl Preparer {
     ///
     /// # Errors
     /// Never, as long as the project's name is a good one.
-    pub(crate) fn new(folder: Folder) -> anyhow::Result<Self> {
+    pub(crate) fn new(folder: Store) -> anyhow::Result<Self> {
         Ok(Self { folder, project: project()?, limits: Limits::default(), spent: Spent::default() })
     }
 

@@ -2,16 +2,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use ratchet_agent::claude::command::ClaudePatience;
+use ratchet_agent::claude::command::ClaudeTimeouts;
 use ratchet_agent::claude::environment;
-use ratchet_core::judging::Seed;
-use ratchet_core::major::workspace::Exposure;
+use ratchet_core::chat::workspace::WorkspaceSource;
+use ratchet_core::judge::judge_prompt::Seed;
 use ratchet_server::clock::Clock;
-use ratchet_stages::major::given::LayerFolders;
-use ratchet_stages::major::ground::ChatGround;
-use ratchet_stages::major::work_folder::Boundary;
-use ratchet_stages::major::{Chats, Launcher, Major, MajorLimits, MajorPlaces};
-use ratchet_store::embedded::Folder;
+use ratchet_stages::chat::prompt_layers::LayerFolders;
+use ratchet_stages::chat::work_folder::Boundary;
+use ratchet_stages::chat::workspace_policy::WorkspacePolicy;
+use ratchet_stages::chat::{ChatFolders, ChatLimits, ChatService, Chats, Launcher};
+use ratchet_store::embedded::Store;
 
 use crate::cmd::supervise;
 use crate::config::Config;
@@ -28,44 +28,45 @@ const SCRATCH: &str = "the scratch folder of chat agents";
 /// `exposure` is whose folders the chats count as that were made before that was noted.
 pub(crate) async fn open(
     config: &Config,
-    folder: &Folder,
-    exposure: Exposure,
+    folder: &Store,
+    exposure: WorkspaceSource,
 ) -> anyhow::Result<Chats> {
     let data = std::path::absolute(&config.data).context("cannot tell where the data folder is")?;
     let roots = config.chat.roots.clone();
     let boundary = Boundary { roots, exposure, data: Some(data.clone()) };
     let ground = ground(config, folder, &data, boundary)?;
     let launcher = Launcher {
-        places: MajorPlaces {
+        places: ChatFolders {
             program: config.chat.program.clone(),
             families: data.join(KEPT),
             scratch: scratch(folder)?,
             supervision: supervise::supervision(),
         },
         environment: Arc::new(environment::inherited(&config.chat.env)),
-        patience: ClaudePatience::default(),
+        patience: ClaudeTimeouts::default(),
         ground: Some(ground.clone()),
     };
-    let limits = MajorLimits {
+    let limits = ChatLimits {
         processes: config.chat.processes,
         idle: config.chat.idle,
         answer: config.chat.answers,
         text_bytes: config.limits.text_bytes,
-        ..MajorLimits::default()
+        ..ChatLimits::default()
     };
-    let major = Major::open(folder.clone(), launcher, limits, Arc::new(|| Clock::System.now()));
+    let major =
+        ChatService::open(folder.clone(), launcher, limits, Arc::new(|| Clock::System.now()));
     let major = major.await.context("cannot make ready to run agents")?;
     Ok(Chats { major, ground })
 }
 
 fn ground(
     config: &Config,
-    folder: &Folder,
+    folder: &Store,
     data: &Path,
     boundary: Boundary,
-) -> anyhow::Result<ChatGround> {
+) -> anyhow::Result<WorkspacePolicy> {
     let secret = folder.secrets.sign(SEED).context("cannot use the secret of the data folder")?;
-    Ok(ChatGround {
+    Ok(WorkspacePolicy {
         boundary,
         trusted: config.chat.trusted.clone(),
         layers: LayerFolders {
@@ -79,7 +80,7 @@ fn ground(
 
 /// Where agents keep what they do not need tomorrow: the same for the same data folder, so that
 /// what an earlier server left is found. The path is short, for sockets lie in it.
-fn scratch(folder: &Folder) -> anyhow::Result<PathBuf> {
+fn scratch(folder: &Store) -> anyhow::Result<PathBuf> {
     let name = folder.secrets.sign(SCRATCH).context("cannot use the secret of the data folder")?;
     let name: String = name.chars().take(8).collect();
     Ok(std::env::temp_dir().join(format!("ratchet-{name}")))

@@ -1,11 +1,11 @@
 //! One realistic week, made up from a seed and recorded over Ratchet's own interfaces.
 
 /// Chance from a seed.
-mod chance;
+mod seeded_random;
 /// When things happen.
 mod rhythm;
 /// Who takes part.
-mod cast;
+mod people;
 /// What is said.
 mod words;
 /// What a run consists of.
@@ -19,7 +19,7 @@ mod feedback;
 /// What judges say of it.
 mod judges;
 /// What a team keeps beside it.
-mod shelf;
+mod catalog;
 /// Everything together.
 mod week;
 /// From stories to OTLP.
@@ -27,18 +27,18 @@ mod wire;
 /// From OTLP to a server.
 pub(crate) mod send;
 /// Where to look then.
-pub(crate) mod tour;
+pub(crate) mod what_to_look_at;
 #[cfg(test)]
 mod tests;
 
 use ratchet_core::time::Timestamp;
 use serde_json::Value;
 
-use cast::Place;
+use catalog::Shelf;
 use judges::Verdict;
-use shelf::Shelf;
+use people::Place;
 use story::Run;
-use tour::Examples;
+use what_to_look_at::Examples;
 use wire::Export;
 
 /// A week, ready to be sent.
@@ -68,7 +68,7 @@ pub(crate) fn imagine(seed: u64, end: Timestamp) -> Traffic {
     Traffic {
         scores: week.thumbs.iter().map(wire::score).collect(),
         verdicts: week.verdicts.iter().map(Verdict::body).collect(),
-        shelf: shelf::fill(&week.runs, &week.trials),
+        shelf: catalog::fill(&week.runs, &week.trials),
         traces: week.runs.len() + tried.count(),
         spans: exports.iter().map(|export| export.spans).sum(),
         examples: examples(&week.runs),
@@ -78,7 +78,7 @@ pub(crate) fn imagine(seed: u64, end: Timestamp) -> Traffic {
 
 fn examples(runs: &[Run]) -> Examples {
     let newest = |is_it: &dyn Fn(&&Run) -> bool| runs.iter().rev().find(is_it);
-    let nested = newest(&|run| run.agent.name == cast::RESEARCH.name && run.asked_by.is_none());
+    let nested = newest(&|run| run.agent.name == people::RESEARCH.name && run.asked_by.is_none());
     let circles = newest(&|run| run.tags.contains(&"coding") && run.quality < 0.4);
     let bad = newest(&|run| run.release.is_bad && run.place == Place::Prod);
     Examples {

@@ -5,7 +5,7 @@
 //! nothing, so that they can stay in a unit file or a container's environment for good.
 
 use anyhow::{Context, bail, ensure};
-use ratchet_core::account::{Email, PASSWORD_CHARS, is_password};
+use ratchet_core::catalog::account::{Email, PASSWORD_CHARS, is_password};
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreError;

@@ -3,16 +3,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use ratchet_core::price::PriceTable;
-use ratchet_core::redact::KnownSecrets;
-use ratchet_store::embedded::{Folder, Options};
+use ratchet_core::record::price::PriceTable;
+use ratchet_core::record::redact::KnownSecrets;
+use ratchet_store::embedded::{Options, Store};
 
 use crate::config::Config;
 
 /// Opens the data folder of the configuration.
 ///
 /// `command` is who holds the lock from now on, for the message to others.
-pub(crate) fn open(config: &Config, command: &str) -> anyhow::Result<Folder> {
+pub(crate) fn open(config: &Config, command: &str) -> anyhow::Result<Store> {
     let holder = format!("{command}, process {}", std::process::id());
     let options = Options {
         prices: prices(&config.data)?,
@@ -22,7 +22,7 @@ pub(crate) fn open(config: &Config, command: &str) -> anyhow::Result<Folder> {
         known_secrets: known_secrets(),
         reserve: config.store.reserve,
     };
-    Folder::open(&config.data, options)
+    Store::open(&config.data, options)
         .with_context(|| format!("cannot open the data folder {}", config.data.display()))
 }
 

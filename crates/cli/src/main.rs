@@ -11,13 +11,13 @@ mod folder;
 /// Rubrics by name.
 mod rubrics;
 /// Judges by their names.
-mod judges;
+mod judge_factory;
 /// The offline judge.
 mod offline;
 /// Where a command's data is.
 mod target;
 /// Where scoring reads, writes and keeps its journal.
-mod workplace;
+mod data_target;
 /// A made-up week to look at.
 mod demo;
 /// A week, from its sessions to whoever is told.
@@ -25,17 +25,17 @@ mod weekly;
 /// What runs by itself while a server is up.
 mod scheduler;
 /// A server, from its configuration to its end.
-mod serving;
+mod server;
 /// How many files the system lets a server have.
 mod open_files;
 /// The agents that a server runs.
 mod agents;
 /// The way into a running server for commands on the same machine.
-mod door;
+mod local_socket;
 /// The provider that people sign in with.
-mod vouching;
+mod oidc_config;
 /// What a server says once it listens.
-mod welcome;
+mod startup_message;
 /// Requests to stop.
 mod signals;
 /// Log lines.

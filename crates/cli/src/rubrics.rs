@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use ratchet_core::rubric::{self, Rubric};
+use ratchet_core::judge::rubric::{self, Rubric};
 
 /// Every rubric that has a name here.
 #[derive(Debug)]

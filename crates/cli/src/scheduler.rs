@@ -8,27 +8,27 @@ use ratchet_agent::budget::{Allowance, Budget};
 use ratchet_agent::error::ModelError;
 use ratchet_core::calendar::Zone;
 use ratchet_core::outbound::OutboundPolicy;
-use ratchet_remote::hook::Hook;
+use ratchet_remote::webhook::Webhook;
 use ratchet_server::app::App;
 use ratchet_server::clock::Clock;
-use ratchet_server::stop::Stop;
-use ratchet_stages::connect::ConnectError;
+use ratchet_server::shutdown::Stop;
+use ratchet_stages::llm_connections::ConnectError;
+use ratchet_stages::review::ReviewError;
 use ratchet_stages::schedule::{self, DueRun, Runner};
 use ratchet_stages::score::journal::Journal;
 use ratchet_stages::score::judge::Judge;
-use ratchet_stages::score::{ScoreError, ScoringDesk};
+use ratchet_stages::score::{ScoreError, ScoringContext};
 use ratchet_stages::sink::{LocalSink, Sink};
 use ratchet_stages::source::Source;
-use ratchet_stages::trust::TrustError;
-use ratchet_stages::week::Archive;
-use ratchet_store::embedded::Folder;
+use ratchet_stages::weekly_report::ReportStore;
+use ratchet_store::embedded::Store;
 use uuid::Uuid;
 
 use crate::cmd::week::webhook_secret;
-use crate::judges::Courthouse;
+use crate::data_target::SEED;
+use crate::judge_factory::JudgeFactory;
 use crate::rubrics::Rubrics;
 use crate::weekly::{self, Weekly};
-use crate::workplace::SEED;
 
 /// How often to look for what is due.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
@@ -39,7 +39,7 @@ const RENEW_EVERY: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(crate) struct Station {
     /// The store.
-    pub(crate) folder: Folder,
+    pub(crate) folder: Store,
     /// The folder's place, for texts that users keep there.
     pub(crate) data: PathBuf,
     /// Who runs.
@@ -50,7 +50,7 @@ pub(crate) struct Station {
 
 impl Station {
     /// A station of this process.
-    pub(crate) fn new(folder: Folder, data: PathBuf, outbound: OutboundPolicy) -> Self {
+    pub(crate) fn new(folder: Store, data: PathBuf, outbound: OutboundPolicy) -> Self {
         let catalog = folder.catalog.clone();
         let (name, zone) = (Uuid::new_v4().to_string(), Zone::of_this_machine());
         Self { folder, data, runner: Runner { catalog, name, zone }, outbound }
@@ -61,7 +61,7 @@ impl Station {
         let what = &run.schedule.what;
         let Some(name) = schedule::judge(&what.judge)? else { return Ok(None) };
         let seed = self.folder.secrets.sign(SEED)?;
-        let courthouse = Courthouse {
+        let courthouse = JudgeFactory {
             folder: Some(&self.folder),
             project: &run.claim.project,
             data: Some(&self.data),
@@ -149,8 +149,8 @@ fn model_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a ModelError> {
         _ => None,
     };
     match (error.downcast_ref(), error.downcast_ref()) {
-        (Some(ConnectError::Model(error)), _) | (_, Some(TrustError::Model(error))) => Some(error),
-        (_, Some(TrustError::Judging(error))) => judging(error),
+        (Some(ConnectError::Model(error)), _) | (_, Some(ReviewError::Model(error))) => Some(error),
+        (_, Some(ReviewError::Judging(error))) => judging(error),
         _ => error.downcast_ref().or_else(|| judging(error.downcast_ref()?)),
     }
 }
@@ -165,7 +165,7 @@ async fn work(station: &Station, run: &DueRun, stop: &Stop) -> anyhow::Result<St
     let name = run.schedule.name.clone();
     let told = catalog.told_by_schedule(project, name, folder.secrets.clone()).await?;
     let webhook = match told.webhook {
-        Some(url) => Some(Hook::Signed(url, webhook_secret()?)),
+        Some(url) => Some(Webhook::Signed(url, webhook_secret()?)),
         None => None,
     };
     let what = &run.schedule.what;
@@ -178,11 +178,11 @@ async fn work(station: &Station, run: &DueRun, stop: &Stop) -> anyhow::Result<St
         templates: weekly::templates(&station.data)?,
         words: weekly::words(Some(&station.data))?,
         learnings: what.learnings.as_ref().map(PathBuf::from),
-        hooks: told.slack.map(Hook::Slack).into_iter().chain(webhook).collect(),
+        hooks: told.slack.map(Webhook::Slack).into_iter().chain(webhook).collect(),
         outbound: station.outbound.clone(),
         run: Uuid::new_v4().to_string(),
     };
-    let desk = ScoringDesk {
+    let desk = ScoringContext {
         source: &source,
         sink: &sink,
         journal: &journal,
@@ -190,6 +190,6 @@ async fn work(station: &Station, run: &DueRun, stop: &Stop) -> anyhow::Result<St
         is_stopping: &|| stop.is_requested(),
         watch: &|_| (),
     };
-    let archive = Archive::Catalog { catalog: &journal.catalog, project: &journal.project };
+    let archive = ReportStore::Catalog { catalog: &journal.catalog, project: &journal.project };
     Ok(weekly.run(&desk, archive).await?.line())
 }

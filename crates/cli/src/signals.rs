@@ -1,5 +1,5 @@
 use anyhow::Context;
-use ratchet_server::stop::Stopper;
+use ratchet_server::shutdown::Stopper;
 use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
 
 use crate::exit::{self, Outcome, Signal};

@@ -5,9 +5,9 @@
 /// A server, over HTTP.
 mod remote;
 /// Who may sign in.
-mod people;
+mod users;
 /// What a project has settled.
-mod settled;
+mod project_settings;
 /// What runs by itself.
 mod schedules;
 /// A backup that comes as a stream.
@@ -24,7 +24,7 @@ use ratchet_server::api::status::ConfirmedClockView;
 use ratchet_server::clock::Clock;
 use ratchet_stages::record::clock;
 use ratchet_store::catalog::Actor;
-use ratchet_store::embedded::{BackupReport, BackupSecrets, Folder};
+use ratchet_store::embedded::{BackupReport, BackupSecrets, Store};
 use ratchet_store::project::ProjectId;
 
 use crate::config::{Config, ConfigArgs};
@@ -45,7 +45,7 @@ pub(crate) struct TargetArgs {
 #[derive(Debug)]
 pub(crate) enum Target {
     /// A data folder, locked until closed.
-    Folder(Folder),
+    Folder(Store),
     /// A running server.
     Server(Remote),
 }

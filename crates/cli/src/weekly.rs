@@ -6,24 +6,25 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use ratchet_core::calendar::Week;
-use ratchet_core::label::DATASET;
-use ratchet_core::learnings;
+use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::money::Money;
 use ratchet_core::outbound::OutboundPolicy;
-use ratchet_core::rubric::Rubric;
-use ratchet_core::suggestion::{Progress, Suggestion, Templates, advice};
-use ratchet_remote::hook::Hook;
-use ratchet_remote::langfuse::client::Between;
-use ratchet_remote::langfuse::client::pace::SystemPace;
-use ratchet_stages::score::fetch::{Sieve, Wanted};
+use ratchet_core::quality::label::DATASET;
+use ratchet_core::quality::learnings;
+use ratchet_core::quality::suggestion::{Progress, Suggestion, Templates, advice};
+use ratchet_remote::langfuse::client::TimeWindow;
+use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
+use ratchet_remote::webhook::Webhook;
+use ratchet_stages::review::panel;
 use ratchet_stages::score::judge::Judge;
-use ratchet_stages::score::{self, Again, Keeping, ScoringDesk};
-use ratchet_stages::trust::panel;
-use ratchet_stages::week::{self, Adviser, Archive, WeekDone, WeekRequest};
+use ratchet_stages::score::select_sessions::{SessionCriteria, SessionFilter};
+use ratchet_stages::score::{self, Rescore, ScoringContext, WritePolicy};
+use ratchet_stages::weekly_report;
+use ratchet_stages::weekly_report::{ReportStore, SuggestionModel, WeekDone, WeekRequest};
 use ratchet_store::catalog::{ReportEffect, RunOutcome};
 use uuid::Uuid;
 
-use crate::judges;
+use crate::judge_factory;
 
 /// Traces that a session of the week must have.
 const MIN_TRACES: u64 = 3;
@@ -52,7 +53,7 @@ pub(crate) struct Weekly {
     /// The file that suggestions are added to.
     pub(crate) learnings: Option<PathBuf>,
     /// Who is told.
-    pub(crate) hooks: Vec<Hook>,
+    pub(crate) hooks: Vec<Webhook>,
     /// Where they may be.
     pub(crate) outbound: OutboundPolicy,
     /// Names the run; never used before.
@@ -112,8 +113,8 @@ impl Weekly {
     /// Does it: fetch, score, synthesize, suggest, report, tell.
     pub(crate) async fn run(
         &self,
-        desk: &ScoringDesk<'_>,
-        archive: Archive<'_>,
+        desk: &ScoringContext<'_>,
+        archive: ReportStore<'_>,
     ) -> anyhow::Result<Told> {
         let request = WeekRequest {
             week: self.week.clone(),
@@ -127,53 +128,54 @@ impl Weekly {
             None => WeekScored::default(),
         };
         if let Some(judge) = &self.judge {
-            Box::pin(self.sit(desk, judge.clone())).await?;
+            Box::pin(self.rejudge_panel(desk, judge.clone())).await?;
         }
         let place = (desk.source, desk.sink);
-        let done = Box::pin(week::report(place, archive, &request, (desk.clock)())).await?;
+        let done =
+            Box::pin(weekly_report::report(place, archive, &request, (desk.clock)())).await?;
         if let Some(file) = &self.learnings {
             append(file, &done)?;
         }
         for hook in &self.hooks {
-            hook.tell(&done.report, &self.outbound, &SystemPace).await?;
+            hook.tell(&done.report, &self.outbound, &SystemBackoffClock).await?;
         }
         Ok(Told { done, scoring })
     }
 
     /// Has the judge see its panel again, so that the report can say whether it has drifted.
-    async fn sit(&self, desk: &ScoringDesk<'_>, judge: Judge) -> anyhow::Result<()> {
+    async fn rejudge_panel(&self, desk: &ScoringContext<'_>, judge: Judge) -> anyhow::Result<()> {
         let request = score::Request {
             run: Uuid::new_v4().to_string(),
             rubric: self.rubric.clone(),
             judge,
-            wanted: Wanted::These(Vec::new()),
-            again: Again::Always,
-            keeping: Keeping::Anew,
+            wanted: SessionFilter::These(Vec::new()),
+            again: Rescore::Always,
+            keeping: WritePolicy::Anew,
             at_once: AT_ONCE,
             batch: None,
         };
-        panel::sit(desk, DATASET, &request).await?;
+        panel::rejudge_panel(desk, DATASET, &request).await?;
         Ok(())
     }
 
     /// A model that judges is also asked what to change.
-    fn adviser(&self) -> Option<Adviser> {
+    fn adviser(&self) -> Option<SuggestionModel> {
         match &self.judge {
             Some(Judge::Model(judge)) => {
                 let (judge, words) = (judge.clone(), self.words.clone());
-                Some(Adviser { judge, words })
+                Some(SuggestionModel { judge, words })
             }
             Some(Judge::Offline | Judge::OwnSignals(_) | Judge::HandedIn(_)) | None => None,
         }
     }
 
-    async fn score(&self, desk: &ScoringDesk<'_>, judge: Judge) -> anyhow::Result<WeekScored> {
-        let between = Between { from: Some(self.week.start()), to: Some(self.week.end()) };
+    async fn score(&self, desk: &ScoringContext<'_>, judge: Judge) -> anyhow::Result<WeekScored> {
+        let between = TimeWindow { from: Some(self.week.start()), to: Some(self.week.end()) };
         let request = score::Request {
             run: self.run.clone(),
             rubric: self.rubric.clone(),
             judge,
-            wanted: Wanted::Active(Sieve {
+            wanted: SessionFilter::Active(SessionCriteria {
                 between,
                 min_traces: MIN_TRACES,
                 idle_nanos: IDLE,
@@ -182,8 +184,8 @@ impl Weekly {
                 tag: None,
                 sample: None,
             }),
-            again: Again::IfGrown,
-            keeping: Keeping::Write,
+            again: Rescore::IfGrown,
+            keeping: WritePolicy::Write,
             at_once: self.at_once,
             batch: self.batch,
         };
@@ -212,7 +214,7 @@ pub(crate) fn templates(data: &Path) -> anyhow::Result<Templates> {
 
 /// What a model is told that makes suggestions: the user's words in `<data>/prompts`, or ours.
 pub(crate) fn words(data: Option<&Path>) -> anyhow::Result<String> {
-    judges::words(data, advice::FILE, advice::SHIPPED)
+    judge_factory::words(data, advice::FILE, advice::SHIPPED)
 }
 
 /// Adds what is new to the file, all of it or nothing: another file takes its place.

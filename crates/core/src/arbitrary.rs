@@ -8,17 +8,17 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::environment::Environment;
-use crate::field::{Act, Authority, Field, Said, Stamp};
 use crate::id::Id;
-use crate::merge::{Earliest, Latest, Metadata};
 use crate::money::Money;
-use crate::observation::{Level, ObservationKind, ObservationPatch, PromptLink};
 use crate::payload::{Json, Payload};
-use crate::score::{ScorePatch, ScoreSource, ScoreTarget, ScoreValue};
-use crate::span::{AttributeValue, Attributes, Span, SpanEvent, SpanStatus};
+use crate::record::field::{Authority, Field, Stamp, StampedValue, WriteKind};
+use crate::record::merge::{Earliest, Latest, Metadata};
+use crate::record::observation::{Level, ObservationKind, ObservationPatch, PromptLink};
+use crate::record::score::{ScorePatch, ScoreSource, ScoreTarget, ScoreValue};
+use crate::record::span::{AttributeValue, Attributes, Span, SpanEvent, SpanStatus};
+use crate::record::trace::TracePatch;
+use crate::record::usage::{Cost, Usage};
 use crate::time::Timestamp;
-use crate::trace::TracePatch;
-use crate::usage::{Cost, Usage};
 
 fn word() -> impl Strategy<Value = String> {
     select(vec!["a", "b", "c"]).prop_map(str::to_owned)
@@ -34,14 +34,14 @@ fn time() -> impl Strategy<Value = Timestamp> {
 
 fn stamp() -> impl Strategy<Value = Stamp> {
     let authority = select(vec![Authority::Child, Authority::Root, Authority::Stated]);
-    let act = select(vec![Act::Create, Act::Update]);
+    let act = select(vec![WriteKind::Create, WriteKind::Update]);
     (authority, time(), act).prop_map(|(authority, at, act)| Stamp { authority, at, act })
 }
 
 fn said<T: Clone + std::fmt::Debug>(
     value: impl Strategy<Value = T>,
-) -> impl Strategy<Value = Said<T>> {
-    (stamp(), option::of(value)).prop_map(|(stamp, value)| Said { stamp, value })
+) -> impl Strategy<Value = StampedValue<T>> {
+    (stamp(), option::of(value)).prop_map(|(stamp, value)| StampedValue { stamp, value })
 }
 
 fn field<T: Clone + std::fmt::Debug>(

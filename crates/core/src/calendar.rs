@@ -6,7 +6,7 @@ mod week;
 use jiff::tz::TimeZone;
 
 use crate::time::Timestamp;
-pub use week::{BadDay, Week};
+pub use week::{DateError, Week};
 pub use zone::{UnknownZone, Zone};
 
 const SECOND: i64 = 1_000_000_000;

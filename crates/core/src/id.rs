@@ -3,10 +3,10 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
-use crate::observation::Observation;
-use crate::score::Score;
-use crate::session::Session;
-use crate::trace::Trace;
+use crate::record::observation::Observation;
+use crate::record::score::Score;
+use crate::record::session::Session;
+use crate::record::trace::Trace;
 
 /// Names a trace.
 pub type TraceId = Id<Trace>;

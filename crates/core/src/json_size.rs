@@ -13,7 +13,7 @@ const TREE_BYTES: usize = 32_000_000;
 
 /// Why a text becomes no tree.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoTree {
+pub enum JsonSizeError {
     /// It is not JSON.
     #[error("{0}")]
     NotJson(String),
@@ -26,11 +26,11 @@ pub enum NoTree {
 ///
 /// # Errors
 /// Says why there is no tree.
-pub fn small_tree(text: &str) -> Result<Value, NoTree> {
+pub fn small_tree(text: &str) -> Result<Value, JsonSizeError> {
     if JsonSize::of(text).tree_bytes() > TREE_BYTES {
-        return Err(NoTree::TooLarge);
+        return Err(JsonSizeError::TooLarge);
     }
-    serde_json::from_str(text).map_err(|why| NoTree::NotJson(why.to_string()))
+    serde_json::from_str(text).map_err(|why| JsonSizeError::NotJson(why.to_string()))
 }
 
 /// Counts what a JSON text holds, piece by piece, in constant memory.
@@ -134,11 +134,17 @@ mod tests {
     #[test]
     fn only_small_trees_are_built() {
         assert_eq!(small_tree("[1]"), Ok(Value::from(vec![1])));
-        assert!(matches!(small_tree("[1"), Err(NoTree::NotJson(_))));
+        assert!(matches!(small_tree("[1"), Err(JsonSizeError::NotJson(_))));
         let long = format!("\"{}\"", "x,".repeat(1_000_000));
         assert!(small_tree(&long).is_ok(), "a long text is one value");
-        assert_eq!(small_tree(&format!("[0{}]", ",0".repeat(600_000))), Err(NoTree::TooLarge));
-        assert_eq!(small_tree(&format!("[0{}]", ",{}".repeat(50_000))), Err(NoTree::TooLarge));
+        assert_eq!(
+            small_tree(&format!("[0{}]", ",0".repeat(600_000))),
+            Err(JsonSizeError::TooLarge)
+        );
+        assert_eq!(
+            small_tree(&format!("[0{}]", ",{}".repeat(50_000))),
+            Err(JsonSizeError::TooLarge)
+        );
     }
 
     #[test]

@@ -20,7 +20,7 @@ struct Network {
 /// A text that is no list of networks.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0:?} is no address and no network; write them like 10.0.0.5 or 10.0.0.0/8, with commas")]
-pub struct NoNetwork(String);
+pub struct NetworkError(String);
 
 impl Networks {
     /// No network at all.
@@ -51,11 +51,11 @@ impl Default for Networks {
 }
 
 impl FromStr for Networks {
-    type Err = NoNetwork;
+    type Err = NetworkError;
 
-    fn from_str(text: &str) -> Result<Self, NoNetwork> {
+    fn from_str(text: &str) -> Result<Self, NetworkError> {
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-        let read = |part: &str| Network::read(part).ok_or_else(|| NoNetwork(part.to_owned()));
+        let read = |part: &str| Network::read(part).ok_or_else(|| NetworkError(part.to_owned()));
         parts.map(read).collect::<Result<_, _>>().map(Self)
     }
 }

@@ -40,7 +40,7 @@ pub struct OutboundRefused {
 /// A text that is no list of networks and names.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("addresses, networks and host names such as 10.0.0.0/8, localhost, with commas, not {0:?}")]
-pub struct NoOutboundPolicy(String);
+pub struct OutboundPolicyError(String);
 
 impl Default for OutboundPolicy {
     fn default() -> Self {
@@ -105,9 +105,9 @@ impl OutboundPolicy {
 }
 
 impl FromStr for OutboundPolicy {
-    type Err = NoOutboundPolicy;
+    type Err = OutboundPolicyError;
 
-    fn from_str(text: &str) -> Result<Self, NoOutboundPolicy> {
+    fn from_str(text: &str) -> Result<Self, OutboundPolicyError> {
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
         let (mut networks, mut hosts) = (Vec::new(), Vec::new());
         for part in parts {
@@ -115,11 +115,11 @@ impl FromStr for OutboundPolicy {
             match part {
                 _ if is_address => networks.push(part),
                 _ if is_name(part) => hosts.push(plain(part)),
-                _ => return Err(NoOutboundPolicy(part.to_owned())),
+                _ => return Err(OutboundPolicyError(part.to_owned())),
             }
         }
         let joined = networks.join(",");
-        let networks = joined.parse().map_err(|_| NoOutboundPolicy(joined))?;
+        let networks = joined.parse().map_err(|_| OutboundPolicyError(joined))?;
         Ok(Self { networks, hosts, is_unrestricted: false })
     }
 }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::limit::depth;
+use crate::record::limit::depth;
 
 /// How deep a text may nest and still be taken for JSON. Many parsers give up a little beyond, and
 /// one such text would keep clients from reading all that comes with it.

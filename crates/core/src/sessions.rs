@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use crate::environment::Environment;
-use crate::evidence::Evidence;
 use crate::id::{ObservationId, SessionId, TraceId};
-use crate::observation::{Level, Observation, ObservationKind};
+use crate::judge::evidence::Evidence;
 use crate::payload::{Json, Payload};
+use crate::record::observation::{Level, Observation, ObservationKind};
+use crate::record::trace::{Content, Trace, TraceSummary};
+use crate::record::usage::Usage;
 use crate::time::Timestamp;
-use crate::trace::{Content, Trace, TraceSummary};
-use crate::usage::Usage;
 
 /// A trace in the making; its steps follow one another by a second.
 #[derive(Clone, Debug)]

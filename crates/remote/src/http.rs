@@ -1,7 +1,7 @@
 //! HTTP clients. Every client of ours is built here, so that all share one choice of cryptography.
 
 /// Why a server's TLS is not trusted.
-mod distrust;
+mod tls_error;
 /// Addresses that others than the operator have entered.
 mod outbound;
 
@@ -9,8 +9,8 @@ use std::sync::Once;
 
 use reqwest::{Certificate, Client, ClientBuilder, Url};
 
-pub use distrust::{Distrust, distrust};
 pub use outbound::{check_entered, check_entered_text, check_resolved, toward_entered};
+pub use tls_error::{TlsError, distrust};
 
 /// Begins a client for servers anywhere: TLS with the certificates that this machine trusts, and
 /// the proxies that its environment names.

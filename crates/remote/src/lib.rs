@@ -3,13 +3,13 @@
 /// HTTP clients.
 pub mod http;
 /// One try to hand a message over.
-pub mod post;
+pub mod delivery;
 /// Programs that are told of reports and of news.
-pub mod hook;
+pub mod webhook;
 /// Browsers that are told of news.
 pub mod web_push;
 /// Weekly reports on other Ratchet servers.
-pub mod week;
+pub mod weekly_report;
 /// Langfuse, whose API Ratchet also serves.
 pub mod langfuse;
 /// Servers that vouch for people.

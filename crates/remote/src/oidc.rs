@@ -67,7 +67,7 @@ struct Known {
 
 /// What one sign-in is about. Kept by us from its first half to its second.
 #[derive(Clone, Debug)]
-pub struct Journey {
+pub struct LoginAttempt {
     /// Where the browser comes back to.
     pub redirect_uri: String,
     /// Comes back with it.
@@ -142,7 +142,11 @@ impl Provider {
     ///
     /// # Errors
     /// Fails if the provider cannot be asked about itself.
-    pub async fn departure(&self, journey: &Journey, now: Timestamp) -> Result<Url, OidcError> {
+    pub async fn departure(
+        &self,
+        journey: &LoginAttempt,
+        now: Timestamp,
+    ) -> Result<Url, OidcError> {
         let mut url = self.discovery(now).await?.authorization_endpoint;
         let challenge = digest(&SHA256, journey.verifier.expose().as_bytes());
         url.query_pairs_mut()
@@ -164,7 +168,7 @@ impl Provider {
     pub async fn arrival(
         &self,
         code: &str,
-        journey: &Journey,
+        journey: &LoginAttempt,
         now: Timestamp,
     ) -> Result<Claims, OidcError> {
         let discovery = self.discovery(now).await?;
@@ -187,7 +191,12 @@ impl Provider {
         }
     }
 
-    fn exchange(&self, discovery: &Discovery, code: &str, journey: &Journey) -> RequestBuilder {
+    fn exchange(
+        &self,
+        discovery: &Discovery,
+        code: &str,
+        journey: &LoginAttempt,
+    ) -> RequestBuilder {
         let id = &self.settings.client_id;
         let mut form = Serializer::new(String::new());
         form.append_pair("grant_type", "authorization_code")

@@ -10,14 +10,14 @@ mod seal;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ratchet_core::major::notice::NoticeKind;
+use ratchet_core::chat::notification::NotificationKind;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use reqwest::Url;
 use ring::rand::SystemRandom;
 
+use crate::delivery::OutgoingMessage;
 use crate::http;
-use crate::post::Letter;
 pub use seal::{MAX_BYTES, seal};
 pub use vapid::VapidKey;
 
@@ -95,14 +95,16 @@ impl PushTarget {
     pub fn letter(
         &self,
         key: &VapidKey,
-        (kind, message): (NoticeKind, &str),
+        (kind, message): (NotificationKind, &str),
         now: Timestamp,
-    ) -> Result<Letter, PushError> {
+    ) -> Result<OutgoingMessage, PushError> {
         let random = SystemRandom::new();
         let body = seal(&self.point, &self.auth, message.as_bytes(), &random)?;
         let urgency = match kind {
-            NoticeKind::PersonNeeded => "high",
-            NoticeKind::TurnEnded | NoticeKind::SessionFailed | NoticeKind::Test => "normal",
+            NotificationKind::PersonNeeded => "high",
+            NotificationKind::TurnEnded
+            | NotificationKind::SessionFailed
+            | NotificationKind::Test => "normal",
         };
         let headers = vec![
             ("content-type", "application/octet-stream".to_owned()),
@@ -111,7 +113,7 @@ impl PushTarget {
             ("urgency", urgency.to_owned()),
             ("authorization", key.authorization(&self.endpoint, now)?),
         ];
-        Ok(Letter { url: self.endpoint.clone(), headers, body })
+        Ok(OutgoingMessage { url: self.endpoint.clone(), headers, body })
     }
 
     /// The address of the push service.

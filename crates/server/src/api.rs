@@ -35,7 +35,7 @@ pub mod schedules;
 /// Giving freed disk space back.
 pub mod compact;
 /// Sessions with agents that run here.
-pub mod sessions;
+pub mod chats;
 /// Who is told when a turn ends or a person is needed.
 pub mod notifications;
 
@@ -76,6 +76,6 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(schedules::switch))
         .routes(routes!(schedules::runs, schedules::run))
         .routes(routes!(compact::run))
-        .merge(sessions::routes())
+        .merge(chats::routes())
         .merge(notifications::routes())
 }

@@ -7,19 +7,19 @@ use std::time::Duration;
 use ratchet_core::network::Networks;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::permit_pool::PermitPool;
-use ratchet_core::price::PriceTable;
-use ratchet_stages::major::Chats;
+use ratchet_core::record::price::PriceTable;
+use ratchet_stages::chat::Chats;
 use ratchet_stages::record::count::TokenCounting;
-use ratchet_store::embedded::Folder;
+use ratchet_store::embedded::Store;
 use ratchet_store::project::ProjectId;
 use tokio::sync::Notify;
 
 use crate::auth::LocalKeys;
+use crate::body_budget::BodyBudget;
 use crate::clock::Clock;
-use crate::inflight::InFlight;
+use crate::cpu_pool::CpuPool;
 use crate::metrics::Metrics;
-use crate::rate::{PublicRates, Rate, RateLimiter};
-use crate::work::Workers;
+use crate::rate_limit::{PublicRates, Rate, RateLimiter};
 
 /// What every handler can reach. A clone is one more pointer to the same parts.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub struct App(Arc<Parts>);
 #[derive(Debug)]
 pub struct Parts {
     /// Durable truth: `store.telemetry` and `store.catalog`.
-    pub store: Folder,
+    pub store: Store,
     /// Limits and timeouts.
     pub settings: Settings,
     /// The time.
@@ -45,9 +45,9 @@ pub struct Parts {
     /// How often callers with a public key alone have called lately.
     pub(crate) public_rates: PublicRates,
     /// Threads for work that takes real CPU time.
-    pub workers: Workers,
+    pub workers: CpuPool,
     /// The memory that bodies take.
-    pub(crate) bodies: InFlight,
+    pub(crate) bodies: BodyBudget,
     /// Room for streams of events: each takes a connection for as long as its client likes.
     pub(crate) streams: PermitPool<ProjectId>,
     is_closing: AtomicBool,
@@ -59,12 +59,12 @@ pub struct Parts {
 
 impl App {
     /// Puts the parts together.
-    pub fn new(store: Folder, settings: Settings, clock: Clock, prices: Arc<PriceTable>) -> Self {
+    pub fn new(store: Store, settings: Settings, clock: Clock, prices: Arc<PriceTable>) -> Self {
         let rates = RateLimiter::new(settings.limits.rate);
         let public_rates = PublicRates::new(settings.limits.public_rate);
         let metrics = Metrics::default();
-        let workers = Workers::default();
-        let bodies = InFlight::new(settings.limits.inflight_bytes);
+        let workers = CpuPool::default();
+        let bodies = BodyBudget::new(settings.limits.inflight_bytes);
         let streams = PermitPool::new(settings.limits.streams, settings.limits.project_streams);
         Self(Arc::new(Parts {
             store,

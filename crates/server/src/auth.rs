@@ -17,9 +17,9 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::header::ORIGIN;
 use axum::http::request::Parts;
-use ratchet_core::major::workspace::Exposure;
-use ratchet_stages::major::Chats;
-use ratchet_stages::record::events::Reach;
+use ratchet_core::chat::workspace::WorkspaceSource;
+use ratchet_stages::chat::Chats;
+use ratchet_stages::record::events::EventScope;
 use ratchet_store::catalog::{Actor, ApiKey, Catalog, Permission, Permissions, Role};
 use ratchet_store::project::ProjectId;
 
@@ -58,7 +58,7 @@ pub struct Scorer {
     /// Who it is.
     pub caller: Caller,
     /// What they may speak about.
-    pub reach: Reach,
+    pub reach: EventScope,
 }
 
 /// A caller who may change what the project holds.
@@ -80,7 +80,7 @@ pub struct Chatter {
     /// The agents that this server runs.
     pub chats: Chats,
     /// Who counts as naming a folder that an agent works in.
-    pub exposure: Exposure,
+    pub exposure: WorkspaceSource,
 }
 
 /// A caller who may copy all data of the server.
@@ -276,12 +276,12 @@ impl FromRequestParts<App> for Scorer {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
         match identify(app, &parts.headers).await? {
             Identity::Full(caller) => {
-                Ok(Self { caller: caller.may_record()?.0, reach: Reach::All })
+                Ok(Self { caller: caller.may_record()?.0, reach: EventScope::All })
             }
             Identity::PublicOnly(caller) => {
                 parts.extensions.insert(PublicKeyOnly);
                 app.public_rates.take(app, &caller.key, parts)?;
-                Ok(Self { caller: caller.may_record()?.0, reach: Reach::Scores })
+                Ok(Self { caller: caller.may_record()?.0, reach: EventScope::Scores })
             }
         }
     }
@@ -314,7 +314,7 @@ impl FromRequestParts<App> for Chatter {
             Access::Open(_) => true,
             Access::Keys => app.local_keys.has(&caller.key),
         };
-        let exposure = if is_here { Exposure::OwnMachine } else { Exposure::Network };
+        let exposure = if is_here { WorkspaceSource::OwnMachine } else { WorkspaceSource::Network };
         Ok(Self { caller, chats, exposure })
     }
 }

@@ -22,8 +22,8 @@ use bytes::Bytes;
 use flate2::read::MultiGzDecoder;
 
 use crate::app::Limits;
+use crate::body_budget::{NoRoom, Room};
 use crate::error::{ApiError, ApiResult};
-use crate::inflight::{NoRoom, Room};
 
 /// A body as it came over the wire, not yet decompressed.
 #[derive(Debug)]

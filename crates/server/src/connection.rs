@@ -27,7 +27,7 @@ use tower::ServiceExt;
 
 use crate::app::Timeouts;
 use crate::connection_limiter::{ActiveRequest, ConnectionPermit};
-use crate::stall::Taken;
+use crate::write_timeout::Taken;
 
 /// HTTP/2 requests one client may have under way.
 const STREAMS: u32 = 128;

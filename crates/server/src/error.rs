@@ -10,9 +10,9 @@ use axum::Json;
 use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use ratchet_core::settle::Unsettled;
+use ratchet_core::catalog::validation::Invalid;
 use ratchet_remote::langfuse::wire::error::{ErrorBody, ErrorDetail, Issue};
-use ratchet_stages::look::kept::KeepError;
+use ratchet_stages::dashboards::definitions::KeepError;
 use ratchet_store::StoreError;
 use std::time::Duration;
 
@@ -171,8 +171,8 @@ impl From<KeepError> for ApiError {
     }
 }
 
-impl From<Unsettled> for ApiError {
-    fn from(why: Unsettled) -> Self {
+impl From<Invalid> for ApiError {
+    fn from(why: Invalid) -> Self {
         Self::Invalid(why.to_string())
     }
 }

@@ -2,7 +2,7 @@ use axum::Json;
 use axum::extract::State;
 use ratchet_core::id::TraceId;
 use ratchet_store::StoreResult;
-use ratchet_store::embedded::Folder;
+use ratchet_store::embedded::Store;
 use serde::Serialize;
 use std::time::Duration;
 use utoipa::ToSchema;
@@ -72,7 +72,7 @@ fn not_ready(why: &str) -> ApiError {
 }
 
 /// Reads something, there or not, from each database.
-async fn read_both(store: &Folder) -> StoreResult<()> {
+async fn read_both(store: &Store) -> StoreResult<()> {
     let projects = store.catalog.projects().await?;
     let probe = projects.into_iter().next().zip(TraceId::parse("readiness").ok());
     if let Some((project, nobody)) = probe {

@@ -14,13 +14,13 @@ mod filter;
 /// Ids in paths.
 mod path;
 /// JSON objects in bodies.
-mod sent;
+mod json_fields;
 /// Which client is calling.
 mod client;
 /// From a body to the disk.
-mod deliver;
+mod record;
 /// From records to an answer.
-mod answer;
+mod response;
 /// Batches of events.
 mod ingestion;
 /// Traces and observations one at a time, as the oldest clients write them.
@@ -86,11 +86,11 @@ mod evaluation;
 /// How to score, with versions.
 mod evaluators;
 /// The same in an older form.
-mod flat_evaluators;
+mod evaluators_v1;
 /// What to score, and with what.
 mod evaluation_rules;
 /// The same in an older form.
-mod flat_rules;
+mod evaluation_rules_v1;
 
 /// The routes of this API.
 pub fn routes() -> OpenApiRouter<App> {
@@ -114,9 +114,9 @@ pub fn routes() -> OpenApiRouter<App> {
         .merge(widgets::routes())
         .merge(dashboards::routes())
         .merge(evaluators::routes())
-        .merge(flat_evaluators::routes())
+        .merge(evaluators_v1::routes())
         .merge(evaluation_rules::routes())
-        .merge(flat_rules::routes())
+        .merge(evaluation_rules_v1::routes())
         .merge(score_configs::routes())
         .merge(feedback::routes())
         .merge(prompts::routes())

@@ -10,7 +10,7 @@ pub mod clock;
 /// Every route.
 pub mod router;
 /// Names in paths that hold slashes.
-mod names;
+mod path_encoding;
 /// The description of every route.
 pub mod openapi;
 /// Listeners, connections and background work, until told to stop.
@@ -18,7 +18,7 @@ pub mod run;
 /// Counts tokens of what came without usage.
 mod token_counter;
 /// How to tell a server to stop.
-pub mod stop;
+pub mod shutdown;
 /// Errors as clients see them.
 pub mod error;
 /// Who is calling and what they may do.
@@ -26,11 +26,11 @@ pub mod auth;
 /// Where clients reach the server.
 mod origin;
 /// How often a key may call.
-pub mod rate;
+pub mod rate_limit;
 /// Request bodies, within limits.
 pub mod body;
 /// Work that takes real CPU time.
-pub mod work;
+pub mod cpu_pool;
 /// Figures for Prometheus.
 pub mod metrics;
 /// The server's own traces.
@@ -48,9 +48,9 @@ mod feedback;
 
 mod connection;
 mod connection_limiter;
-mod guard;
-mod hear_out;
-mod inflight;
-mod pack;
-mod pieces;
-mod stall;
+mod middleware;
+mod drain_body;
+mod body_budget;
+mod compression;
+mod file_stream;
+mod write_timeout;

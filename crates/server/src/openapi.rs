@@ -22,7 +22,7 @@ use crate::router;
 /// What every operation shares.
 mod operation;
 /// What every answer shares.
-mod answers;
+mod responses;
 
 static DOCUMENT: LazyLock<serde_json::Result<Bytes>> =
     LazyLock::new(|| Ok(serde_json::to_vec(&document()?)?.into()));
@@ -90,7 +90,7 @@ fn finish(document: &mut Value) {
     let paths = std::mem::take(&mut document["paths"]);
     document["paths"] = finished_paths(paths);
     allow_null_beside_anything(document);
-    answers::require_what_may_be_null(document);
+    responses::require_what_may_be_null(document);
 }
 
 fn finished_paths(paths: Value) -> Value {

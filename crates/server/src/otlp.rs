@@ -8,7 +8,7 @@ pub(crate) mod http;
 /// Requests over gRPC.
 pub(crate) mod grpc;
 /// From a body to the disk, whichever way it came.
-mod deliver;
+mod record;
 /// Answers, in the encoding of the request.
 mod reply;
 /// OTLP in JSON.
@@ -18,31 +18,31 @@ mod protobuf;
 /// Protobuf's fields.
 mod wire;
 /// What was taken and what was refused.
-mod intake;
+mod partial_success;
 /// What spans, log records and metrics have in common.
 mod signal;
 /// A span while it is being read.
-mod draft;
+mod span_builder;
 /// A log record while it is being read.
 mod log;
 /// A metric while it is being read.
 mod metric;
 /// Limits while reading.
-mod bounds;
+mod limits;
 
-use ratchet_core::log::LogRecord;
-use ratchet_core::span::Span;
+use ratchet_core::record::log::LogRecord;
+use ratchet_core::record::span::Span;
 use ratchet_core::time::Timestamp;
 
 use crate::app::Limits;
+use crate::body_budget::BodyBudget;
 use crate::error::ApiResult;
-use crate::inflight::InFlight;
-use draft::SpanDraft;
-use intake::Intake;
-pub use intake::{Decoded, Rejected};
 use log::LogDraft;
 pub use metric::MetricCount;
+use partial_success::Intake;
+pub use partial_success::{Decoded, Rejected};
 use signal::Draft;
+use span_builder::SpanDraft;
 
 /// How an OTLP message is written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub fn decode_traces(
     limits: &Limits,
     received_at: Timestamp,
 ) -> ApiResult<Decoded<Span>> {
-    let room = InFlight::new(limits.inflight_bytes).room();
+    let room = BodyBudget::new(limits.inflight_bytes).room();
     decode::<SpanDraft>(format, body, Intake::new(limits, &room, received_at))
 }
 
@@ -77,7 +77,7 @@ pub fn decode_logs(
     limits: &Limits,
     received_at: Timestamp,
 ) -> ApiResult<Decoded<LogRecord>> {
-    let room = InFlight::new(limits.inflight_bytes).room();
+    let room = BodyBudget::new(limits.inflight_bytes).room();
     decode::<LogDraft>(format, body, Intake::new(limits, &room, received_at))
 }
 
@@ -91,7 +91,7 @@ pub fn decode_metrics(
     limits: &Limits,
     received_at: Timestamp,
 ) -> ApiResult<Decoded<MetricCount>> {
-    let room = InFlight::new(limits.inflight_bytes).room();
+    let room = BodyBudget::new(limits.inflight_bytes).room();
     decode::<MetricCount>(format, body, Intake::new(limits, &room, received_at))
 }
 

@@ -2,16 +2,18 @@ use axum::Router;
 use axum::http::{Method, Uri};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{any, post};
-use ratchet_core::limit::elide;
+use ratchet_core::record::limit::elide;
 use tower::ServiceExt;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::body::hold_room;
+use crate::drain_body::hear_out;
 use crate::error::ApiError;
-use crate::hear_out::hear_out;
-use crate::{api, feedback, guard, health, langfuse, metrics, names, openapi, otlp, pack};
+use crate::{
+    api, compression, feedback, health, langfuse, metrics, middleware, openapi, otlp, path_encoding,
+};
 
 /// How much of an unknown path is repeated to the client.
 const SHOWN_PATH_BYTES: usize = 200;
@@ -30,13 +32,13 @@ pub fn router(app: App, pages: Router) -> Router {
         .with_state(app.clone())
         .merge(pages)
         .layer(from_fn_with_state(app.clone(), hold_room))
-        .layer(from_fn(pack::pack))
-        .layer(from_fn_with_state(app.clone(), guard::allow_browsers))
-        .layer(from_fn(guard::catch_panic))
+        .layer(from_fn(compression::pack))
+        .layer(from_fn_with_state(app.clone(), middleware::allow_browsers))
+        .layer(from_fn(middleware::catch_panic))
         .layer(from_fn_with_state(app.clone(), hear_out))
-        .layer(from_fn_with_state(app, guard::observe));
+        .layer(from_fn_with_state(app, middleware::observe));
     // Names are put right before a route is looked for.
-    Router::new().fallback_service(routes.map_request(names::encode))
+    Router::new().fallback_service(routes.map_request(path_encoding::encode))
 }
 
 /// Every route that answers, with its description.
@@ -60,8 +62,8 @@ pub fn grpc_router(app: App) -> Router {
         .route(otlp::grpc::METRICS, post(otlp::grpc::metrics))
         .fallback(otlp::grpc::unimplemented)
         .layer(from_fn_with_state(app.clone(), hold_room))
-        .layer(from_fn(guard::catch_panic))
-        .layer(from_fn_with_state(app.clone(), guard::observe))
+        .layer(from_fn(middleware::catch_panic))
+        .layer(from_fn_with_state(app.clone(), middleware::observe))
         .with_state(app)
 }
 

@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::connection;
 use crate::connection_limiter::{ConnectionLimiter, TooManyOfClient};
 use crate::router::{grpc_router, router};
-use crate::stop::Stop;
+use crate::shutdown::Stop;
 use crate::token_counter;
 
 /// How long to wait after the system refused a connection: out of files, most likely.

@@ -4,7 +4,7 @@ use ratchet_stages::record::count::{self, TokenCounting};
 
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
-use crate::stop::Stop;
+use crate::shutdown::Stop;
 
 /// How often to look for model calls without usage.
 const EVERY: Duration = Duration::from_secs(1);

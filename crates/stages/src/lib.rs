@@ -5,24 +5,26 @@ pub mod record;
 /// Judges turn sessions into scores.
 pub mod score;
 /// People look at figures, and keep their questions on dashboards.
-pub mod look;
+pub mod dashboards;
 /// What is wrong with what someone sent.
-pub mod checks;
+pub mod validation;
 /// People talk to agents.
-pub mod major;
+pub mod chat;
 /// People who are not looking are told.
 pub mod notify;
 /// Cases to try agents on are collected.
-pub mod collect;
+pub mod dataset_import;
 /// Models behind a project's connections.
-pub mod connect;
+pub mod llm_connections;
 /// People mark sessions, and a judge is held against them.
-pub mod trust;
+pub mod review;
 /// Where stages read from.
 pub mod source;
 /// Where stages write to.
 pub mod sink;
 /// A week of scores becomes a report.
-pub mod week;
+pub mod weekly_report;
 /// What runs by itself.
 pub mod schedule;
+/// What to change, by a model or by templates.
+mod improve;

@@ -6,7 +6,7 @@
 //! same name.
 
 /// What people ask for, checked.
-mod wishes;
+mod requests;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,20 +14,25 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use ratchet_core::major::delivery::{Attempt, DeliveryPatience, NextStep, Reached};
-use ratchet_core::major::notice::{Notice, NoticeKind, NoticePlace, notice_id, test_message};
+use ratchet_core::chat::delivery_retry::{
+    Attempt, DeliveryPatience, DeliveryResult, RetryDecision,
+};
+use ratchet_core::chat::notification::{
+    Notification, NotificationKind, NotificationSource, notice_id, test_message,
+};
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::hook;
-use ratchet_remote::langfuse::client::pace::Pace;
-use ratchet_remote::post::{self, HandOverError, Letter};
+use ratchet_remote::delivery;
+use ratchet_remote::delivery::{HandOverError, OutgoingMessage};
+use ratchet_remote::langfuse::client::backoff_clock::BackoffClock;
 use ratchet_remote::web_push::{PushTarget, VapidKey};
+use ratchet_remote::webhook;
 use ratchet_store::StoreResult;
-use ratchet_store::catalog::{DueDelivery, NewNotice, ReceiverKeys, Settled};
-use ratchet_store::chat::Untold;
-use ratchet_store::embedded::Folder;
+use ratchet_store::catalog::{DeliveryState, DueDelivery, NewNotice, ReceiverKeys};
+use ratchet_store::chat::PendingNotification;
+use ratchet_store::embedded::Store;
 
-pub use wishes::{WishError, browser, events, name, webhook};
+pub use requests::{NotificationRequestError, browser, events, name, webhook};
 
 /// Events that are settled at once.
 const PAGE: u32 = 100;
@@ -60,20 +65,20 @@ impl Default for CourierLimits {
 
 /// Whoever tells people who are not looking. One is enough for a data folder.
 #[derive(Debug)]
-pub struct Courier {
+pub struct Notifier {
     /// Where news and receivers are kept.
-    pub store: Folder,
+    pub store: Store,
     /// Where people reach this server, without a slash at the end.
     pub server: String,
     /// Where receivers may be.
     pub outbound: OutboundPolicy,
     /// Time and chance.
-    pub pace: Arc<dyn Pace>,
+    pub pace: Arc<dyn BackoffClock>,
     /// How much, and how long.
     pub limits: CourierLimits,
 }
 
-impl Courier {
+impl Notifier {
     /// Tells whoever wants to hear, until told to stop. What is under way then is tried again by
     /// whoever comes next.
     pub async fn run(&self, stop: impl Future<Output = ()>) {
@@ -139,9 +144,11 @@ impl Courier {
         }
     }
 
-    async fn post(&self, untold: Untold) -> StoreResult<()> {
-        let Untold { project: Some(project), session, event, .. } = untold else { return Ok(()) };
-        let Some(notice) = Notice::of(&event) else { return Ok(()) };
+    async fn post(&self, untold: PendingNotification) -> StoreResult<()> {
+        let PendingNotification { project: Some(project), session, event, .. } = untold else {
+            return Ok(());
+        };
+        let Some(notice) = Notification::of(&event) else { return Ok(()) };
         let now = self.pace.now();
         if age(event.at, now) > self.limits.patience.whole {
             return Ok(());
@@ -149,7 +156,7 @@ impl Courier {
         let catalog = &self.store.catalog;
         let chat = catalog.chat(project.clone(), session.clone()).await?;
         let title = chat.and_then(|chat| chat.title);
-        let place = NoticePlace {
+        let place = NotificationSource {
             project: project.as_str(),
             session: &session,
             title: title.as_deref(),
@@ -170,7 +177,7 @@ impl Courier {
         let age = age(due.made_at, now);
         let reached = match self.letter(&due, now).await {
             Some(letter) => self.hand_over(letter, &due.receiver, now).await,
-            None => Err(Settled::Failed),
+            None => Err(DeliveryState::Failed),
         };
         let attempt = Attempt {
             receiver: due.receiver_kind,
@@ -181,18 +188,18 @@ impl Courier {
         let now = self.pace.now();
         let step = reached.map(|reached| attempt.next_step(reached, &self.limits.patience));
         let settled = match step {
-            Ok(NextStep::Delivered) => Settled::Delivered,
-            Ok(NextStep::Again(pause)) => Settled::Again(later(now, pause)),
-            Ok(NextStep::Gone) => Settled::Gone,
-            Ok(NextStep::GivenUp) => Settled::Failed,
+            Ok(RetryDecision::Delivered) => DeliveryState::Delivered,
+            Ok(RetryDecision::Again(pause)) => DeliveryState::Again(later(now, pause)),
+            Ok(RetryDecision::Gone) => DeliveryState::Gone,
+            Ok(RetryDecision::GivenUp) => DeliveryState::Failed,
             Err(settled) => settled,
         };
         let status = match reached {
-            Ok(Reached::Answered { status, .. }) => Some(status),
-            Ok(Reached::Nobody) | Err(_) => None,
+            Ok(DeliveryResult::Answered { status, .. }) => Some(status),
+            Ok(DeliveryResult::Nobody) | Err(_) => None,
         };
         let (receiver, notice) = (due.receiver.clone(), due.notice.clone());
-        if settled != Settled::Delivered {
+        if settled != DeliveryState::Delivered {
             tracing::info!(receiver, notice, status, "a notice did not arrive");
         }
         if let Err(error) = self.store.catalog.settle_delivery(due, (settled, status), now).await {
@@ -203,30 +210,30 @@ impl Courier {
     /// Hands a message over, if it may go where its receiver is.
     async fn hand_over(
         &self,
-        letter: Letter,
+        letter: OutgoingMessage,
         receiver: &str,
         now: Timestamp,
-    ) -> Result<Reached, Settled> {
+    ) -> Result<DeliveryResult, DeliveryState> {
         match letter.hand_over(&self.outbound, self.limits.answer, now).await {
             Ok(receipt) => Ok(receipt.into()),
-            Err(HandOverError::Unreachable(_)) => Ok(Reached::Nobody),
+            Err(HandOverError::Unreachable(_)) => Ok(DeliveryResult::Nobody),
             Err(HandOverError::Refused(why)) => {
                 tracing::warn!(receiver, %why, "a notice may not go where its receiver is");
-                Err(Settled::Refused)
+                Err(DeliveryState::Refused)
             }
         }
     }
 
     /// What is handed over; `None` if that cannot be written, now or later.
-    async fn letter(&self, due: &DueDelivery, now: Timestamp) -> Option<Letter> {
+    async fn letter(&self, due: &DueDelivery, now: Timestamp) -> Option<OutgoingMessage> {
         let message = match due.kind {
-            NoticeKind::Test => test_message(due.project.as_str(), &self.server, due.made_at),
+            NotificationKind::Test => test_message(due.project.as_str(), &self.server, due.made_at),
             _ => due.message.clone(),
         };
         match due.keys.as_ref()? {
             ReceiverKeys::Webhook { url, secret } => {
-                let url = post::address(url.expose())?;
-                Some(hook::signed(url, secret, (&due.notice, &message), now))
+                let url = delivery::address(url.expose())?;
+                Some(webhook::signed(url, secret, (&due.notice, &message), now))
             }
             ReceiverKeys::Browser { endpoint, p256dh, auth } => {
                 let target = PushTarget::read(endpoint.expose(), p256dh, auth.expose()).ok()?;
@@ -244,10 +251,10 @@ impl Courier {
 /// # Errors
 /// Fails if the key was sealed with another secret than this server's.
 pub async fn vapid(
-    store: &Folder,
+    store: &Store,
     contact: Option<String>,
     now: Timestamp,
-) -> Result<VapidKey, WishError> {
+) -> Result<VapidKey, NotificationRequestError> {
     let new = VapidKey::make()?;
     let secrets = store.secrets.clone();
     let kept = store.catalog.server_secret(VAPID, new, secrets, now).await?;
@@ -256,7 +263,7 @@ pub async fn vapid(
 
 /// News of nothing, for someone who tries whether news arrives. What it says is added on the way.
 pub fn trial(id: String) -> NewNotice {
-    NewNotice { id, kind: NoticeKind::Test, session: None, message: String::new() }
+    NewNotice { id, kind: NotificationKind::Test, session: None, message: String::new() }
 }
 
 fn age(of: Timestamp, now: Timestamp) -> Duration {

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ratchet_core::convention::{Interpreter, Sender};
 use ratchet_core::id::TraceId;
-use ratchet_core::receipt;
-use ratchet_core::span::{Origin, Span};
+use ratchet_core::record::clock_skew;
+use ratchet_core::record::semantic_conventions::{Interpreter, Sender};
+use ratchet_core::record::span::{Origin, Span};
+use ratchet_core::record::trace::TracePatch;
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::TracePatch;
-use ratchet_store::catalog::Intake;
+use ratchet_store::catalog::RecordingSettings;
 use ratchet_store::embedded::Prepared;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::{Batch, Telemetry};
@@ -43,20 +43,20 @@ pub struct Arrival {
     /// When it came in, by the server's clock.
     pub received_at: Timestamp,
     /// What the project has settled about whatever it records.
-    pub intake: Arc<Intake>,
+    pub intake: Arc<RecordingSettings>,
     /// Bytes of one text; the middle of a longer one is elided, and its length kept.
     pub text_bytes: usize,
 }
 
 /// How many bytes of a text to read before the rules of a project have run: all, if it has any,
 /// because a cut could go through what they would find. [`redacted`] cuts afterwards.
-pub fn text_bytes_before_rules(intake: &Intake, text_bytes: usize) -> usize {
+pub fn text_bytes_before_rules(intake: &RecordingSettings, text_bytes: usize) -> usize {
     if intake.redactor.is_empty() { text_bytes } else { usize::MAX }
 }
 
 /// Spans or log records that share an origin.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Parcel<T> {
+pub struct OtlpBatch<T> {
     /// The process and the library.
     pub origin: Origin,
     /// What they sent.
@@ -66,7 +66,7 @@ pub struct Parcel<T> {
 /// Works out what spans say, ready for `Telemetry::commit`, which makes it durable.
 ///
 /// Takes real CPU time and does no IO: large requests belong on a blocking thread.
-pub fn spans(telemetry: &Telemetry, arrival: Arrival, groups: Vec<Parcel<Span>>) -> Prepared {
+pub fn spans(telemetry: &Telemetry, arrival: Arrival, groups: Vec<OtlpBatch<Span>>) -> Prepared {
     let mut observations = Vec::with_capacity(groups.iter().map(|group| group.items.len()).sum());
     let mut traces = Vec::with_capacity(observations.capacity());
     let mut experiment_items = Vec::new();
@@ -105,9 +105,9 @@ pub fn tags(project: ProjectId, traces: Vec<TraceId>, tag: &str, now: Timestamp)
 
 /// Takes out of a batch what its project must not keep, and stamps from after its receipt. Whatever
 /// is recorded passes here, or its rules would not be kept. What is too long is cut.
-pub fn redacted(mut batch: Batch, intake: &Intake, text_bytes: usize) -> Batch {
+pub fn redacted(mut batch: Batch, intake: &RecordingSettings, text_bytes: usize) -> Batch {
     let Batch { traces, observations, scores, received_at, .. } = &mut batch;
-    receipt::clamp(&mut [traces, observations, scores], *received_at);
+    clock_skew::clamp(&mut [traces, observations, scores], *received_at);
     if intake.redactor.is_empty() {
         return batch;
     }

@@ -3,7 +3,7 @@
 //! Any number of servers may ask; the row of a run in the catalog is the claim on it, so that each
 //! run is one server's. Time is an argument.
 
-use ratchet_agent::judge::{DefaultModels, JudgeName, NoJudge};
+use ratchet_agent::judge::{DefaultModels, JudgeName, JudgeNameError};
 use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreResult;
@@ -17,7 +17,7 @@ pub const NOBODY: &str = "none";
 ///
 /// # Errors
 /// Lists who there is.
-pub fn judge(name: &str) -> Result<Option<JudgeName>, NoJudge> {
+pub fn judge(name: &str) -> Result<Option<JudgeName>, JudgeNameError> {
     if name == NOBODY {
         return Ok(None);
     }

@@ -5,17 +5,17 @@
 //! it, so that a run can end at any moment and another one goes on.
 
 /// Which sessions.
-pub mod fetch;
+pub mod select_sessions;
 /// What a session shows.
-pub mod gather;
+pub mod evidence;
 /// Who judges, and how they are asked.
 pub mod judge;
 /// What other sessions of the same agent took.
 mod peers;
 /// What was scored before.
-pub mod known;
+pub mod previous_scores;
 /// Scores are written.
-pub mod keep;
+pub mod write_scores;
 /// What was asked, said and paid.
 pub mod journal;
 /// A part of many, the same part each time.
@@ -29,7 +29,7 @@ mod batch;
 /// What it would take.
 mod estimate;
 /// Verdicts that someone else hands in.
-pub mod outside;
+pub mod external_verdicts;
 
 use std::time::Duration;
 
@@ -37,19 +37,19 @@ use futures_util::StreamExt as _;
 use futures_util::stream;
 use ratchet_agent::error::ModelError;
 use ratchet_core::id::SessionId;
-use ratchet_core::rubric::Rubric;
+use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::RunOutcome;
 
 use crate::sink::{Sink, SinkError};
 use crate::source::{Source, SourceError};
-use fetch::Wanted;
 use job::Job;
-use journal::{Journal, Ledger};
+use journal::{Journal, RunJournal};
 use judge::Judge;
-use keep::Configs;
-use peers::PeerBook;
+use peers::PeerCache;
+use select_sessions::SessionFilter;
+use write_scores::Configs;
 
 pub use estimate::estimate;
 pub use outcome::{Report, Scored, ScoringProgress, Skip};
@@ -59,7 +59,7 @@ pub const NEW_TRACES: u64 = 3;
 
 /// What scoring works with.
 #[derive(Clone, Copy)]
-pub struct ScoringDesk<'a> {
+pub struct ScoringContext<'a> {
     /// Where sessions and their scores are read.
     pub source: &'a Source,
     /// Where scores are written.
@@ -84,11 +84,11 @@ pub struct Request {
     /// Who judges.
     pub judge: Judge,
     /// Which sessions.
-    pub wanted: Wanted,
+    pub wanted: SessionFilter,
     /// Whether sessions that are scored are scored again.
-    pub again: Again,
+    pub again: Rescore,
     /// Whether scores are written.
-    pub keeping: Keeping,
+    pub keeping: WritePolicy,
     /// Sessions under way at once.
     pub at_once: usize,
     /// Whether questions are handed in together, and how often one looks for answers then.
@@ -97,7 +97,7 @@ pub struct Request {
 
 /// Whether sessions that are scored are scored again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
+pub enum Rescore {
     /// Only if they went on since.
     IfGrown,
     /// All of them.
@@ -106,7 +106,7 @@ pub enum Again {
 
 /// Whether scores are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keeping {
+pub enum WritePolicy {
     /// They are.
     Write,
     /// They are not, but judges are asked and paid. What they say stays in the journal: who asks the
@@ -145,9 +145,9 @@ pub enum ScoreError {
 /// # Errors
 /// Fails if sessions cannot be found, scores cannot be written or the journal cannot be kept. A
 /// session that cannot be judged does not end the run; the report names it.
-pub async fn run(desk: &ScoringDesk<'_>, request: &Request) -> Result<Report, ScoreError> {
+pub async fn run(desk: &ScoringContext<'_>, request: &Request) -> Result<Report, ScoreError> {
     let started_at = (desk.clock)();
-    let ledger = Ledger::open(desk, request, started_at).await?;
+    let ledger = RunJournal::open(desk, request, started_at).await?;
     let worked = work(desk, request, &ledger).await;
     let outcome = match &worked {
         Ok(report) => report.outcome,
@@ -158,18 +158,20 @@ pub async fn run(desk: &ScoringDesk<'_>, request: &Request) -> Result<Report, Sc
 }
 
 async fn work(
-    desk: &ScoringDesk<'_>,
+    desk: &ScoringContext<'_>,
     request: &Request,
-    ledger: &Ledger<'_>,
+    ledger: &RunJournal<'_>,
 ) -> Result<Report, ScoreError> {
-    let found = fetch::find(desk.source, &request.wanted).await?;
+    let found = select_sessions::find(desk.source, &request.wanted).await?;
     let configs = match request.keeping {
-        Keeping::Write if !found.is_empty() => {
+        WritePolicy::Write if !found.is_empty() => {
             Configs::settle(desk.sink, &request.rubric, (desk.clock)()).await?
         }
-        Keeping::Write | Keeping::NoScores | Keeping::Anew | Keeping::Nothing => Configs::default(),
+        WritePolicy::Write | WritePolicy::NoScores | WritePolicy::Anew | WritePolicy::Nothing => {
+            Configs::default()
+        }
     };
-    let peers = PeerBook::default();
+    let peers = PeerCache::default();
     let job = Job { desk, request, ledger, configs: &configs, peers: &peers };
     ledger.begin(found.len());
     if let Some(pause) = request.batch {

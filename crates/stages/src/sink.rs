@@ -1,9 +1,9 @@
 //! Where stages write to: the local store, or a Langfuse server. Both take the same records.
 
-use ratchet_core::convention::Sender;
 use ratchet_core::payload::Json;
-use ratchet_core::score::config::{Category, ConfigValues, ScoreConfig, StatedValues};
-use ratchet_core::score::{DataType, Score};
+use ratchet_core::record::score::config::{Category, ConfigValues, ScoreConfig, StatedValues};
+use ratchet_core::record::score::{DataType, Score};
+use ratchet_core::record::semantic_conventions::Sender;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::{ClientError, LangfuseClient, Position};
 use ratchet_remote::langfuse::replay;

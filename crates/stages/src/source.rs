@@ -2,13 +2,13 @@
 //! records, in slices, newest first.
 
 use ratchet_core::id::{SessionId, TraceId};
-use ratchet_core::observation::Observation;
-use ratchet_core::score::Score;
-use ratchet_core::session::Session;
-use ratchet_core::trace::Trace;
+use ratchet_core::record::observation::Observation;
+use ratchet_core::record::score::Score;
+use ratchet_core::record::session::Session;
+use ratchet_core::record::trace::Trace;
 use ratchet_remote::langfuse::client::{
-    Between, ClientError, LangfuseClient, ObservationsAsked, PlacesAsked, Position, ScoresAsked,
-    Slice, TracePlace, TracesAsked, WholeTrace,
+    ClientError, LangfuseClient, ObservationsAsked, PlacesAsked, Position, ScoresAsked, Slice,
+    TimeWindow, TracePlace, TracesAsked, WholeTrace,
 };
 use ratchet_store::StoreError;
 use ratchet_store::project::ProjectId;
@@ -17,7 +17,7 @@ use ratchet_store::query::{
     SessionQuery, Test, TimeRange, TraceColumn, TraceOrder, TraceQuery,
 };
 use ratchet_store::telemetry::Telemetry;
-use ratchet_store::walk::ObservationWalk;
+use ratchet_store::trace_stream::ObservationWalk;
 
 /// Records in a slice of the local store.
 const SLICE: u64 = 100;
@@ -54,7 +54,11 @@ impl Source {
     ///
     /// # Errors
     /// Fails if the source cannot be read, or on a place in another source's list.
-    pub async fn sessions(&self, between: &Between, at: &Position) -> SourceResult<Slice<Session>> {
+    pub async fn sessions(
+        &self,
+        between: &TimeWindow,
+        at: &Position,
+    ) -> SourceResult<Slice<Session>> {
         match self {
             Self::Local(telemetry, project) => {
                 let query = SessionQuery {
@@ -253,7 +257,7 @@ async fn observations_of(
     Ok(found)
 }
 
-fn range(between: &Between) -> TimeRange {
+fn range(between: &TimeWindow) -> TimeRange {
     TimeRange { from: between.from, to: between.to }
 }
 

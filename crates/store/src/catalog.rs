@@ -6,7 +6,7 @@
 /// Statements, parameters, rows.
 mod sql;
 /// What was read, until it changes.
-mod remembered;
+mod cache;
 /// Secrets on their way in.
 mod credentials;
 /// The border around everything else.
@@ -18,11 +18,11 @@ mod permission;
 /// What people sign in with.
 mod password;
 /// Who may sign in.
-mod person;
+mod user;
 /// Who may try.
 mod sign_in;
 /// Who is signed in, and for how long.
-mod web_session;
+mod login;
 /// Who someone is elsewhere.
 mod identity;
 /// Names with versions, labels and tags.
@@ -36,11 +36,11 @@ mod score_config;
 /// What must not be kept.
 mod redaction;
 /// Whose pages may call.
-mod page_origin;
+mod cors_origin;
 /// What users say about the product.
 mod product_feedback;
 /// What projects have settled about whatever they record.
-mod intake;
+mod recording_settings;
 /// Images, sounds and files: whose they are and where they are used.
 mod media;
 /// What people are to look at.
@@ -74,7 +74,7 @@ mod chat;
 /// Who is told when a turn ends or a person is needed.
 mod notice;
 /// What a server remembers of its clock.
-mod clock;
+mod clock_mark;
 /// What owners do with whole projects and with people.
 pub(crate) mod administration;
 /// What judges were asked and said.
@@ -85,63 +85,63 @@ mod audit;
 use std::path::Path;
 use std::sync::Arc;
 
-use ratchet_core::price::PriceTable;
-use ratchet_core::redact::KnownSecrets;
+use ratchet_core::record::price::PriceTable;
+use ratchet_core::record::redact::KnownSecrets;
 use tokio::sync::Notify;
 
 use crate::embedded;
 use crate::prices::ProjectPrices;
 use crate::{StoreError, StoreResult};
-use intake::KnownIntakes;
-use key::KnownKeys;
+use key::KeyCache;
 use password::Passwords;
+use recording_settings::RecordingSettingsCache;
 pub(crate) use sql::Tx;
 
 pub use administration::{Membership, ProjectChange, ProjectNote};
 pub use audit::{Actor, AuditEntry, AuditQuery, Noun, Verb};
-pub use chat::{Chat, ChatOrigin, ChatProcess, ChatStanding};
-pub use clock::ClockMark;
+pub use chat::{Chat, ChatOrigin, ChatProcess, ChatStatus};
+pub use clock_mark::ClockMark;
 pub use comment::{Comment, CommentFilter, NewComment};
 pub use dataset::{Change, Dataset, NewDataset, Schemas};
 pub use dataset_history::DatasetMoment;
 pub use dataset_item::{Collected, DatasetItem, DatasetItemQuery, ItemVersion, NewDatasetItem};
 pub use document::{Document, DocumentKind, Documents};
 pub use identity::{Admission, Identity};
-pub use intake::Intake;
 pub use key::{ApiKey, KeyPair, NewKey, Role};
 pub use llm_connection::{LlmConnection, LlmCredentials, NewLlmConnection};
-pub use media::{Media, MediaOwner, MediaUse, Mention, NewMedia, TraceUse, UploadReport};
+pub use login::{Login, LoginUser, SESSION_IDLE, SESSION_LIFE};
+pub use media::{Media, MediaOwner, MediaRef, MediaUse, NewMedia, TraceUse, UploadReport};
 pub use model::KeptModel;
 pub use notice::{
-    DeliveryOutcome, DueDelivery, NewNotice, NewReceiver, NoticeDelivery, NoticeReceiver,
-    ReceiverChange, ReceiverKeys, Settled,
+    DeliveryOutcome, DeliveryState, DueDelivery, NewNotice, NewReceiver, NoticeDelivery,
+    NoticeReceiver, ReceiverChange, ReceiverKeys,
 };
 pub use permission::{Permission, Permissions};
-pub use person::{NewUser, User};
 pub use product_feedback::ProductFeedback;
 pub use project::{NewProject, Project};
 pub use prompt::{NewPrompt, Prompt, PromptQuery, PromptSummary, Wanted};
 pub use queue::{NewQueue, NewQueueItem, Queue, QueueId, QueueItem, QueueProgress};
+pub use recording_settings::RecordingSettings;
 pub use redaction::KeptRule;
 pub use report::{KeptReport, NewReport, ReportEffect, SavedReport};
 pub use saved_view::{NewView, SavedView, ViewedPage};
 pub use schedule::{
-    NewSchedule, RunClaim, Schedule, ScheduleOutcome, ScheduleRun, ScheduledWeek, Switched, Told,
-    WEEKLY,
+    NewSchedule, RunClaim, Schedule, ScheduleOutcome, ScheduleRun, ScheduleToggle, ScheduledWeek,
+    Told, WEEKLY,
 };
 pub use score_config::KeptScoreConfig;
 pub use scoring::{PaidVerdict, RunOutcome, RunTally, ScoringBatch, ScoringClaim, ScoringRun};
-pub use sign_in::{Suspect, Turn};
+pub use sign_in::{ThrottleKey, Turn};
 pub use skill::{NewSkill, NewSkillFile, Skill, SkillContent, SkillFile, SkillQuery, SkillSummary};
 pub use suggestion::{KeptSuggestion, SuggestionStep};
-pub use web_session::{SESSION_IDLE, SESSION_LIFE, SignedIn, WebSession};
+pub use user::{NewUser, User};
 
 /// The catalog interface: one behaviour, whichever database keeps it.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     engine: Engine,
-    keys: KnownKeys,
-    intakes: KnownIntakes,
+    keys: KeyCache,
+    intakes: RecordingSettingsCache,
     prices: ProjectPrices,
     passwords: Passwords,
     /// Values that must not be kept in any project.
@@ -168,8 +168,8 @@ impl Catalog {
         Self {
             known_secrets,
             engine: Engine::Embedded(db),
-            keys: KnownKeys::default(),
-            intakes: KnownIntakes::default(),
+            keys: KeyCache::default(),
+            intakes: RecordingSettingsCache::default(),
             prices,
             passwords: Passwords::default(),
             bell: Arc::default(),

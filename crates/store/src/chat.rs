@@ -3,8 +3,8 @@
 //! Events are recorded with [`Prepared::with_events`](crate::embedded::Prepared::with_events), in
 //! the same commit as whatever else a batch says.
 
+use ratchet_core::chat::event::{ChatEvent, EventKind};
 use ratchet_core::id::SessionId;
-use ratchet_core::major::event::{EventKind, SessionEvent};
 
 use crate::StoreResult;
 use crate::project::ProjectId;
@@ -12,7 +12,7 @@ use crate::telemetry::Telemetry;
 
 /// An event that someone may want to be told of, before it is settled who is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Untold {
+pub struct PendingNotification {
     /// What names it to [`Telemetry::settle_told`].
     pub number: i64,
     /// In which project; `None` if that is given up.
@@ -20,7 +20,7 @@ pub struct Untold {
     /// In which session.
     pub session: SessionId,
     /// What happened.
-    pub event: SessionEvent,
+    pub event: ChatEvent,
 }
 
 impl Telemetry {
@@ -29,7 +29,7 @@ impl Telemetry {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn untold(&self, limit: u32) -> StoreResult<Vec<Untold>> {
+    pub async fn untold(&self, limit: u32) -> StoreResult<Vec<PendingNotification>> {
         match self {
             Self::Embedded(engine) => engine.untold(limit).await,
         }
@@ -56,7 +56,7 @@ impl Telemetry {
         session: SessionId,
         after: u64,
         limit: u32,
-    ) -> StoreResult<Vec<SessionEvent>> {
+    ) -> StoreResult<Vec<ChatEvent>> {
         match self {
             Self::Embedded(engine) => engine.session_events(project, session, after, limit).await,
         }
@@ -72,7 +72,7 @@ impl Telemetry {
         session: SessionId,
         kind: EventKind,
         limit: u32,
-    ) -> StoreResult<Vec<SessionEvent>> {
+    ) -> StoreResult<Vec<ChatEvent>> {
         match self {
             Self::Embedded(engine) => engine.newest_events(project, session, kind, limit).await,
         }

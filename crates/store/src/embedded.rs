@@ -1,6 +1,6 @@
 //! SQLite in one folder: `telemetry.db`, `catalog.db`, and a lock so that one process owns them.
 
-mod abandon;
+mod project_tombstone;
 mod apply;
 mod attached;
 mod backup;
@@ -14,32 +14,32 @@ mod connection;
 mod content;
 mod cursor;
 mod entry;
-mod deep;
-mod examine;
+mod checksum_check;
+mod integrity_check;
 mod experiment_row;
 mod facts;
 mod filter;
 mod function;
 mod load;
 mod lock;
-mod mention;
+mod media_refs;
 mod migrations;
 mod observation_row;
 mod payload;
-mod people;
+mod user_admin;
 mod pool;
 mod prepare;
 mod read;
 mod retention;
 mod rollup;
-mod room;
+mod disk_reserve;
 mod score_row;
-mod seek;
+mod deadline_query;
 mod session_row;
 mod stamps;
-mod stray;
+mod orphan;
 mod trace_row;
-mod uncounted;
+mod uncounted_tokens;
 mod units;
 mod user_row;
 mod waiting;
@@ -50,12 +50,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use ratchet_core::id::{ObservationId, ScoreId, TraceId};
-use ratchet_core::observation::Observation;
-use ratchet_core::price::PriceTable;
-use ratchet_core::redact::KnownSecrets;
-use ratchet_core::score::Score;
+use ratchet_core::record::observation::Observation;
+use ratchet_core::record::price::PriceTable;
+use ratchet_core::record::redact::KnownSecrets;
+use ratchet_core::record::score::Score;
+use ratchet_core::record::trace::Trace;
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::Trace;
 use rusqlite::ErrorCode;
 
 pub use backup::{
@@ -63,16 +63,16 @@ pub use backup::{
     ManifestFile, Proof, is_backup_path, restore,
 };
 pub use catalog_db::CatalogDb;
+pub use checksum_check::examine_deep;
 pub use compact::CompactReport;
-pub use deep::examine_deep;
-pub use examine::{Finding, Health, examine};
+pub(crate) use disk_reserve::DiskMonitor;
+use disk_reserve::ReserveFile;
+pub use disk_reserve::{DiskReserve, DiskSpace};
+pub use integrity_check::{Finding, Health, examine};
 pub use prepare::Prepared;
-use room::Ballast;
-pub(crate) use room::Room;
-pub use room::{DiskReserve, DiskSpace};
 
 use crate::aggregate::{Aggregate, AggregateQuery};
-use crate::beside::beside;
+use crate::blocking::beside;
 use crate::catalog::{self, Catalog};
 use crate::experiment::{
     Experiment, ExperimentItemQuery, ExperimentQuery, ExperimentSummary, KeptExperimentItem,
@@ -120,7 +120,7 @@ pub struct Options {
 
 /// An open data folder. The lock is held until every clone of its parts is gone.
 #[derive(Clone, Debug)]
-pub struct Folder {
+pub struct Store {
     /// Traces, observations, sessions and scores.
     pub telemetry: Telemetry,
     /// Projects, keys and people.
@@ -131,7 +131,7 @@ pub struct Folder {
     pub secrets: Secrets,
     engine: Engine,
     catalog_db: CatalogDb,
-    room: Room,
+    room: DiskMonitor,
 }
 
 /// Figures about the store at work.
@@ -149,7 +149,7 @@ pub struct StoreStats {
     pub outdated_fields: u64,
 }
 
-impl Folder {
+impl Store {
     /// Opens a data folder, making it if it is new and bringing it up to date if it is old.
     ///
     /// # Errors
@@ -163,11 +163,11 @@ impl Folder {
             _ => StoreError::File { what: "make", path: path.to_owned(), source },
         })?;
         private_files::keep_closed(path);
-        let ballast = Ballast::new(path, options.reserve);
+        let ballast = ReserveFile::new(path, options.reserve);
         ballast.throw_out_if_full();
         let lock = Arc::new(Lock::take(path, &options.holder)?);
         let prices = ProjectPrices::new(options.prices);
-        let room = Room::new(path.to_owned(), options.reserve);
+        let room = DiskMonitor::new(path.to_owned(), options.reserve);
         let sizes =
             Sizes { queue_len: options.queue_len, readers: options.readers, room: room.clone() };
         let catalog_db = CatalogDb::open(path.join(CATALOG_FILE), lock.clone())?;
@@ -234,7 +234,7 @@ impl Folder {
 struct Sizes {
     queue_len: usize,
     readers: usize,
-    room: Room,
+    room: DiskMonitor,
 }
 
 /// The telemetry engine: one writer, many readers.
@@ -265,7 +265,7 @@ impl Engine {
         let mut db = connection::open(&file, Purpose::Write)?;
         connection::migrate(&mut db, &file, TELEMETRY_MIGRATIONS)?;
         for (project, _) in deleted {
-            abandon::rename(&db, project).map_err(|error| sqlite_error(&file, error))?;
+            project_tombstone::rename(&db, project).map_err(|error| sqlite_error(&file, error))?;
         }
         let base = prices.base().clone();
         let writer = WriterHandle::start(db, file.clone(), base, (sizes.queue_len, sizes.room))?;

@@ -1,11 +1,11 @@
 //! Questions about experiments, and their answers.
 
-use ratchet_core::experiment::Ran;
+use ratchet_core::catalog::experiment::TimeSpan;
 use ratchet_core::id::{ObservationId, TraceId};
-use ratchet_core::observation::Observation;
 use ratchet_core::payload::Json;
+use ratchet_core::record::observation::Observation;
+use ratchet_core::record::trace::Trace;
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::Trace;
 
 use crate::project::ProjectId;
 use crate::query::{Detail, Paging, TimeRange};
@@ -62,7 +62,7 @@ pub struct KeptExperimentItem {
     /// The step that tried it; the whole run when `None`.
     pub observation: Option<ObservationId>,
     /// When it ran, once its span has come.
-    pub ran: Option<Ran>,
+    pub ran: Option<TimeSpan>,
     /// When it was first heard of.
     pub created_at: Timestamp,
     /// When it was last heard of.

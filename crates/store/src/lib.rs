@@ -11,13 +11,13 @@ pub mod project;
 /// Questions to the store, as types.
 pub mod query;
 /// What came in last, for whoever looks on.
-pub mod arrival;
+pub mod live_tail;
 /// Lists that are looked for within a time.
-pub mod seek;
+pub mod deadline_query;
 /// What hangs on traces, by id and in numbers.
 pub mod attached;
 /// All that hangs on one trace, slice by slice.
-pub mod walk;
+pub mod trace_stream;
 /// How long things took, in a form that can be subtracted.
 pub mod histogram;
 /// Sums by hour and by dimension.
@@ -29,7 +29,7 @@ pub mod experiment;
 /// Questions about the users that agents served.
 pub mod user;
 /// Questions about scores by name.
-pub mod judgement;
+pub mod score_stats;
 /// Traces, observations, sessions and scores.
 pub mod telemetry;
 /// Tokens that are counted after recording.
@@ -47,7 +47,7 @@ pub mod secrets;
 /// SQLite in one folder.
 pub mod embedded;
 /// Work on threads that may block.
-mod beside;
+mod blocking;
 mod prices;
 mod varint;
 

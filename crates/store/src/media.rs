@@ -5,15 +5,15 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ratchet_core::media::MediaHash;
+use ratchet_core::record::media::MediaHash;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
-use crate::beside::beside;
+use crate::blocking::beside;
 use crate::catalog::Catalog;
-use crate::embedded::{DiskReserve, Room};
+use crate::embedded::{DiskMonitor, DiskReserve};
 use crate::{StoreError, StoreResult, private_files};
 
 /// How many files are looked at while nobody else uses the catalog.
@@ -31,12 +31,12 @@ pub struct MediaFiles {
     /// Read while someone needs all files to stay, written while some are removed.
     staying: Arc<RwLock<()>>,
     /// What the disk has left.
-    room: Room,
+    room: DiskMonitor,
 }
 
 /// As long as this is held, no file is removed.
 #[derive(Debug)]
-pub struct Staying {
+pub struct SweepGuard {
     _held: OwnedRwLockReadGuard<()>,
 }
 
@@ -47,19 +47,19 @@ pub struct Incoming {
     file: File,
     hash: Sha256,
     bytes: u64,
-    room: Room,
+    room: DiskMonitor,
 }
 
 impl MediaFiles {
     /// Looks after a folder, which need not be there yet.
     pub(crate) fn new(folder: PathBuf, reserve: DiskReserve) -> Self {
-        let room = Room::new(folder.clone(), reserve);
+        let room = DiskMonitor::new(folder.clone(), reserve);
         Self { folder: folder.into(), staying: Arc::default(), room }
     }
 
     /// Keeps all files where they are until what is returned goes.
-    pub async fn stay(&self) -> Staying {
-        Staying { _held: Arc::clone(&self.staying).read_owned().await }
+    pub async fn stay(&self) -> SweepGuard {
+        SweepGuard { _held: Arc::clone(&self.staying).read_owned().await }
     }
 
     /// Removes the files that no project of a catalog speaks of, and says how many went. While

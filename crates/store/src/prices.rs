@@ -1,6 +1,6 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
-use ratchet_core::price::{OwnModel, PriceTable};
+use ratchet_core::record::price::{OwnModel, PriceTable};
 use rustc_hash::FxHashMap;
 
 use crate::project::ProjectId;

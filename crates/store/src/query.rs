@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ratchet_core::id::{ObservationId, SessionId, TraceId};
+use ratchet_core::record::trace::Trace;
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::Trace;
 
 use crate::project::ProjectId;
 

@@ -1,10 +1,10 @@
-use ratchet_core::experiment::ExperimentItem;
+use ratchet_core::catalog::experiment::ExperimentItem;
 use ratchet_core::id::{ObservationId, ScoreId, SessionId, TraceId};
-use ratchet_core::observation::{Observation, ObservationPatch};
-use ratchet_core::score::{Score, ScorePatch};
-use ratchet_core::session::Session;
+use ratchet_core::record::observation::{Observation, ObservationPatch};
+use ratchet_core::record::score::{Score, ScorePatch};
+use ratchet_core::record::session::Session;
+use ratchet_core::record::trace::{Trace, TracePatch};
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::{Trace, TracePatch};
 
 use crate::StoreResult;
 use crate::aggregate::{Aggregate, AggregateQuery};
@@ -13,13 +13,13 @@ use crate::experiment::{
     Experiment, ExperimentItemQuery, ExperimentQuery, ExperimentSummary, KeptExperimentItem,
     RunQuery,
 };
-use crate::judgement::{PairQuery, Pairs, Sample, SampleQuery};
 use crate::metrics::{MetricsAnswer, MetricsQuery};
 use crate::project::ProjectId;
 use crate::query::{
     Matching, ObservationColumn, ObservationQuery, Page, ScoreColumn, ScoreQuery, SessionEnds,
     SessionQuery, TallyQuery, TextHits, TextQuery, TraceColumn, TraceQuery,
 };
+use crate::score_stats::{PairQuery, Pairs, Sample, SampleQuery};
 use crate::user::{UserDay, UserQuery, UserScope, Users};
 
 /// What one request records: all of it or nothing.

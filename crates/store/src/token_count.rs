@@ -1,7 +1,7 @@
 use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::payload::Payload;
+use ratchet_core::record::usage::Usage;
 use ratchet_core::time::Timestamp;
-use ratchet_core::usage::Usage;
 
 use crate::StoreResult;
 use crate::project::ProjectId;

@@ -3,10 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a broken expectation must stop the test")]
 
 use ratchet_core::money::Money;
-use ratchet_core::price::PriceTable;
+use ratchet_core::record::price::PriceTable;
 use ratchet_store::StoreError;
 use ratchet_store::aggregate::Step;
-use ratchet_store::embedded::{Folder, Options};
+use ratchet_store::embedded::{Options, Store};
 use ratchet_store::telemetry::Telemetry;
 use ratchet_testkit::ask;
 use ratchet_testkit::behaviour::{self, Fresh, runtime};
@@ -172,7 +172,7 @@ fn what_was_recorded_is_there_after_reopening() {
 #[test]
 fn a_folder_has_one_owner() {
     let folder = DataFolder::new();
-    let second = Folder::open(folder.path(), options()).unwrap_err();
+    let second = Store::open(folder.path(), options()).unwrap_err();
     assert!(
         matches!(&second, StoreError::Locked { holder, .. } if holder.contains("a test")),
         "{second}"
@@ -185,7 +185,7 @@ fn what_is_deleted_gives_its_space_back() {
     runtime().block_on(async {
         let shop = project("shop");
         let folder = DataFolder::new();
-        let mut chance = ratchet_testkit::chance::Chance::new(3);
+        let mut chance = ratchet_testkit::seeded_random::Chance::new(3);
         for n in 0..40 {
             let noise: String = (0..4_000).map(|_| format!("{:016x}", chance.number())).collect();
             let step = span(&format!("o{n}")).of(&format!("t{n}")).lasting(n, n + 1);

@@ -1,10 +1,10 @@
 //! Questions that tests ask, with everything they do not care about filled in.
 
 use ratchet_core::id::{ObservationId, ScoreId, SessionId, TraceId};
-use ratchet_core::observation::Observation;
-use ratchet_core::score::Score;
-use ratchet_core::session::Session;
-use ratchet_core::trace::Trace;
+use ratchet_core::record::observation::Observation;
+use ratchet_core::record::score::Score;
+use ratchet_core::record::session::Session;
+use ratchet_core::record::trace::Trace;
 use ratchet_store::aggregate::{Aggregate, AggregateQuery, Dimension, Step};
 use ratchet_store::metrics::{Aggregation, AskedFigure, Measure, MetricsQuery};
 use ratchet_store::project::ProjectId;

@@ -19,12 +19,12 @@ pub use observation::{ObservationBuilder, event, generation, observation, span, 
 pub use score::{ScoreBuilder, score};
 pub use trace::{TraceBuilder, trace};
 
-use ratchet_core::field::{Act, Authority, Said, Stamp};
-use ratchet_core::observation::ObservationPatch;
 use ratchet_core::payload::{Json, Payload};
-use ratchet_core::score::ScorePatch;
+use ratchet_core::record::field::{Authority, Stamp, StampedValue, WriteKind};
+use ratchet_core::record::observation::ObservationPatch;
+use ratchet_core::record::score::ScorePatch;
+use ratchet_core::record::trace::TracePatch;
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::TracePatch;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Batch;
 
@@ -126,12 +126,12 @@ impl From<ScorePatch> for Patch {
 }
 
 /// The stamp builders begin with: a create event at the start, about the record itself.
-const FIRST_WORD: Stamp = Stamp::stated(START, Act::Create);
+const FIRST_WORD: Stamp = Stamp::stated(START, WriteKind::Create);
 
 /// One word on a metadata key: a JSON text, or null to remove it.
-fn word(value: &str, stamp: Stamp) -> Said<Json> {
+fn word(value: &str, stamp: Stamp) -> StampedValue<Json> {
     let value = Some(json(value)).filter(|json| json.as_str() != "null");
-    Said { stamp, value }
+    StampedValue { stamp, value }
 }
 
 /// The same stamp at another time.
@@ -141,7 +141,7 @@ fn restamped(stamp: Stamp, millis: i64) -> Stamp {
 
 /// The same stamp as an update's.
 fn updating(stamp: Stamp) -> Stamp {
-    Stamp { act: Act::Update, ..stamp }
+    Stamp { act: WriteKind::Update, ..stamp }
 }
 
 /// The same stamp with another authority.

@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ratchet_store::catalog::Catalog;
-use ratchet_store::embedded::{DiskReserve, Folder, Options};
+use ratchet_store::embedded::{DiskReserve, Options, Store};
 use ratchet_store::telemetry::Telemetry;
 use tempfile::TempDir;
 
@@ -21,7 +21,7 @@ pub fn options() -> Options {
 /// A data folder that goes away with the value.
 #[derive(Debug)]
 pub struct DataFolder {
-    folder: Folder,
+    folder: Store,
     dir: TempDir,
 }
 
@@ -34,7 +34,7 @@ impl DataFolder {
     /// Makes an empty data folder and opens it in a way of one's own.
     pub fn with(options: Options) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let folder = Folder::open(dir.path(), options).unwrap();
+        let folder = Store::open(dir.path(), options).unwrap();
         Self { folder, dir }
     }
 
@@ -44,7 +44,7 @@ impl DataFolder {
     }
 
     /// The open folder itself.
-    pub fn folder(&self) -> &Folder {
+    pub fn folder(&self) -> &Store {
         &self.folder
     }
 
@@ -62,7 +62,7 @@ impl DataFolder {
     pub async fn reopened(self) -> Self {
         let Self { folder, dir } = self;
         folder.close().await.unwrap();
-        let folder = Folder::open(dir.path(), options()).unwrap();
+        let folder = Store::open(dir.path(), options()).unwrap();
         Self { folder, dir }
     }
 

@@ -17,8 +17,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::chance::Chance;
 use crate::say;
+use crate::seeded_random::Chance;
 
 /// Something that reads bytes from outside.
 #[derive(Clone, Copy)]

@@ -16,17 +16,17 @@ pub mod ask;
 /// All that can be read of a project.
 pub mod reading;
 /// A store that is easy to believe.
-pub mod model;
+pub mod reference_store;
 /// What every engine must do.
 pub mod behaviour;
 /// Chance that can be repeated.
-pub mod chance;
+pub mod seeded_random;
 /// Long proofs in two lengths.
 pub mod soak;
 /// A small HTTP client that says exactly what it is told.
 pub mod http;
 /// A pace for clients that never waits.
-pub mod hurry;
+pub mod no_backoff;
 /// A proxy that says no where it is told to.
 pub mod proxy;
 /// TLS before a real server.
@@ -44,7 +44,7 @@ pub mod claude;
 /// A provider that vouches for whomever it is told to.
 pub mod provider;
 /// A receiver of webhooks and pushes.
-pub mod inbox;
+pub mod webhook_receiver;
 /// Inputs written by hand.
 pub mod fixtures;
 /// Feeding decoders with nonsense.

@@ -1,13 +1,13 @@
-use ratchet_core::observation::Observation;
-use ratchet_core::score::Score;
-use ratchet_core::session::Session;
-use ratchet_core::trace::Trace;
+use ratchet_core::record::observation::Observation;
+use ratchet_core::record::score::Score;
+use ratchet_core::record::session::Session;
+use ratchet_core::record::trace::Trace;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Telemetry;
 
 use crate::ask;
 use crate::build::START;
-use crate::model::Model;
+use crate::reference_store::Model;
 
 /// All that can be read of a project, by id.
 ///

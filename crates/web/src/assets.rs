@@ -10,7 +10,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-use crate::refusal::Refusal;
+use crate::page_error::PageError;
 use crate::web::Web;
 
 /// The style sheet, its parts in order.
@@ -72,15 +72,15 @@ pub(crate) fn routes() -> Router<Web> {
 
 /// At the root, for it looks after no pages but those beneath its own address; and asked for anew
 /// each time, for browsers keep what it was otherwise.
-async fn worker() -> Result<Response, Refusal> {
+async fn worker() -> Result<Response, PageError> {
     let mut response = serve(Path(("worker".to_owned(), WORKER.to_owned()))).await?;
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     Ok(response)
 }
 
-async fn serve(Path((_, name)): Path<(String, String)>) -> Result<Response, Refusal> {
+async fn serve(Path((_, name)): Path<(String, String)>) -> Result<Response, PageError> {
     let file = FILES.iter().find(|(known, _)| *known == name);
-    let (name, text) = file.ok_or_else(|| Refusal::not_there("file"))?;
+    let (name, text) = file.ok_or_else(|| PageError::not_there("file"))?;
     let kind = match name.rsplit('.').next() {
         Some("css") => "text/css; charset=utf-8",
         Some("svg") => "image/svg+xml",

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use ratchet_core::observation::{Level, Observation, ObservationKind};
+use ratchet_core::record::observation::{Level, Observation, ObservationKind};
 
 use crate::trace_tree::TreeRow;
 

@@ -8,13 +8,13 @@ pub(crate) mod field;
 /// A text, piece by piece.
 mod reader;
 /// Pieces with a meaning.
-mod meaning;
+mod semantics;
 /// Terms as text.
 mod print;
 /// Terms as questions to the store.
 mod conditions;
 /// Terms that are kept with charts.
-pub(crate) mod kept;
+pub(crate) mod saved;
 #[cfg(test)]
 mod tests;
 
@@ -119,7 +119,7 @@ impl Filter {
                 parsed.problems.push(Problem { span: piece.span, message });
                 break;
             }
-            match meaning::of(on, &piece) {
+            match semantics::of(on, &piece) {
                 Ok(term) => parsed.filter.terms.push(term),
                 Err(message) => parsed.problems.push(Problem { span: piece.span, message }),
             }

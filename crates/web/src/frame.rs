@@ -1,17 +1,17 @@
 //! What is around every page: the rail with the loop, the bar with the scope, the head.
 
 /// The rail with the loop; a bar at the bottom of a phone.
-mod rail;
+mod sidebar;
 /// The bar with the scope.
-mod bar;
+mod top_bar;
 
 use maud::{DOCTYPE, Markup, Render, html};
 
 use crate::assets;
 use crate::components::icon::{Icon, icon};
-use crate::place::{Link, Place, Theme};
+use crate::request_context::{Link, RequestContext, Theme};
 
-pub(crate) use bar::menu;
+pub(crate) use top_bar::menu;
 
 /// A page, before the frame is put around it.
 #[derive(Debug)]
@@ -39,12 +39,12 @@ impl Page {
     }
 
     /// The whole document.
-    pub(crate) fn show(&self, place: &Place) -> Markup {
+    pub(crate) fn show(&self, place: &RequestContext) -> Markup {
         let title = format!("{} · {}", self.title, place.project.name);
         let body = html! {
             a.skip href="#main" { "Skip to content" }
-            (rail::rail(place, self.section))
-            (bar::bar(place))
+            (sidebar::rail(place, self.section))
+            (top_bar::bar(place))
             main #main tabindex="-1" data-form-token=(place.visitor.form_token.expose()) {
                 header.head {
                     (self.breadcrumbs(place))
@@ -62,7 +62,7 @@ impl Page {
     }
 
     /// The way up: the project, and what the page names above itself.
-    fn breadcrumbs(&self, place: &Place) -> Markup {
+    fn breadcrumbs(&self, place: &RequestContext) -> Markup {
         html! {
             @if self.section != Section::Home {
                 nav.crumbs aria-label="Breadcrumbs" {
@@ -207,7 +207,7 @@ impl Section {
     }
 
     /// The way there.
-    pub fn link(self, place: &Place) -> Link {
+    pub fn link(self, place: &RequestContext) -> Link {
         place.to(self.segment().as_slice())
     }
 }

@@ -1,18 +1,18 @@
 //! Every page, and the visual language.
 //!
-//! Knows no SQL, and of wire formats only the definitions that are kept as they were sent. A page is a handler that takes a [`place::Place`], asks the
+//! Knows no SQL, and of wire formats only the definitions that are kept as they were sent. A page is a handler that takes a [`request_context::RequestContext`], asks the
 //! store, and returns a page (`frame::Page`) made of [`components`]. First paint needs no script.
 
 /// What every page can reach.
 pub mod web;
 /// Who is looking.
-pub mod visitor;
+pub mod viewer;
 /// How they get in.
 pub mod sign_in;
 /// What their browsers carry.
 mod cookie;
 /// Changes that nobody meant.
-pub mod forgery;
+pub mod csrf;
 /// Memory and time for forms.
 pub mod form_budget;
 /// The address that a request is counted by.
@@ -20,29 +20,29 @@ mod client_address;
 /// Forms with files.
 mod multipart;
 /// Files that wait until people say what to do with them.
-pub mod desk;
+pub mod upload_staging;
 /// Which part of a project they look at; lives in the URL.
 pub mod scope;
 /// Where they are: the project, the part of it, and the way to other pages.
-pub mod place;
+pub mod request_context;
 /// Forms that change something.
-pub(crate) mod wish;
+pub(crate) mod form;
 /// What is around every page.
 pub mod frame;
 /// Hourly sums of what is in scope.
 pub mod sums;
 /// Time cut into steps.
-mod course;
+mod time_buckets;
 /// Scores of one name, and what they say together.
-mod judged;
+mod score_summary;
 /// What was asked and what was answered.
-mod said;
+mod message_preview;
 /// What went wrong, as a page.
-pub mod refusal;
+pub mod page_error;
 /// A trace's steps as a tree.
 mod trace_tree;
 /// The steps of the traces that were read last.
-mod kept_steps;
+mod trace_cache;
 /// When a trace's steps happened.
 mod timeline;
 /// Who called whom in a trace.

@@ -4,7 +4,7 @@ use axum::body::{Body, to_bytes};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
 
 /// Bytes of the lines that stand before a part's content.
 const HEAD_BYTES: usize = 4_000;
@@ -99,12 +99,12 @@ pub(crate) async fn read(
 ) -> PageResult<(axum::body::Bytes, String)> {
     let content = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let boundary = content.and_then(boundary);
-    let boundary = boundary.ok_or_else(|| Refusal::Bad("the form carries no file".to_owned()))?;
+    let boundary = boundary.ok_or_else(|| PageError::Bad("the form carries no file".to_owned()))?;
     match to_bytes(body, limit).await {
         Ok(bytes) => Ok((bytes, boundary)),
-        Err(error) => Err(Refusal::of_body(&error).unwrap_or_else(|| {
+        Err(error) => Err(PageError::of_body(&error).unwrap_or_else(|| {
             let most = limit / 1_000_000;
-            Refusal::Bad(format!("the file is larger than {most} MB"))
+            PageError::Bad(format!("the file is larger than {most} MB"))
         })),
     }
 }

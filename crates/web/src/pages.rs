@@ -19,7 +19,7 @@ mod settings;
 /// Traces and observations.
 mod lists;
 /// Whatever has an id.
-mod find;
+mod lookup;
 /// Traces that belong together.
 mod sessions;
 /// One session.
@@ -52,11 +52,11 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
 use axum::routing::get;
 
-use crate::place::Link;
-use crate::refusal::{PageResult, Refusal};
-use crate::visitor::Visitor;
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::Link;
+use crate::viewer::Viewer;
 use crate::web::{Access, Web};
-use crate::{assets, docs, forgery, policy, sign_in};
+use crate::{assets, csrf, docs, policy, sign_in};
 
 pub use reports::report_document;
 
@@ -98,7 +98,7 @@ pub fn pages(web: Web) -> Router {
         .merge(settings::routes())
         .merge(trace::routes())
         .merge(lists::routes())
-        .merge(find::routes())
+        .merge(lookup::routes())
         .merge(sign_in::routes())
         .merge(sessions::routes())
         .merge(session::routes())
@@ -113,14 +113,14 @@ pub fn pages(web: Web) -> Router {
         .fallback(not_found)
         .with_state(web.clone())
         .merge(docs::pages())
-        .layer(from_fn_with_state(web, forgery::refuse))
+        .layer(from_fn_with_state(web, csrf::refuse))
         .layer(from_fn(policy::apply))
 }
 
 /// Leads to the same page of the project that the visitor sees first.
 async fn to_first_project(
     State(web): State<Web>,
-    visitor: Visitor,
+    visitor: Viewer,
     uri: Uri,
 ) -> PageResult<Redirect> {
     let projects = visitor.projects(&web).await?;
@@ -130,14 +130,14 @@ async fn to_first_project(
     };
     let first = preferred.or(projects.first());
     let (project, _) = first.ok_or_else(|| {
-        Refusal::Forbidden("you work in no project yet; ask an owner to add you".to_owned())
+        PageError::Forbidden("you work in no project yet; ask an owner to add you".to_owned())
     })?;
     let segments: Vec<&str> = uri.path().split('/').filter(|part| !part.is_empty()).collect();
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
     Ok(Redirect::to(&format!("{}{query}", Link::to_project(&project.id, &segments))))
 }
 
-async fn not_found(uri: Uri) -> Refusal {
-    let path = ratchet_core::limit::elide(uri.path(), 200);
-    Refusal::NotFound(format!("there is no page at {path}"))
+async fn not_found(uri: Uri) -> PageError {
+    let path = ratchet_core::record::limit::elide(uri.path(), 200);
+    PageError::NotFound(format!("there is no page at {path}"))
 }

@@ -21,17 +21,17 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use ratchet_core::network::Networks;
 use ratchet_core::secret::Secret;
-use ratchet_store::catalog::{Actor, Role, SESSION_LIFE, SignedIn, Suspect, Turn, User};
+use ratchet_store::catalog::{Actor, LoginUser, Role, SESSION_LIFE, ThrottleKey, Turn, User};
 
 use crate::client_address;
 use crate::cookie::{Channel, Cookie};
-use crate::place::Params;
-use crate::refusal::PageResult;
-use crate::visitor::Visitor;
+use crate::page_error::PageResult;
+use crate::request_context::Params;
+use crate::viewer::Viewer;
 use crate::web::{Access, Web};
 use form::{Problem, SignInForm};
 use next::Next;
-pub use provider::Vouching;
+pub use provider::OidcLogin;
 pub(crate) use provider::here;
 
 /// What a server that asks people to sign in needs for it.
@@ -41,7 +41,7 @@ pub struct SignIn {
     /// has seen it.
     pub set_up_token: Option<Secret>,
     /// Another server that vouches for people, if there is one.
-    pub vouching: Option<Box<Vouching>>,
+    pub vouching: Option<Box<OidcLogin>>,
     /// Proxies that say for whom they speak, and are believed.
     pub trusted_proxies: Networks,
 }
@@ -59,7 +59,7 @@ pub(crate) fn routes() -> Router<Web> {
 async fn show(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
     let params = Params::read(parts.uri.query().unwrap_or_default());
     let next = Next::parse(params.get("next").unwrap_or("/"));
-    if Visitor::identify(&web, &parts).await.is_ok() {
+    if Viewer::identify(&web, &parts).await.is_ok() {
         return Ok(Redirect::to(next.as_str()).into_response());
     }
     if !web.store.catalog.has_people().await? {
@@ -78,7 +78,7 @@ async fn enter(State(web): State<Web>, parts: Parts, body: Bytes) -> PageResult<
     let (email, password) = (email.unwrap_or_default(), password.unwrap_or_default());
     let form = SignInForm { email, next: &next, problem: None };
     let address = client_address::of(&web, &parts.headers, &parts.extensions);
-    let suspects = Suspect::at_account(email, &address);
+    let suspects = ThrottleKey::at_account(email, &address);
     if let Turn::Wait(wait) = web.store.catalog.begin_attempt(suspects.clone(), web.now()).await? {
         tracing::warn!(address, "refused an attempt to sign in");
         return form.with(Problem::TooMany(wait)).show(&web, &parts.headers);
@@ -122,7 +122,8 @@ async fn welcome(web: &Web, headers: &HeaderMap, user: &User) -> PageResult<Head
 /// from then on.
 async fn end_present_session(web: &Web, headers: &HeaderMap) -> PageResult<()> {
     let Some(token) = Cookie::Session.read(headers) else { return Ok(()) };
-    if let Some(SignedIn { session, user }) = web.store.catalog.signed_in(&token, web.now()).await?
+    if let Some(LoginUser { session, user }) =
+        web.store.catalog.signed_in(&token, web.now()).await?
     {
         web.store.catalog.end_session(user.id, session.id).await?;
     }

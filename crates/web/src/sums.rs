@@ -6,9 +6,9 @@ use ratchet_core::time::Timestamp;
 use ratchet_store::aggregate::{AggregateQuery, Dimension, Group, Step, Sums};
 use ratchet_store::query::{Condition, ObservationColumn, TimeRange};
 
-use crate::course::Course;
-use crate::place::Place;
-use crate::refusal::PageResult;
+use crate::page_error::PageResult;
+use crate::request_context::RequestContext;
+use crate::time_buckets::TimeBuckets;
 use crate::web::Web;
 
 /// Records that one page reads to sum what hourly sums do not keep apart.
@@ -25,7 +25,7 @@ const HOUR: i64 = 3_600 * 1_000_000_000;
 /// Fails only when the database does.
 pub async fn groups(
     web: &Web,
-    place: &Place,
+    place: &RequestContext,
     range: TimeRange,
     step: Step,
     by: &[Dimension],
@@ -45,7 +45,11 @@ pub async fn groups(
     .await
 }
 
-async fn grouped(web: &Web, place: &Place, question: AggregateQuery) -> PageResult<Vec<Group>> {
+async fn grouped(
+    web: &Web,
+    place: &RequestContext,
+    question: AggregateQuery,
+) -> PageResult<Vec<Group>> {
     let chosen = place.scope.environment.as_deref();
     let environment = chosen.map(|_| Dimension::Environment);
     let by = environment.into_iter().chain(question.by).collect();
@@ -65,7 +69,7 @@ async fn grouped(web: &Web, place: &Place, question: AggregateQuery) -> PageResu
 ///
 /// # Errors
 /// Fails only when the database does.
-pub async fn whole(web: &Web, place: &Place, range: TimeRange) -> PageResult<Sums> {
+pub async fn whole(web: &Web, place: &RequestContext, range: TimeRange) -> PageResult<Sums> {
     let groups = groups(web, place, range, Step::Whole, &[]).await?;
     Ok(groups.into_iter().next().map(|group| group.sums).unwrap_or_default())
 }
@@ -74,7 +78,7 @@ pub async fn whole(web: &Web, place: &Place, range: TimeRange) -> PageResult<Sum
 #[derive(Clone, Debug)]
 pub(crate) struct Timed {
     /// The steps.
-    pub(crate) course: Course,
+    pub(crate) course: TimeBuckets,
     /// Each key and its sums, the busiest first.
     pub(crate) keys: Vec<KeySums>,
 }
@@ -118,16 +122,16 @@ impl Timed {
 /// Fails only when the database does.
 pub(crate) async fn over_time(
     web: &Web,
-    place: &Place,
+    place: &RequestContext,
     range: TimeRange,
     by: &[Dimension],
 ) -> PageResult<Timed> {
     let to = range.to.unwrap_or(place.now);
-    let known = range.from.map(|from| Course::by_hour(from, to));
-    let step = known.as_ref().map_or(Step::Hour, Course::sums_by);
+    let known = range.from.map(|from| TimeBuckets::by_hour(from, to));
+    let step = known.as_ref().map_or(Step::Hour, TimeBuckets::sums_by);
     let groups = groups(web, place, range, step, by).await?;
     let first = groups.iter().filter_map(|group| group.at).min();
-    let course = known.unwrap_or_else(|| Course::by_hour(first.unwrap_or(to), to));
+    let course = known.unwrap_or_else(|| TimeBuckets::by_hour(first.unwrap_or(to), to));
     Ok(timed(course, groups))
 }
 
@@ -136,7 +140,7 @@ const KEYS: usize = 1_000;
 /// What the keys beyond are called together.
 const OTHER: &str = "(other)";
 
-fn timed(course: Course, groups: Vec<Group>) -> Timed {
+fn timed(course: TimeBuckets, groups: Vec<Group>) -> Timed {
     let mut keys: BTreeMap<Vec<Option<String>>, KeySums> = BTreeMap::new();
     let rare = rare_keys(&groups);
     for Group { at, mut key, sums } in groups {
@@ -184,7 +188,11 @@ pub(crate) enum Reach {
 ///
 /// # Errors
 /// Fails only when the database does.
-pub(crate) async fn reach(web: &Web, place: &Place, range: TimeRange) -> PageResult<Reach> {
+pub(crate) async fn reach(
+    web: &Web,
+    place: &RequestContext,
+    range: TimeRange,
+) -> PageResult<Reach> {
     let (project, by, step) = (place.project_id(), Vec::new(), Step::Hour);
     let question = AggregateQuery { project, range, by, step, conditions: Vec::new() };
     let hours = grouped(web, place, question).await?;
@@ -196,7 +204,11 @@ pub(crate) async fn reach(web: &Web, place: &Place, range: TimeRange) -> PageRes
 ///
 /// # Errors
 /// Fails only when the database does.
-pub(crate) async fn agent_reach(web: &Web, place: &Place, range: TimeRange) -> PageResult<Reach> {
+pub(crate) async fn agent_reach(
+    web: &Web,
+    place: &RequestContext,
+    range: TimeRange,
+) -> PageResult<Reach> {
     match place.scope.agent {
         Some(_) if place.params.get("all").is_none() => reach(web, place, range).await,
         Some(_) | None => Ok(Reach::All),
@@ -260,7 +272,7 @@ mod tests {
     #[test]
     fn sums_fall_into_steps_and_the_busiest_key_is_first() {
         let at = |hour: i64| Timestamp::from_nanos(hour * HOUR);
-        let course = Course::by_hour(at(0), at(5));
+        let course = TimeBuckets::by_hour(at(0), at(5));
         let groups = vec![group(0, &["a"], 1), group(2, &["a"], 2), group(2, &["b"], 9)];
         let timed = timed(course, groups);
         let counts = |sums: &[Option<Sums>]| -> Vec<Option<i64>> {
@@ -274,7 +286,8 @@ mod tests {
 
     #[test]
     fn keys_beyond_the_busiest_are_one() {
-        let course = Course::by_hour(Timestamp::from_nanos(0), Timestamp::from_nanos(5 * HOUR));
+        let course =
+            TimeBuckets::by_hour(Timestamp::from_nanos(0), Timestamp::from_nanos(5 * HOUR));
         let name = |n: usize| format!("name {n}");
         let mut groups: Vec<_> = (0..KEYS + 3).map(|n| group(0, &[&name(n)], 1)).collect();
         groups.push(group(1, &[&name(KEYS + 2)], 1));

@@ -2,7 +2,7 @@
 //!
 //! Pure: steps go in, positions in thousandths of the trace's time come out.
 
-use ratchet_core::observation::{Level, Observation, ObservationKind};
+use ratchet_core::record::observation::{Level, Observation, ObservationKind};
 use ratchet_core::time::Timestamp;
 
 use crate::trace_tree::TreeRow;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use ratchet_core::id::ObservationId;
 use ratchet_core::money::Money;
-use ratchet_core::observation::{Level, Observation};
+use ratchet_core::record::observation::{Level, Observation};
 
 /// A step in its place. Rows stand in reading order: a step, then all that is below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,7 +151,7 @@ fn sum(rows: &mut [TreeRow], parents: &[Option<usize>], steps: &[Observation]) {
     for (place, row) in rows.iter_mut().enumerate() {
         let step = &steps[row.step];
         row_of[row.step] = place;
-        row.cost = step.cost.as_ref().map(ratchet_core::usage::Cost::total);
+        row.cost = step.cost.as_ref().map(ratchet_core::record::usage::Cost::total);
         row.approximate_cost = step.approximate_cost();
         row.errors = usize::from(step.level == Level::Error);
     }

@@ -4,18 +4,18 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use ratchet_core::judge::rubric::{self, Rubric};
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::permit_pool::PermitPool;
-use ratchet_core::rubric::{self, Rubric};
 use ratchet_core::time::Timestamp;
-use ratchet_stages::major::Chats;
-use ratchet_store::embedded::Folder;
+use ratchet_stages::chat::Chats;
+use ratchet_store::embedded::Store;
 use ratchet_store::project::ProjectId;
 
-use crate::desk::Desk;
 use crate::form_budget::{FormBudget, FormLimits};
-use crate::kept_steps::KeptSteps;
 use crate::sign_in::SignIn;
+use crate::trace_cache::TraceCache;
+use crate::upload_staging::UploadStaging;
 
 /// What every page can reach. A clone is one more pointer to the same parts.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub struct Web(Arc<WebParts>);
 #[derive(Debug)]
 pub struct WebParts {
     /// Durable truth: `store.telemetry` and `store.catalog`.
-    pub store: Folder,
+    pub store: Store,
     /// Who may look.
     pub access: Access,
     /// What pages keep to.
@@ -36,9 +36,9 @@ pub struct WebParts {
     /// takes.
     pub(crate) model_calls: PermitPool<String>,
     /// Files that wait for their people.
-    pub desk: Desk,
+    pub desk: UploadStaging,
     /// The steps of the traces that were read last.
-    pub(crate) kept_steps: KeptSteps,
+    pub(crate) kept_steps: TraceCache,
     /// What sessions are judged by.
     pub rubrics: RubricReader,
     /// The agents that the server runs, if it does.
@@ -143,7 +143,7 @@ impl Web {
     /// Puts the parts together. The time of day comes from the server's clock.
     pub fn new(
         settings: WebSettings,
-        store: Folder,
+        store: Store,
         access: Access,
         rubrics: RubricReader,
         clock: impl Fn() -> Timestamp + Send + Sync + 'static,
@@ -154,8 +154,8 @@ impl Web {
             form_budget: FormBudget::new(&settings.forms),
             settings,
             model_calls: PermitPool::new(MODEL_CALLS.0, MODEL_CALLS.1),
-            desk: Desk::default(),
-            kept_steps: KeptSteps::default(),
+            desk: UploadStaging::default(),
+            kept_steps: TraceCache::default(),
             rubrics,
             talking: OnceLock::new(),
             clock: Clock(Box::new(clock)),

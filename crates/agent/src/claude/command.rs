@@ -17,9 +17,9 @@ use super::lines::ClaudeLines;
 use super::mcp::McpHandler;
 use super::options::{ClaudeOptions, SubagentText, SystemPrompt};
 use super::process::{self, ClaudeProcess};
+use super::process_slots::ProcessSlot;
 use super::program;
-use super::seats::ClaudeSeat;
-use super::supervision::Supervision;
+use super::watchdog::Supervision;
 
 /// Name of the MCP configuration file in the session's temporary folder. It may hold secrets: the
 /// host removes it once the program has started.
@@ -30,7 +30,7 @@ pub const MCP_FILE: &str = "mcp.json";
 pub struct ClaudeCommand {
     program: PathBuf,
     /// Its folders.
-    pub place: ClaudePlace,
+    pub place: ClaudeFolders,
     /// All that it sees of the environment; [`super::environment`] knows what it may.
     pub environment: Vec<(String, Secret)>,
     /// What it is told.
@@ -40,13 +40,13 @@ pub struct ClaudeCommand {
     /// Servers of tools that live in this process, by name.
     pub servers: BTreeMap<String, McpHandler>,
     /// How long we wait for it.
-    pub patience: ClaudePatience,
+    pub patience: ClaudeTimeouts,
     supervision: Supervision,
 }
 
 /// The folders of a process.
 #[derive(Clone, Debug)]
-pub struct ClaudePlace {
+pub struct ClaudeFolders {
     /// What it works on. It must exist.
     pub workspace: PathBuf,
     /// Where it keeps conversations and settings: one for a conversation and all its forks.
@@ -58,7 +58,7 @@ pub struct ClaudePlace {
 
 /// How long we wait for a process.
 #[derive(Clone, Copy, Debug)]
-pub struct ClaudePatience {
+pub struct ClaudeTimeouts {
     /// Until it is ready.
     pub start: Duration,
     /// Until it answers a request.
@@ -69,7 +69,7 @@ pub struct ClaudePatience {
     pub end: Duration,
 }
 
-impl Default for ClaudePatience {
+impl Default for ClaudeTimeouts {
     fn default() -> Self {
         Self {
             start: Duration::from_secs(60),
@@ -83,7 +83,11 @@ impl Default for ClaudePatience {
 impl ClaudeCommand {
     /// The program at a path, or of that name in `PATH`, with no environment and no options; and who
     /// ends it when we are gone.
-    pub fn new(program: impl Into<PathBuf>, place: ClaudePlace, supervision: Supervision) -> Self {
+    pub fn new(
+        program: impl Into<PathBuf>,
+        place: ClaudeFolders,
+        supervision: Supervision,
+    ) -> Self {
         Self {
             program: program::located(program.into()),
             place,
@@ -91,7 +95,7 @@ impl ClaudeCommand {
             options: ClaudeOptions::default(),
             hooks: Vec::new(),
             servers: BTreeMap::new(),
-            patience: ClaudePatience::default(),
+            patience: ClaudeTimeouts::default(),
             supervision,
         }
     }
@@ -113,7 +117,7 @@ impl ClaudeCommand {
     ///
     /// # Errors
     /// Says why it does not start, or which folder cannot be made.
-    pub fn spawn(&self, seat: ClaudeSeat) -> Result<(ClaudeProcess, ClaudeLines), ClaudeError> {
+    pub fn spawn(&self, seat: ProcessSlot) -> Result<(ClaudeProcess, ClaudeLines), ClaudeError> {
         self.place.make()?;
         let mut command = Command::new(&self.program);
         command.env_clear();
@@ -167,7 +171,7 @@ impl ClaudeCommand {
     }
 }
 
-impl ClaudePlace {
+impl ClaudeFolders {
     /// Makes the folders that are ours to make, closed to others.
     fn make(&self) -> Result<(), ClaudeError> {
         for folder in [&self.config, &self.temp] {

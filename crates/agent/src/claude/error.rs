@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::end::ClaudeEnd;
+use super::exit::ClaudeEnd;
 
 /// Why something did not work with the program. Each says what to do, or what the program said.
 #[derive(Debug, thiserror::Error)]

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
-use super::end::ClaudeEnd;
+use super::exit::ClaudeEnd;
 use super::request::CliRequest;
 
 /// Something that came from a process.

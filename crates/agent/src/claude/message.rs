@@ -17,7 +17,7 @@ pub struct UserMessage {
     /// When it counts, if the agent is busy.
     pub priority: Option<Priority>,
     /// Whether an answer is wanted.
-    pub answer: Wanted,
+    pub answer: ResponseExpected,
 }
 
 /// What is said.
@@ -42,7 +42,7 @@ pub enum Priority {
 
 /// Whether an answer is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ResponseExpected {
     /// It is.
     Answer,
     /// It is only to be known from now on.
@@ -61,7 +61,7 @@ impl UserMessage {
     }
 
     fn new(uuid: Uuid, content: MessageContent) -> Self {
-        Self { uuid, content, priority: None, answer: Wanted::Answer }
+        Self { uuid, content, priority: None, answer: ResponseExpected::Answer }
     }
 
     /// The same, to be heard at another time.
@@ -73,7 +73,7 @@ impl UserMessage {
     /// The same, only to be known.
     #[must_use]
     pub fn without_answer(self) -> Self {
-        Self { answer: Wanted::Nothing, ..self }
+        Self { answer: ResponseExpected::Nothing, ..self }
     }
 
     pub(super) fn document(&self) -> Value {
@@ -91,7 +91,7 @@ impl UserMessage {
         if let Some(priority) = self.priority {
             said["priority"] = json!(priority.as_str());
         }
-        if self.answer == Wanted::Nothing {
+        if self.answer == ResponseExpected::Nothing {
             said["shouldQuery"] = json!(false);
         }
         said

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use ratchet_core::major::layer::Trust;
+use ratchet_core::chat::config_layer::Trust;
 use ratchet_core::money::Money;
 use serde_json::Value;
 use uuid::Uuid;

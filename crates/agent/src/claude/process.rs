@@ -8,20 +8,22 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use super::care::Care;
-use super::command::{ClaudeCommand, ClaudePatience};
-use super::desk::{Desk, Outcome};
-use super::end::ClaudeEnd;
+use super::command::{ClaudeCommand, ClaudeTimeouts};
 use super::error::ClaudeError;
-use super::hearing::{self, Complaints, Hearing, Outlet};
+use super::exit::ClaudeEnd;
 use super::lines::ClaudeLines;
-use super::mark::ProcessMark;
-use super::message::{Reply, UserMessage, Wanted};
+use super::message::{Reply, ResponseExpected, UserMessage};
+use super::pending_requests::{Outcome, PendingRequests};
+use super::process_identity::ProcessIdentity;
+use super::process_slots::{HeldSeat, ProcessSlot, WorkPermit};
 use super::process_tree::kill_tree;
 use super::request::CliRequest;
-use super::seats::{ClaudeSeat, ClaudeSlot, HeldSeat};
-use super::speech::{self, Spoken};
-use super::supervision::Supervisor;
+use super::stdin_writer;
+use super::stdin_writer::StdinLine;
+use super::stdout_reader;
+use super::stdout_reader::{Outlet, StdoutReader, UnroutedOutput};
+use super::supervisor::ProcessSupervisor;
+use super::watchdog::Supervisor;
 
 /// Lines that wait to be said.
 const QUEUE: usize = 256;
@@ -33,13 +35,13 @@ pub struct ClaudeProcess(Arc<Running>);
 
 #[derive(Debug)]
 struct Running {
-    mark: ProcessMark,
+    mark: ProcessIdentity,
     temp: PathBuf,
     greeting: Value,
-    patience: ClaudePatience,
+    patience: ClaudeTimeouts,
     seat: HeldSeat,
-    desk: Arc<Desk>,
-    speech: mpsc::Sender<Spoken>,
+    desk: Arc<PendingRequests>,
+    speech: mpsc::Sender<StdinLine>,
     wish: watch::Sender<Wish>,
     ended: watch::Receiver<Option<Arc<ClaudeEnd>>>,
     _tasks: JoinSet<()>,
@@ -65,13 +67,13 @@ pub(super) async fn until(wished: &mut watch::Receiver<Wish>, wish: Wish) {
 pub(super) fn attend(
     (mut child, mut supervisor): (Child, Option<Supervisor>),
     command: &ClaudeCommand,
-    seat: ClaudeSeat,
+    seat: ProcessSlot,
 ) -> Result<(ClaudeProcess, ClaudeLines), ClaudeError> {
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take(), child.id());
     let (Some(stdin), Some(stdout), Some(stderr), Some(pid)) = pipes else {
         return Err(ClaudeError::NotStarted { why: "claude cannot be talked to".to_owned() });
     };
-    let mark = ProcessMark::of(pid);
+    let mark = ProcessIdentity::of(pid);
     if let Some(supervisor) = &mut supervisor {
         supervisor.watch(&mark)?;
     }
@@ -79,14 +81,15 @@ pub(super) fn attend(
     let (speech, said) = mpsc::channel(QUEUE);
     let (wish, wished) = watch::channel(Wish::Run);
     let (end, ended) = watch::channel(None);
-    let (desk, complaints) = (Arc::new(Desk::new()), Arc::new(Complaints::default()));
+    let (desk, complaints) =
+        (Arc::new(PendingRequests::new()), Arc::new(UnroutedOutput::default()));
     let (temp, patience) = (command.place.temp.clone(), command.patience);
     let seat = HeldSeat::new(seat);
     let mut tasks = JoinSet::new();
-    tasks.spawn(speech::speak(stdin, said, wished.clone()));
+    tasks.spawn(stdin_writer::speak(stdin, said, wished.clone()));
     let (hears, hearing_over) = mpsc::channel(1);
-    tasks.spawn(hearing::keep_complaints(stderr, Arc::clone(&complaints), hears.clone()));
-    let hearing = Hearing {
+    tasks.spawn(stdout_reader::keep_complaints(stderr, Arc::clone(&complaints), hears.clone()));
+    let hearing = StdoutReader {
         desk: Arc::clone(&desk),
         outlet: outlet.clone(),
         complaints: Arc::clone(&complaints),
@@ -94,7 +97,7 @@ pub(super) fn attend(
         speech: speech.clone(),
     };
     tasks.spawn(hearing.hear(stdout, hears));
-    let care = Care {
+    let care = ProcessSupervisor {
         child,
         mark: mark.clone(),
         supervisor,
@@ -126,7 +129,7 @@ impl ClaudeProcess {
     }
 
     /// Which process it is.
-    pub fn mark(&self) -> &ProcessMark {
+    pub fn mark(&self) -> &ProcessIdentity {
         &self.0.mark
     }
 
@@ -135,8 +138,8 @@ impl ClaudeProcess {
     /// # Errors
     /// Fails when the process has ended.
     pub async fn send_user(&self, message: &UserMessage) -> Result<(), ClaudeError> {
-        let spoken = Spoken::user(message)?;
-        if message.answer == Wanted::Answer {
+        let spoken = StdinLine::user(message)?;
+        if message.answer == ResponseExpected::Answer {
             self.0.desk.began();
         }
         self.say(spoken).await
@@ -156,7 +159,7 @@ impl ClaudeProcess {
     /// # Errors
     /// Fails with [`ClaudeError::NotAsked`] when it is answered already, or withdrawn.
     pub async fn answer(&self, request_id: &str, reply: &Reply) -> Result<(), ClaudeError> {
-        let spoken = Spoken::reply(request_id, reply)?;
+        let spoken = StdinLine::reply(request_id, reply)?;
         if !self.0.desk.settle(request_id) {
             return Err(ClaudeError::NotAsked { id: request_id.to_owned() });
         }
@@ -182,7 +185,7 @@ impl ClaudeProcess {
     }
 
     /// Takes a slot, because it is about to go on.
-    pub fn work(&self, slot: ClaudeSlot) {
+    pub fn work(&self, slot: WorkPermit) {
         self.0.seat.work(slot);
     }
 
@@ -224,7 +227,7 @@ impl ClaudeProcess {
         ended.ok().and_then(|end| end.clone()).unwrap_or_else(|| Arc::new(ClaudeEnd::unknown()))
     }
 
-    async fn say(&self, spoken: Spoken) -> Result<(), ClaudeError> {
+    async fn say(&self, spoken: StdinLine) -> Result<(), ClaudeError> {
         match self.0.speech.send(spoken).await {
             Ok(()) => Ok(()),
             Err(_) => Err(ClaudeError::Ended(self.wait().await)),
@@ -238,7 +241,7 @@ impl ClaudeProcess {
         patience: Duration,
     ) -> Result<Value, ClaudeError> {
         let id = Uuid::new_v4().to_string();
-        let spoken = Spoken::request(&id, subtype, body)?;
+        let spoken = StdinLine::request(&id, subtype, body)?;
         let Some(answer) = self.0.desk.ask(&id) else {
             return Err(ClaudeError::Ended(self.wait().await));
         };
@@ -259,7 +262,7 @@ impl ClaudeProcess {
             Err(_) => {
                 self.0.desk.forget(&id);
                 // It need not go on with it. If it does not hear us, that changes nothing.
-                drop(self.0.speech.try_send(Spoken::cancel(&id)?));
+                drop(self.0.speech.try_send(StdinLine::cancel(&id)?));
                 Err(ClaudeError::TooSlow { request, after: patience })
             }
         }

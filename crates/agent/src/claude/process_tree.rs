@@ -13,7 +13,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use super::mark::ProcessMark;
+use super::process_identity::ProcessIdentity;
 
 /// How long to wait for a process that is just becoming another program.
 const EXEC_PAUSE: Duration = Duration::from_millis(5);
@@ -32,12 +32,12 @@ pub(super) fn kill_group(pid: u32, signal: Signal) {
 
 /// Ends a process, its group, all that descends from it and all that has its folder for temporary
 /// files. Returns which they were; they may take a moment to be gone.
-pub(super) fn kill_tree(root: &ProcessMark, temp: &Path) -> Vec<ProcessMark> {
+pub(super) fn kill_tree(root: &ProcessIdentity, temp: &Path) -> Vec<ProcessIdentity> {
     let mut killed = Vec::new();
     if root.is_alive() {
         // What is started last goes first, so that nobody is left to go on without its parent.
         for pid in stopped_tree(root.pid).into_iter().rev() {
-            let mark = ProcessMark::of(pid);
+            let mark = ProcessIdentity::of(pid);
             signal(pid, Signal::KILL);
             killed.push(mark);
         }
@@ -72,8 +72,8 @@ fn stopped_tree(root: u32) -> Vec<u32> {
 
 /// Ends all processes that have this folder for temporary files. The shells that the program
 /// starts leave its group, but they keep their environment. Returns which they were.
-pub(super) fn kill_kin(temp: &Path) -> Vec<ProcessMark> {
-    let mut killed: Vec<ProcessMark> = Vec::new();
+pub(super) fn kill_kin(temp: &Path) -> Vec<ProcessIdentity> {
+    let mut killed: Vec<ProcessIdentity> = Vec::new();
     // A folder that others share says nothing about whose process it is.
     let is_shared = temp == std::env::temp_dir() || temp.components().count() < 3;
     if is_shared || !temp.is_absolute() {
@@ -99,7 +99,7 @@ pub(super) fn kill_kin(temp: &Path) -> Vec<ProcessMark> {
 }
 
 /// Ends those processes whose environment has an entry, and returns those that have none yet.
-fn kill_those_of(entry: &[u8], pids: Vec<u32>, killed: &mut Vec<ProcessMark>) -> Vec<u32> {
+fn kill_those_of(entry: &[u8], pids: Vec<u32>, killed: &mut Vec<ProcessIdentity>) -> Vec<u32> {
     let mut unready = Vec::new();
     for pid in pids {
         let is_known = pid == std::process::id() || killed.iter().any(|mark| mark.pid == pid);
@@ -110,7 +110,7 @@ fn kill_those_of(entry: &[u8], pids: Vec<u32>, killed: &mut Vec<ProcessMark>) ->
             Environment::Known(environment) => {
                 let mut variables = environment.split(|byte| *byte == 0);
                 if variables.any(|variable| variable == entry) {
-                    let mark = ProcessMark::of(pid);
+                    let mark = ProcessIdentity::of(pid);
                     signal(pid, Signal::KILL);
                     killed.push(mark);
                 }

@@ -5,17 +5,17 @@ mod stream;
 /// Many at once, later.
 mod batches;
 
-use ratchet_core::tokens::{Provenance, Tokens};
-use ratchet_core::usage::Usage;
+use ratchet_core::record::tokens::{Provenance, Tokens};
+use ratchet_core::record::usage::Usage;
 use reqwest::Client;
 use serde_json::Value;
 
 use crate::access::ModelAccess;
-use crate::answer::{Said, StopReason};
-use crate::ask::ToolCall;
 use crate::error::ModelError;
 use crate::http::{self, KeyHeader, Wire};
 use crate::provider::{Inquiry, Listener};
+use crate::request::ToolCall;
+use crate::response::{Said, StopReason};
 
 /// Where it is when nobody says otherwise.
 pub const BASE_URL: &str = "https://api.anthropic.com";

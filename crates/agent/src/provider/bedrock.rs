@@ -22,14 +22,14 @@ use aws_smithy_http_client::proxy::ProxyConfig;
 use aws_smithy_http_client::tls::{self, rustls_provider::CryptoMode};
 use aws_smithy_http_client::{Builder, Connector};
 use ratchet_core::outbound::OutboundPolicy;
+use ratchet_core::record::usage::Usage;
 use ratchet_core::secret::Secret;
-use ratchet_core::usage::Usage;
 use reqwest::Url;
 
-use crate::answer::{Said, StopReason};
-use crate::ask::ToolCall;
 use crate::error::ModelError;
 use crate::provider::{Inquiry, Listener};
+use crate::request::ToolCall;
+use crate::response::{Said, StopReason};
 use resolver::PolicyResolver;
 
 /// Amazon Bedrock's Converse.

@@ -3,19 +3,19 @@ mod prompt;
 /// What the program says.
 mod report;
 /// A folder that is gone afterwards.
-mod folder;
+mod temp_folder;
 
 use std::path::PathBuf;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 
-use crate::answer::Said;
 use crate::claude::program;
 use crate::error::ModelError;
 use crate::provider::{Inquiry, Listener};
-use folder::EmptyFolder;
+use crate::response::Said;
 use report::Report;
+use temp_folder::EmptyFolder;
 
 /// How much of what the program complains about is told on.
 const MAX_TOLD: u64 = 2_000;

@@ -3,16 +3,16 @@ mod question;
 /// Completions that come in pieces.
 mod stream;
 
-use ratchet_core::usage::Usage;
+use ratchet_core::record::usage::Usage;
 use reqwest::Client;
 use serde_json::{Value, json};
 
 use crate::access::ModelAccess;
-use crate::answer::{Said, StopReason};
-use crate::ask::ToolCall;
 use crate::error::ModelError;
 use crate::http::{self, KeyHeader, Wire};
 use crate::provider::{Inquiry, Listener};
+use crate::request::ToolCall;
+use crate::response::{Said, StopReason};
 
 /// Where it is when nobody says otherwise.
 pub const BASE_URL: &str = "https://api.openai.com/v1";

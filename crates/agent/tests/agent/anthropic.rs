@@ -1,8 +1,8 @@
-use ratchet_agent::ask::{AnswerForm, Ask, Passage, ToolSpec};
-use ratchet_agent::budget::{Allowance, Budget, Overdraft};
+use ratchet_agent::budget::{Allowance, Budget, BudgetExceeded};
 use ratchet_agent::error::ModelError;
+use ratchet_agent::request::{CacheablePart, LlmRequest, ResponseFormat, ToolSpec};
 use ratchet_core::money::Money;
-use ratchet_core::tokens::Provenance;
+use ratchet_core::record::tokens::Provenance;
 use ratchet_testkit::scripted::{Call, Reply, ScriptedModel, Tokens};
 use serde_json::json;
 
@@ -19,8 +19,9 @@ async fn an_answer_comes_with_what_it_used_and_cost() {
     server.script([says("Blue light scatters.")]);
     let model = kit::anthropic(&server);
     let budget = Budget::unlimited();
-    let system = vec![Passage::cached("Be brief.")];
-    let answer = model.ask(&Ask { system, ..Ask::new("Why?") }, &budget).await.unwrap();
+    let system = vec![CacheablePart::cached("Be brief.")];
+    let answer =
+        model.ask(&LlmRequest { system, ..LlmRequest::new("Why?") }, &budget).await.unwrap();
     assert_eq!(answer.text, "Blue light scatters.");
     assert_eq!((answer.tokens().count, answer.provenance), (1_310, Provenance::Verified));
     // Dollars per million: 2 fresh, 0.2 read, 2.5 written, 10 out.
@@ -44,11 +45,13 @@ async fn a_document_fits_its_schema_or_is_no_answer() {
     let model = kit::anthropic(&server);
     let schema = json!({"type": "object", "required": ["score"],
                         "properties": {"score": {"type": "integer"}}});
-    let ask = Ask { form: AnswerForm::Json(schema), ..Ask::new("How good?") };
+    let ask = LlmRequest { form: ResponseFormat::Json(schema), ..LlmRequest::new("How good?") };
     let budget = Budget::unlimited();
     let answer = model.ask(&ask, &budget).await.unwrap();
     assert_eq!((answer.json, answer.calls.len()), (Some(json!({"score": 1})), 0));
-    let Err(ModelError::BadAnswer(bad)) = model.ask(&ask, &budget).await else { panic!("no") };
+    let Err(ModelError::InvalidResponse(bad)) = model.ask(&ask, &budget).await else {
+        panic!("no")
+    };
     assert!(bad.why.contains("/score") && bad.said.contains("high"), "{bad:?}");
     assert!(bad.cost.is_some());
     assert_eq!(model.ask(&ask, &budget).await.unwrap().json, Some(json!({"score": 2})));
@@ -63,7 +66,10 @@ async fn tools_are_called() {
     let (name, description) = ("look".to_owned(), "Looks.".to_owned());
     let tools = vec![ToolSpec { name, description, input: json!({"type": "object"}) }];
     let model = kit::anthropic(&server);
-    let answer = model.ask(&Ask { tools, ..Ask::new("?") }, &Budget::unlimited()).await.unwrap();
+    let answer = model
+        .ask(&LlmRequest { tools, ..LlmRequest::new("?") }, &Budget::unlimited())
+        .await
+        .unwrap();
     assert_eq!(answer.calls[0].input, json!({"at": "sky"}));
 }
 
@@ -73,14 +79,18 @@ async fn nothing_is_sent_that_could_exceed_the_budget() {
     let model = kit::anthropic(&server);
     let budget =
         Budget::new(Allowance { money: Money::from_dollars(0.01), ..Allowance::default() });
-    let refused = model.ask(&Ask { max_tokens: 1_001, ..Ask::new("?") }, &budget).await;
-    assert!(matches!(refused, Err(ModelError::OverBudget(Overdraft::Money { .. }))), "{refused:?}");
+    let refused =
+        model.ask(&LlmRequest { max_tokens: 1_001, ..LlmRequest::new("?") }, &budget).await;
+    assert!(
+        matches!(refused, Err(ModelError::OverBudget(BudgetExceeded::Money { .. }))),
+        "{refused:?}"
+    );
     assert_eq!(server.requests().len(), 0);
 }
 
 #[tokio::test]
 async fn tokens_are_counted_by_the_provider() {
     let server = ScriptedModel::start().unwrap();
-    let count = kit::anthropic(&server).count(&Ask::new("?")).await.unwrap();
+    let count = kit::anthropic(&server).count(&LlmRequest::new("?")).await.unwrap();
     assert_eq!((count.count, count.provenance), (100, Provenance::Measured));
 }

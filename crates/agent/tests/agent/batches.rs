@@ -1,19 +1,19 @@
-use ratchet_agent::ask::{AnswerForm, Ask};
-use ratchet_agent::batch::{BatchAsk, BatchFound, BatchId, BatchProgress};
+use ratchet_agent::batch::{BatchFound, BatchId, BatchProgress, BatchRequest};
 use ratchet_agent::budget::{Allowance, Budget};
 use ratchet_agent::error::ModelError;
+use ratchet_agent::request::{LlmRequest, ResponseFormat};
 use ratchet_core::money::Money;
 use ratchet_testkit::scripted::{Failure, Reply, ScriptedModel};
 use serde_json::json;
 
 use crate::kit;
 
-fn asks(names: &[&str]) -> Vec<BatchAsk> {
-    let ask = |name: &str| Ask {
-        form: AnswerForm::Json(json!({"type": "object", "required": ["score"]})),
-        ..Ask::new(format!("How good is {name}?"))
+fn asks(names: &[&str]) -> Vec<BatchRequest> {
+    let ask = |name: &str| LlmRequest {
+        form: ResponseFormat::Json(json!({"type": "object", "required": ["score"]})),
+        ..LlmRequest::new(format!("How good is {name}?"))
     };
-    names.iter().map(|name| BatchAsk { name: (*name).to_owned(), ask: ask(name) }).collect()
+    names.iter().map(|name| BatchRequest { name: (*name).to_owned(), ask: ask(name) }).collect()
 }
 
 #[tokio::test]
@@ -37,7 +37,7 @@ async fn answers_come_under_their_names_for_half_the_price() {
     // A hundred tokens in for $2 a million, ten out for $10, and half of that.
     assert_eq!(one.cost, Money::from_dollars(0.000_15));
     assert!(matches!(of("two"), Err(ModelError::Overloaded { .. })));
-    assert!(matches!(of("three"), Err(ModelError::BadAnswer(_))));
+    assert!(matches!(of("three"), Err(ModelError::InvalidResponse(_))));
     assert_eq!((budget.spent().calls, budget.spent().tokens), (2, 220));
 }
 

@@ -1,7 +1,7 @@
-use ratchet_agent::ask::{Ask, Passage};
 use ratchet_agent::budget::Budget;
 use ratchet_agent::provider::Provider;
 use ratchet_agent::provider::bedrock::{Bedrock, BedrockAccess, BedrockCredentials};
+use ratchet_agent::request::{CacheablePart, LlmRequest};
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::secret::Secret;
 use ratchet_testkit::scripted::{Reply, ScriptedModel};
@@ -14,7 +14,8 @@ async fn requests_are_signed_and_marked_for_the_cache() {
     let server = ScriptedModel::start().unwrap();
     server.say(Reply::text("Blue."));
     let model = kit::bedrock(&server).await;
-    let ask = Ask { system: vec![Passage::cached("Be brief.")], ..Ask::new("Why?") };
+    let ask =
+        LlmRequest { system: vec![CacheablePart::cached("Be brief.")], ..LlmRequest::new("Why?") };
     model.ask(&ask, &Budget::unlimited()).await.unwrap();
     let heard = server.heard();
     assert_eq!(heard[0].path, "/model/us.anthropic.claude-sonnet-5-v1%3A0/converse");
@@ -35,7 +36,7 @@ async fn one_of_its_own_keys_will_do() {
     let access = BedrockAccess { region, endpoint, credentials, outbound };
     let provider = Bedrock::open(access).await.unwrap();
     let model = kit::model(Provider::Bedrock(provider), "amazon.nova-lite-v1:0");
-    model.ask(&Ask::new("Why?"), &Budget::unlimited()).await.unwrap();
+    model.ask(&LlmRequest::new("Why?"), &Budget::unlimited()).await.unwrap();
     let heard = server.heard();
     assert_eq!(heard[0].header("authorization"), Some("Bearer bedrock-api-key-1234"));
 }

@@ -2,12 +2,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use ratchet_agent::ask::{AnswerForm, Ask, Passage};
 use ratchet_agent::budget::Budget;
 use ratchet_agent::error::ModelError;
 use ratchet_agent::model::Model;
 use ratchet_agent::provider::Provider;
 use ratchet_agent::provider::claude::ClaudeProgram;
+use ratchet_agent::request::{CacheablePart, LlmRequest, ResponseFormat};
 use ratchet_core::money::Money;
 use ratchet_testkit::claude::real;
 use ratchet_testkit::scripted::{Failure, Reply, ScriptedModel};
@@ -60,8 +60,8 @@ const ANSWER: &str = r#"{"type":"system","subtype":"init"}
 async fn the_program_is_asked_alone_in_an_empty_folder() {
     let claude = FakeClaude::saying(ANSWER);
     let schema = json!({"type": "object", "required": ["score"]});
-    let (system, form) = (vec![Passage::new("Judge.")], AnswerForm::Json(schema));
-    let ask = Ask { system, form, ..Ask::new("How good?") };
+    let (system, form) = (vec![CacheablePart::new("Judge.")], ResponseFormat::Json(schema));
+    let ask = LlmRequest { system, form, ..LlmRequest::new("How good?") };
     let budget = Budget::unlimited();
     let answer = claude.model().ask(&ask, &budget).await.unwrap();
     assert_eq!(answer.json, Some(json!({"score": 1})));
@@ -87,7 +87,7 @@ async fn pieces_are_told_as_they_come() {
     let claude = FakeClaude::saying(ANSWER);
     let mut pieces = Vec::new();
     let mut hear = |piece: &str| pieces.push(piece.to_owned());
-    claude.model().stream(&Ask::new("?"), &Budget::unlimited(), &mut hear).await.unwrap();
+    claude.model().stream(&LlmRequest::new("?"), &Budget::unlimited(), &mut hear).await.unwrap();
     assert_eq!(pieces, ["{\"score\"", ":1}"]);
 }
 
@@ -95,7 +95,7 @@ async fn pieces_are_told_as_they_come() {
 async fn a_program_that_is_not_there_says_where_it_was_looked_for() {
     let program = ClaudeProgram::new("/nowhere/claude");
     let model = kit::model(Provider::Claude(program), "claude-sonnet-5");
-    let error = model.ask(&Ask::new("?"), &Budget::unlimited()).await.unwrap_err();
+    let error = model.ask(&LlmRequest::new("?"), &Budget::unlimited()).await.unwrap_err();
     assert!(matches!(error, ModelError::NotSetUp(_)), "{error}");
     let told = error.to_string();
     assert!(told.contains("/nowhere/claude") && told.contains("RATCHET_CLAUDE_BIN"), "{told}");
@@ -114,8 +114,8 @@ async fn the_real_program_answers() {
     let failing = |status| Reply::failing(Failure::Status(status));
     server.script([failing(529), reply.clone(), reply, failing(401)]);
     let schema = json!({"type": "object", "required": ["score"]});
-    let (system, form) = (vec![Passage::new("Judge.")], AnswerForm::Json(schema));
-    let ask = Ask { system, form, ..Ask::new("How good?") };
+    let (system, form) = (vec![CacheablePart::new("Judge.")], ResponseFormat::Json(schema));
+    let ask = LlmRequest { system, form, ..LlmRequest::new("How good?") };
     let budget = Budget::unlimited();
     let answer = model.ask(&ask, &budget).await.unwrap();
     assert_eq!((answer.json, answer.attempts), (Some(json!({"score": 1})), 2));

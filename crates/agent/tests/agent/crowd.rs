@@ -1,7 +1,7 @@
 use futures_util::future::join_all;
-use ratchet_agent::ask::Ask;
 use ratchet_agent::budget::Budget;
 use ratchet_agent::pool::ModelPool;
+use ratchet_agent::request::LlmRequest;
 use ratchet_testkit::scripted::{Failure, Reply, ScriptedModel};
 
 use crate::kit;
@@ -13,7 +13,7 @@ async fn many_questions_share_a_pool_that_slows_down_when_told() {
     server.say_always(Reply::text("Blue."));
     let pool = ModelPool::new(4);
     let model = kit::anthropic(&server).with_pool(pool.clone());
-    let (ask, budget) = (Ask::new("Why?"), Budget::unlimited());
+    let (ask, budget) = (LlmRequest::new("Why?"), Budget::unlimited());
     let answers = join_all((0..20).map(|_| model.ask(&ask, &budget))).await;
     assert!(answers.iter().all(Result::is_ok), "{answers:?}");
     assert_eq!((server.requests().len(), budget.spent().tokens), (21, 20 * 110));

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use ratchet_agent::claude::control::Queued;
-use ratchet_agent::claude::end::EndCause;
 use ratchet_agent::claude::error::ClaudeError;
+use ratchet_agent::claude::exit::EndCause;
 use ratchet_agent::claude::lines::FromClaude;
 use ratchet_agent::claude::message::Reply;
 use ratchet_agent::claude::permission::{Remember, remembered};
-use ratchet_agent::claude::seats::ClaudeSeats;
-use ratchet_core::major::reader::LineReader;
+use ratchet_agent::claude::process_slots::ProcessSlots;
+use ratchet_core::chat::reader::LineReader;
 use serde_json::json;
 
 use crate::talk::{Stage, Talk, Until, dollars};
@@ -114,7 +114,7 @@ async fn what_it_complained_about_is_told_with_its_end() {
 #[tokio::test]
 async fn a_program_that_does_not_start_says_why() {
     let stage = Stage::new();
-    let seats = ClaudeSeats::new(1);
+    let seats = ProcessSlots::new(1);
     let mut command = stage.fake();
     command.options.model = Some("gone".to_owned());
     let (process, _lines) = command.spawn(seats.take().await).unwrap();
@@ -204,7 +204,7 @@ async fn all_it_started_ends_with_it() {
     talk.say("child").await;
     let started = talk.result().await["result"].as_str().unwrap().to_owned();
     let child = started.trim_start_matches("started ").parse().unwrap();
-    let child = ratchet_agent::claude::mark::ProcessMark::of(child);
+    let child = ratchet_agent::claude::process_identity::ProcessIdentity::of(child);
     assert!(child.is_alive());
     let end = talk.process.end().await;
     assert_eq!((end.cause, end.signal), (EndCause::Asked, Some(9)), "it is deaf");

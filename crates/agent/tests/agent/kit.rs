@@ -9,7 +9,7 @@ use ratchet_agent::provider::bedrock::{Bedrock, BedrockAccess, BedrockCredential
 use ratchet_agent::provider::openai::OpenAi;
 use ratchet_agent::retry::Retries;
 use ratchet_core::outbound::OutboundPolicy;
-use ratchet_core::price::PriceTable;
+use ratchet_core::record::price::PriceTable;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_testkit::scripted::ScriptedModel;

@@ -1,5 +1,5 @@
-use ratchet_agent::ask::{AnswerForm, Ask};
 use ratchet_agent::budget::Budget;
+use ratchet_agent::request::{LlmRequest, ResponseFormat};
 use ratchet_testkit::scripted::{Reply, ScriptedModel};
 use serde_json::json;
 
@@ -13,7 +13,7 @@ async fn a_server_that_knows_no_schema_is_asked_in_words() {
     server.say(Reply::text("Sure:\n```json\n{\"score\": 1}\n```"));
     let model = kit::openai(&server);
     let schema = json!({"type": "object", "required": ["score"]});
-    let ask = Ask { form: AnswerForm::Json(schema), ..Ask::new("How good?") };
+    let ask = LlmRequest { form: ResponseFormat::Json(schema), ..LlmRequest::new("How good?") };
     let answer = model.ask(&ask, &Budget::unlimited()).await.unwrap();
     assert_eq!(answer.json, Some(json!({"score": 1})));
     let asked = server.requests();
@@ -29,7 +29,7 @@ async fn a_model_with_its_own_word_for_the_limit_gets_it() {
     let server = ScriptedModel::start().unwrap();
     server.say(Reply::rejecting("Use 'max_completion_tokens' instead."));
     server.say(Reply::text("Blue."));
-    kit::openai(&server).ask(&Ask::new("?"), &Budget::unlimited()).await.unwrap();
+    kit::openai(&server).ask(&LlmRequest::new("?"), &Budget::unlimited()).await.unwrap();
     let asked = server.requests();
     assert_eq!(asked[0]["max_tokens"], 4096);
     assert_eq!(

@@ -1,12 +1,12 @@
 use std::time::Duration;
 
-use ratchet_agent::answer::StopReason;
-use ratchet_agent::ask::{
-    AnswerForm, Ask, Passage, ToolCall, ToolOutcome, ToolResult, ToolSpec, Turn,
-};
 use ratchet_agent::budget::{Allowance, Budget};
 use ratchet_agent::error::ModelError;
-use ratchet_core::tokens::Provenance;
+use ratchet_agent::request::{
+    CacheablePart, LlmRequest, ResponseFormat, ToolCall, ToolOutcome, ToolResult, ToolSpec, Turn,
+};
+use ratchet_agent::response::StopReason;
+use ratchet_core::record::tokens::Provenance;
 use ratchet_testkit::scripted::{Call, Failure, Reply, ScriptedModel, Tokens};
 use serde_json::{Value, json};
 
@@ -17,8 +17,8 @@ fn schema() -> Value {
            "required": ["score"], "additionalProperties": false})
 }
 
-fn document() -> Ask {
-    Ask { form: AnswerForm::Json(schema()), ..Ask::new("How good?") }
+fn document() -> LlmRequest {
+    LlmRequest { form: ResponseFormat::Json(schema()), ..LlmRequest::new("How good?") }
 }
 
 #[tokio::test]
@@ -29,9 +29,9 @@ async fn all_say_the_same_whole_and_in_pieces() {
         let reply = Reply { tokens, ..Reply::text("Blue light scatters.") };
         server.script([reply.clone(), reply]);
         let (budget, mut heard) = (Budget::unlimited(), String::new());
-        let whole = model.ask(&Ask::new("Why?"), &budget).await.unwrap();
+        let whole = model.ask(&LlmRequest::new("Why?"), &budget).await.unwrap();
         let mut hear = |piece: &str| heard.push_str(piece);
-        let streamed = model.stream(&Ask::new("Why?"), &budget, &mut hear).await.unwrap();
+        let streamed = model.stream(&LlmRequest::new("Why?"), &budget, &mut hear).await.unwrap();
         assert_eq!(
             (heard.as_str(), &*whole.text),
             ("Blue light scatters.", "Blue light scatters.")
@@ -55,7 +55,7 @@ async fn documents_are_checked() {
         assert_eq!((answer.json, answer.calls), (Some(json!({"score": 1})), Vec::new()));
         let streamed = model.stream(&document(), &budget, &mut |_| {}).await.unwrap();
         assert_eq!((streamed.json, streamed.stop), (Some(json!({"score": 1})), StopReason::Done));
-        let Err(ModelError::BadAnswer(bad)) = model.ask(&document(), &budget).await else {
+        let Err(ModelError::InvalidResponse(bad)) = model.ask(&document(), &budget).await else {
             panic!("{model:?} takes anything")
         };
         assert!(bad.why.contains("/score") && bad.said.contains("high"), "{bad:?}");
@@ -74,7 +74,7 @@ async fn tools_are_called_and_answered() {
         let calls = Reply { calls: vec![call], ..Reply::text("") };
         server.script([calls.clone(), calls, Reply::text("Blue.").on("It is blue.")]);
         let budget = Budget::unlimited();
-        let mut ask = Ask { tools: vec![tool.clone()], ..Ask::new("What colour?") };
+        let mut ask = LlmRequest { tools: vec![tool.clone()], ..LlmRequest::new("What colour?") };
         let answer = model.ask(&ask, &budget).await.unwrap();
         let streamed = model.stream(&ask, &budget, &mut |_| {}).await.unwrap();
         assert_eq!((&answer.calls, &answer.stop), (&streamed.calls, &StopReason::Tools));
@@ -95,12 +95,12 @@ async fn a_busy_provider_is_asked_again_and_a_strict_one_is_not() {
         let later = Reply::failing(Failure::Later(429, 0));
         server.script([fails(529), later, Reply::text("at last")]);
         let budget = Budget::unlimited();
-        let answer = model.ask(&Ask::new("?"), &budget).await.unwrap();
+        let answer = model.ask(&LlmRequest::new("?"), &budget).await.unwrap();
         assert_eq!((answer.text.as_str(), answer.attempts), ("at last", 3));
         assert_eq!(budget.spent().tokens, answer.usage.total(), "failures cost nothing");
         for status in [400, 401, 404] {
             server.script([fails(status)]);
-            let error = model.ask(&Ask::new("?"), &budget).await.unwrap_err();
+            let error = model.ask(&LlmRequest::new("?"), &budget).await.unwrap_err();
             assert!(!error.is_passing(), "{error}");
             assert_eq!(server.requests().len(), 1, "{error}");
         }
@@ -112,7 +112,7 @@ async fn a_provider_that_wants_an_hour_is_not_waited_for() {
     let server = ScriptedModel::start().unwrap();
     for model in kit::each(&server).await {
         server.script([Reply::failing(Failure::Later(429, 3_600))]);
-        let error = model.ask(&Ask::new("?"), &Budget::unlimited()).await.unwrap_err();
+        let error = model.ask(&LlmRequest::new("?"), &Budget::unlimited()).await.unwrap_err();
         let hour = Some(Duration::from_secs(3_600));
         assert!(
             matches!(error, ModelError::RateLimited { retry_after } if retry_after == hour),
@@ -129,12 +129,12 @@ async fn what_breaks_off_is_asked_again_unless_someone_heard_it() {
         let cut = Reply { failure: Some(Failure::Cut), ..Reply::text(&long) };
         server.script([cut.clone(), Reply::text("whole"), cut]);
         let budget = Budget::unlimited();
-        let answer = model.ask(&Ask::new("?"), &budget).await.unwrap();
+        let answer = model.ask(&LlmRequest::new("?"), &budget).await.unwrap();
         assert_eq!((answer.text.as_str(), answer.attempts), ("whole", 2));
         assert!(budget.spent().tokens > answer.usage.total(), "what broke off may be billed");
         let mut heard = 0;
         let mut hear = |_: &str| heard += 1;
-        let error = model.stream(&Ask::new("?"), &budget, &mut hear).await.unwrap_err();
+        let error = model.stream(&LlmRequest::new("?"), &budget, &mut hear).await.unwrap_err();
         assert!(matches!(error, ModelError::CutStream(_)), "{error} from {model:?}");
         assert!(heard > 0, "{model:?}");
         assert_eq!(server.requests().len(), 3, "{model:?}");
@@ -147,7 +147,7 @@ async fn nonsense_is_told_from_an_answer() {
     for model in kit::each(&server).await {
         let nonsense = Reply { failure: Some(Failure::Malformed), ..Reply::text("hm") };
         server.say_always(nonsense);
-        let whole = model.ask(&Ask::new("?"), &Budget::unlimited()).await.unwrap_err();
+        let whole = model.ask(&LlmRequest::new("?"), &Budget::unlimited()).await.unwrap_err();
         let told = whole.to_string();
         assert!(told.contains("cannot be read") || told.contains("broke off"), "{told}");
         server.script([]);
@@ -177,10 +177,10 @@ async fn silence_ends_with_the_time_of_the_budget() {
         server.script([Reply::failing(Failure::Silence)]);
         let time = Some(Duration::from_millis(200));
         let budget = Budget::new(Allowance { time, ..Allowance::default() });
-        let error = model.ask(&Ask::new("?"), &budget).await.unwrap_err();
+        let error = model.ask(&LlmRequest::new("?"), &budget).await.unwrap_err();
         assert!(matches!(error, ModelError::TooSlow(_)), "{error}");
         assert!(budget.spent().tokens > 0, "it may be billed");
-        let error = model.ask(&Ask::new("?"), &budget).await.unwrap_err();
+        let error = model.ask(&LlmRequest::new("?"), &budget).await.unwrap_err();
         assert!(matches!(error, ModelError::OverBudget(_)), "{error}");
     }
 }
@@ -192,7 +192,7 @@ async fn a_question_can_be_given_up() {
         server.script([Reply::failing(Failure::Silence)]);
         let budget = Budget::unlimited();
         {
-            let (ask, asked) = (Ask::new("?"), async {
+            let (ask, asked) = (LlmRequest::new("?"), async {
                 while server.requests().is_empty() {
                     tokio::task::yield_now().await;
                 }
@@ -214,7 +214,7 @@ async fn a_model_that_takes_no_temperature_is_asked_without() {
     let model = kit::anthropic(&server);
     let picky = "`temperature` is deprecated for this model.";
     server.script([Reply::rejecting(picky), Reply::text("Blue."), Reply::text("Blue.")]);
-    let ask = Ask { temperature: Some(0.0), ..Ask::new("?") };
+    let ask = LlmRequest { temperature: Some(0.0), ..LlmRequest::new("?") };
     let answer = model.ask(&ask, &Budget::unlimited()).await.unwrap();
     assert_eq!((answer.text.as_str(), answer.attempts), ("Blue.", 1));
     model.ask(&ask, &Budget::unlimited()).await.unwrap();
@@ -237,7 +237,7 @@ async fn a_server_nobody_reaches_is_named() {
     let provider = ratchet_agent::provider::openai::OpenAi::new(kit::client(), access).unwrap();
     let model = kit::model(ratchet_agent::provider::Provider::OpenAi(provider), "gpt-4o");
     let budget = Budget::unlimited();
-    let ask = Ask { system: vec![Passage::new("Be brief.")], ..Ask::new("?") };
+    let ask = LlmRequest { system: vec![CacheablePart::new("Be brief.")], ..LlmRequest::new("?") };
     let error = model.ask(&ask, &budget).await.unwrap_err();
     assert!(error.to_string().contains(&nowhere), "{error}");
     assert_eq!((budget.spent().calls, budget.spent().tokens), (3, 0));

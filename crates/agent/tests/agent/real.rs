@@ -17,7 +17,7 @@ mod traces;
 
 use ratchet_agent::claude::message::UserMessage;
 use ratchet_agent::claude::options::{PermissionMode, SubagentText, SystemPrompt};
-use ratchet_core::major::reader::LineReader;
+use ratchet_core::chat::reader::LineReader;
 use ratchet_testkit::scripted::{Call, Reply};
 use serde_json::{Value, json};
 use uuid::Uuid;

@@ -1,9 +1,9 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-use ratchet_agent::ask::Ask;
 use ratchet_agent::budget::Budget;
 use ratchet_agent::judge::ProviderName;
+use ratchet_agent::request::LlmRequest;
 use ratchet_testkit::scripted::{Failure, Reply, ScriptedModel};
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -44,12 +44,12 @@ async fn keys_are_neither_logged_nor_told() {
     for model in kit::each(&server).await {
         server.script([Reply::failing(Failure::Status(529)), Reply::text("Blue.")]);
         let budget = Budget::unlimited();
-        let answer = model.ask(&Ask::new("Why?"), &budget).await.unwrap();
+        let answer = model.ask(&LlmRequest::new("Why?"), &budget).await.unwrap();
         // Amazon's secret never leaves the house, so nobody can send it back.
         let is_sent = model.provider().name() != ProviderName::Bedrock;
         let key = if is_sent { KEY } else { "AKIDEXAMPLE" };
         server.script([Reply::rejecting(&format!("the key {key} is not for you"))]);
-        let error = model.ask(&Ask::new("Why?"), &budget).await.unwrap_err();
+        let error = model.ask(&LlmRequest::new("Why?"), &budget).await.unwrap_err();
         told += &format!("{model:?} {answer:?} {error} {error:?}");
     }
     drop(guard);

@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use ratchet_agent::claude::command::{ClaudeCommand, ClaudePlace};
+use ratchet_agent::claude::command::{ClaudeCommand, ClaudeFolders};
 use ratchet_agent::claude::environment::{self, EnvNames};
 use ratchet_agent::claude::lines::{ClaudeLines, CliLine, FromClaude};
 use ratchet_agent::claude::message::UserMessage;
 use ratchet_agent::claude::process::ClaudeProcess;
+use ratchet_agent::claude::process_slots::ProcessSlots;
 use ratchet_agent::claude::request::{CliAsk, CliRequest, ToolAsk};
-use ratchet_agent::claude::seats::ClaudeSeats;
-use ratchet_agent::claude::supervision::Supervision;
-use ratchet_core::major::reader::{LineReader, Sign};
+use ratchet_agent::claude::watchdog::Supervision;
+use ratchet_core::chat::reader::{LineReader, LineSignal};
 use ratchet_core::money::Money;
 use ratchet_testkit::claude;
 use ratchet_testkit::scripted::ScriptedModel;
@@ -20,7 +20,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 /// Each real process takes 200 MB, and a core while it starts.
-static SEATS: LazyLock<ClaudeSeats> = LazyLock::new(|| ClaudeSeats::new(3));
+static SEATS: LazyLock<ProcessSlots> = LazyLock::new(|| ProcessSlots::new(3));
 
 /// No test waits longer than this for a line.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -56,7 +56,7 @@ impl Stage {
     }
 
     fn command(&self, program: &Path) -> ClaudeCommand {
-        let place = ClaudePlace {
+        let place = ClaudeFolders {
             workspace: self.path("work"),
             config: self.path("config"),
             temp: self.path("t"),
@@ -136,7 +136,7 @@ impl Talk {
         let (_, until) = self.until(|line| line.is("result")).await;
         let Until::Line(result) = until else { panic!("{until:?}") };
         match reader.take(result.raw.get(), None).sign {
-            Some(Sign::Ended(end)) => end.cost.unwrap(),
+            Some(LineSignal::Ended(end)) => end.cost.unwrap(),
             other => panic!("{other:?}"),
         }
     }

@@ -10,25 +10,25 @@ mod rewrite;
 use std::cell::Cell;
 
 use clap::Args;
-use ratchet_core::calibration::draft::CriterionDraft;
-use ratchet_core::calibration::panel::{self, PanelDrift};
-use ratchet_core::calibration::{Calibration, Standing, THRESHOLD};
-use ratchet_core::label::DATASET;
-use ratchet_core::rubric::{self, Rubric};
-use ratchet_server::stop;
-use ratchet_stages::score::fetch::Wanted;
+use ratchet_core::judge::rubric::{self, Rubric};
+use ratchet_core::quality::calibration::draft::CriterionDraft;
+use ratchet_core::quality::calibration::panel::{self, PanelDrift};
+use ratchet_core::quality::calibration::{Calibration, Standing, THRESHOLD};
+use ratchet_core::quality::label::DATASET;
+use ratchet_server::shutdown;
+use ratchet_stages::review::trial::DraftTrial;
+use ratchet_stages::review::{JudgeSelection, LabelComparison, panel as panels, trial};
 use ratchet_stages::score::judge::Judge;
-use ratchet_stages::score::{self, Again, Keeping, Request, ScoringDesk};
-use ratchet_stages::trust::trial::DraftTrial;
-use ratchet_stages::trust::{Held, Whom, panel as panels, trial};
+use ratchet_stages::score::select_sessions::SessionFilter;
+use ratchet_stages::score::{self, Request, Rescore, ScoringContext, WritePolicy};
 use uuid::Uuid;
 
 use super::score::{JudgeArgs, ScoringTeller, desk_of, find_rubric};
+use crate::data_target::{DataTarget, WorkplaceArgs};
 use crate::exit::Outcome;
 use crate::print::OutputArgs;
 use crate::runtime;
 use crate::signals::Signals;
-use crate::workplace::{Workplace, WorkplaceArgs};
 
 /// `ratchet calibrate`
 #[derive(Args, Debug)]
@@ -86,7 +86,7 @@ fn share(text: &str) -> Result<f64, String> {
 /// All that a calibration found.
 struct Found {
     rubric: Rubric,
-    held: Held,
+    held: LabelComparison,
     calibration: Calibration,
     drafts: Vec<CriterionDraft>,
     /// What the drafts would change, if they were tried.
@@ -109,11 +109,11 @@ impl Found {
 pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<Outcome> {
     runtime::block_on(async {
         let signals = Signals::listen()?;
-        let (stopper, stop) = stop::signal();
+        let (stopper, stop) = shutdown::signal();
         let outcome = Cell::new(Outcome::Done);
-        let work = Workplace::with(&args.place, "ratchet calibrate", async |place| {
+        let work = DataTarget::with(&args.place, "ratchet calibrate", async |place| {
             let teller = ScoringTeller::new();
-            let desk = ScoringDesk {
+            let desk = ScoringContext {
                 is_stopping: &|| stop.is_requested(),
                 watch: &|progress| teller.tell(progress),
                 ..desk_of(place)
@@ -131,18 +131,21 @@ pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<Outcome> {
 }
 
 async fn calibrate(
-    place: &Workplace,
-    desk: &ScoringDesk<'_>,
+    place: &DataTarget,
+    desk: &ScoringContext<'_>,
     args: &CalibrateArgs,
 ) -> anyhow::Result<Found> {
     revise::check(args)?;
     let rubric = find_rubric(place, &args.rubric)?;
-    let whom = Whom { dataset: &args.dataset, rubric: &rubric, judge: args.of.as_deref() };
-    let held = Held::read(desk.source, desk.sink, whom).await?;
+    let whom =
+        JudgeSelection { dataset: &args.dataset, rubric: &rubric, judge: args.of.as_deref() };
+    let held = LabelComparison::read(desk.source, desk.sink, whom).await?;
     let calibration = held.calibration(&rubric, args.threshold);
     let judge = args.judge.open(place).await?;
     let sat = match args.panel {
-        true => Some(panels::sit(desk, &args.dataset, &request(args, &rubric, &judge)).await?),
+        true => {
+            Some(panels::rejudge_panel(desk, &args.dataset, &request(args, &rubric, &judge)).await?)
+        }
         false => None,
     };
     let drift = panel::drifts(&panels::read(desk.sink).await?);
@@ -172,9 +175,9 @@ fn request(args: &CalibrateArgs, rubric: &Rubric, judge: &Judge) -> Request {
         run: Uuid::new_v4().to_string(),
         rubric: rubric.clone(),
         judge: judge.clone(),
-        wanted: Wanted::These(Vec::new()),
-        again: Again::Always,
-        keeping: Keeping::NoScores,
+        wanted: SessionFilter::These(Vec::new()),
+        again: Rescore::Always,
+        keeping: WritePolicy::NoScores,
         at_once: args.judge.concurrency,
         batch: args.judge.batch(),
     }

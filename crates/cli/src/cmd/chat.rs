@@ -1,15 +1,15 @@
 /// Text that can only be read.
-mod safe;
+mod sanitize;
 /// Text that is set off.
-mod paint;
+mod style;
 /// Markdown, laid out while it comes.
 mod markdown;
 /// Events as the server tells them.
-mod heard;
+mod events;
 /// A session on a server.
-mod link;
+mod client;
 /// Which session is meant.
-mod finding;
+mod resolve;
 /// Files that are attached.
 mod files;
 /// What was done with tools.
@@ -19,15 +19,15 @@ mod answers;
 /// What a person sees.
 mod screen;
 /// What a tool would do, to the letter.
-mod exact;
+mod tool_preview;
 /// What a person is asked.
 mod ask;
 /// A conversation, and how far it is.
-mod talk;
+mod conversation;
 /// What begins with a slash.
 mod commands;
 /// A conversation by lines.
-mod lines;
+mod line_mode;
 /// Keys, as they are pressed.
 mod keys;
 /// The terminal, set to give them.
@@ -39,11 +39,11 @@ mod menu;
 /// What stands below the conversation.
 mod pane;
 /// A conversation at a terminal.
-mod full;
+mod fullscreen;
 /// One message and its answer.
-mod once;
+mod one_shot;
 /// Whatever asks a conversation to stop.
-mod stops;
+mod interrupts;
 
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
@@ -51,25 +51,25 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::Args;
 use ratchet_core::secret::Secret;
-use ratchet_server::stop;
+use ratchet_server::shutdown;
 use serde_json::{Value, json};
 
 use crate::config::layers::Flag;
 use crate::config::{Config, ConfigArgs, Credentials};
-use crate::door::{CONVERSATION, Guest};
 use crate::exit::{self, Outcome};
-use crate::serving::Server;
+use crate::local_socket::{CONVERSATION, Guest};
+use crate::server::Server;
 use crate::target::Remote;
-use crate::{log, runtime, welcome};
+use crate::{log, runtime, startup_message};
+use client::{Beginning, Link};
+use conversation::{Echo, Talk};
 use files::Files;
-use full::Full;
-use lines::{Lines, Output};
-use link::{Beginning, Link};
-use once::Once;
-use paint::{Marks, Style};
+use fullscreen::Full;
+use interrupts::Stops;
+use line_mode::{Lines, Output};
+use one_shot::Once;
 use screen::{Paper, Screen};
-use stops::Stops;
-use talk::{Echo, Talk};
+use style::{Marks, Style};
 use terminal::Ability;
 
 /// All that is told but the agent's own lines.
@@ -154,10 +154,10 @@ impl ChatArgs {
     async fn beginning(&self, server: &Remote) -> anyhow::Result<Beginning> {
         let workspace = self.workspace()?;
         if let Some(id) = &self.resume {
-            return Ok(Beginning::Resume(finding::session(server, id, &workspace).await?));
+            return Ok(Beginning::Resume(resolve::session(server, id, &workspace).await?));
         }
         if let Some(id) = &self.fork {
-            return Ok(Beginning::Fork(finding::session(server, id, &workspace).await?));
+            return Ok(Beginning::Fork(resolve::session(server, id, &workspace).await?));
         }
         let (model, mode) = (self.model.clone(), self.mode.clone());
         let budget = self.budget.filter(|dollars| *dollars > 0.0);
@@ -235,14 +235,14 @@ async fn visit(args: &ChatArgs, config: &Config, guest: &Guest) -> anyhow::Resul
 async fn host(args: &ChatArgs, config: &Config) -> anyhow::Result<Outcome> {
     let server = Server::open_for_chat(config).await?;
     let (key, _local) = server.local_key(CONVERSATION).await?;
-    let url = welcome::url(server.bound.web);
+    let url = startup_message::url(server.bound.web);
     let (public_key, catalog) = (key.public_key.clone(), server.catalog());
     let project = server.opening.project.id.clone();
     let secret_key = Secret::new(key.secret_key.expose());
     let credentials =
         Credentials { public_key: Some(key.public_key), secret_key: Some(secret_key) };
     let venue = Venue { server: Remote::new(&url, &credentials)?, set_up: server.set_up_url() };
-    let (stopper, stop) = stop::signal();
+    let (stopper, stop) = shutdown::signal();
     let mut stops = Stops::listen()?;
     let serving = server.run(stop);
     tokio::pin!(serving);
@@ -263,7 +263,7 @@ async fn host(args: &ChatArgs, config: &Config) -> anyhow::Result<Outcome> {
 }
 
 async fn converse(args: &ChatArgs, venue: &Venue, stops: &mut Stops) -> anyhow::Result<Outcome> {
-    let message = args.print.as_deref().map(once::message).transpose()?;
+    let message = args.print.as_deref().map(one_shot::message).transpose()?;
     let Files { mut texts, mut others } = Files::read(&args.attach)?;
     let is_new = args.resume.is_none() && args.fork.is_none();
     if !is_new {

@@ -6,21 +6,22 @@ use anyhow::Context;
 use clap::Args;
 use ratchet_core::time::Timestamp;
 use ratchet_server::clock::Clock;
-use ratchet_server::rate::Rate;
-use ratchet_server::stop::{self, Stop, Stopper};
+use ratchet_server::rate_limit::Rate;
+use ratchet_server::shutdown;
+use ratchet_server::shutdown::{Stop, Stopper};
 use ratchet_store::catalog::KeyPair;
 
 use crate::config::layers::Flag;
 use crate::config::{Config, ConfigArgs};
 use crate::demo::send::Visitor;
-use crate::demo::tour::{self, Recorded};
+use crate::demo::what_to_look_at::{self, Recorded};
 use crate::demo::{Traffic, imagine};
 use crate::exit::Outcome;
 use crate::first_start::FirstKeysFor;
 use crate::print::print;
-use crate::serving::Server;
+use crate::server::Server;
 use crate::signals::Signals;
-use crate::{log, runtime, welcome};
+use crate::{log, runtime, startup_message};
 
 /// `ratchet demo`
 #[derive(Args, Debug)]
@@ -89,10 +90,10 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
 async fn demo(config: &Config, args: &DemoArgs, end: Timestamp) -> anyhow::Result<Outcome> {
     let signals = Signals::listen()?;
     let server = Server::open(config, "ratchet demo", FirstKeysFor::Reader).await?;
-    print(&welcome::text(&server))?;
+    print(&startup_message::text(&server))?;
     let key = key(config, &server).await?;
-    let visitor = Arc::new(Visitor::new(welcome::url(server.bound.web), key)?);
-    let (stopper, stop) = stop::signal();
+    let visitor = Arc::new(Visitor::new(startup_message::url(server.bound.web), key)?);
+    let (stopper, stop) = shutdown::signal();
     let load = Load { seed: args.seed, end, stays_up: !args.once };
     let work = async {
         let loading = load.run(&visitor, &stopper, &stop);
@@ -136,7 +137,7 @@ impl Load {
         if recorded.is_err() || !self.stays_up {
             stopper.stop();
         }
-        let text = tour::text(&recorded?, visitor, self.stays_up);
+        let text = what_to_look_at::text(&recorded?, visitor, self.stays_up);
         print(&text)?;
         Ok(())
     }

@@ -8,21 +8,21 @@ mod brief;
 use std::io::{self, BufReader};
 
 use clap::{Args, Subcommand};
-use ratchet_core::calibration::sample::SIZE;
 use ratchet_core::id::SessionId;
-use ratchet_core::label::table::within;
-use ratchet_core::label::{DATASET, Draw, Label, MAX_BY};
-use ratchet_core::rubric::{self, Rubric};
+use ratchet_core::judge::rubric::{self, Rubric};
+use ratchet_core::quality::calibration::sample::SIZE;
+use ratchet_core::quality::label::table::within;
+use ratchet_core::quality::label::{DATASET, Label, LabelOrigin, MAX_BY};
 use ratchet_server::clock::Clock;
-use ratchet_stages::trust::asking::{self, Asking};
-use ratchet_stages::trust::{labels, spoken};
+use ratchet_stages::review::sampling::{self, SamplePlan};
+use ratchet_stages::review::{judge_scores, labels};
 
 use self::ask::{Answer, ask};
 use super::score::find_rubric;
+use crate::data_target::{DataTarget, WorkplaceArgs};
 use crate::exit::Outcome;
 use crate::print::print;
 use crate::runtime;
-use crate::workplace::{Workplace, WorkplaceArgs};
 
 /// `ratchet label …`
 #[derive(Args, Debug)]
@@ -103,7 +103,7 @@ pub(crate) fn run(command: &LabelCommand) -> anyhow::Result<Outcome> {
 
 async fn label(args: &LabelArgs) -> anyhow::Result<Outcome> {
     within("--by", &args.who.by, MAX_BY).map_err(anyhow::Error::msg)?;
-    let kept = Workplace::with(&args.at.place, "ratchet label", async |place| {
+    let kept = DataTarget::with(&args.at.place, "ratchet label", async |place| {
         let rubric = find_rubric(place, &args.at.rubric)?;
         let waiting = waiting(place, args, &rubric).await?;
         label_each(place, args, &rubric, waiting).await
@@ -116,16 +116,17 @@ async fn label(args: &LabelArgs) -> anyhow::Result<Outcome> {
 
 /// The sessions that are to be labelled, and how they were drawn.
 async fn waiting(
-    place: &Workplace,
+    place: &DataTarget,
     args: &LabelArgs,
     rubric: &Rubric,
-) -> anyhow::Result<Vec<(SessionId, Option<Draw>)>> {
+) -> anyhow::Result<Vec<(SessionId, Option<LabelOrigin>)>> {
     if !args.sessions.is_empty() {
         return Ok(args.sessions.iter().map(|session| (session.clone(), None)).collect());
     }
     let dataset = &args.at.dataset;
-    let asking = Asking { dataset, rubric, days: args.days, size: args.size };
-    let asked = asking::this_week(&place.source, &place.sink, asking, Clock::System.now()).await?;
+    let asking = SamplePlan { dataset, rubric, days: args.days, size: args.size };
+    let asked =
+        sampling::this_week(&place.source, &place.sink, asking, Clock::System.now()).await?;
     if asked.is_empty() {
         print(
             "No session is scored in this time; `ratchet score` first, or name one with --session\n",
@@ -140,10 +141,10 @@ async fn waiting(
 }
 
 async fn label_each(
-    place: &Workplace,
+    place: &DataTarget,
     args: &LabelArgs,
     rubric: &Rubric,
-    waiting: Vec<(SessionId, Option<Draw>)>,
+    waiting: Vec<(SessionId, Option<LabelOrigin>)>,
 ) -> anyhow::Result<u64> {
     let mut typed = BufReader::new(io::stdin());
     let (mut kept, of) = (0, waiting.len());
@@ -160,7 +161,7 @@ async fn label_each(
         let label = Label { session, by, at: now, why, rubric: rubric_name, marks, drawn };
         labels::keep(&place.sink, &args.at.dataset, std::slice::from_ref(&label), now).await?;
         kept += 1;
-        let judged = spoken::first(&place.source, &label.session, rubric, None).await?;
+        let judged = judge_scores::first(&place.source, &label.session, rubric, None).await?;
         print(&ask::revealed(&label, judged.as_ref(), rubric))?;
     }
     Ok(kept)

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
-use ratchet_remote::langfuse::client::pace::SystemPace;
-use ratchet_remote::langfuse::client::{Access, LangfuseClient, Manners};
+use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
+use ratchet_remote::langfuse::client::{Access, ClientLimits, LangfuseClient};
 use ratchet_stages::source::Source;
 use ratchet_store::catalog::Catalog;
 use ratchet_store::project::ProjectId;
@@ -91,7 +91,7 @@ fn client(args: &McpArgs) -> anyhow::Result<LangfuseClient> {
     let (public_key, secret_key) =
         keys.context("a server needs a key in RATCHET_PUBLIC_KEY and RATCHET_SECRET_KEY")?;
     let access = Access { url, public_key, secret_key };
-    Ok(LangfuseClient::new(access, Manners::default(), Box::new(SystemPace))?)
+    Ok(LangfuseClient::new(access, ClientLimits::default(), Box::new(SystemBackoffClock))?)
 }
 
 impl ServerHandler for Desk {

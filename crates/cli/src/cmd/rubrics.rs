@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use ratchet_core::rubric::{Rubric, difference};
+use ratchet_core::judge::rubric::{Rubric, difference};
 
 use crate::config::{Config, ConfigArgs};
 use crate::exit::Outcome;
@@ -122,7 +122,7 @@ fn validate(args: &ValidateArgs) -> anyhow::Result<Outcome> {
             rubric.dimensions.len()
         ),
         Err(error) => {
-            let line = |fault: &ratchet_core::rubric::RubricFault| format!("{fault}\n");
+            let line = |fault: &ratchet_core::judge::rubric::RubricFault| format!("{fault}\n");
             error.faults.iter().map(line).collect()
         }
     })?;

@@ -3,15 +3,15 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use clap::{Args, Subcommand};
+use ratchet_core::judge::rubric;
 use ratchet_core::money::Money;
-use ratchet_core::rubric;
 use ratchet_server::api::schedules::{
     ScheduleRequest, ScheduleRunView, ScheduleState, ScheduleView,
 };
 use ratchet_server::clock::Clock;
-use ratchet_server::stop;
+use ratchet_server::shutdown;
 use ratchet_stages::schedule::Runner;
-use ratchet_store::embedded::Folder;
+use ratchet_store::embedded::Store;
 use ratchet_store::project::ProjectId;
 use serde_json::json;
 use uuid::Uuid;
@@ -248,8 +248,8 @@ async fn run_now(args: &NamedArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-async fn run_here(args: &NamedArgs, folder: &Folder, project: ProjectId) -> anyhow::Result<String> {
-    let (_stopper, stop) = stop::signal();
+async fn run_here(args: &NamedArgs, folder: &Store, project: ProjectId) -> anyhow::Result<String> {
+    let (_stopper, stop) = shutdown::signal();
     let schedules = folder.catalog.schedules(project.clone()).await?;
     let schedule = schedules.into_iter().find(|known| known.name == args.name);
     let schedule = schedule.with_context(|| format!("there is no schedule {}", args.name))?;

@@ -3,7 +3,7 @@ mod judge;
 /// What it would cost.
 mod estimate;
 /// Prompts for others, and their verdicts.
-mod outside;
+mod external_verdicts;
 /// What people and programs are told.
 mod report;
 /// What people are told while it goes on.
@@ -13,22 +13,22 @@ use std::cell::Cell;
 
 use clap::{Args, Subcommand};
 use ratchet_core::id::SessionId;
-use ratchet_core::rubric::{self, Rubric};
-use ratchet_remote::langfuse::client::Between;
+use ratchet_core::judge::rubric::{self, Rubric};
+use ratchet_remote::langfuse::client::TimeWindow;
 use ratchet_server::clock::Clock;
-use ratchet_server::stop;
-use ratchet_stages::score::fetch::{Sieve, Wanted};
+use ratchet_server::shutdown;
 use ratchet_stages::score::judge::Judge;
-use ratchet_stages::score::known::Known;
+use ratchet_stages::score::previous_scores::Known;
 use ratchet_stages::score::sample::SampleRate;
-use ratchet_stages::score::{self, Again, Keeping, Request, ScoringDesk};
+use ratchet_stages::score::select_sessions::{SessionCriteria, SessionFilter};
+use ratchet_stages::score::{self, Request, Rescore, ScoringContext, WritePolicy};
 
+use crate::data_target::{DataTarget, WorkplaceArgs};
 use crate::exit::Outcome;
 use crate::print::OutputArgs;
 use crate::rubrics::Rubrics;
 use crate::runtime;
 use crate::signals::Signals;
-use crate::workplace::{Workplace, WorkplaceArgs};
 use estimate::EstimateView;
 pub(crate) use judge::{JudgeArgs, dollars, prices};
 pub(crate) use progress::ScoringTeller;
@@ -52,10 +52,10 @@ enum One {
     /// Score one session, however short and recent, and show why; one that is scored is shown
     Session(SessionArgs),
     /// Print what a judge of your own is to be told of a session
-    Prompt(outside::PromptArgs),
+    Prompt(external_verdicts::PromptArgs),
     /// Take a verdict from standard input: JSON with `session_id`, `chunk`, `prompt_hash` and
     /// `verdict`
-    Submit(outside::SubmitArgs),
+    Submit(external_verdicts::SubmitArgs),
 }
 
 /// By what sessions are judged.
@@ -142,18 +142,18 @@ pub(crate) fn run(command: &ScoreCommand) -> anyhow::Result<Outcome> {
                 supervised(&args.how, args.wanted(), report::table).await
             }
             Some(One::Session(args)) => one_session(args).await,
-            Some(One::Prompt(args)) => outside::prompt(args).await,
-            Some(One::Submit(args)) => outside::submit(args).await,
+            Some(One::Prompt(args)) => external_verdicts::prompt(args).await,
+            Some(One::Submit(args)) => external_verdicts::submit(args).await,
         }
     })
 }
 
 impl ScoreArgs {
-    fn wanted(&self) -> Wanted {
+    fn wanted(&self) -> SessionFilter {
         let now = Clock::System.now();
         let from = now.plus_nanos(-DAY * i64::from(self.days));
-        Wanted::Active(Sieve {
-            between: Between { from: Some(from), to: None },
+        SessionFilter::Active(SessionCriteria {
+            between: TimeWindow { from: Some(from), to: None },
             min_traces: self.min_traces,
             idle_nanos: MINUTE * i64::from(self.idle),
             user: self.user.clone(),
@@ -165,22 +165,22 @@ impl ScoreArgs {
 }
 
 async fn one_session(args: &SessionArgs) -> anyhow::Result<Outcome> {
-    let wanted = Wanted::These(vec![args.session.clone()]);
+    let wanted = SessionFilter::These(vec![args.session.clone()]);
     supervised(&args.how, wanted, report::detail).await
 }
 
 async fn supervised(
     how: &HowArgs,
-    wanted: Wanted,
+    wanted: SessionFilter,
     text: fn(&ScoringView) -> String,
 ) -> anyhow::Result<Outcome> {
     let signals = Signals::listen()?;
-    let (stopper, stop) = stop::signal();
+    let (stopper, stop) = shutdown::signal();
     let outcome = Cell::new(Outcome::Done);
-    let work = Workplace::with(&how.place, "ratchet score", async |place| {
+    let work = DataTarget::with(&how.place, "ratchet score", async |place| {
         let request = how.request(place, wanted).await?;
         let teller = ScoringTeller::new();
-        let desk = ScoringDesk {
+        let desk = ScoringContext {
             is_stopping: &|| stop.is_requested(),
             watch: &|progress| teller.tell(progress),
             ..desk_of(place)
@@ -205,15 +205,15 @@ async fn supervised(
 }
 
 impl HowArgs {
-    async fn request(&self, place: &Workplace, wanted: Wanted) -> anyhow::Result<Request> {
+    async fn request(&self, place: &DataTarget, wanted: SessionFilter) -> anyhow::Result<Request> {
         Ok(Request {
             run: place.run.clone(),
             // What it would cost can be told without a key.
             judge: if self.estimate { Judge::Offline } else { self.judge.open(place).await? },
             rubric: find_rubric(place, &self.rubric.rubric)?,
             wanted,
-            again: if self.rescore { Again::Always } else { Again::IfGrown },
-            keeping: if self.dry_run { Keeping::Nothing } else { Keeping::Write },
+            again: if self.rescore { Rescore::Always } else { Rescore::IfGrown },
+            keeping: if self.dry_run { WritePolicy::Nothing } else { WritePolicy::Write },
             at_once: self.judge.concurrency,
             batch: self.judge.batch(),
         })
@@ -221,8 +221,8 @@ impl HowArgs {
 }
 
 /// What scoring works with, where nobody watches.
-pub(crate) fn desk_of(place: &Workplace) -> ScoringDesk<'_> {
-    ScoringDesk {
+pub(crate) fn desk_of(place: &DataTarget) -> ScoringContext<'_> {
+    ScoringContext {
         source: &place.source,
         sink: &place.sink,
         journal: &place.journal,
@@ -233,13 +233,13 @@ pub(crate) fn desk_of(place: &Workplace) -> ScoringDesk<'_> {
 }
 
 async fn scored(
-    place: &Workplace,
-    desk: &ScoringDesk<'_>,
+    place: &DataTarget,
+    desk: &ScoringContext<'_>,
     request: &Request,
 ) -> anyhow::Result<ScoringView> {
     let report = score::run(desk, request).await?;
     let mut view = ScoringView::new(request, &report);
-    if let Wanted::These(sessions) = &request.wanted {
+    if let SessionFilter::These(sessions) = &request.wanted {
         // Who asks for one session wants to see it, also if it was scored long ago.
         for session in sessions {
             let known = Known::read(&place.source, session, &request.rubric.name).await?;
@@ -250,7 +250,7 @@ async fn scored(
 }
 
 /// The rubric in that file, or of that name: the user's own before those that come with Ratchet.
-pub(crate) fn find_rubric(place: &Workplace, name: &str) -> anyhow::Result<Rubric> {
+pub(crate) fn find_rubric(place: &DataTarget, name: &str) -> anyhow::Result<Rubric> {
     let rubrics = match place.data() {
         Some(data) => Rubrics::open(data)?,
         None => Rubrics::shipped(),

@@ -1,14 +1,14 @@
 use clap::Args;
-use ratchet_server::stop;
+use ratchet_server::shutdown;
 
 use crate::config::layers::Flag;
 use crate::config::{Config, ConfigArgs};
 use crate::exit::Outcome;
 use crate::first_start::FirstKeysFor;
 use crate::print::{OutputArgs, print};
-use crate::serving::Server;
+use crate::server::Server;
 use crate::signals::Signals;
-use crate::{log, runtime, welcome};
+use crate::{log, runtime, startup_message};
 
 /// `ratchet serve`
 #[derive(Args, Debug)]
@@ -62,8 +62,9 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
 async fn serve(config: &Config, output: OutputArgs) -> anyhow::Result<Outcome> {
     let signals = Signals::listen()?;
     let server = Server::open(config, "ratchet serve", FirstKeysFor::Reader).await?;
-    let text = if output.json { welcome::line(&server)? } else { welcome::text(&server) };
+    let text =
+        if output.json { startup_message::line(&server)? } else { startup_message::text(&server) };
     print(&text)?;
-    let (stopper, stop) = stop::signal();
+    let (stopper, stop) = shutdown::signal();
     signals.supervise(server.run(stop), &stopper).await
 }

@@ -1,13 +1,13 @@
 use clap::{Args, Subcommand};
-use ratchet_core::suggestion::Progress;
+use ratchet_core::quality::suggestion::Progress;
 use ratchet_server::clock::Clock;
 use ratchet_store::catalog::KeptSuggestion;
 use serde_json::{Value, json};
 
+use crate::data_target::{DataTarget, WorkplaceArgs};
 use crate::exit::Outcome;
 use crate::print::{OutputArgs, one_line, table, unsteered};
 use crate::runtime;
-use crate::workplace::{Workplace, WorkplaceArgs};
 
 /// `ratchet suggestions …`
 #[derive(Args, Debug)]
@@ -68,7 +68,7 @@ pub(crate) fn run(command: &SuggestionsCommand) -> anyhow::Result<Outcome> {
 }
 
 async fn all(place: &WorkplaceArgs) -> anyhow::Result<Vec<KeptSuggestion>> {
-    Workplace::with(place, "ratchet suggestions", async |place| {
+    DataTarget::with(place, "ratchet suggestions", async |place| {
         Ok(place.archive().await?.suggestions().await?)
     })
     .await
@@ -94,7 +94,7 @@ async fn show(args: &OneArgs) -> anyhow::Result<Outcome> {
 }
 
 async fn decide(args: &OneArgs, to: Progress) -> anyhow::Result<Outcome> {
-    let kept = Workplace::with(&args.place, "ratchet suggestions", async |place| {
+    let kept = DataTarget::with(&args.place, "ratchet suggestions", async |place| {
         Ok(place.archive().await?.decide(&args.id, to, Clock::System.now()).await?)
     })
     .await?;

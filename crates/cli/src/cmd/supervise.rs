@@ -1,8 +1,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ratchet_agent::claude::supervise::supervise;
-use ratchet_agent::claude::supervision::{Supervision, SupervisorCommand};
+use ratchet_agent::claude::watchdog::{Supervision, SupervisorCommand};
+use ratchet_agent::claude::watchdog_main::supervise;
 
 use crate::exit::Outcome;
 

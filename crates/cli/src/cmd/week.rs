@@ -4,24 +4,25 @@ use std::path::PathBuf;
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use ratchet_core::calendar::{Week, Zone};
+use ratchet_core::judge::rubric;
 use ratchet_core::outbound::OutboundPolicy;
-use ratchet_core::rubric;
 use ratchet_core::secret::Secret;
-use ratchet_remote::hook::Hook;
+use ratchet_remote::webhook::Webhook;
 use ratchet_server::clock::Clock;
-use ratchet_server::stop::{self, Stop};
-use ratchet_stages::score::ScoringDesk;
+use ratchet_server::shutdown;
+use ratchet_server::shutdown::Stop;
+use ratchet_stages::score::ScoringContext;
 use ratchet_store::catalog::ReportEffect;
 use serde_json::{Value, json};
 
 use crate::cmd::score::{JudgeArgs, find_rubric};
 use crate::config::Config;
+use crate::data_target::{DataTarget, WorkplaceArgs};
 use crate::exit::Outcome;
 use crate::print::print;
 use crate::runtime;
 use crate::signals::Signals;
 use crate::weekly::{self, Told, Weekly};
-use crate::workplace::{Workplace, WorkplaceArgs};
 
 /// The variable that holds what messages to a webhook are signed with.
 const WEBHOOK_SECRET: &str = "RATCHET_WEBHOOK_SECRET";
@@ -81,10 +82,10 @@ enum Format {
 }
 
 impl TellArgs {
-    fn hooks(&self) -> anyhow::Result<Vec<Hook>> {
-        let slack = self.slack.clone().map(|url| Hook::Slack(Secret::new(url)));
+    fn hooks(&self) -> anyhow::Result<Vec<Webhook>> {
+        let slack = self.slack.clone().map(|url| Webhook::Slack(Secret::new(url)));
         let webhook = match self.webhook.clone() {
-            Some(url) => Some(Hook::Signed(Secret::new(url), webhook_secret()?)),
+            Some(url) => Some(Webhook::Signed(Secret::new(url), webhook_secret()?)),
             None => None,
         };
         Ok(slack.into_iter().chain(webhook).collect())
@@ -104,9 +105,9 @@ pub(crate) fn webhook_secret() -> anyhow::Result<Secret> {
 pub(crate) fn run(args: &WeekArgs) -> anyhow::Result<Outcome> {
     runtime::block_on(async {
         let signals = Signals::listen()?;
-        let (stopper, stop) = stop::signal();
+        let (stopper, stop) = shutdown::signal();
         let outcome = Cell::new(Outcome::Done);
-        let work = Workplace::with(&args.place, "ratchet week", async |place| {
+        let work = DataTarget::with(&args.place, "ratchet week", async |place| {
             let told = Box::pin(told(args, place, &stop)).await?;
             print(&answer(args.format(), &told)?)?;
             let is_bad = told.scoring.failed > 0;
@@ -118,7 +119,7 @@ pub(crate) fn run(args: &WeekArgs) -> anyhow::Result<Outcome> {
     })
 }
 
-async fn told(args: &WeekArgs, place: &Workplace, stop: &Stop) -> anyhow::Result<Told> {
+async fn told(args: &WeekArgs, place: &DataTarget, stop: &Stop) -> anyhow::Result<Told> {
     let config = Config::load(&args.place.config, Vec::new())?;
     let judge = &args.judge;
     let weekly = Weekly {
@@ -135,7 +136,7 @@ async fn told(args: &WeekArgs, place: &Workplace, stop: &Stop) -> anyhow::Result
         outbound: OutboundPolicy::unrestricted(),
         run: place.run.clone(),
     };
-    let desk = ScoringDesk {
+    let desk = ScoringContext {
         source: &place.source,
         sink: &place.sink,
         journal: &place.journal,

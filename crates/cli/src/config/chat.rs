@@ -5,9 +5,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use ratchet_agent::claude::environment::EnvNames;
-use ratchet_core::major::prompt;
-use ratchet_core::major::workspace::Roots;
-use ratchet_stages::major::MajorLimits;
+use ratchet_core::chat::system_prompt;
+use ratchet_core::chat::workspace::Roots;
+use ratchet_stages::chat::ChatLimits;
 
 use super::lookup::Lookup;
 use super::value::{Count, Lasting, Place};
@@ -68,8 +68,8 @@ impl fmt::Display for Folders {
 impl ChatConfig {
     pub(super) fn read(of: &mut Lookup<'_>) -> anyhow::Result<Self> {
         let program = Place(PathBuf::from("claude"));
-        let usual = MajorLimits::default();
-        let budget = Count(usize::try_from(prompt::USUAL_BUDGET).unwrap_or(usize::MAX));
+        let usual = ChatLimits::default();
+        let budget = Count(usize::try_from(system_prompt::USUAL_BUDGET).unwrap_or(usize::MAX));
         let roots: Folders =
             of.value("chat.roots", Folders::default(), "folders that agents may work in")?;
         let trusted: Folders = of.value(

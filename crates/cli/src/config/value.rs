@@ -64,7 +64,7 @@ impl FromStr for ServerUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let url = ratchet_remote::post::address(text);
+        let url = ratchet_remote::delivery::address(text);
         let url = url.filter(|url| url.query().is_none() && url.fragment().is_none());
         let url = url.ok_or_else(|| "an address such as https://ratchet.example.com".to_owned())?;
         Ok(Self(url.as_str().trim_end_matches('/').to_owned()))

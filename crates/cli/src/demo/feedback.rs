@@ -1,8 +1,8 @@
 //! What people think of it: a thumb now and then, likelier when they are cross.
 
-use super::chance::Chance;
 use super::rhythm::MINUTE;
 use super::scene::Scene;
+use super::seeded_random::Chance;
 use super::story::{Run, Thumb};
 
 /// What people write under a thumb up and under a thumb down.

@@ -3,9 +3,10 @@
 use ratchet_core::time::Timestamp;
 use serde_json::{Value, json};
 
-use super::cast::{self, Place};
-use super::chance::Chance;
+use super::people;
+use super::people::Place;
 use super::rhythm::MINUTE;
+use super::seeded_random::Chance;
 use super::story::Run;
 use super::wire;
 
@@ -68,7 +69,7 @@ pub(crate) fn verdicts<'a>(
 ) -> Vec<Verdict> {
     let mut bench = Bench { chance: chance.fork("judges"), given: Vec::new() };
     for run in runs {
-        if run.agent.name == cast::CODING.name {
+        if run.agent.name == people::CODING.name {
             bench.judge_session(run);
         } else if run.asked_by.is_none() {
             bench.judge(run);
@@ -91,7 +92,7 @@ impl Bench {
         }
         let helpful = self.near(run.quality, 0.16);
         self.give(run, ("helpfulness", "NUMERIC", "EVAL"), json!(helpful));
-        if run.agent.name == cast::SUPPORT.name {
+        if run.agent.name == people::SUPPORT.name {
             let outcome = match helpful {
                 good if good > 0.62 => "solved",
                 fair if fair > 0.3 => "handed over",

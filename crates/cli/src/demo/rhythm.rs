@@ -1,6 +1,6 @@
 use ratchet_core::time::Timestamp;
 
-use super::chance::Chance;
+use super::seeded_random::Chance;
 
 /// A second, in nanoseconds.
 pub(crate) const SECOND: i64 = 1_000_000_000;

@@ -3,8 +3,8 @@
 use ratchet_core::time::Timestamp;
 use serde_json::{Value, json};
 
-use super::cast::{Caching, Model};
-use super::chance::Chance;
+use super::people::{Caching, Model};
+use super::seeded_random::Chance;
 use super::story::{Completion, Message, Outcome, Step, Tokens, ToolCall, Work};
 use super::words::{self, Slots};
 

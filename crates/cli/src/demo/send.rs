@@ -11,7 +11,7 @@ use ratchet_store::catalog::KeyPair;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::shelf::{FIRST_PROMPT, Shelf};
+use super::catalog::{FIRST_PROMPT, Shelf};
 use super::wire::Export;
 
 /// Requests under way at once: several agents, one machine.

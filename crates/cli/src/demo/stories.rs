@@ -1,6 +1,6 @@
 //! The stories of the week, one module for each agent.
 
-use super::cast::{Place, Release};
+use super::people::{Place, Release};
 use super::rhythm::Week;
 use super::scene::Scene;
 use super::story::Run;

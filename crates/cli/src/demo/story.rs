@@ -3,7 +3,7 @@
 use ratchet_core::time::Timestamp;
 use serde_json::Value;
 
-use super::cast::{Agent, Model, Place, Release};
+use super::people::{Agent, Model, Place, Release};
 
 /// One agent run: a trace.
 #[derive(Debug)]

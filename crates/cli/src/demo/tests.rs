@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ratchet_core::time::Timestamp;
 
-use super::cast::Place;
+use super::people::Place;
 use super::rhythm::DAY;
 use super::stories::coding;
 use super::story::{Run, Step, Work};

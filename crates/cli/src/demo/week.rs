@@ -2,12 +2,13 @@
 
 use ratchet_core::time::Timestamp;
 
-use super::cast::{self, Agent, Place, Release};
-use super::chance::Chance;
 use super::feedback;
 use super::judges::{self, Verdict};
+use super::people;
+use super::people::{Agent, Place, Release};
 use super::rhythm::{MINUTE, Week};
 use super::scene::Scene;
+use super::seeded_random::Chance;
 use super::stories::support::Trial;
 use super::stories::{Beginning, Visit, coding, research, support, travel};
 use super::story::{Run, Thumb};
@@ -45,9 +46,9 @@ type Tell = fn(Beginning) -> Option<Visit>;
 pub(crate) fn imagine(seed: u64, end: Timestamp) -> Happenings {
     let author = Author { week: Week { end }, chance: Chance::new(seed).fork(&end.to_string()) };
     let mut runs = Vec::new();
-    runs.extend(author.visits(&cast::SUPPORT, SUPPORT_RUNS, support::visit));
-    runs.extend(author.visits(&cast::TRAVEL, TRAVEL_RUNS, travel::visit));
-    runs.extend(author.visits(&cast::RESEARCH, RESEARCH_RUNS, research::visit));
+    runs.extend(author.visits(&people::SUPPORT, SUPPORT_RUNS, support::visit));
+    runs.extend(author.visits(&people::TRAVEL, TRAVEL_RUNS, travel::visit));
+    runs.extend(author.visits(&people::RESEARCH, RESEARCH_RUNS, research::visit));
     let mut opinions = author.chance.fork("thumbs");
     let thumbs = runs
         .iter()
@@ -102,16 +103,16 @@ impl Author {
 
     /// The coding sessions: each way it can go, three times.
     fn coding(&self) -> Vec<Run> {
-        let mut chance = self.chance.fork(cast::CODING.name);
+        let mut chance = self.chance.fork(people::CODING.name);
         let mut runs = Vec::new();
         for (nth, arc) in coding::Arc::ALL.into_iter().cycle().take(CODING_SESSIONS).enumerate() {
-            let at = self.week.moment(&mut chance, cast::CODING.rhythm);
+            let at = self.week.moment(&mut chance, people::CODING.rhythm);
             let place = Place::Prod;
             let scene = Scene { chance: chance.fork(&format!("session {nth}")), now: at };
             let beginning = Beginning {
                 scene,
                 place,
-                release: cast::CODING.release_at(self.week, at, place),
+                release: people::CODING.release_at(self.week, at, place),
                 week: self.week,
             };
             runs.extend(
@@ -126,7 +127,7 @@ impl Author {
     /// The items of the dataset, each tried by the bad release and by the one that mends it.
     fn trials(&self) -> Vec<Vec<Trial>> {
         let chance = self.chance.fork("trials");
-        let newest = cast::SUPPORT.releases.iter().rev().take(2).rev();
+        let newest = people::SUPPORT.releases.iter().rev().take(2).rev();
         let tried = |nth: usize| {
             let customer = chance.fork(&format!("item {nth}"));
             let at = |release: &Release| {

@@ -16,7 +16,7 @@ use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
 use prost::Message as _;
 use serde_json::{Value, json};
 
-use super::cast::Convention;
+use super::people::Convention;
 use super::story::{Run, Thumb};
 use span::SpanAttributes;
 

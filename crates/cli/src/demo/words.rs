@@ -1,4 +1,4 @@
-use super::chance::Chance;
+use super::seeded_random::Chance;
 
 /// Values for the `{names}` in a template.
 pub(crate) type Slots<'a> = &'a [(&'a str, &'a str)];

@@ -6,7 +6,7 @@ use ratchet_server::api::schedules::{
     ScheduleView,
 };
 use ratchet_server::clock::Clock;
-use ratchet_store::embedded::Folder;
+use ratchet_store::embedded::Store;
 use ratchet_store::project::ProjectId;
 
 use super::Target;
@@ -104,7 +104,7 @@ impl Target {
 }
 
 /// The project, with the weekly run that every project has.
-async fn weekly(folder: &Folder, project: &str) -> anyhow::Result<ProjectId> {
+async fn weekly(folder: &Store, project: &str) -> anyhow::Result<ProjectId> {
     let (project, zone) = (ProjectId::parse(project)?, Zone::of_this_machine());
     folder.catalog.ensure_weekly(project.clone(), zone, Clock::System.now()).await?;
     Ok(project)

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use ratchet_core::id::ObservationId;
 use ratchet_remote::http;
-use ratchet_store::embedded::Folder;
+use ratchet_store::embedded::Store;
 use ratchet_store::project::ProjectId;
 use ratchet_testkit::otlp;
 use ratchet_testkit::process::{
@@ -35,7 +35,7 @@ fn record(running: &Ratchet) {
 
 /// Reads its name back, straight from a folder that no server holds.
 fn recorded_name(data: &Path) -> Option<String> {
-    let folder = Folder::open(data, ratchet_testkit::folder::options()).unwrap();
+    let folder = Store::open(data, ratchet_testkit::folder::options()).unwrap();
     let project = ProjectId::parse(PROJECT).unwrap();
     let id = ObservationId::parse(&otlp::span_id(SPAN)).unwrap();
     block_on(async { folder.telemetry.observation(project, id).await.unwrap()?.name })

@@ -7,9 +7,9 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use ratchet_testkit::chance::Chance;
 use ratchet_testkit::http::{self, Client, Request};
 use ratchet_testkit::process::{PUBLIC_KEY, Ratchet, SECRET_KEY};
+use ratchet_testkit::seeded_random::Chance;
 use ratchet_testkit::{otlp, say, soak};
 
 use crate::doctor::assert_sound;

@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use ratchet_core::observation::ObservationKind;
-use ratchet_core::score::Score;
-use ratchet_core::session::Session;
-use ratchet_core::trace::Trace;
+use ratchet_core::record::observation::ObservationKind;
+use ratchet_core::record::score::Score;
+use ratchet_core::record::session::Session;
+use ratchet_core::record::trace::Trace;
 use ratchet_store::aggregate::{AggregateQuery, Dimension, Group, Step};
-use ratchet_store::embedded::Folder;
+use ratchet_store::embedded::Store;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Detail, Direction, PageNumber, Paging, ScoreQuery, ScoresOn, SessionQuery, TimeRange,
@@ -35,7 +35,7 @@ struct Left {
 
 fn read(data: &Path) -> Left {
     tokio::runtime::Runtime::new().unwrap().block_on(async {
-        let folder = Folder::open(data, ratchet_testkit::folder::options()).unwrap();
+        let folder = Store::open(data, ratchet_testkit::folder::options()).unwrap();
         let project = ProjectId::parse(PROJECT).unwrap();
         let range = TimeRange::default();
         let traces = TraceQuery {

@@ -3,11 +3,11 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use ratchet_testkit::chance::Chance;
 use ratchet_testkit::http::{self, Answer, Request};
 use ratchet_testkit::mount::SmallDisk;
 use ratchet_testkit::otlp;
 use ratchet_testkit::process::Ratchet;
+use ratchet_testkit::seeded_random::Chance;
 use ratchet_testkit::soak::scaled;
 
 use crate::doctor::assert_sound;

@@ -2,8 +2,8 @@ use std::path::Path;
 
 use ratchet_testkit::claude;
 use ratchet_testkit::http::{self, Request};
-use ratchet_testkit::inbox::{Inbox, InboxAnswer};
 use ratchet_testkit::process::{Launch, Ratchet};
+use ratchet_testkit::webhook_receiver::{Inbox, InboxAnswer};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 

@@ -97,7 +97,7 @@ fn whoever_is_to_be_told_is_told_and_asked_again_when_busy() {
     assert!(message["text"].as_str().unwrap().contains(WEEK));
     let secret = ratchet_core::secret::Secret::new("shared".to_owned());
     let named = (signed.header("webhook-id"), signed.header("webhook-timestamp"));
-    let expected = ratchet_remote::hook::signature(&secret, named, &signed.body);
+    let expected = ratchet_remote::webhook::signature(&secret, named, &signed.body);
     assert_eq!(signed.header("webhook-signature"), expected);
     let body: Value = serde_json::from_str(&signed.body).unwrap();
     assert_eq!((&body["event"], &body["report"]["week"]), (&"week.report".into(), &WEEK.into()));

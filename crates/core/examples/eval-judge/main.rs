@@ -17,9 +17,9 @@ use std::error::Error;
 use std::io::Write;
 use std::process::ExitCode;
 
-use ratchet_core::evidence::Evidence;
-use ratchet_core::offline::{self, Peers, SignalSet, Size};
-use ratchet_core::rubric::{self, Rubric};
+use ratchet_core::judge::evidence::Evidence;
+use ratchet_core::judge::offline::{self, Peers, SignalSet, Size};
+use ratchet_core::judge::rubric::{self, Rubric};
 
 use labelled::Labelled;
 use report::Judged;

@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use ratchet_core::rubric::{OVERALL, Rubric};
-use ratchet_core::stats::agreement::{Rated, spearman};
+use ratchet_core::judge::rubric::{OVERALL, Rubric};
+use ratchet_core::judge::verdict::Verdict;
+use ratchet_core::stats::agreement::{RatingPair, spearman};
 use ratchet_core::stats::categories::{Confusion, Weighting};
 use ratchet_core::stats::ranking::auc;
-use ratchet_core::verdict::Verdict;
 
 /// How often tasks are drawn anew.
 const ROUNDS: usize = 2_000;
@@ -58,9 +58,9 @@ fn row(marked: &[Marked<'_>]) -> String {
     let number = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.3}"));
     let (low, high) = interval(marked);
     let confusion = confusion(marked);
-    let rated: Vec<Rated> = marked
+    let rated: Vec<RatingPair> = marked
         .iter()
-        .map(|one| Rated { human: f64::from(u8::from(one.is_good)), judge: one.mark })
+        .map(|one| RatingPair { human: f64::from(u8::from(one.is_good)), judge: one.mark })
         .collect();
     [
         number(area(marked)),

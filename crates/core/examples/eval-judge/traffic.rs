@@ -1,13 +1,13 @@
 use std::collections::HashMap;
 
 use ratchet_core::environment::Environment;
-use ratchet_core::evidence::Evidence;
 use ratchet_core::id::{ObservationId, SessionId, TraceId};
-use ratchet_core::observation::{Level, Observation, ObservationKind};
+use ratchet_core::judge::evidence::Evidence;
 use ratchet_core::payload::{Json, Payload};
+use ratchet_core::record::observation::{Level, Observation, ObservationKind};
+use ratchet_core::record::trace::{Content, Trace, TraceSummary};
+use ratchet_core::record::usage::Usage;
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::{Content, Trace, TraceSummary};
-use ratchet_core::usage::Usage;
 use serde_json::{Value, json};
 
 use crate::labelled::Labelled;

@@ -22,7 +22,7 @@ pub struct Week {
 /// A text is not a date that weeks are kept of.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a day of the years 1678 to 2261, such as 2026-11-15")]
-pub struct BadDay(pub String);
+pub struct DateError(pub String);
 
 /// Years whose weeks lie within what a timestamp holds.
 const YEARS: std::ops::RangeInclusive<i16> = 1_678..=2_261;
@@ -45,10 +45,10 @@ impl Week {
     ///
     /// # Errors
     /// Fails on anything but a day.
-    pub fn parse(day: &str, zone: &Zone) -> Result<Self, BadDay> {
+    pub fn parse(day: &str, zone: &Zone) -> Result<Self, DateError> {
         let is_day = day.len() == 10;
         let date = day.parse::<Date>().ok().filter(|date| is_day && YEARS.contains(&date.year()));
-        date.map(|date| Self::around(date, zone)).ok_or_else(|| BadDay(day.to_owned()))
+        date.map(|date| Self::around(date, zone)).ok_or_else(|| DateError(day.to_owned()))
     }
 
     fn around(date: Date, zone: &Zone) -> Self {
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn what_is_not_a_day_is_refused() {
         for text in ["", "2026-11", "2026-11-31", "1600-01-01", "today", "2026-11-15T00:00:00Z"] {
-            assert_eq!(Week::parse(text, &Zone::utc()), Err(BadDay(text.to_owned())));
+            assert_eq!(Week::parse(text, &Zone::utc()), Err(DateError(text.to_owned())));
         }
     }
 

@@ -1,11 +1,11 @@
-use super::difference::Sampled;
+use super::difference::SampleStats;
 use super::float;
 use super::interval::{Estimate, Interval, Z_95, mean, student_95};
 use super::undefined::Undefined;
 
 /// What a person and a judge said of the same thing.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rated {
+pub struct RatingPair {
     /// What the person said.
     pub human: f64,
     /// What the judge said.
@@ -27,7 +27,7 @@ pub struct BlandAltman {
 ///
 /// # Errors
 /// Fewer than two pairs, or a side that never varies.
-pub fn pearson(pairs: &[Rated]) -> Result<Estimate, Undefined> {
+pub fn pearson(pairs: &[RatingPair]) -> Result<Estimate, Undefined> {
     let r = correlation(pairs, &even(pairs))?;
     Ok(correlated(r, pairs.len(), 1.0))
 }
@@ -37,11 +37,11 @@ pub fn pearson(pairs: &[Rated]) -> Result<Estimate, Undefined> {
 ///
 /// # Errors
 /// Fewer than two pairs, or a side that never varies.
-pub fn spearman(pairs: &[Rated]) -> Result<Estimate, Undefined> {
+pub fn spearman(pairs: &[RatingPair]) -> Result<Estimate, Undefined> {
     let human = ranks(&sides(pairs, |pair| pair.human));
     let judge = ranks(&sides(pairs, |pair| pair.judge));
     let ranked: Vec<_> =
-        human.into_iter().zip(judge).map(|(human, judge)| Rated { human, judge }).collect();
+        human.into_iter().zip(judge).map(|(human, judge)| RatingPair { human, judge }).collect();
     let r = correlation(&ranked, &even(&ranked))?;
     Ok(correlated(r, pairs.len(), 1.0 + r * r / 2.0))
 }
@@ -50,7 +50,7 @@ pub fn spearman(pairs: &[Rated]) -> Result<Estimate, Undefined> {
 ///
 /// # Errors
 /// No pairs.
-pub fn mean_absolute_error(pairs: &[Rated]) -> Result<Estimate, Undefined> {
+pub fn mean_absolute_error(pairs: &[RatingPair]) -> Result<Estimate, Undefined> {
     let mut error = mean(&sides(pairs, |pair| (pair.judge - pair.human).abs()))?;
     // Nobody is nearer than not apart at all.
     error.interval = error.interval.map(|it| Interval { lower: it.lower.max(0.0), ..it });
@@ -63,12 +63,12 @@ pub fn mean_absolute_error(pairs: &[Rated]) -> Result<Estimate, Undefined> {
 ///
 /// # Errors
 /// Fewer than two pairs.
-pub fn limits(pairs: &[Rated]) -> Result<BlandAltman, Undefined> {
+pub fn limits(pairs: &[RatingPair]) -> Result<BlandAltman, Undefined> {
     Undefined::check(pairs.len(), 2)?;
     let differences = sides(pairs, |pair| pair.judge - pair.human);
     let bias = mean(&differences)?;
     // The textbook's 1.96, which readers of such plots expect to the last digit.
-    let deviation = Sampled::of(&differences).and_then(|all| all.deviation).unwrap_or_default();
+    let deviation = SampleStats::of(&differences).and_then(|all| all.deviation).unwrap_or_default();
     let (half, n) = (1.96 * deviation, float(pairs.len()));
     let error = deviation * (1.0 / n + 1.96_f64.powi(2) / (2.0 * (n - 1.0))).sqrt();
     let off = student_95(n - 1.0) * error;
@@ -84,7 +84,7 @@ pub fn limits(pairs: &[Rated]) -> Result<BlandAltman, Undefined> {
 ///
 /// # Errors
 /// Fewer than two pairs, or two sides that never vary and are equal.
-pub fn concordance(pairs: &[Rated]) -> Result<f64, Undefined> {
+pub fn concordance(pairs: &[RatingPair]) -> Result<f64, Undefined> {
     Undefined::check(pairs.len(), 2)?;
     let moments = Moments::of(pairs, &even(pairs));
     let spread = moments.human_squares + moments.judge_squares;
@@ -105,9 +105,9 @@ struct Moments {
 }
 
 impl Moments {
-    fn of(pairs: &[Rated], weights: &[f64]) -> Self {
+    fn of(pairs: &[RatingPair], weights: &[f64]) -> Self {
         let all: f64 = weights.iter().sum();
-        let weighed = |of: &dyn Fn(&Rated) -> f64| -> f64 {
+        let weighed = |of: &dyn Fn(&RatingPair) -> f64| -> f64 {
             pairs.iter().zip(weights).map(|(pair, weight)| weight * of(pair)).sum()
         };
         let (human, judge) = (weighed(&|pair| pair.human) / all, weighed(&|pair| pair.judge) / all);
@@ -125,15 +125,15 @@ impl Moments {
 }
 
 /// Weights that are all the same.
-fn even(pairs: &[Rated]) -> Vec<f64> {
+fn even(pairs: &[RatingPair]) -> Vec<f64> {
     vec![1.0; pairs.len()]
 }
 
 /// The correlation of pairs, each with a weight of its own.
-pub(super) fn correlation(pairs: &[Rated], weights: &[f64]) -> Result<f64, Undefined> {
+pub(super) fn correlation(pairs: &[RatingPair], weights: &[f64]) -> Result<f64, Undefined> {
     Undefined::check(pairs.len(), 2)?;
     // Compared as they are: squares of differences from a rounded mean need not be zero.
-    let varies = |of: fn(&Rated) -> f64| {
+    let varies = |of: fn(&RatingPair) -> f64| {
         pairs.windows(2).any(|two| matches!(two, [a, b] if of(a).total_cmp(&of(b)).is_ne()))
     };
     if !varies(|pair| pair.human) || !varies(|pair| pair.judge) {
@@ -155,7 +155,7 @@ fn correlated(r: f64, n: usize, spread: f64) -> Estimate {
     Estimate { value: r, interval, n: n as u64 }
 }
 
-fn sides(pairs: &[Rated], of: impl Fn(&Rated) -> f64) -> Vec<f64> {
+fn sides(pairs: &[RatingPair], of: impl Fn(&RatingPair) -> f64) -> Vec<f64> {
     pairs.iter().map(of).collect()
 }
 
@@ -194,8 +194,8 @@ mod tests {
         0.54, 0.57, 0.45, 0.34,
     ];
 
-    fn pairs(human: &[f64], judge: &[f64]) -> Vec<Rated> {
-        human.iter().zip(judge).map(|(&human, &judge)| Rated { human, judge }).collect()
+    fn pairs(human: &[f64], judge: &[f64]) -> Vec<RatingPair> {
+        human.iter().zip(judge).map(|(&human, &judge)| RatingPair { human, judge }).collect()
     }
 
     /// Reference values of scipy, pingouin and statsmodels.
@@ -245,8 +245,8 @@ mod tests {
         fn correlations_stay_in_their_intervals_and_do_not_depend_on_the_unit(
             values in prop::collection::vec((0.0..1.0_f64, 0.0..1.0_f64), 4..40),
         ) {
-            let read = |scale: f64| -> Vec<Rated> {
-                let pair = |(h, j): &(f64, f64)| Rated { human: *h, judge: j * scale + 1.0 };
+            let read = |scale: f64| -> Vec<RatingPair> {
+                let pair = |(h, j): &(f64, f64)| RatingPair { human: *h, judge: j * scale + 1.0 };
                 values.iter().map(pair).collect()
             };
             for statistic in [pearson, spearman] {

@@ -4,7 +4,7 @@ use super::undefined::Undefined;
 
 /// What a sample says of what it was drawn from.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sampled {
+pub struct SampleStats {
     /// How many values.
     pub n: usize,
     /// Their mean.
@@ -26,7 +26,7 @@ pub struct Difference {
     pub interval: Interval,
 }
 
-impl Sampled {
+impl SampleStats {
     /// How values lie; `None` without any. Values must be finite.
     pub fn of(values: &[f64]) -> Option<Self> {
         let (first, n) = (*values.first()?, float(values.len()));
@@ -62,7 +62,7 @@ const SAME: f64 = 1e-24;
 ///
 /// # Errors
 /// Fewer than two values on a side, or two sides that never vary.
-pub fn difference(earlier: &Sampled, later: &Sampled) -> Result<Difference, Undefined> {
+pub fn difference(earlier: &SampleStats, later: &SampleStats) -> Result<Difference, Undefined> {
     Undefined::check(earlier.n.min(later.n), 2)?;
     let (before, after) = (earlier.error(), later.error());
     let error = before + after;
@@ -85,8 +85,8 @@ mod tests {
     /// Reference values from the formulas, reckoned with thirty digits.
     #[test]
     fn means_differ_by_welch() {
-        let earlier = Sampled::of(&[0.62, 0.71, 0.55, 0.80, 0.67]).unwrap();
-        let later = Sampled::of(&[0.78, 0.82, 0.69, 0.91, 0.74, 0.88, 0.80]).unwrap();
+        let earlier = SampleStats::of(&[0.62, 0.71, 0.55, 0.80, 0.67]).unwrap();
+        let later = SampleStats::of(&[0.78, 0.82, 0.69, 0.91, 0.74, 0.88, 0.80]).unwrap();
         let found = difference(&earlier, &later).unwrap();
         near_by(found.value, WELCH[0], 1e-9);
         near_by(found.interval.lower, WELCH[1], 1e-7);
@@ -102,9 +102,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_says_why() {
-        let one = Sampled::of(&[0.5]).unwrap();
-        let same = Sampled::of(&[0.5, 0.5]).unwrap();
-        assert_eq!(Sampled::of(&[]), None);
+        let one = SampleStats::of(&[0.5]).unwrap();
+        let same = SampleStats::of(&[0.5, 0.5]).unwrap();
+        assert_eq!(SampleStats::of(&[]), None);
         assert_eq!((one.deviation, one.interval()), (None, None));
         let too_few = Err(Undefined::TooFew { have: 1, needed: 2 });
         assert_eq!(difference(&one, &same), too_few);
@@ -117,7 +117,7 @@ mod tests {
             one in prop::collection::vec(0.0..=1.0_f64, 2..20),
             other in prop::collection::vec(0.0..=1.0_f64, 2..20),
         ) {
-            let (one, other) = (Sampled::of(&one).unwrap(), Sampled::of(&other).unwrap());
+            let (one, other) = (SampleStats::of(&one).unwrap(), SampleStats::of(&other).unwrap());
             prop_assert!(one.least <= one.mean + 1e-9 && one.mean <= one.greatest + 1e-9);
             let (there, back) = (difference(&one, &other), difference(&other, &one));
             if let (Ok(there), Ok(back)) = (there, back) {

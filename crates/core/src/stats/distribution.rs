@@ -4,7 +4,7 @@ use super::float;
 
 /// A stretch of the number line and how many values lie there.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stretch {
+pub struct HistogramBin {
     /// Where it begins.
     pub lower: f64,
     /// Where the next begins; the last bin holds this value too.
@@ -17,21 +17,26 @@ pub struct Stretch {
 ///
 /// Round widths keep edges readable: 0.05 and not 0.0473. Values that are not finite are passed
 /// over; a single value stands in a bin of its own.
-pub fn bins(values: &[f64], about: usize) -> Vec<Stretch> {
+pub fn bins(values: &[f64], about: usize) -> Vec<HistogramBin> {
     let finite = || values.iter().copied().filter(|value| value.is_finite());
     let Some(least) = finite().reduce(f64::min) else { return Vec::new() };
     let greatest = finite().fold(least, f64::max);
     let width = round_width((greatest - least) / float(about.max(1)));
     let Some(width) = width else {
-        return vec![Stretch { lower: least, upper: greatest, count: finite().count() as u64 }];
+        return vec![HistogramBin {
+            lower: least,
+            upper: greatest,
+            count: finite().count() as u64,
+        }];
     };
     let first = (least / width).floor();
     let last = (greatest / width).ceil().max(first + 1.0);
     // A round width is at least as wide as asked for, so that one bin may stand over on each side.
     let count = index(last - first).clamp(1, about.max(1) + 2);
     let edge = |at: usize| (first + float(at)) * width;
-    let mut bins: Vec<Stretch> =
-        (0..count).map(|at| Stretch { lower: edge(at), upper: edge(at + 1), count: 0 }).collect();
+    let mut bins: Vec<HistogramBin> = (0..count)
+        .map(|at| HistogramBin { lower: edge(at), upper: edge(at + 1), count: 0 })
+        .collect();
     for value in finite() {
         let at = index((value / width).floor() - first).min(count - 1);
         if let Some(bin) = bins.get_mut(at) {
@@ -89,7 +94,7 @@ mod tests {
 
     #[test]
     fn one_value_is_one_bin() {
-        assert_eq!(bins(&[3.0, 3.0], 10), [Stretch { lower: 3.0, upper: 3.0, count: 2 }]);
+        assert_eq!(bins(&[3.0, 3.0], 10), [HistogramBin { lower: 3.0, upper: 3.0, count: 2 }]);
         assert_eq!(bins(&[], 10), []);
         assert_eq!(bins(&[f64::NAN], 10), []);
     }

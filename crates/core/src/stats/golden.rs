@@ -167,8 +167,11 @@ fn edges() {
     #[track_caller]
     fn check(human: &[u8], judge: &[u8], want: &Edge) {
         let both = || human.iter().copied().zip(judge.iter().copied());
-        let rated: Vec<agreement::Rated> = both()
-            .map(|(human, judge)| agreement::Rated { human: human.into(), judge: judge.into() })
+        let rated: Vec<agreement::RatingPair> = both()
+            .map(|(human, judge)| agreement::RatingPair {
+                human: human.into(),
+                judge: judge.into(),
+            })
             .collect();
         same(agreement::pearson(&rated), want.pearson);
         same(agreement::spearman(&rated), want.pearson);

@@ -1,6 +1,6 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::difference::Sampled;
+use super::difference::SampleStats;
 use super::undefined::Undefined;
 
 /// What 95 of 100 draws of a normal distribution stay within, in standard deviations.
@@ -66,7 +66,7 @@ pub(super) fn wilson(p: f64, n: f64) -> Interval {
 /// assert!(estimate.interval.unwrap().lower < 0.0, "two values say little");
 /// ```
 pub fn mean(values: &[f64]) -> Result<Estimate, Undefined> {
-    let sampled = Sampled::of(values).ok_or(Undefined::Empty)?;
+    let sampled = SampleStats::of(values).ok_or(Undefined::Empty)?;
     Ok(Estimate { value: sampled.mean, interval: sampled.interval(), n: values.len() as u64 })
 }
 

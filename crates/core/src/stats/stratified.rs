@@ -1,5 +1,5 @@
-use super::agreement::Rated;
-use super::difference::Sampled;
+use super::agreement::RatingPair;
+use super::difference::SampleStats;
 use super::interval::{Estimate, Interval, Z_95, student_95, wilson};
 use super::undefined::Undefined;
 use super::{agreement, float};
@@ -15,7 +15,7 @@ pub struct Stratum {
 
 /// Something that was looked at and what it counts for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Weighed<T> {
+pub struct WeightedValue<T> {
     /// How many things it stands for.
     pub weight: f64,
     /// What was found.
@@ -63,10 +63,10 @@ pub fn share(strata: &[Stratum]) -> Result<Estimate, Undefined> {
 ///
 /// # Errors
 /// Nothing was looked at.
-pub fn hits(weighed: &[Weighed<bool>]) -> Result<Estimate, Undefined> {
+pub fn hits(weighed: &[WeightedValue<bool>]) -> Result<Estimate, Undefined> {
     Undefined::check(weighed.len(), 1)?;
     let weights: Vec<f64> = weighed.iter().map(|one| one.weight).collect();
-    let hit = |one: &Weighed<bool>| if one.found { one.weight } else { 0.0 };
+    let hit = |one: &WeightedValue<bool>| if one.found { one.weight } else { 0.0 };
     let value = weighed.iter().map(hit).sum::<f64>() / weights.iter().sum::<f64>();
     let interval = Some(wilson(value, worth(&weights)));
     Ok(Estimate { value, interval, n: weighed.len() as u64 })
@@ -77,8 +77,8 @@ pub fn hits(weighed: &[Weighed<bool>]) -> Result<Estimate, Undefined> {
 ///
 /// # Errors
 /// Fewer than two pairs, or a side that never varies.
-pub fn pearson(weighed: &[Weighed<Rated>]) -> Result<Estimate, Undefined> {
-    let pairs: Vec<Rated> = weighed.iter().map(|one| one.found).collect();
+pub fn pearson(weighed: &[WeightedValue<RatingPair>]) -> Result<Estimate, Undefined> {
+    let pairs: Vec<RatingPair> = weighed.iter().map(|one| one.found).collect();
     let weights: Vec<f64> = weighed.iter().map(|one| one.weight).collect();
     let r = agreement::correlation(&pairs, &weights)?;
     let left = worth(&weights) - 3.0;
@@ -104,14 +104,14 @@ struct Kind {
     population: f64,
     /// How many were looked at.
     n: f64,
-    sampled: Sampled,
+    sampled: SampleStats,
 }
 
 impl Kind {
     /// The kinds of which anything was looked at.
     fn all(strata: &[Stratum]) -> Result<Vec<Self>, Undefined> {
         let of = |stratum: &Stratum| {
-            let sampled = Sampled::of(&stratum.values)?;
+            let sampled = SampleStats::of(&stratum.values)?;
             let n = float(stratum.values.len());
             let population = super::interval::float(stratum.population).max(n);
             Some(Self { share: 0.0, population, n, sampled })
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn a_judge_is_held_against_all_runs_and_not_those_looked_at() {
         let all = weighed();
-        let hit = |one: &(f64, bool, bool)| Weighed { weight: one.0, found: one.1 == one.2 };
+        let hit = |one: &(f64, bool, bool)| WeightedValue { weight: one.0, found: one.1 == one.2 };
         near(hits(&all.iter().map(hit).collect::<Vec<_>>()).unwrap().value, 0.881);
         let of = |right: bool| -> f64 {
             let those: Vec<_> = all.iter().filter(|one| one.1 == right).map(hit).collect();
@@ -241,12 +241,12 @@ mod tests {
     #[test]
     fn weights_that_are_all_the_same_change_nothing() {
         let pairs = [(0.42, 0.41), (0.47, 0.63), (0.76, 0.8), (0.22, 0.3), (0.93, 0.85)];
-        let rated = pairs.map(|(human, judge)| Rated { human, judge });
+        let rated = pairs.map(|(human, judge)| RatingPair { human, judge });
         let plain = agreement::pearson(&rated).unwrap();
-        let same = pearson(&rated.map(|found| Weighed { weight: 7.0, found })).unwrap();
+        let same = pearson(&rated.map(|found| WeightedValue { weight: 7.0, found })).unwrap();
         near(same.value, plain.value);
         near(same.interval.unwrap().lower, plain.interval.unwrap().lower);
-        let mut tilted = rated.map(|found| Weighed { weight: 1.0, found });
+        let mut tilted = rated.map(|found| WeightedValue { weight: 1.0, found });
         tilted[1].weight = 50.0;
         assert_eq!(pearson(&tilted).unwrap().interval, None, "it is worth one session and a bit");
     }

@@ -20,7 +20,7 @@ pub struct Trend {
 
 /// Which way values go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heading {
+pub enum TrendDirection {
     /// Later values are greater.
     Rising,
     /// Later values are less.
@@ -31,11 +31,11 @@ pub enum Heading {
 
 impl Trend {
     /// Which way the values go, if one in twenty such orders at most is chance.
-    pub fn direction(&self) -> Heading {
+    pub fn direction(&self) -> TrendDirection {
         match self.p < 0.05 {
-            true if self.slope > 0.0 => Heading::Rising,
-            true if self.slope < 0.0 => Heading::Falling,
-            _ => Heading::Unclear,
+            true if self.slope > 0.0 => TrendDirection::Rising,
+            true if self.slope < 0.0 => TrendDirection::Falling,
+            _ => TrendDirection::Unclear,
         }
     }
 }
@@ -115,7 +115,7 @@ mod tests {
     use crate::stats::near;
 
     #[track_caller]
-    fn check(values: &[f64], p: f64, slope: [f64; 3], direction: Heading) {
+    fn check(values: &[f64], p: f64, slope: [f64; 3], direction: TrendDirection) {
         let trend = trend(values).unwrap();
         near(trend.p, p);
         near(trend.slope, slope[0]);
@@ -131,31 +131,31 @@ mod tests {
             &[0.62, 0.64, 0.63, 0.67, 0.66, 0.7, 0.71, 0.73],
             0.004_434_008_303_100_700_5,
             [0.015, 0.01, 0.02],
-            Heading::Rising,
+            TrendDirection::Rising,
         );
         check(
             &[0.88, 0.86, 0.87, 0.84, 0.83, 0.84, 0.8, 0.79],
             0.006_090_546_056_578_772,
             [-0.0125, -0.0175, -0.008],
-            Heading::Falling,
+            TrendDirection::Falling,
         );
         check(
             &[0.8, 0.82, 0.79, 0.81, 0.8, 0.82, 0.8, 0.81],
             0.795_697_652_268_782_4,
             [0.0, -0.005, 0.005],
-            Heading::Unclear,
+            TrendDirection::Unclear,
         );
         check(
             &[0.85, 0.86, 0.84, 0.85, 0.86, 0.74, 0.73, 0.75, 0.74, 0.73],
             0.029_122_954_152_384_972,
             [-0.015_714_285_714_285_712, -0.025, 0.0],
-            Heading::Falling,
+            TrendDirection::Falling,
         );
         check(
             &[0.8, 0.8, 0.8, 0.8, 0.9, 0.9, 0.9, 0.9],
             0.030_382_821_976_577_38,
             [0.016_666_666_666_666_663, 0.0, 0.025],
-            Heading::Rising,
+            TrendDirection::Rising,
         );
     }
 

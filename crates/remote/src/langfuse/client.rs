@@ -5,7 +5,7 @@
 //! records either way.
 
 /// Time and chance.
-pub mod pace;
+pub mod backoff_clock;
 /// Whether to ask again, and when.
 pub mod retry;
 /// Why a server could not be asked.
@@ -27,7 +27,7 @@ mod places;
 /// Observations.
 mod observations;
 /// Observations as the newer era shows them.
-mod newer;
+mod observations_v2;
 /// Traces and sessions out of observations.
 mod rebuild;
 /// Sessions.
@@ -39,7 +39,7 @@ mod verdict;
 /// Prompts, score configs and the like.
 mod catalog;
 /// Media, queues and comments.
-mod rooms;
+mod queues_comments;
 /// Weekly reports, which only Ratchet has.
 mod weeks;
 /// What a server is told.
@@ -57,19 +57,19 @@ use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 
 use self::ask::Ask;
+use self::backoff_clock::BackoffClock;
 use self::error::advice;
-use self::pace::Pace;
-use self::retry::{RetryRule, Trouble, asked_wait};
+use self::retry::{AttemptError, RetryRule, asked_wait};
 use self::route::Routes;
 use super::wire::error::{ErrorBody, Issue};
 use super::wire::read::read;
-use crate::http::{self, Distrust};
+use crate::http::{self, TlsError};
 
 pub use error::ClientError;
 pub use observations::ObservationsAsked;
 pub use places::{PlacesAsked, TracePlace};
 pub use scores::ScoresAsked;
-pub use slice::{Between, Position, Slice};
+pub use slice::{Position, Slice, TimeWindow};
 pub use traces::{TracesAsked, WholeTrace};
 
 /// Which server, and what opens it.
@@ -85,7 +85,7 @@ pub struct Access {
 
 /// How much a client asks of a server, and how long it waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Manners {
+pub struct ClientLimits {
     /// The longest that one attempt may take, its answer included.
     pub timeout: Duration,
     /// When to ask again.
@@ -96,7 +96,7 @@ pub struct Manners {
     pub answer_bytes: usize,
 }
 
-impl Default for Manners {
+impl Default for ClientLimits {
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(60),
@@ -117,16 +117,16 @@ struct Inner {
     base: Url,
     public_key: String,
     secret_key: Secret,
-    manners: Manners,
+    manners: ClientLimits,
     slots: Semaphore,
     routes: Routes,
-    pace: Box<dyn Pace>,
+    pace: Box<dyn BackoffClock>,
 }
 
 /// One attempt that came to nothing.
 enum Failure {
     Transport(reqwest::Error),
-    Distrusted(Distrust),
+    Distrusted(TlsError),
     Status { code: u16, asked: Option<Duration>, message: String },
     TooLong,
 }
@@ -136,7 +136,11 @@ impl LangfuseClient {
     ///
     /// # Errors
     /// Fails on an address that is none, and if this machine's certificates cannot be read.
-    pub fn new(access: Access, manners: Manners, pace: Box<dyn Pace>) -> Result<Self, ClientError> {
+    pub fn new(
+        access: Access,
+        manners: ClientLimits,
+        pace: Box<dyn BackoffClock>,
+    ) -> Result<Self, ClientError> {
         let base = address(&access.url)?;
         let http = http::toward(&base)
             .timeout(manners.timeout)
@@ -268,12 +272,12 @@ impl Failure {
     }
 
     /// What the retry rule needs to know; `None` where asking again is no use.
-    fn trouble(&self) -> Option<Trouble> {
+    fn trouble(&self) -> Option<AttemptError> {
         match self {
-            Self::Transport(error) if error.is_connect() => Some(Trouble::NotSent),
-            Self::Transport(_) => Some(Trouble::NoAnswer),
+            Self::Transport(error) if error.is_connect() => Some(AttemptError::NotSent),
+            Self::Transport(_) => Some(AttemptError::NoAnswer),
             Self::Status { code, asked, .. } => {
-                Some(Trouble::Status { code: *code, asked: *asked })
+                Some(AttemptError::Status { code: *code, asked: *asked })
             }
             Self::Distrusted(_) | Self::TooLong => None,
         }

@@ -3,10 +3,10 @@
 //! An event is stamped with the time the record last changed and is named after it: sent twice it
 //! changes nothing, and sent again after the record has changed it brings the change.
 
-use ratchet_core::field::Act;
-use ratchet_core::observation::ObservationKind;
 use ratchet_core::payload::Payload;
-use ratchet_core::score::{Score, ScoreTarget, ScoreValue};
+use ratchet_core::record::field::WriteKind;
+use ratchet_core::record::observation::ObservationKind;
+use ratchet_core::record::score::{Score, ScoreTarget, ScoreValue};
 use ratchet_core::time::Timestamp;
 use serde::Serialize;
 use serde_json::value::to_raw_value;
@@ -87,7 +87,7 @@ pub fn of_observation(mut view: ObservationView) -> Result<Envelope, Issue> {
         prompt_name: said(view.prompt_name),
         prompt_version: said(view.prompt_version),
     };
-    event(EventType::Observation(Some(view.kind.0), Act::Create), &view.id, at, &body)
+    event(EventType::Observation(Some(view.kind.0), WriteKind::Create), &view.id, at, &body)
 }
 
 /// The events that record an observation of a server that has no traces: what the observation
@@ -130,7 +130,7 @@ pub fn of_newer_observation(mut view: ObservationV2View) -> Result<Vec<Envelope>
         prompt_name: present(view.prompt_name),
         prompt_version: present(view.prompt_version),
     };
-    events.push(event(EventType::Observation(Some(kind), Act::Create), &view.id, at, &body)?);
+    events.push(event(EventType::Observation(Some(kind), WriteKind::Create), &view.id, at, &body)?);
     Ok(events)
 }
 

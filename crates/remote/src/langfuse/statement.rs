@@ -4,13 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ratchet_core::field::{Act, Field, Stamp};
-use ratchet_core::merge::Metadata;
-use ratchet_core::observation::ObservationPatch;
 use ratchet_core::payload::Payload;
+use ratchet_core::record::field::{Field, Stamp, WriteKind};
+use ratchet_core::record::merge::Metadata;
+use ratchet_core::record::observation::ObservationPatch;
+use ratchet_core::record::trace::TracePatch;
+use ratchet_core::record::usage::{Cost, Usage};
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::TracePatch;
-use ratchet_core::usage::{Cost, Usage};
 use serde::Serialize;
 
 use super::wire::ingestion::{Envelope, EventType, ObservationBody, TraceBody};
@@ -104,7 +104,7 @@ pub fn about_observation(patch: &ObservationPatch) -> serde_json::Result<Vec<Raw
     };
     // A create event must know what it creates, and says when that began, known or not.
     let knows_all = patch.start.0.is_some() && patch.kind.value().is_some();
-    let act = if knows_all { Act::Create } else { Act::Update };
+    let act = if knows_all { WriteKind::Create } else { WriteKind::Update };
     let kind = |_: &ObservationBody| EventType::Observation(None, act);
     events(&patch.id.to_string(), stamps(fields, &patch.metadata, at), &patch.metadata, kind, body)
 }
@@ -118,7 +118,7 @@ fn stamps<const N: usize>(
     let keys = metadata.words().map(|(_, said)| said.stamp);
     let mut stamps: BTreeSet<Stamp> = fields.into_iter().flatten().chain(keys).collect();
     if stamps.is_empty() {
-        stamps.insert(Stamp::stated(at, Act::Create));
+        stamps.insert(Stamp::stated(at, WriteKind::Create));
     }
     stamps
 }

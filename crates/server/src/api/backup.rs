@@ -17,13 +17,13 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use ratchet_store::embedded::{BackupOutline, FileDigest, KeptFile, MANIFEST_FILE, Manifest};
-use ratchet_store::media::Staying;
+use ratchet_store::media::SweepGuard;
 
 use super::tar::{ArchivedFile, BLOCK, padding};
 use crate::app::App;
 use crate::auth::BackupOperator;
 use crate::error::{ApiError, ApiResult};
-use crate::pieces::{PIECE, Pieces, read_exactly};
+use crate::file_stream::{FileStream, PIECE, read_exactly};
 
 /// Where media are in an archive.
 const MEDIA_FOLDER: &str = "media";
@@ -73,7 +73,7 @@ struct Archive {
     media: VecDeque<PathBuf>,
     kept: VecDeque<KeptFile>,
     /// Has the media stay until they are sent.
-    _staying: Option<Staying>,
+    _staying: Option<SweepGuard>,
     open: Option<Content>,
     /// Until it is sent itself.
     manifest: Option<Manifest>,
@@ -96,7 +96,7 @@ enum Source {
 }
 
 impl Archive {
-    fn open(outline: BackupOutline, staying: Option<Staying>) -> io::Result<Self> {
+    fn open(outline: BackupOutline, staying: Option<SweepGuard>) -> io::Result<Self> {
         let BackupOutline { databases, media, kept, manifest } = outline;
         let database = |path: &PathBuf| Content::open(path, file_name(path), false);
         Ok(Self {
@@ -147,7 +147,7 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-impl Pieces for Archive {
+impl FileStream for Archive {
     fn next_piece(&mut self) -> io::Result<Option<Bytes>> {
         if let Some(mut content) = self.open.take() {
             let piece = content.next_piece()?;

@@ -1,7 +1,7 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use ratchet_core::settle;
+use ratchet_core::catalog::validation;
 use ratchet_store::catalog::{ApiKey, KeyPair, NewKey, Permission, Permissions, Role};
 use ratchet_store::project::ProjectId;
 use serde::{Deserialize, Serialize};
@@ -126,7 +126,7 @@ impl KeyRequest {
             Some(words) => permissions(words)?,
             None => Permissions::usual(role),
         };
-        let note = settle::key_note(self.note)?;
+        let note = validation::key_note(self.note)?;
         Ok(NewKey { project, role, permissions, note, pair: None })
     }
 }

@@ -17,7 +17,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::BytesMut;
 use http_body_util::BodyExt;
-use ratchet_core::media::Shown;
+use ratchet_core::record::media::MediaDisplay;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::error::ErrorBody;
 use ratchet_store::StoreResult;
@@ -29,8 +29,8 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::app::{App, Timeouts};
 use crate::error::{ApiError, ApiResult};
+use crate::file_stream::{FilePieces, FileStream, PIECE};
 use crate::origin::Origin;
-use crate::pieces::{FilePieces, PIECE, Pieces};
 
 /// How long a link works.
 const LIFETIME: Duration = Duration::from_secs(3_600);
@@ -251,8 +251,8 @@ pub(super) async fn download(State(app): State<App>, followed: Followed) -> ApiR
 
 fn headers(media: &Media) -> HeaderMap {
     let disposition = match media.content_type.shown() {
-        Shown::Inline => "inline",
-        Shown::AsFile => "attachment",
+        MediaDisplay::Inline => "inline",
+        MediaDisplay::AsFile => "attachment",
     };
     HeaderMap::from_iter([
         (CONTENT_TYPE, HeaderValue::from_static(media.content_type.served_as())),

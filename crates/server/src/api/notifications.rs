@@ -9,10 +9,10 @@ mod wire;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use ratchet_core::major::delivery::ReceiverKind;
-use ratchet_core::major::notice::NoticeKind;
-use ratchet_remote::hook;
-use ratchet_stages::notify::{self, WishError};
+use ratchet_core::chat::delivery_retry::ReceiverKind;
+use ratchet_core::chat::notification::NotificationKind;
+use ratchet_remote::webhook;
+use ratchet_stages::notify::{self, NotificationRequestError};
 use ratchet_store::catalog::{NoticeReceiver, ReceiverChange};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -42,20 +42,22 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(deliveries))
 }
 
-impl From<WishError> for ApiError {
-    fn from(error: WishError) -> Self {
+impl From<NotificationRequestError> for ApiError {
+    fn from(error: NotificationRequestError) -> Self {
         match error {
-            WishError::Field(..) | WishError::Push(_) => Self::Invalid(error.to_string()),
-            WishError::Store(error) => error.into(),
+            NotificationRequestError::Field(..) | NotificationRequestError::Push(_) => {
+                Self::Invalid(error.to_string())
+            }
+            NotificationRequestError::Store(error) => error.into(),
         }
     }
 }
 
 /// Which news is wanted; all of it when nobody says.
-fn news(words: Option<&[String]>) -> ApiResult<Vec<NoticeKind>> {
+fn news(words: Option<&[String]>) -> ApiResult<Vec<NotificationKind>> {
     match words {
         Some(words) => Ok(notify::events(words.iter().map(String::as_str))?),
-        None => Ok(NoticeKind::NEWS.to_vec()),
+        None => Ok(NotificationKind::NEWS.to_vec()),
     }
 }
 
@@ -165,7 +167,9 @@ async fn change(
         return Err(ApiError::Invalid(why));
     }
     let secret = match request.new_secret {
-        true => hook::new_secret().map(Some).ok_or_else(|| ApiError::internal("no randomness"))?,
+        true => {
+            webhook::new_secret().map(Some).ok_or_else(|| ApiError::internal("no randomness"))?
+        }
         false => None,
     };
     let change = ReceiverChange {

@@ -1,7 +1,7 @@
 use axum::Json;
 use axum::extract::State;
-use ratchet_core::origin::PageOrigin;
-use ratchet_core::settle;
+use ratchet_core::catalog::cors_origin::PageOrigin;
+use ratchet_core::catalog::validation;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -31,7 +31,7 @@ impl OriginsView {
     /// # Errors
     /// 400, naming the first that is none.
     pub fn check(self) -> ApiResult<Vec<PageOrigin>> {
-        Ok(settle::origins(&self.origins)?)
+        Ok(validation::origins(&self.origins)?)
     }
 }
 

@@ -1,7 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use ratchet_core::settle;
+use ratchet_core::catalog::validation;
 use ratchet_store::catalog::{NewProject, Project};
 use ratchet_store::project::ProjectId;
 use serde::{Deserialize, Serialize};
@@ -64,7 +64,7 @@ impl ProjectRequest {
     /// # Errors
     /// 400, naming the field.
     pub fn check(self) -> ApiResult<NewProject> {
-        let name = settle::project_name(&self.name)?;
+        let name = validation::project_name(&self.name)?;
         let id = self.id.map_or_else(|| Ok(ProjectId::random()), |id| project_id(&id))?;
         let retention_days = RetentionRequest { days: self.retention_days }.check()?;
         Ok(NewProject { id, name, retention_days })
@@ -77,7 +77,7 @@ impl RetentionRequest {
     /// # Errors
     /// 400, naming the field.
     pub fn check(self) -> ApiResult<Option<u32>> {
-        Ok(settle::retention(self.days)?)
+        Ok(validation::retention(self.days)?)
     }
 }
 

@@ -1,8 +1,8 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use ratchet_core::redact::preset::{self, Preset};
-use ratchet_core::redact::{Redactor, Rule, RuleError, What};
+use ratchet_core::record::redact::preset::{self, Preset};
+use ratchet_core::record::redact::{RedactionPattern, Redactor, Rule, RuleError};
 use ratchet_store::catalog::KeptRule;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -62,9 +62,9 @@ impl RedactionRuleRequest {
     /// 400, naming the field.
     pub fn check(self) -> ApiResult<Rule> {
         let what = match (self.pattern, self.field, self.preset) {
-            (Some(pattern), None, None) => What::Pattern(pattern),
-            (None, Some(field), None) => What::Field(field),
-            (None, None, Some(name)) => What::Preset(name),
+            (Some(pattern), None, None) => RedactionPattern::Pattern(pattern),
+            (None, Some(field), None) => RedactionPattern::Field(field),
+            (None, None, Some(name)) => RedactionPattern::Preset(name),
             _ => {
                 let why = "pattern, field, preset: give one of the three".to_owned();
                 return Err(ApiError::Invalid(why));

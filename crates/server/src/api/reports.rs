@@ -2,10 +2,10 @@ use axum::Json;
 use axum::extract::{Path, State};
 use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::payload::Json as Document;
-use ratchet_core::report::WeekReport;
-use ratchet_core::suggestion;
-use ratchet_core::synthesis::{Standing, WEEKS};
-use ratchet_remote::week::{
+use ratchet_core::quality::report::WeekReport;
+use ratchet_core::quality::suggestion;
+use ratchet_core::quality::synthesis::{Standing, WEEKS};
+use ratchet_remote::weekly_report::{
     KeptEffect, KeptWeekView, TrackedListView, TrackedRequest, TrackedStepView, TrackedView,
     WeekListView, WeekReportView,
 };

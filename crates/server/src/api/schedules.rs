@@ -3,14 +3,14 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use ratchet_core::calendar::Zone;
 use ratchet_core::cron::Cron;
+use ratchet_core::judge::rubric;
 use ratchet_core::money::Money;
 use ratchet_core::outbound::OutboundPolicy;
-use ratchet_core::rubric;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::http;
 use ratchet_stages::schedule::{self, NOBODY};
-use ratchet_store::catalog::{NewSchedule, Schedule, ScheduleRun, Switched};
+use ratchet_store::catalog::{NewSchedule, Schedule, ScheduleRun, ScheduleToggle};
 use ratchet_store::project::ProjectId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -76,10 +76,10 @@ impl ScheduleState {
     }
 
     /// What the catalog calls it.
-    pub const fn switched(self) -> Switched {
+    pub const fn switched(self) -> ScheduleToggle {
         match self {
-            Self::On => Switched::On,
-            Self::Paused => Switched::Off,
+            Self::On => ScheduleToggle::On,
+            Self::Paused => ScheduleToggle::Off,
         }
     }
 }

@@ -1,9 +1,9 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use ratchet_core::account::{Email, PASSWORD_CHARS, is_password};
+use ratchet_core::catalog::account::{Email, PASSWORD_CHARS, is_password};
+use ratchet_core::catalog::validation;
 use ratchet_core::secret::Secret;
-use ratchet_core::settle;
 use ratchet_store::catalog::{NewUser, Role, User};
 use ratchet_store::secrets::random_token;
 use serde::{Deserialize, Serialize};
@@ -128,7 +128,7 @@ impl UserRequest {
         let email = Email::parse(&self.email).ok_or_else(|| invalid("email: no email address"))?;
         let role = Role::parse(&self.role).filter(|role| *role != Role::IngestOnly);
         let role = role.ok_or_else(|| invalid("role: owner, member or viewer"))?;
-        let name = settle::person_name(self.name)?;
+        let name = validation::person_name(self.name)?;
         let project = self.project_id.map(|id| project_id(&id)).transpose()?;
         let chosen = PasswordRequest { password: self.password }.check()?;
         let password = chosen.password.clone();

@@ -1,7 +1,7 @@
 use axum::http::HeaderMap;
 use axum::http::header::{HOST, ORIGIN};
-use ratchet_core::limit::elide;
-use ratchet_core::origin::{PageOrigin, is_loopback_host};
+use ratchet_core::catalog::cors_origin::{PageOrigin, is_loopback_host};
+use ratchet_core::record::limit::elide;
 
 use crate::error::{ApiError, ApiResult};
 

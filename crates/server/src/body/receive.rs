@@ -12,8 +12,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{Encoding, Received, take};
 use crate::app::{App, Limits, Timeouts};
+use crate::body_budget::Room;
 use crate::error::{ApiError, ApiResult};
-use crate::inflight::Room;
 
 /// Marks a request of a caller who has a public key alone. Anyone can have one, so what they send
 /// is small and uncompressed.

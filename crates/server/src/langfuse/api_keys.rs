@@ -10,9 +10,9 @@ use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::json_fields::JsonFields;
 use super::path::PathOf;
 use super::projects::project_at;
-use super::sent::Sent;
 use crate::api::keys::KeyRequest;
 use crate::app::App;
 use crate::auth::Administrator;
@@ -57,7 +57,7 @@ pub(super) async fn create(
     State(app): State<App>,
     Administrator(caller): Administrator,
     PathOf(project): PathOf<String>,
-    Sent(request): Sent<ApiKeyRequest>,
+    JsonFields(request): JsonFields<ApiKeyRequest>,
 ) -> ApiResult<Json<ApiKeyCreated>> {
     let project = existing(&app, &project).await?;
     let pair = pair(request.public_key, request.secret_key)?;

@@ -1,6 +1,6 @@
 use axum::Json;
 use axum::extract::State;
-use ratchet_core::annotation::CommentedKind;
+use ratchet_core::catalog::annotation::CommentedKind;
 use ratchet_core::id::Id;
 use ratchet_remote::langfuse::wire::comment::{
     CommentCreated, CommentRequest, CommentView, CommentedKindWord,
@@ -8,15 +8,15 @@ use ratchet_remote::langfuse::wire::comment::{
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::word::Word;
-use ratchet_stages::checks::Checks;
+use ratchet_stages::validation::Checks;
 use ratchet_store::catalog::{Comment, CommentFilter, NewComment};
 use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::json_fields::JsonFields;
 use super::params::{self, PageParams, Params};
 use super::path::PathOf;
-use super::sent::Sent;
 use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::{ApiError, ApiResult};
@@ -39,7 +39,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
-    Sent(request): Sent<CommentRequest>,
+    JsonFields(request): JsonFields<CommentRequest>,
 ) -> ApiResult<Json<CommentCreated>> {
     let mut checks = Checks::default();
     checks.text("content", &request.content, 1..=MAX_CONTENT_CHARS);

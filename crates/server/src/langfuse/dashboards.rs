@@ -7,8 +7,8 @@ use ratchet_remote::langfuse::wire::dashboard::{
 };
 use ratchet_remote::langfuse::wire::dataset::Deleted;
 use ratchet_remote::langfuse::wire::page::Paged;
-use ratchet_stages::checks::Checks;
-use ratchet_stages::look::dashboard;
+use ratchet_stages::dashboards::dashboard;
+use ratchet_stages::validation::Checks;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{DocumentKind, Documents};
 use utoipa_axum::router::OpenApiRouter;
@@ -16,9 +16,9 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::documents::{self, Kept, Stamp, set, with_code};
+use super::json_fields::JsonFields;
 use super::params::{PageParams, Params};
 use super::path::PathOf;
-use super::sent::Sent;
 use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::{ApiError, ApiResult};
@@ -60,7 +60,7 @@ pub(super) async fn list(
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
-    Sent(request): Sent<DashboardRequest>,
+    JsonFields(request): JsonFields<DashboardRequest>,
 ) -> ApiResult<Json<DashboardView>> {
     let make = move |_: &Documents<'_>, now: Timestamp| {
         Ok(DashboardView {
@@ -105,7 +105,7 @@ pub(super) async fn change(
     State(app): State<App>,
     Member(caller): Member,
     PathOf(id): PathOf<String>,
-    Sent(change): Sent<DashboardChange>,
+    JsonFields(change): JsonFields<DashboardChange>,
 ) -> ApiResult<Json<DashboardView>> {
     let alter = move |_: &Documents<'_>, kept: &mut DashboardView| {
         set(&mut kept.name, change.name);
@@ -147,7 +147,7 @@ pub(super) async fn place(
     State(app): State<App>,
     Member(caller): Member,
     PathOf(id): PathOf<String>,
-    Sent(request): Sent<PlacementRequest>,
+    JsonFields(request): JsonFields<PlacementRequest>,
 ) -> ApiResult<Json<Placement>> {
     let alter = move |kept: &mut DashboardView| {
         let tiles = &mut kept.definition.widgets;
@@ -178,7 +178,7 @@ pub(super) async fn shift(
     State(app): State<App>,
     Member(caller): Member,
     PathOf((id, placement)): PathOf<(String, String)>,
-    Sent(change): Sent<PlacementChange>,
+    JsonFields(change): JsonFields<PlacementChange>,
 ) -> ApiResult<Json<Placement>> {
     let mut checks = Checks::default();
     checks.must(change != PlacementChange::default(), "x", "needs x, y, width or height");

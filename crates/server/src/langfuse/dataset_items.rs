@@ -3,10 +3,10 @@ use std::collections::BTreeMap;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use ratchet_core::dataset::{DatasetStatus, check_item_id};
+use ratchet_core::catalog::dataset::{DatasetStatus, check_item_id};
 use ratchet_core::id::Id;
-use ratchet_core::media::reference::{FoundReference, references};
 use ratchet_core::payload::Json as JsonText;
+use ratchet_core::record::media::reference::{FoundReference, references};
 use ratchet_remote::langfuse::wire::dataset::{
     CreateDatasetItem, DatasetItemView, MediaReference, ReferencedMedia,
 };
@@ -21,10 +21,10 @@ use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::json_fields::{LongSent, kept};
 use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
-use super::sent::{LongSent, kept};
-use super::{answer, datasets};
+use super::{datasets, response};
 use crate::api::media::{Grant, Link};
 use crate::app::App;
 use crate::auth::{Member, Reader};
@@ -77,7 +77,7 @@ pub(super) async fn list(
     let found = app.store.catalog.dataset_items(query).await?;
     let seen = Seen::of(&app, &origin, project, found.rows).await?;
     let meta = meta(page, found.total);
-    answer::json(&app, seen.bytes, move || Paged { data: seen.views(), meta }).await
+    response::json(&app, seen.bytes, move || Paged { data: seen.views(), meta }).await
 }
 
 /// `GET /api/public/dataset-items/{id}`: one item, archived or not.
@@ -176,7 +176,7 @@ async fn one_view(
     item: DatasetItem,
 ) -> ApiResult<Response> {
     let seen = Seen::of(app, origin, project, vec![item]).await?;
-    answer::json(app, seen.bytes, move || seen.views().pop()).await
+    response::json(app, seen.bytes, move || seen.views().pop()).await
 }
 
 /// Items with links to the media that they refer to.

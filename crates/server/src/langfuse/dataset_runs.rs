@@ -1,7 +1,7 @@
 use axum::Json;
 use axum::extract::State;
-use ratchet_core::dataset::{DatasetStatus, check_name, run_id};
-use ratchet_core::experiment::{ExperimentItem, ExperimentWords};
+use ratchet_core::catalog::dataset::{DatasetStatus, check_name, run_id};
+use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata};
 use ratchet_core::id::{Id, ObservationId, TraceId};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dataset_run::{
@@ -23,10 +23,10 @@ use ratchet_store::telemetry::Batch;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::json_fields::{JsonFields, kept};
 use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
-use super::sent::{Sent, kept};
-use super::{answer, dataset_items, datasets};
+use super::{dataset_items, datasets, response};
 use crate::app::App;
 use crate::auth::{Member, Reader, Recorder};
 use crate::error::{ApiError, ApiResult};
@@ -168,7 +168,7 @@ pub(super) async fn items(
 pub(super) async fn create(
     State(app): State<App>,
     Recorder(caller): Recorder,
-    Sent(sent): Sent<CreateDatasetRunItem>,
+    JsonFields(sent): JsonFields<CreateDatasetRunItem>,
 ) -> ApiResult<Json<DatasetRunItemView>> {
     check_name(&sent.run_name).map_err(|why| refused("runName", why.to_string()))?;
     let (project, item) = (caller.project.clone(), sent.dataset_item_id.clone());
@@ -246,7 +246,7 @@ async fn place(
         return Err(refused("traceId", "traceId or observationId is required".to_owned()));
     };
     let found = app.store.telemetry.observation(project.clone(), observation.clone()).await?;
-    let found = found.ok_or_else(|| answer::not_found(&format!("Observation {observation}")))?;
+    let found = found.ok_or_else(|| response::not_found(&format!("Observation {observation}")))?;
     Ok((found.trace, Some(observation)))
 }
 
@@ -262,7 +262,7 @@ fn tried(
     now: Timestamp,
 ) -> ApiResult<ExperimentItem> {
     Ok(ExperimentItem {
-        experiment: ExperimentWords {
+        experiment: ExperimentMetadata {
             id: run_id(project.as_str(), &item.dataset, &sent.run_name),
             name: Some(sent.run_name),
             description: sent.run_description,

@@ -1,6 +1,6 @@
 use axum::Json;
 use axum::extract::{Query, State};
-use ratchet_core::dataset::check_name;
+use ratchet_core::catalog::dataset::check_name;
 use ratchet_core::json_schema::Schema;
 use ratchet_core::payload::Json as JsonText;
 use ratchet_remote::langfuse::wire::dataset::{CreateDataset, DatasetView};
@@ -13,9 +13,9 @@ use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::json_fields::{LongSent, kept};
 use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
-use super::sent::{LongSent, kept};
 use crate::app::App;
 use crate::auth::{Caller, Member, Reader};
 use crate::error::{ApiError, ApiResult};

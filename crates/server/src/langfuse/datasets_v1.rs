@@ -14,8 +14,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::datasets;
+use super::json_fields::LongSent;
 use super::params::{PageParams, Params, meta};
-use super::sent::LongSent;
 use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::ApiResult;

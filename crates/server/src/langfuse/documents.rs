@@ -11,7 +11,7 @@ use axum::{Json, body};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::page::{Paged, SliceMeta, Sliced};
 use ratchet_remote::langfuse::wire::time::Time;
-use ratchet_stages::look::kept;
+use ratchet_stages::dashboards::definitions;
 use ratchet_store::StoreResult;
 use ratchet_store::catalog::{Document, DocumentKind, Documents};
 use ratchet_store::project::ProjectId;
@@ -112,7 +112,7 @@ pub(super) async fn slice<V: View>(
 async fn shown<V: View>(app: &App, project: ProjectId, paging: Paging) -> ApiResult<Page<V>> {
     let work = move |documents: &Documents<'_>| -> ApiResult<Page<V>> {
         let Page { rows, total, cursor } = documents.page(V::Of::KIND, paging)?;
-        let kept = rows.iter().map(kept::read).collect::<StoreResult<_>>()?;
+        let kept = rows.iter().map(definitions::read).collect::<StoreResult<_>>()?;
         Ok(Page { rows: V::all(documents, kept)?, total, cursor })
     };
     app.store.catalog.with_documents(project, work).await
@@ -208,7 +208,7 @@ pub(super) async fn delete<K: Kept>(app: &App, caller: Caller, id: String) -> Ap
 /// # Errors
 /// 404 if the project has none of that id.
 pub(super) fn find<K: Kept>(documents: &Documents<'_>, id: &str) -> ApiResult<K> {
-    Ok(kept::read(&documents.find(K::KIND, id)?)?)
+    Ok(definitions::read(&documents.find(K::KIND, id)?)?)
 }
 
 /// Returns all definitions of a kind, the last changed first.
@@ -216,7 +216,7 @@ pub(super) fn find<K: Kept>(documents: &Documents<'_>, id: &str) -> ApiResult<K>
 /// # Errors
 /// Fails only when the database does.
 pub(super) fn all<K: Kept>(documents: &Documents<'_>) -> ApiResult<Vec<K>> {
-    Ok(documents.all(K::KIND)?.iter().map(kept::read).collect::<StoreResult<_>>()?)
+    Ok(documents.all(K::KIND)?.iter().map(definitions::read).collect::<StoreResult<_>>()?)
 }
 
 /// Takes what a request gives; what it leaves out stays.
@@ -232,7 +232,7 @@ fn keep<K: Kept>(documents: &Documents<'_>, mut kept: K, now: Timestamp) -> ApiR
     let Stamp { id, created_at, updated_at } = kept.stamp();
     let (id, created_at) = (id.to_owned(), created_at.0);
     *updated_at = now.into();
-    let body = kept::body(&kept)?;
+    let body = definitions::body(&kept)?;
     documents.keep(K::KIND, &Document { id, body, created_at, updated_at: now })?;
     Ok(kept)
 }

@@ -11,8 +11,8 @@ use ratchet_remote::langfuse::wire::evaluator::{
     VariableMapping,
 };
 use ratchet_remote::langfuse::wire::evaluator_request::EvaluatorRequest;
-use ratchet_stages::checks::{Checks, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
-use ratchet_stages::look::widget_filters::check_filters;
+use ratchet_stages::dashboards::widget_filters::check_filters;
+use ratchet_stages::validation::{Checks, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{DocumentKind, Documents};
 use uuid::Uuid;

@@ -13,9 +13,9 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::documents::{self, set, with_code};
+use super::json_fields::JsonFields;
 use super::params::{CursorParams, Params};
 use super::path::PathOf;
-use super::sent::Sent;
 use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::ApiResult;
@@ -58,7 +58,7 @@ pub(super) async fn list(
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
-    Sent(request): Sent<EvaluationRuleRequest>,
+    JsonFields(request): JsonFields<EvaluationRuleRequest>,
 ) -> ApiResult<Json<EvaluationRuleView>> {
     let make = move |_: &Documents<'_>, now: Timestamp| {
         Ok(EvaluationRuleView {
@@ -108,7 +108,7 @@ pub(super) async fn change(
     State(app): State<App>,
     Member(caller): Member,
     PathOf(id): PathOf<String>,
-    Sent(change): Sent<EvaluationRuleChange>,
+    JsonFields(change): JsonFields<EvaluationRuleChange>,
 ) -> ApiResult<Json<EvaluationRuleView>> {
     let alter = move |_: &Documents<'_>, kept: &mut EvaluationRuleView| {
         let loses_all = change.evaluator_assignments.as_ref().is_some_and(Vec::is_empty);

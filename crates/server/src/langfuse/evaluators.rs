@@ -10,7 +10,7 @@ use ratchet_remote::langfuse::wire::evaluator::{
 use ratchet_remote::langfuse::wire::evaluator_request::{EvaluatorChange, EvaluatorRequest};
 use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_remote::langfuse::wire::page::{DeletedId, SliceMeta, Sliced};
-use ratchet_stages::checks::Checks;
+use ratchet_stages::validation::Checks;
 use ratchet_store::catalog::Documents;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -18,9 +18,9 @@ use uuid::Uuid;
 
 use super::documents::{self, View, set, with_code};
 use super::evaluation::{PAUSED_MESSAGE, PAUSED_REASON, latest, rules_of, version};
+use super::json_fields::JsonFields;
 use super::params::{CursorParams, Params};
 use super::path::PathOf;
-use super::sent::Sent;
 use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::ApiResult;
@@ -64,7 +64,7 @@ pub(super) async fn list(
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
-    Sent(request): Sent<EvaluatorRequest>,
+    JsonFields(request): JsonFields<EvaluatorRequest>,
 ) -> ApiResult<Json<EvaluatorView>> {
     let make = move |_: &Documents<'_>, now: Timestamp| {
         Ok(KeptEvaluator {
@@ -112,7 +112,7 @@ pub(super) async fn change(
     State(app): State<App>,
     Member(caller): Member,
     PathOf(id): PathOf<String>,
-    Sent(change): Sent<EvaluatorChange>,
+    JsonFields(change): JsonFields<EvaluatorChange>,
 ) -> ApiResult<Json<EvaluatorView>> {
     let now = app.clock.now();
     let alter = move |_: &Documents<'_>, kept: &mut KeptEvaluator| alter(kept, change, now);

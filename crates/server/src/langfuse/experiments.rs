@@ -1,15 +1,15 @@
 //! Experiments, whether spans or an older client told of them.
 
 /// Which experiments and which of their fields are asked for.
-mod asked;
+mod query;
 
 use axum::Json;
 use axum::extract::State;
-use ratchet_core::experiment::Ran;
-use ratchet_core::observation::Level;
+use ratchet_core::catalog::experiment::TimeSpan;
 use ratchet_core::payload::Json as JsonText;
-use ratchet_core::score::{Score, ScoreTarget};
-use ratchet_core::trace::Content;
+use ratchet_core::record::observation::Level;
+use ratchet_core::record::score::{Score, ScoreTarget};
+use ratchet_core::record::trace::Content;
 use ratchet_remote::langfuse::wire::experiment::{
     ExperimentItemView, ExperimentItems, ExperimentView, Experiments, ExperimentsMeta,
 };
@@ -24,7 +24,7 @@ use ratchet_store::query::{PageNumber, Paging, ScoreQuery, ScoresOn, TimeRange};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use self::asked::{Group, ItemGroup, SliceParams};
+use self::query::{Group, ItemGroup, SliceParams};
 use super::params::Params;
 use crate::app::App;
 use crate::auth::Reader;
@@ -58,7 +58,7 @@ pub(super) async fn list(
     Reader(caller): Reader,
     params: Params,
 ) -> ApiResult<Json<Experiments>> {
-    let asked = asked::experiments(caller.project.clone(), params)?;
+    let asked = query::experiments(caller.project.clone(), params)?;
     let found = app.store.telemetry.experiments(asked.query).await?;
     let mut data = Vec::with_capacity(found.rows.len());
     for summary in found.rows {
@@ -100,7 +100,7 @@ pub(super) async fn items(
     Reader(caller): Reader,
     params: Params,
 ) -> ApiResult<Json<ExperimentItems>> {
-    let asked = asked::items(caller.project.clone(), params)?;
+    let asked = query::items(caller.project.clone(), params)?;
     let found = app.store.telemetry.experiment_items(asked.query).await?;
     let mut data = Vec::with_capacity(found.rows.len());
     for item in &found.rows {
@@ -212,7 +212,7 @@ fn raw_object(json: &JsonText) -> Option<Raw> {
 
 /// Where an item was tried, and how that went.
 struct Place<'a> {
-    ran: Option<Ran>,
+    ran: Option<TimeSpan>,
     level: Level,
     environment: String,
     content: Option<&'a Content>,
@@ -224,7 +224,7 @@ impl<'a> Place<'a> {
             Some(Outcome::Step(step)) => {
                 let end = step.end.unwrap_or(step.start);
                 Self {
-                    ran: item.ran.or(Some(Ran { start: step.start, end })),
+                    ran: item.ran.or(Some(TimeSpan { start: step.start, end })),
                     level: step.level,
                     environment: step.environment.to_string(),
                     content: step.content.as_ref(),

@@ -8,7 +8,7 @@ use ratchet_store::catalog::ProductFeedback;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::sent::Sent;
+use super::json_fields::JsonFields;
 use crate::app::App;
 use crate::auth::Member;
 use crate::error::{ApiError, ApiResult};
@@ -34,7 +34,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 pub(super) async fn submit(
     State(app): State<App>,
     Member(caller): Member,
-    Sent(sent): Sent<SubmitFeedback>,
+    JsonFields(sent): JsonFields<SubmitFeedback>,
 ) -> ApiResult<(StatusCode, Json<FeedbackKept>)> {
     let issues = issues(&sent);
     if !issues.is_empty() {

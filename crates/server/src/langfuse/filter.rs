@@ -1,5 +1,5 @@
-use ratchet_stages::look::filter::column::Columns;
-use ratchet_stages::look::filter::{Filter, parse};
+use ratchet_stages::dashboards::filter::column::Columns;
+use ratchet_stages::dashboards::filter::{Filter, parse};
 
 use super::params::Params;
 

@@ -5,11 +5,11 @@ use ratchet_remote::langfuse::wire::ingestion::{
     EventAccepted, EventRefused, IngestionBatch, IngestionResult,
 };
 use ratchet_remote::langfuse::wire::read::read_object;
-use ratchet_stages::record::events::{Outcome, Refusal, Statements};
+use ratchet_stages::record::events::{EventError, Outcome, Statements};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::deliver::{Reading, deliver};
+use super::record::{Reading, deliver};
 use crate::app::App;
 use crate::auth::Scorer;
 use crate::body::Received;
@@ -57,8 +57,8 @@ fn answer(outcome: Outcome) -> Result<EventAccepted, EventRefused> {
         return Ok(EventAccepted { id: outcome.event, status: StatusCode::CREATED.as_u16() });
     };
     let (status, message) = match refusal {
-        Refusal::Invalid(_) => (StatusCode::BAD_REQUEST, "Invalid request data"),
-        Refusal::NotAllowed => (StatusCode::UNAUTHORIZED, "Authentication error"),
+        EventError::Invalid(_) => (StatusCode::BAD_REQUEST, "Invalid request data"),
+        EventError::NotAllowed => (StatusCode::UNAUTHORIZED, "Authentication error"),
     };
     Err(EventRefused {
         id: outcome.event,

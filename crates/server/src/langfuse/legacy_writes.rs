@@ -7,18 +7,18 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::State;
-use ratchet_core::field::Act;
-use ratchet_core::observation::ObservationKind;
+use ratchet_core::record::field::WriteKind;
+use ratchet_core::record::observation::ObservationKind;
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::ingestion::{EventType, RecordCreated};
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_remote::langfuse::wire::read::read_object;
-use ratchet_stages::record::events::{EventContext, Reach, Refusal, Statements};
+use ratchet_stages::record::events::{EventContext, EventError, EventScope, Statements};
 use serde_json::value::to_raw_value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::deliver::{Reading, deliver};
+use super::record::{Reading, deliver};
 use crate::app::App;
 use crate::auth::{Caller, Recorder, Scorer};
 use crate::body::Received;
@@ -42,27 +42,33 @@ struct Form {
     changes: Option<&'static str>,
 }
 
-const fn observation(kind: ObservationKind, act: Act) -> EventType {
+const fn observation(kind: ObservationKind, act: WriteKind) -> EventType {
     EventType::Observation(Some(kind), act)
 }
 
 const TRACE: Form = Form { kind: EventType::Trace, renamed: &[], changes: None };
-const EVENT: Form =
-    Form { kind: observation(ObservationKind::Event, Act::Create), renamed: &[], changes: None };
-const SPAN: Form =
-    Form { kind: observation(ObservationKind::Span, Act::Create), renamed: &[], changes: None };
+const EVENT: Form = Form {
+    kind: observation(ObservationKind::Event, WriteKind::Create),
+    renamed: &[],
+    changes: None,
+};
+const SPAN: Form = Form {
+    kind: observation(ObservationKind::Span, WriteKind::Create),
+    renamed: &[],
+    changes: None,
+};
 const SPAN_UPDATE: Form = Form {
-    kind: observation(ObservationKind::Span, Act::Update),
+    kind: observation(ObservationKind::Span, WriteKind::Update),
     renamed: &[("spanId", "id")],
     changes: Some("spanId"),
 };
 const GENERATION: Form = Form {
-    kind: observation(ObservationKind::Generation, Act::Create),
+    kind: observation(ObservationKind::Generation, WriteKind::Create),
     renamed: &[("prompt", "input"), ("completion", "output")],
     changes: None,
 };
 const GENERATION_UPDATE: Form = Form {
-    kind: observation(ObservationKind::Generation, Act::Update),
+    kind: observation(ObservationKind::Generation, WriteKind::Update),
     renamed: &[("generationId", "id"), ("prompt", "input"), ("completion", "output")],
     changes: Some("generationId"),
 };
@@ -170,14 +176,14 @@ async fn write(
     received: Received,
     interpret: fn(&str, &Reading) -> ApiResult<(Statements, ())>,
 ) -> ApiResult<Json<RecordCreated>> {
-    let scorer = Scorer { caller, reach: Reach::All };
+    let scorer = Scorer { caller, reach: EventScope::All };
     let (outcomes, ()) = deliver(app, scorer, received, interpret).await?;
     let outcome = outcomes.into_iter().next();
     let outcome = outcome.ok_or_else(|| ApiError::internal("a body gave no outcome"))?;
     match outcome.result {
         Ok(id) => Ok(Json(RecordCreated { id })),
-        Err(Refusal::Invalid(issue)) => Err(ApiError::InvalidFields(vec![issue])),
-        Err(refusal @ Refusal::NotAllowed) => Err(ApiError::Forbidden(refusal.to_string())),
+        Err(EventError::Invalid(issue)) => Err(ApiError::InvalidFields(vec![issue])),
+        Err(refusal @ EventError::NotAllowed) => Err(ApiError::Forbidden(refusal.to_string())),
     }
 }
 

@@ -1,6 +1,6 @@
 use axum::Json;
 use axum::extract::State;
-use ratchet_core::llm::Reach;
+use ratchet_core::catalog::llm::ConnectionRequest;
 use ratchet_core::payload::Json as JsonText;
 use ratchet_core::secret::Secret;
 use ratchet_remote::http;
@@ -14,9 +14,9 @@ use ratchet_store::catalog::{LlmConnection, NewLlmConnection};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::json_fields::JsonFields;
 use super::params::{self, PageParams, Params};
 use super::path::PathOf;
-use super::sent::Sent;
 use crate::app::App;
 use crate::auth::{Owner, Reader};
 use crate::error::{ApiError, ApiResult};
@@ -58,7 +58,7 @@ pub(super) async fn list(
 pub(super) async fn keep(
     State(app): State<App>,
     Owner(caller): Owner,
-    Sent(request): Sent<LlmConnectionRequest>,
+    JsonFields(request): JsonFields<LlmConnectionRequest>,
 ) -> ApiResult<Json<LlmConnectionView>> {
     let new = check(request)?;
     if let Some(entered) = &new.base_url {
@@ -93,7 +93,7 @@ fn check(request: LlmConnectionRequest) -> ApiResult<NewLlmConnection> {
     let headers = request.extra_headers.unwrap_or_default();
     let config = request.config.map(|config| JsonText::from_raw(&config));
     let config = config.filter(|config| config.as_str() != "null");
-    let reach = Reach {
+    let reach = ConnectionRequest {
         provider: &request.provider,
         adapter: request.adapter.0,
         secret: &request.secret_key,

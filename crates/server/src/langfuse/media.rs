@@ -2,15 +2,15 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use ratchet_core::id::{ObservationId, TraceId};
-use ratchet_core::media::{MediaHash, MediaType};
+use ratchet_core::record::media::{MediaHash, MediaType};
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::media::{MediaRequest, MediaUpload, MediaView, UploadOutcome};
 use ratchet_store::catalog::{Media, MediaOwner, MediaUse, NewMedia, UploadReport};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::json_fields::JsonFields;
 use super::path::PathOf;
-use super::sent::Sent;
 use crate::api::media::{Grant, Link};
 use crate::app::{App, Limits};
 use crate::auth::{Reader, Recorder};
@@ -41,7 +41,7 @@ pub(super) async fn announce(
     State(app): State<App>,
     Recorder(caller): Recorder,
     origin: Origin,
-    Sent(request): Sent<MediaRequest>,
+    JsonFields(request): JsonFields<MediaRequest>,
 ) -> ApiResult<Json<MediaUpload>> {
     let new = check(request, &app.settings.limits).map_err(ApiError::InvalidFields)?;
     let now = app.clock.now();
@@ -95,7 +95,7 @@ pub(super) async fn report(
     State(app): State<App>,
     Recorder(caller): Recorder,
     PathOf(id): PathOf<String>,
-    Sent(outcome): Sent<UploadOutcome>,
+    JsonFields(outcome): JsonFields<UploadOutcome>,
 ) -> ApiResult<StatusCode> {
     let error = outcome.upload_http_error;
     let report = UploadReport {

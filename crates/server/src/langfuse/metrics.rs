@@ -3,14 +3,15 @@ use axum::response::Response;
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::metrics::{MetricsMeta, MetricsRequest, MetricsView};
 use ratchet_remote::langfuse::wire::read::read;
-use ratchet_stages::look::{self, Version};
+use ratchet_stages::dashboards;
+use ratchet_stages::dashboards::Version;
 use ratchet_store::aggregate::AggregateSource;
 use ratchet_store::metrics::PERCENTILE_ERROR;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::answer;
 use super::params::Params;
+use super::response;
 use crate::app::App;
 use crate::auth::{Caller, Reader};
 use crate::error::{ApiError, ApiResult};
@@ -71,7 +72,8 @@ async fn figures(
     let text = params.text("query");
     let text = text.ok_or_else(|| invalid(vec![Issue::at("query", "required, a JSON object")]))?;
     let sent: MetricsRequest = read(&text).map_err(|issue| invalid(vec![issue.inside("query")]))?;
-    let (question, shape) = look::question(caller.project, &sent, version).map_err(invalid)?;
+    let (question, shape) =
+        dashboards::question(caller.project, &sent, version).map_err(invalid)?;
     let found = question.answer(&app.store.telemetry).await?;
     let is_rough = found.source == AggregateSource::Rollup && shape.has_percentiles();
     let meta = MetricsMeta {
@@ -83,5 +85,5 @@ async fn figures(
         percentile_error: is_rough.then_some(PERCENTILE_ERROR),
     };
     let size = found.rows.len().saturating_mul(ROW_BYTES);
-    answer::json(app, size, move || MetricsView { data: shape.show(found.rows), meta }).await
+    response::json(app, size, move || MetricsView { data: shape.show(found.rows), meta }).await
 }

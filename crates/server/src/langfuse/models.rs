@@ -4,21 +4,21 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use ratchet_core::payload::Json as JsonText;
-use ratchet_core::price::{ModelDefinition, OwnModel, PricingTier};
+use ratchet_core::record::price::{ModelDefinition, OwnModel, PricingTier};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::model::{MadeBy, ModelRequest, ModelView, TierConditionView};
 use ratchet_remote::langfuse::wire::page::Paged;
-use ratchet_stages::checks::{Checks, MAX_NAME_CHARS};
+use ratchet_stages::validation::{Checks, MAX_NAME_CHARS};
 use ratchet_store::catalog::KeptModel;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::client::is_python_3;
+use super::json_fields::JsonFields;
 use super::params::{self, PageParams, Params};
 use super::path::PathOf;
-use super::sent::Sent;
 use crate::app::App;
 use crate::auth::{Caller, Member, Reader};
 use crate::error::{ApiError, ApiResult};
@@ -87,7 +87,7 @@ pub(super) async fn show(
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
-    Sent(request): Sent<ModelRequest>,
+    JsonFields(request): JsonFields<ModelRequest>,
 ) -> ApiResult<Json<ModelView>> {
     keep(&app, caller, Uuid::new_v4().to_string(), request).await
 }
@@ -105,7 +105,7 @@ pub(super) async fn replace(
     State(app): State<App>,
     Member(caller): Member,
     PathOf(id): PathOf<String>,
-    Sent(request): Sent<ModelRequest>,
+    JsonFields(request): JsonFields<ModelRequest>,
 ) -> ApiResult<Json<ModelView>> {
     refuse_built_in(&app, &id)?;
     let mut checks = Checks::default();

@@ -2,13 +2,13 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use ratchet_core::money::Money;
-use ratchet_core::observation::{Level, Observation, ObservationKind};
-use ratchet_core::price::PriceTable;
+use ratchet_core::record::observation::{Level, Observation, ObservationKind};
+use ratchet_core::record::price::PriceTable;
 use ratchet_remote::langfuse::wire::observation::{ModelPrices, ObservationView};
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::word::{KindWord, LevelWord, Spelled};
-use ratchet_stages::look::filter::{Filter, column};
+use ratchet_stages::dashboards::filter::{Filter, column};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging, Test,
@@ -16,10 +16,10 @@ use ratchet_store::query::{
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::answer;
 use super::params::{PageParams, Params, meta};
 use super::path::PathId;
 use super::prompt_ids::PromptIds;
+use super::response;
 use crate::app::App;
 use crate::auth::Reader;
 use crate::error::ApiResult;
@@ -59,13 +59,13 @@ pub(super) async fn list(
     let prices = app.store.prices(&project);
     let (query, page) = read_query(caller.project, params)?;
     let found = app.store.telemetry.observations(query).await?;
-    let size = answer::size(found.rows.iter().map(|row| row.content.as_ref()));
+    let size = response::size(found.rows.iter().map(|row| row.content.as_ref()));
     let prompts = PromptIds::of(&app, &project, &found.rows).await?;
     let page = move || Paged {
         data: found.rows.iter().map(|row| view(row, &prices, &prompts)).collect(),
         meta: meta(page, found.total),
     };
-    answer::json(&app, size, page).await
+    response::json(&app, size, page).await
 }
 
 /// `GET /api/public/observations/{id}`: one observation.
@@ -83,7 +83,7 @@ pub(super) async fn show(
 ) -> ApiResult<Json<ObservationView>> {
     let prices = app.store.prices(&caller.project);
     let observation = app.store.telemetry.observation(caller.project.clone(), id.clone()).await?;
-    let observation = observation.ok_or_else(|| answer::not_found("Observation"))?;
+    let observation = observation.ok_or_else(|| response::not_found("Observation"))?;
     let seen = std::slice::from_ref(&observation);
     let prompts = PromptIds::of(&app, &caller.project, seen).await?;
     Ok(Json(view(&observation, &prices, &prompts)))

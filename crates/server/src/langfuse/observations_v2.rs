@@ -2,13 +2,13 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use axum::response::Response;
-use ratchet_core::observation::Observation;
-use ratchet_core::trace::Trace;
+use ratchet_core::record::observation::Observation;
+use ratchet_core::record::trace::Trace;
 use ratchet_remote::langfuse::wire::observation_v2::{FieldGroup, InContext, ObservationV2View};
 use ratchet_remote::langfuse::wire::page::{SliceMeta, Sliced};
 use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::word::{KindWord, LevelWord};
-use ratchet_stages::look::filter::{Filter, column};
+use ratchet_stages::dashboards::filter::{Filter, column};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, ObservationColumn, ObservationQuery, Paging, Test,
@@ -18,7 +18,7 @@ use utoipa_axum::routes;
 
 use super::params::Params;
 use super::prompt_ids::PromptIds;
-use super::{answer, observations};
+use super::{observations, response};
 use crate::app::App;
 use crate::auth::Reader;
 use crate::error::ApiResult;
@@ -76,7 +76,7 @@ pub(super) async fn list(
     let Asked { query, limit, groups, expanded } = read_query(caller.project.clone(), params)?;
     let found = app.store.telemetry.observations(query).await?;
     let traces = traces_of(&app, &caller.project, &found.rows, &groups).await?;
-    let size = answer::size(found.rows.iter().map(|row| row.content.as_ref()));
+    let size = response::size(found.rows.iter().map(|row| row.content.as_ref()));
     let prices = app.store.prices(&caller.project);
     let prompts = PromptIds::of(&app, &caller.project, &found.rows).await?;
     let page = move || {
@@ -93,7 +93,7 @@ pub(super) async fn list(
         let data: Vec<_> = found.rows.iter().map(show).collect();
         Sliced { data, meta: SliceMeta { limit, cursor: found.cursor } }
     };
-    answer::json(&app, size, page).await
+    response::json(&app, size, page).await
 }
 
 type Traces = BTreeMap<ratchet_core::id::TraceId, Trace>;

@@ -12,9 +12,9 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::api_keys::key_view;
+use super::json_fields::JsonFields;
 use super::path::PathOf;
 use super::projects::project_at;
-use super::sent::Sent;
 use crate::app::App;
 use crate::auth::Administrator;
 use crate::error::{ApiError, ApiResult};
@@ -100,7 +100,7 @@ pub(super) async fn people(
 pub(super) async fn set_role(
     State(app): State<App>,
     Administrator(caller): Administrator,
-    Sent(request): Sent<MembershipRequest>,
+    JsonFields(request): JsonFields<MembershipRequest>,
 ) -> ApiResult<Json<MembershipView>> {
     let role = role(request.role)?;
     let user = caller.catalog(&app).set_role(request.user_id, role, app.clock.now()).await?;
@@ -118,7 +118,7 @@ pub(super) async fn set_role(
 pub(super) async fn remove(
     State(app): State<App>,
     Administrator(caller): Administrator,
-    Sent(request): Sent<MembershipEnd>,
+    JsonFields(request): JsonFields<MembershipEnd>,
 ) -> ApiResult<Json<MembershipEnded>> {
     caller.catalog(&app).delete_user(request.user_id.clone(), app.clock.now()).await?;
     Ok(Json(ended(request.user_id)))
@@ -155,7 +155,7 @@ pub(super) async fn set_member(
     State(app): State<App>,
     Administrator(caller): Administrator,
     PathOf(project): PathOf<String>,
-    Sent(request): Sent<MembershipRequest>,
+    JsonFields(request): JsonFields<MembershipRequest>,
 ) -> ApiResult<Json<MembershipView>> {
     let (project, role) = (project_at(&project)?, role(request.role)?);
     let member = caller
@@ -178,7 +178,7 @@ pub(super) async fn end_member(
     State(app): State<App>,
     Administrator(caller): Administrator,
     PathOf(project): PathOf<String>,
-    Sent(request): Sent<MembershipEnd>,
+    JsonFields(request): JsonFields<MembershipEnd>,
 ) -> ApiResult<Json<MembershipEnded>> {
     let project = project_at(&project)?;
     caller.catalog(&app).end_membership(project, request.user_id.clone(), app.clock.now()).await?;

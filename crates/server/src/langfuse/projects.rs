@@ -18,8 +18,8 @@ use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::json_fields::JsonFields;
 use super::path::PathOf;
-use super::sent::Sent;
 use crate::api::projects::{ProjectRequest, RetentionRequest};
 use crate::app::App;
 use crate::auth::{Administrator, Caller};
@@ -59,7 +59,7 @@ pub(super) async fn list(State(app): State<App>, caller: Caller) -> ApiResult<Js
 pub(super) async fn create(
     State(app): State<App>,
     Administrator(caller): Administrator,
-    Sent(request): Sent<NewProjectRequest>,
+    JsonFields(request): JsonFields<NewProjectRequest>,
 ) -> ApiResult<Json<ProjectView>> {
     let retention_days = Some(request.retention).filter(|days| *days > 0);
     let asked = ProjectRequest { name: request.name, id: None, retention_days };
@@ -85,7 +85,7 @@ pub(super) async fn change(
     State(app): State<App>,
     Administrator(caller): Administrator,
     PathOf(id): PathOf<String>,
-    Sent(request): Sent<ProjectChangeRequest>,
+    JsonFields(request): JsonFields<ProjectChangeRequest>,
 ) -> ApiResult<Json<ProjectView>> {
     let id = project_at(&id)?;
     let asked = ProjectRequest { name: request.name, id: None, retention_days: None };

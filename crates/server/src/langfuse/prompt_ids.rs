@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use ratchet_core::observation::Observation;
+use ratchet_core::record::observation::Observation;
 use ratchet_store::project::ProjectId;
 
 use crate::app::App;

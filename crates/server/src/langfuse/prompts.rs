@@ -2,11 +2,11 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use ratchet_core::payload::Json as JsonText;
-use ratchet_core::prompt::{
-    BodyError, ChatMessage, Graph, LATEST, PRODUCTION, Pick, PromptBody, PromptKind, WordError,
-    check_label, check_message, check_name, check_tag,
+use ratchet_core::catalog::prompt::{
+    BodyError, ChatMessage, Graph, LATEST, PRODUCTION, Pick, PromptBody, PromptKind,
+    PromptNameError, check_label, check_message, check_name, check_tag,
 };
+use ratchet_core::payload::Json as JsonText;
 use ratchet_remote::langfuse::wire::error::{Issue, Step};
 use ratchet_remote::langfuse::wire::json::{Raw, raw};
 use ratchet_remote::langfuse::wire::page::Paged;
@@ -20,10 +20,10 @@ use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::answer;
+use super::json_fields::{JsonFields, LongSent};
 use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
-use super::sent::{LongSent, Sent};
+use super::response;
 use crate::app::App;
 use crate::auth::{Caller, Member, Reader};
 use crate::error::{ApiError, ApiResult};
@@ -162,7 +162,7 @@ pub(super) async fn label(
     State(app): State<App>,
     Member(caller): Member,
     PathOf(which): PathOf<(String, u32)>,
-    Sent(sent): Sent<UpdatePrompt>,
+    JsonFields(sent): JsonFields<UpdatePrompt>,
 ) -> ApiResult<Response> {
     let mut issues = word_issues("newLabels", &sent.new_labels, check_label);
     if sent.new_labels.iter().any(|label| label == LATEST) {
@@ -272,7 +272,7 @@ fn read_body(kind: PromptKind, sent: &Raw) -> Result<PromptBody, Issue> {
 pub(super) fn word_issues(
     field: &str,
     words: &[String],
-    check: fn(&str) -> Result<(), WordError>,
+    check: fn(&str) -> Result<(), PromptNameError>,
 ) -> Vec<Issue> {
     let issue = |(index, word): (usize, &String)| {
         let why = check(word).err()?;
@@ -299,7 +299,7 @@ async fn shown(
         PromptBody::Chat(messages) => messages.iter().map(said).sum(),
     };
     let bytes = said + prompt.config.as_str().len();
-    answer::json(app, bytes, move || view(prompt, graph, &project)).await
+    response::json(app, bytes, move || view(prompt, graph, &project)).await
 }
 
 /// About how many bytes a message takes.

@@ -3,15 +3,15 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use ratchet_core::prompt::PRODUCTION;
+use ratchet_core::catalog::prompt::PRODUCTION;
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::prompt::{CreatePromptV1, PromptView};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::json_fields::LongSent;
 use super::params::Params;
 use super::prompts;
-use super::sent::LongSent;
 use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::ApiResult;

@@ -1,6 +1,6 @@
 use axum::Json;
 use axum::extract::State;
-use ratchet_core::annotation::ItemStatus;
+use ratchet_core::catalog::annotation::ItemStatus;
 use ratchet_core::id::TraceId;
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::page::Paged;
@@ -9,14 +9,14 @@ use ratchet_remote::langfuse::wire::queue::{
     QueueItemRequest, QueueItemView, QueueRequest, QueueView, Success,
 };
 use ratchet_remote::langfuse::wire::word::Word;
-use ratchet_stages::checks::{Checks, MAX_NAME_CHARS};
+use ratchet_stages::validation::{Checks, MAX_NAME_CHARS};
 use ratchet_store::catalog::{NewQueue, NewQueueItem, Queue, QueueId, QueueItem};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::json_fields::JsonFields;
 use super::params::{self, PageParams, Params};
 use super::path::PathOf;
-use super::sent::Sent;
 use crate::app::App;
 use crate::auth::{Caller, Member, Reader};
 use crate::error::ApiResult;
@@ -65,7 +65,7 @@ pub(super) async fn list(
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
-    Sent(request): Sent<QueueRequest>,
+    JsonFields(request): JsonFields<QueueRequest>,
 ) -> ApiResult<Json<QueueView>> {
     let mut checks = Checks::default();
     checks.text("name", &request.name, 1..=MAX_NAME_CHARS);
@@ -134,7 +134,7 @@ pub(super) async fn add(
     State(app): State<App>,
     Member(caller): Member,
     PathOf(queue): PathOf<String>,
-    Sent(request): Sent<QueueItemRequest>,
+    JsonFields(request): JsonFields<QueueItemRequest>,
 ) -> ApiResult<Json<QueueItemView>> {
     let mut checks = Checks::default();
     if let Err(why) = TraceId::parse(&request.object_id) {
@@ -180,7 +180,7 @@ pub(super) async fn change(
     State(app): State<App>,
     Member(caller): Member,
     PathOf((queue, item)): PathOf<(String, String)>,
-    Sent(change): Sent<QueueItemChange>,
+    JsonFields(change): JsonFields<QueueItemChange>,
 ) -> ApiResult<Json<QueueItemView>> {
     let (status, now) = (change.status.map(|status| status.0), app.clock.now());
     let changed = caller.catalog(&app).set_queue_item(of(caller, queue), item, status, now).await?;
@@ -218,7 +218,7 @@ pub(super) async fn assign(
     State(app): State<App>,
     Member(caller): Member,
     PathOf(queue): PathOf<String>,
-    Sent(request): Sent<AssignmentRequest>,
+    JsonFields(request): JsonFields<AssignmentRequest>,
 ) -> ApiResult<Json<AssignmentView>> {
     let project_id = caller.project.to_string();
     let user_id = request.user_id;
@@ -242,7 +242,7 @@ pub(super) async fn unassign(
     State(app): State<App>,
     Member(caller): Member,
     PathOf(queue): PathOf<String>,
-    Sent(request): Sent<AssignmentRequest>,
+    JsonFields(request): JsonFields<AssignmentRequest>,
 ) -> ApiResult<Json<Success>> {
     caller
         .catalog(&app)

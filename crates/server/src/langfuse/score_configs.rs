@@ -1,7 +1,9 @@
 use axum::Json;
 use axum::extract::State;
-use ratchet_core::score::config::{Category, ConfigValues, ScoreConfig, StatedValues, check_name};
-use ratchet_core::score::rule::Unfit;
+use ratchet_core::record::score::config::{
+    Category, ConfigValues, ScoreConfig, StatedValues, check_name,
+};
+use ratchet_core::record::score::rule::ScoreInvalid;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::maybe::Maybe;
@@ -14,9 +16,9 @@ use ratchet_store::catalog::KeptScoreConfig;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::json_fields::JsonFields;
 use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
-use super::sent::Sent;
 use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::{ApiError, ApiResult};
@@ -82,7 +84,7 @@ pub(super) async fn show(
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
-    Sent(sent): Sent<CreateScoreConfig>,
+    JsonFields(sent): JsonFields<CreateScoreConfig>,
 ) -> ApiResult<Json<ScoreConfigView>> {
     let id = uuid::Uuid::new_v4().to_string();
     let kept = new_config(sent, id, app.clock.now()).map_err(refuse)?;
@@ -105,7 +107,7 @@ pub(super) async fn update(
     State(app): State<App>,
     Member(caller): Member,
     PathOf(id): PathOf<String>,
-    Sent(sent): Sent<UpdateScoreConfig>,
+    JsonFields(sent): JsonFields<UpdateScoreConfig>,
 ) -> ApiResult<Json<ScoreConfigView>> {
     let now = app.clock.now();
     let change = move |kept| changed(kept, sent, now).map_err(refuse);
@@ -118,7 +120,7 @@ fn new_config(
     sent: CreateScoreConfig,
     id: String,
     now: Timestamp,
-) -> Result<KeptScoreConfig, Unfit> {
+) -> Result<KeptScoreConfig, ScoreInvalid> {
     check_name(&sent.name)?;
     check_description(sent.description.as_deref())?;
     let stated = StatedValues {
@@ -139,7 +141,7 @@ fn changed(
     kept: KeptScoreConfig,
     sent: UpdateScoreConfig,
     now: Timestamp,
-) -> Result<KeptScoreConfig, Unfit> {
+) -> Result<KeptScoreConfig, ScoreInvalid> {
     let ScoreConfig { id, name, values, is_archived } = kept.config;
     let name = sent.name.unwrap_or(name);
     check_name(&name)?;
@@ -178,16 +180,16 @@ fn categories(sent: Vec<ConfigCategory>) -> Vec<Category> {
     sent.into_iter().map(Category::from).collect()
 }
 
-fn check_description(text: Option<&str>) -> Result<(), Unfit> {
+fn check_description(text: Option<&str>) -> Result<(), ScoreInvalid> {
     let is_too_long = text.is_some_and(|text| text.chars().count() > MAX_DESCRIPTION_CHARS);
     if !is_too_long {
         return Ok(());
     }
     let why = format!("at most {MAX_DESCRIPTION_CHARS} characters");
-    Err(Unfit { field: "description", why })
+    Err(ScoreInvalid { field: "description", why })
 }
 
-fn refuse(Unfit { field, why }: Unfit) -> ApiError {
+fn refuse(ScoreInvalid { field, why }: ScoreInvalid) -> ApiError {
     ApiError::InvalidFields(vec![Issue::at(field, why)])
 }
 

@@ -11,26 +11,26 @@ use ratchet_remote::langfuse::wire::ingestion::{
 };
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_remote::langfuse::wire::read::read;
-use ratchet_stages::record::events::{Outcome, Refusal, Statements};
+use ratchet_stages::record::events::{EventError, Outcome, Statements};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::deliver::{Reading, deliver};
+use super::record::{Reading, deliver};
 use crate::app::App;
 use crate::auth::Scorer;
 use crate::body::Received;
 use crate::error::{ApiError, ApiResult};
 
 /// What a request for a list asks for.
-mod asked;
+mod query;
 /// What the first shape of a score has no words for.
-pub(super) mod first_shape;
+pub(super) mod v1;
 /// Lists in numbered pages.
 mod list;
 /// One score: shown and deleted.
 mod one;
 /// Scores with typed values, behind a cursor.
-mod typed;
+mod v3;
 
 /// The routes of this resource.
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -39,7 +39,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(one::first, one::delete))
         .routes(routes!(list::second))
         .routes(routes!(one::second))
-        .routes(routes!(typed::list))
+        .routes(routes!(v3::list))
 }
 
 /// Whether a body held one score or a list of them; the answers differ.
@@ -100,8 +100,8 @@ fn answer_one(outcomes: Vec<Outcome>) -> ApiResult<Response> {
         .map_err(|_| ApiError::internal("one score gave several outcomes"))?;
     match outcome.result {
         Ok(id) => Ok(Json(ScoreCreated { id }).into_response()),
-        Err(Refusal::Invalid(issue)) => Err(ApiError::InvalidFields(vec![issue])),
-        Err(refusal @ Refusal::NotAllowed) => Err(ApiError::Forbidden(refusal.to_string())),
+        Err(EventError::Invalid(issue)) => Err(ApiError::InvalidFields(vec![issue])),
+        Err(refusal @ EventError::NotAllowed) => Err(ApiError::Forbidden(refusal.to_string())),
     }
 }
 
@@ -121,12 +121,12 @@ fn answer_many(outcomes: Vec<Outcome>) -> Response {
     (StatusCode::MULTI_STATUS, Json(body)).into_response()
 }
 
-fn at_place(place: usize, refusal: Refusal) -> String {
+fn at_place(place: usize, refusal: EventError) -> String {
     match refusal {
-        Refusal::Invalid(mut issue) => {
+        EventError::Invalid(mut issue) => {
             issue.path.insert(0, Step::Index(place));
             issue.to_string()
         }
-        Refusal::NotAllowed => refusal.to_string(),
+        EventError::NotAllowed => refusal.to_string(),
     }
 }

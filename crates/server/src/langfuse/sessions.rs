@@ -1,8 +1,8 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use ratchet_core::session::Session;
-use ratchet_core::trace::Trace;
+use ratchet_core::record::session::Session;
+use ratchet_core::record::trace::Trace;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::session::{SessionTraces, SessionView, SessionWithTraces};
 use ratchet_remote::langfuse::wire::time::Time;
@@ -15,9 +15,9 @@ use ratchet_store::query::{
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::answer;
 use super::params::{PageParams, Params, meta};
 use super::path::PathId;
+use super::response;
 use crate::app::App;
 use crate::auth::Reader;
 use crate::error::ApiResult;
@@ -76,16 +76,16 @@ pub(super) async fn show(
     PathId(id): PathId<Session>,
 ) -> ApiResult<Response> {
     let session = app.store.telemetry.session(caller.project.clone(), id.clone()).await?;
-    let session = session.ok_or_else(|| answer::not_found("Session"))?;
+    let session = session.ok_or_else(|| response::not_found("Session"))?;
     let traces = traces_of(&app, &caller.project, &session).await?;
-    let size = answer::size(traces.iter().map(|trace| trace.content.as_ref()));
+    let size = response::size(traces.iter().map(|trace| trace.content.as_ref()));
     let view = move || {
         let project = caller.project.as_str();
         let traces = traces.iter().map(|trace| TraceView::new(trace, project)).collect();
         let session = SessionView::new(&session, project);
         SessionWithTraces { session, content: SessionTraces { traces } }
     };
-    answer::json(&app, size, view).await
+    response::json(&app, size, view).await
 }
 
 async fn traces_of(app: &App, project: &ProjectId, session: &Session) -> ApiResult<Vec<Trace>> {

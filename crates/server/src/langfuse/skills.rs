@@ -1,13 +1,13 @@
 /// What clients send.
-mod asked;
+mod request;
 
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use ratchet_core::media::MediaHash;
+use ratchet_core::catalog::prompt::{PRODUCTION, Pick, check_label, check_tag};
+use ratchet_core::catalog::skill::content_type;
 use ratchet_core::payload::Json as JsonText;
-use ratchet_core::prompt::{PRODUCTION, Pick, check_label, check_tag};
-use ratchet_core::skill::content_type;
+use ratchet_core::record::media::MediaHash;
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::json::raw;
 use ratchet_remote::langfuse::wire::skill::{
@@ -20,12 +20,12 @@ use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use self::asked::{read_files, read_front, read_hashes, too_many};
-use super::answer;
+use self::request::{read_files, read_front, read_hashes, too_many};
+use super::json_fields::JsonFields;
 use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
 use super::prompts::{pick, refuse, word_issues};
-use super::sent::Sent;
+use super::response;
 use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::{ApiError, ApiResult};
@@ -146,7 +146,7 @@ pub(super) async fn contents(
         content,
     };
     let view = move || SkillContents { data: found.into_iter().map(shown).collect() };
-    answer::json(&app, bytes, view).await
+    response::json(&app, bytes, view).await
 }
 
 /// `POST /api/public/unstable/skills`: makes the next version of the skill that `SKILL.md` names.
@@ -160,7 +160,7 @@ pub(super) async fn contents(
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
-    Sent(sent): Sent<CreateSkill>,
+    JsonFields(sent): JsonFields<CreateSkill>,
 ) -> ApiResult<Json<SkillView>> {
     let files = read_files(sent.files, sent.commit_message.as_deref())?;
     let front = read_front(&app, &caller.project, &files).await?;
@@ -190,7 +190,7 @@ pub(super) async fn tag(
     State(app): State<App>,
     Member(caller): Member,
     PathOf(name): PathOf<String>,
-    Sent(sent): Sent<UpdateSkill>,
+    JsonFields(sent): JsonFields<UpdateSkill>,
 ) -> ApiResult<Json<SkillView>> {
     let mut issues = word_issues("tags", &sent.tags, check_tag);
     issues.extend(too_many("tags", sent.tags.len(), MAX_WORDS));
@@ -217,7 +217,7 @@ pub(super) async fn label(
     State(app): State<App>,
     Member(caller): Member,
     PathOf(which): PathOf<(String, u32)>,
-    Sent(sent): Sent<UpdateSkillLabels>,
+    JsonFields(sent): JsonFields<UpdateSkillLabels>,
 ) -> ApiResult<Json<SkillView>> {
     let mut issues = word_issues("labels", &sent.labels, check_label);
     issues.extend(too_many("labels", sent.labels.len(), MAX_WORDS));

@@ -2,7 +2,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use ratchet_core::id::Id;
-use ratchet_core::trace::Trace;
+use ratchet_core::record::trace::Trace;
 use ratchet_remote::langfuse::wire::observation::ObservationView;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::score::ScoreView;
@@ -15,21 +15,21 @@ use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use self::asked::{AskedList, Group, Groups, Unknown};
-use self::whole::Whole;
-use super::answer;
+use self::detail::Whole;
+use self::query::{AskedList, Group, Groups, Unknown};
 use super::params::{PageParams, Params, meta};
 use super::path::PathId;
+use super::response;
 use crate::app::App;
 use crate::auth::Reader;
 use crate::error::ApiResult;
 
 /// What a request asks for.
-mod asked;
+mod query;
 /// Deleting.
 pub(super) mod delete;
 /// One trace with all that hangs on it.
-mod whole;
+mod detail;
 
 /// The routes of this resource.
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -67,11 +67,11 @@ pub(super) async fn list(
     headers: HeaderMap,
     params: Params,
 ) -> ApiResult<Response> {
-    let AskedList { query, page, groups } = asked::list(caller.project.clone(), params)?;
+    let AskedList { query, page, groups } = query::list(caller.project.clone(), params)?;
     let unknown = Unknown::for_client(&headers);
     let found = app.store.telemetry.traces(query).await?;
     let attached = attached(&app, &caller.project, &found.rows, &groups).await?;
-    let size = answer::size(found.rows.iter().map(|trace| trace.content.as_ref()));
+    let size = response::size(found.rows.iter().map(|trace| trace.content.as_ref()));
     let view = move || {
         let show = |(trace, attached): (&Trace, Attached)| {
             let mut details = TraceDetails::new(trace, caller.project.as_str());
@@ -87,7 +87,7 @@ pub(super) async fn list(
         let data: Vec<TraceWithDetails> = found.rows.iter().zip(attached).map(show).collect();
         Paged { data, meta: meta(page, found.total) }
     };
-    answer::json(&app, size, view).await
+    response::json(&app, size, view).await
 }
 
 /// `GET /api/public/traces/{id}`: one trace with all there is of it.
@@ -112,7 +112,7 @@ pub(super) async fn show(
     params.finish()?;
     let project = caller.project;
     let trace = app.store.telemetry.trace(project.clone(), id.clone()).await?;
-    let mut trace = trace.ok_or_else(|| answer::not_found(&format!("Trace {id}")))?;
+    let mut trace = trace.ok_or_else(|| response::not_found(&format!("Trace {id}")))?;
     if !groups.has(Group::Io) {
         trace.content = None;
     }

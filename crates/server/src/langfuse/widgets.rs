@@ -7,8 +7,8 @@ use ratchet_remote::langfuse::wire::dashboard::{
 };
 use ratchet_remote::langfuse::wire::dataset::Deleted;
 use ratchet_remote::langfuse::wire::page::Paged;
-use ratchet_stages::checks::Checks;
-use ratchet_stages::look::{kept, widget};
+use ratchet_stages::dashboards::{definitions, widget};
+use ratchet_stages::validation::Checks;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{DocumentKind, Documents};
 use utoipa_axum::router::OpenApiRouter;
@@ -16,9 +16,9 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::documents::{self, Kept, Stamp, set, with_code};
+use super::json_fields::JsonFields;
 use super::params::{PageParams, Params};
 use super::path::PathOf;
-use super::sent::Sent;
 use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::ApiResult;
@@ -58,7 +58,7 @@ pub(super) async fn list(
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
-    Sent(request): Sent<WidgetRequest>,
+    JsonFields(request): JsonFields<WidgetRequest>,
 ) -> ApiResult<Json<WidgetView>> {
     let make = move |_: &Documents<'_>, now: Timestamp| {
         Ok(WidgetView {
@@ -107,7 +107,7 @@ pub(super) async fn change(
     State(app): State<App>,
     Member(caller): Member,
     PathOf(id): PathOf<String>,
-    Sent(change): Sent<WidgetChange>,
+    JsonFields(change): JsonFields<WidgetChange>,
 ) -> ApiResult<Json<WidgetView>> {
     let alter = move |_: &Documents<'_>, kept: &mut WidgetView| {
         let chart_type = change.chart_type.unwrap_or(kept.chart_type);
@@ -157,7 +157,7 @@ impl Kept for WidgetView {
     }
 
     fn check_unused(&self, documents: &Documents<'_>) -> ApiResult<()> {
-        match kept::shown_on(documents, &self.id)?.first() {
+        match definitions::shown_on(documents, &self.id)?.first() {
             None => Ok(()),
             Some(dashboard) => {
                 let what = format!("a placement of the widget on dashboard {}", dashboard.id);

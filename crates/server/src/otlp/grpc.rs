@@ -13,7 +13,7 @@ use std::future::ready;
 use std::time::Duration;
 use tonic::{Code, Status};
 
-use super::deliver::{Delivery, Signal, deliver};
+use super::record::{Delivery, Signal, deliver};
 use super::reply::{self, Detail, RpcStatus};
 use super::{Format, Rejected, http};
 use crate::app::App;

@@ -4,14 +4,14 @@ use axum::extract::{FromRequest, Request, State};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
-use ratchet_core::convention::Sender;
-use ratchet_core::limit::elide;
+use ratchet_core::record::limit::elide;
+use ratchet_core::record::semantic_conventions::Sender;
 use utoipa::openapi::{self as described, Object, RefOr, Schema};
 use utoipa::{IntoResponses, PartialSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::deliver::{Delivery, Signal, deliver};
+use super::record::{Delivery, Signal, deliver};
 use super::{Format, Rejected, reply};
 use crate::app::App;
 use crate::auth::Caller;

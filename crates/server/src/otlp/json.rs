@@ -20,10 +20,10 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error};
 use serde_json::value::RawValue;
 
-use super::bounds::Bounds;
-use super::draft::{AttributesDraft, Fault};
-use super::intake::{Decoded, Intake, ResourceDraft, ScopeAbout, ScopeDraft};
+use super::limits::Bounds;
+use super::partial_success::{Decoded, Intake, ResourceDraft, ScopeAbout, ScopeDraft};
 use super::signal::Draft;
+use super::span_builder::{AttributesDraft, Fault};
 use crate::error::{ApiError, ApiResult};
 use scalar::Text;
 pub(super) use shape::read;

@@ -1,12 +1,12 @@
 use ratchet_core::id::{ObservationId, TraceId};
-use ratchet_core::log::LogRecord;
-use ratchet_core::span::AttributeValue;
+use ratchet_core::record::log::LogRecord;
+use ratchet_core::record::span::AttributeValue;
 use ratchet_core::time::Timestamp;
 
-use super::bounds::Bounds;
-use super::draft::{AttributesDraft, Fault, PATCHES_BYTES, span_id, timestamp, trace_id};
 use super::json::log::LogReader;
+use super::limits::Bounds;
 use super::signal::{Draft, Envelope};
+use super::span_builder::{AttributesDraft, Fault, PATCHES_BYTES, span_id, timestamp, trace_id};
 use super::wire::Fields;
 use super::{json, protobuf};
 

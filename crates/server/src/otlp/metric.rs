@@ -1,10 +1,10 @@
 use ratchet_core::time::Timestamp;
 
-use super::bounds::Bounds;
-use super::draft::Fault;
 use super::json;
 use super::json::metric::MetricReader;
+use super::limits::Bounds;
 use super::signal::{Draft, Envelope};
+use super::span_builder::Fault;
 use super::wire::Fields;
 
 /// A metric, of which only its name and its number of points are of interest.

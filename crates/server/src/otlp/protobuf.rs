@@ -1,11 +1,11 @@
-use ratchet_core::span::{AttributeValue, SpanEvent, SpanLink};
+use ratchet_core::record::span::{AttributeValue, SpanEvent, SpanLink};
 
-use super::bounds::Bounds;
-use super::draft::{
+use super::limits::Bounds;
+use super::partial_success::{Decoded, Intake, ResourceDraft, ScopeAbout, ScopeDraft};
+use super::signal::Draft;
+use super::span_builder::{
     AttributesDraft, Fault, SpanDraft, StatusCode, parent_id, span_id, timestamp, trace_id,
 };
-use super::intake::{Decoded, Intake, ResourceDraft, ScopeAbout, ScopeDraft};
-use super::signal::Draft;
 use super::wire::{Field, Fields};
 use crate::body::no_room;
 use crate::error::{ApiError, ApiResult};

@@ -8,7 +8,7 @@ use prost::Message;
 use serde_json::json;
 use tonic::Code;
 
-use super::deliver::Signal;
+use super::record::Signal;
 use super::{Format, Rejected};
 use crate::error::ApiError;
 

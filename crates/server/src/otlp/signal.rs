@@ -1,7 +1,7 @@
 use ratchet_core::time::Timestamp;
 
-use super::bounds::Bounds;
-use super::draft::Fault;
+use super::limits::Bounds;
+use super::span_builder::Fault;
 use super::wire;
 
 /// One of the things that OTLP carries, while it is being read.

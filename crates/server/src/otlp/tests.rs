@@ -7,7 +7,7 @@ use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::span::{Event, Link};
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status};
 use prost::Message;
-use ratchet_core::span::{AttributeValue, SpanStatus};
+use ratchet_core::record::span::{AttributeValue, SpanStatus};
 use ratchet_core::time::Timestamp;
 
 use super::{Decoded, Format, decode_traces};
@@ -20,15 +20,15 @@ fn decode_with(
     format: Format,
     body: &[u8],
     limits: &Limits,
-) -> ApiResult<Decoded<ratchet_core::span::Span>> {
+) -> ApiResult<Decoded<ratchet_core::record::span::Span>> {
     decode_traces(format, body, limits, RECEIVED_AT)
 }
 
-fn decode_json(body: &str) -> ApiResult<Decoded<ratchet_core::span::Span>> {
+fn decode_json(body: &str) -> ApiResult<Decoded<ratchet_core::record::span::Span>> {
     decode_with(Format::Json, body.as_bytes(), &Limits::default())
 }
 
-fn decode_protobuf(spans: Vec<Span>) -> Decoded<ratchet_core::span::Span> {
+fn decode_protobuf(spans: Vec<Span>) -> Decoded<ratchet_core::record::span::Span> {
     decode_with(Format::Protobuf, &request(spans), &Limits::default()).unwrap()
 }
 
@@ -197,7 +197,7 @@ fn check_rejected_protobuf(bad: Span, reason: &str) {
 }
 
 #[track_caller]
-fn check_rejected(decoded: &Decoded<ratchet_core::span::Span>, reason: &str) {
+fn check_rejected(decoded: &Decoded<ratchet_core::record::span::Span>, reason: &str) {
     assert_eq!((decoded.accepted, decoded.rejected.count), (2, 1), "{reason}");
     let message = decoded.rejected.message();
     assert!(message.starts_with("span 2 (") && message.contains(reason), "{message}");
@@ -286,7 +286,11 @@ fn unknown_fields_may_nest_without_end() {
 }
 
 #[track_caller]
-fn check_refused(outcome: ApiResult<Decoded<ratchet_core::span::Span>>, status: u16, reason: &str) {
+fn check_refused(
+    outcome: ApiResult<Decoded<ratchet_core::record::span::Span>>,
+    status: u16,
+    reason: &str,
+) {
     let error = outcome.map(|decoded| decoded.accepted).unwrap_err();
     assert_eq!(error.status().as_u16(), status, "{error}");
     assert!(error.to_string().contains(reason), "{error}");

@@ -3,7 +3,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ratchet_server::app::{Access, Limits, Settings};
-use ratchet_server::rate::Rate;
+use ratchet_server::rate_limit::Rate;
 use ratchet_store::catalog::Role;
 use ratchet_testkit::otlp::{request, span};
 use serde_json::json;

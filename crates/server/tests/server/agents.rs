@@ -1,16 +1,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ratchet_agent::claude::command::ClaudePatience;
+use ratchet_agent::claude::command::ClaudeTimeouts;
 use ratchet_agent::claude::environment::{self, EnvNames};
-use ratchet_agent::claude::supervision::Supervision;
-use ratchet_core::judging::Seed;
-use ratchet_core::major::prompt::USUAL_BUDGET;
-use ratchet_core::major::workspace::{Exposure, Roots};
-use ratchet_stages::major::given::LayerFolders;
-use ratchet_stages::major::ground::ChatGround;
-use ratchet_stages::major::work_folder::Boundary;
-use ratchet_stages::major::{Chats, Launcher, Major, MajorLimits, MajorPlaces};
+use ratchet_agent::claude::watchdog::Supervision;
+use ratchet_core::chat::system_prompt::USUAL_BUDGET;
+use ratchet_core::chat::workspace::{Roots, WorkspaceSource};
+use ratchet_core::judge::judge_prompt::Seed;
+use ratchet_stages::chat::prompt_layers::LayerFolders;
+use ratchet_stages::chat::work_folder::Boundary;
+use ratchet_stages::chat::workspace_policy::WorkspacePolicy;
+use ratchet_stages::chat::{ChatFolders, ChatLimits, ChatService, Chats, Launcher};
 use ratchet_testkit::claude;
 
 use crate::harness::TestServer;
@@ -21,7 +21,7 @@ pub(crate) async fn run_agents(
     server: &TestServer,
     root: PathBuf,
     place: &Path,
-    limits: MajorLimits,
+    limits: ChatLimits,
 ) {
     run_agents_under(server, Some(root), place, limits).await;
 }
@@ -31,12 +31,12 @@ pub(crate) async fn run_agents_under(
     server: &TestServer,
     root: Option<PathBuf>,
     place: &Path,
-    limits: MajorLimits,
+    limits: ChatLimits,
 ) {
     let roots = Roots::new(root.clone()).unwrap();
     let data = Some(server.data_path());
-    let boundary = Boundary { roots, exposure: Exposure::Network, data };
-    let ground = ChatGround {
+    let boundary = Boundary { roots, exposure: WorkspaceSource::Network, data };
+    let ground = WorkspacePolicy {
         boundary,
         trusted: root.map(|root| root.join("trusted")).into_iter().collect(),
         layers: LayerFolders { platform: Some(place.join("platform")), user: None },
@@ -45,17 +45,17 @@ pub(crate) async fn run_agents_under(
     };
     let launcher = Launcher {
         ground: Some(ground.clone()),
-        places: MajorPlaces {
+        places: ChatFolders {
             program: claude::fake(),
             families: place.join("families"),
             scratch: place.join("s"),
             supervision: Supervision::Nobody,
         },
         environment: Arc::new(environment::inherited(&EnvNames::default())),
-        patience: ClaudePatience::default(),
+        patience: ClaudeTimeouts::default(),
     };
     let clock = server.app.clock.clone();
     let store = server.app.store.clone();
-    let major = Major::open(store, launcher, limits, Arc::new(move || clock.now())).await;
+    let major = ChatService::open(store, launcher, limits, Arc::new(move || clock.now())).await;
     server.app.run_agents(Chats { major: major.unwrap(), ground });
 }

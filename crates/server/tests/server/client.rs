@@ -1,19 +1,19 @@
 //! Our own client before a real server: what it reads is what the store holds.
 
 use ratchet_core::id::{SessionId, TraceId};
-use ratchet_core::observation::Level;
 use ratchet_core::payload::Payload;
-use ratchet_core::score::ScoreValue;
+use ratchet_core::record::observation::Level;
+use ratchet_core::record::score::ScoreValue;
 use ratchet_core::secret::Secret;
 use ratchet_remote::langfuse::client::{
-    Access, Between, ClientError, LangfuseClient, Manners, ObservationsAsked, Position,
-    ScoresAsked, Slice, TracesAsked,
+    Access, ClientError, ClientLimits, LangfuseClient, ObservationsAsked, Position, ScoresAsked,
+    Slice, TimeWindow, TracesAsked,
 };
 use ratchet_store::catalog::Role;
 use ratchet_testkit::build::{
     BatchBuilder, at, batch, event, generation, json, score, span, tool, trace,
 };
-use ratchet_testkit::hurry::Hurry;
+use ratchet_testkit::no_backoff::Hurry;
 use ratchet_testkit::proxy::{Proxy, Verdict};
 use ratchet_testkit::reading::Reading;
 
@@ -25,7 +25,7 @@ pub(crate) fn client(url: &str, pace: &Hurry) -> LangfuseClient {
         public_key: public_key(Role::Member),
         secret_key: Secret::new("sk"),
     };
-    LangfuseClient::new(access, Manners::default(), Box::new(pace.clone())).unwrap()
+    LangfuseClient::new(access, ClientLimits::default(), Box::new(pace.clone())).unwrap()
 }
 
 pub(crate) fn to(server: &TestServer) -> LangfuseClient {
@@ -130,7 +130,7 @@ async fn read(client: &LangfuseClient) -> Reading {
     Reading::new(
         whole.into_iter().map(|whole| whole.trace).collect(),
         all(async |at| client.observations(&steps, &at).await).await,
-        all(async |at| client.sessions(&Between::default(), &at).await).await,
+        all(async |at| client.sessions(&TimeWindow::default(), &at).await).await,
         all(async |at| client.scores(&scores, &at).await).await,
     )
 }
@@ -197,14 +197,14 @@ async fn times_bound_what_is_rebuilt() {
     let client = client(&proxy.web(), &Hurry::default());
     // The trace began before this time, though some of its observations did not.
     let asked = TracesAsked {
-        between: Between { from: Some(at(200)), to: Some(at(80_002)) },
+        between: TimeWindow { from: Some(at(200)), to: Some(at(80_002)) },
         session: None,
     };
     let traces = all(async |at| client.traces(&asked, &at).await).await;
     let ids: Vec<_> = traces.iter().map(|whole| whole.trace.id.to_string()).collect();
     assert_eq!(ids, ["many-1", "many-0", "t2"]);
     let asked = TracesAsked {
-        between: Between { from: None, to: Some(at(300)) },
+        between: TimeWindow { from: None, to: Some(at(300)) },
         session: Some(SessionId::parse("monday").unwrap()),
     };
     let traces = all(async |at| client.traces(&asked, &at).await).await;
@@ -227,7 +227,7 @@ async fn a_server_of_no_era_is_told() {
 async fn times_bound_what_is_read() {
     let server = told().await;
     let client = to(&server);
-    let between = Between { from: Some(at(60_000)), to: Some(at(80_002)) };
+    let between = TimeWindow { from: Some(at(60_000)), to: Some(at(80_002)) };
     let asked = TracesAsked { between, session: None };
     let traces = all(async |at| client.traces(&asked, &at).await).await;
     let ids: Vec<_> = traces.iter().map(|whole| whole.trace.id.to_string()).collect();
@@ -272,7 +272,8 @@ async fn a_refusal_is_told_at_once_without_the_keys() {
         secret_key: Secret::new("wrong-secret"),
     };
     let pace = Hurry::default();
-    let client = LangfuseClient::new(access, Manners::default(), Box::new(pace.clone())).unwrap();
+    let client =
+        LangfuseClient::new(access, ClientLimits::default(), Box::new(pace.clone())).unwrap();
     let error = client.traces(&TracesAsked::default(), &Position::Start).await.unwrap_err();
     let told = format!("{error} {error:?} {client:?}");
     assert!(told.contains("GET /api/public/traces"), "{told}");
@@ -288,7 +289,7 @@ async fn a_server_that_never_answers_is_given_up() {
     server.stop().await;
     let pace = Hurry::default();
     let client = client(&format!("http://{address}"), &pace);
-    let error = client.sessions(&Between::default(), &Position::Start).await.unwrap_err();
+    let error = client.sessions(&TimeWindow::default(), &Position::Start).await.unwrap_err();
     assert!(error.to_string().contains("got no answer in 6 attempts"), "{error}");
     assert_eq!(pace.waits().len(), 5);
 }

@@ -1,13 +1,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ratchet_core::chat::event::ChatEvent;
 use ratchet_core::id::SessionId;
-use ratchet_core::major::event::SessionEvent;
 use ratchet_server::app::{Limits, Settings};
-use ratchet_stages::major::MajorLimits;
+use ratchet_stages::chat::ChatLimits;
 use ratchet_store::catalog::Role;
-use ratchet_testkit::chance::Chance;
 use ratchet_testkit::process::allow_open_files;
+use ratchet_testkit::seeded_random::Chance;
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
@@ -29,7 +29,7 @@ async fn a_thousand_clients_of_two_hundred_sessions_end_with_the_same_events() {
     allow_open_files(4_000);
     let limits = Limits { connections: 4_000, ..Limits::default() };
     let server = TestServer::start_with(Settings { limits, ..Settings::default() }).await;
-    let agents = MajorLimits { processes: SESSIONS, backlog: 64, ..MajorLimits::default() };
+    let agents = ChatLimits { processes: SESSIONS, backlog: 64, ..ChatLimits::default() };
     let crowd = Arc::new(Crowd {
         stage: Stage::start_with(server, agents).await,
         client: ratchet_remote::http::on_this_machine().build().unwrap(),
@@ -135,7 +135,7 @@ impl Crowd {
         Frames { response, text: String::new() }
     }
 
-    async fn kept(&self, session: &str) -> Vec<SessionEvent> {
+    async fn kept(&self, session: &str) -> Vec<ChatEvent> {
         let id = SessionId::parse(session).unwrap();
         let telemetry = &self.stage.server.app.store.telemetry;
         telemetry.session_events(project(), id, 0, 10_000).await.unwrap()
@@ -143,8 +143,8 @@ impl Crowd {
 }
 
 /// What a client is to be told of an event.
-fn data(event: &SessionEvent) -> String {
-    let SessionEvent { seq, at, kind, body } = event;
+fn data(event: &ChatEvent) -> String {
+    let ChatEvent { seq, at, kind, body } = event;
     let kind = kind.as_str();
     format!("{{\"seq\":{seq},\"at\":\"{at}\",\"type\":\"{kind}\",\"body\":{body}}}")
 }

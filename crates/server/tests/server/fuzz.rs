@@ -9,13 +9,13 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
-use ratchet_core::claude_code::transcript::{Taken, Transcript, Turns};
-use ratchet_core::convention::Sender;
 use ratchet_core::environment::Environment;
 use ratchet_core::id::TraceId;
-use ratchet_core::price::{ModelCall, PriceTable};
+use ratchet_core::record::claude_code::transcript::{LineResult, Transcript, Turns};
+use ratchet_core::record::price::{ModelCall, PriceTable};
+use ratchet_core::record::semantic_conventions::Sender;
+use ratchet_core::record::usage::Usage;
 use ratchet_core::time::Timestamp;
-use ratchet_core::usage::Usage;
 use ratchet_remote::langfuse::wire::ingestion::IngestionBatch;
 use ratchet_remote::langfuse::wire::read::read_object;
 use ratchet_server::app::{Access, App, Limits, Settings};
@@ -260,10 +260,10 @@ fn transcripts() {
         let text = String::from_utf8_lossy(file);
         let (mut transcript, mut turns) = (Transcript::new(), Turns::default());
         let taken = text.lines().map(|line| match transcript.take(line, &mut turns) {
-            Taken::Said(patches) => format!("{} patches", patches.merged().len()),
-            Taken::Nothing => "nothing".to_owned(),
-            Taken::Unknown(word) => word,
-            Taken::Malformed(why) => why,
+            LineResult::Said(patches) => format!("{} patches", patches.merged().len()),
+            LineResult::Nothing => "nothing".to_owned(),
+            LineResult::Unknown(word) => word,
+            LineResult::Malformed(why) => why,
         });
         taken.collect::<Vec<_>>().join("; ")
     }

@@ -3,7 +3,7 @@ use opentelemetry_proto::tonic::collector::trace::v1::{
     ExportTraceServiceRequest, ExportTraceServiceResponse,
 };
 use ratchet_server::app::{Limits, Settings};
-use ratchet_server::rate::Rate;
+use ratchet_server::rate_limit::Rate;
 use ratchet_store::catalog::Role;
 use ratchet_testkit::otlp::{RequestBuilder, request, span};
 use tonic::codec::CompressionEncoding;

@@ -6,13 +6,14 @@ use axum::routing::get;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ratchet_core::id::TraceId;
+use ratchet_core::record::trace::Trace;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::Trace;
 use ratchet_server::app::{App, Settings};
 use ratchet_server::clock::{Clock, ManualClock};
 use ratchet_server::run::{Listeners, RunError, run};
-use ratchet_server::stop::{self, Stop, Stopper};
+use ratchet_server::shutdown;
+use ratchet_server::shutdown::{Stop, Stopper};
 use ratchet_store::catalog::{KeyPair, NewKey, NewProject, Permission, Permissions, Role};
 use ratchet_store::project::ProjectId;
 use ratchet_testkit::folder::DataFolder;
@@ -46,7 +47,7 @@ impl TestServer {
         make_keys(&data).await;
         let store = data.folder().clone();
         let app = App::new(store, settings, Clock::Manual(clock.clone()), Default::default());
-        let (stopper, stop) = stop::signal();
+        let (stopper, stop) = shutdown::signal();
         let listeners = Listeners {
             web: TcpListener::bind("127.0.0.1:0").await.unwrap(),
             otlp_http: None,

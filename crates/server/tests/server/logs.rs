@@ -6,7 +6,7 @@ use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequ
 use opentelemetry_proto::tonic::collector::metrics::v1::metrics_service_client::MetricsServiceClient;
 use prost::Message as _;
 use ratchet_core::id::TraceId;
-use ratchet_core::trace::Trace;
+use ratchet_core::record::trace::Trace;
 use ratchet_store::catalog::Role;
 use ratchet_testkit::fixtures;
 use ratchet_testkit::http::gzip;

@@ -1,6 +1,6 @@
 use ratchet_server::app::Settings;
 use ratchet_store::catalog::Role;
-use ratchet_testkit::inbox::FakeBrowser;
+use ratchet_testkit::webhook_receiver::FakeBrowser;
 use serde_json::{Value, json};
 
 use crate::harness::{Reply, TestServer};

@@ -5,7 +5,7 @@ mod budget;
 
 use std::path::PathBuf;
 
-use ratchet_stages::major::MajorLimits;
+use ratchet_stages::chat::ChatLimits;
 use ratchet_store::catalog::{Permission, Role};
 use reqwest::Response;
 use serde_json::{Value, json};
@@ -22,10 +22,10 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) async fn start() -> Self {
-        Self::start_with(TestServer::start().await, MajorLimits::default()).await
+        Self::start_with(TestServer::start().await, ChatLimits::default()).await
     }
 
-    pub(crate) async fn start_with(server: TestServer, limits: MajorLimits) -> Self {
+    pub(crate) async fn start_with(server: TestServer, limits: ChatLimits) -> Self {
         let place = tempdir().unwrap();
         let real = place.path().canonicalize().unwrap();
         std::fs::create_dir_all(real.join("roots/work")).unwrap();

@@ -1,20 +1,20 @@
 //! A source and a sink behave the same, be they the local store or a client before a server.
 
+use ratchet_core::catalog::prompt::PromptBody;
 use ratchet_core::environment::Environment;
 use ratchet_core::id::{ScoreId, SessionId, TraceId};
 use ratchet_core::payload::Json;
-use ratchet_core::prompt::PromptBody;
-use ratchet_core::score::config::{Category, ConfigValues, ScoreConfig};
-use ratchet_core::score::{Score, ScoreSource, ScoreTarget, ScoreValue};
+use ratchet_core::record::score::config::{Category, ConfigValues, ScoreConfig};
+use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget, ScoreValue};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::{
-    Between, ObservationsAsked, Position, ScoresAsked, Slice, TracesAsked,
+    ObservationsAsked, Position, ScoresAsked, Slice, TimeWindow, TracesAsked,
 };
 use ratchet_stages::sink::{LocalSink, Sink};
 use ratchet_stages::source::{Source, SourceResult};
 use ratchet_store::catalog::{Change, NewDataset, NewDatasetItem, NewPrompt};
 use ratchet_testkit::build::{START, at, json};
-use ratchet_testkit::hurry::Hurry;
+use ratchet_testkit::no_backoff::Hurry;
 use ratchet_testkit::proxy::Proxy;
 use ratchet_testkit::reading::Reading;
 
@@ -35,7 +35,7 @@ async fn all<T>(mut slice: impl AsyncFnMut(Position) -> SourceResult<Slice<T>>) 
 /// What every source must answer.
 async fn check_source(source: &Source, stored: &Reading) {
     let (traces, steps) = (TracesAsked::default(), ObservationsAsked::default());
-    let (scores, between) = (ScoresAsked::default(), Between::default());
+    let (scores, between) = (ScoresAsked::default(), TimeWindow::default());
     let read = Reading::new(
         all(async |at| source.traces(&traces, &at).await).await,
         all(async |at| source.observations(&steps, &at).await).await,
@@ -54,7 +54,7 @@ async fn check_source(source: &Source, stored: &Reading) {
     assert!(source.trace(&TraceId::parse("nothing").unwrap()).await.unwrap().is_none());
     let on_session = ScoresAsked { session: Some(monday), ..ScoresAsked::default() };
     assert_eq!(all(async |at| source.scores(&on_session, &at).await).await.len(), 1);
-    let late = Between { from: Some(at(80_000)), to: None };
+    let late = TimeWindow { from: Some(at(80_000)), to: None };
     let late = TracesAsked { between: late, session: None };
     assert_eq!(all(async |at| source.traces(&late, &at).await).await.len(), 30);
 }

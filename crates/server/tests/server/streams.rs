@@ -7,7 +7,7 @@ use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use ratchet_core::time::Timestamp;
 use ratchet_server::app::{Limits, Settings, Timeouts};
-use ratchet_stages::major::MajorLimits;
+use ratchet_stages::chat::ChatLimits;
 use ratchet_store::catalog::Role;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -21,7 +21,7 @@ use crate::sessions::Stage;
 const LOUD: &str = "huge 1000000";
 const TURNS: usize = 12;
 
-async fn stage_with(settings: Settings, agents: MajorLimits) -> Stage {
+async fn stage_with(settings: Settings, agents: ChatLimits) -> Stage {
     Stage::start_with(TestServer::start_with(settings).await, agents).await
 }
 
@@ -80,7 +80,7 @@ fn unchunked(answer: &[u8]) -> Vec<u8> {
 
 #[tokio::test]
 async fn a_client_that_does_not_read_holds_nobody_up_and_goes_on_where_it_was() {
-    let agents = MajorLimits { backlog: 16, ..MajorLimits::default() };
+    let agents = ChatLimits { backlog: 16, ..ChatLimits::default() };
     let stage = stage_with(Settings::default(), agents).await;
     let session = stage.begun().await;
     let mut slow = Lazy::ask(stage.server.web, &session, 0).await;
@@ -107,7 +107,7 @@ async fn a_client_that_never_reads_is_given_up() {
     let limits = Limits { project_streams: 1, ..Limits::default() };
     let timeouts = Timeouts { stall: Duration::from_millis(300), ..Timeouts::default() };
     let settings = Settings { limits, timeouts, ..Settings::default() };
-    let stage = stage_with(settings, MajorLimits::default()).await;
+    let stage = stage_with(settings, ChatLimits::default()).await;
     let session = stage.begun().await;
     let mut stuck = Lazy::ask(stage.server.web, &session, 0).await;
     assert!(stuck.is_let_in().await);
@@ -124,7 +124,7 @@ async fn a_client_that_never_reads_is_given_up() {
 async fn too_many_streams_are_refused_until_one_ends() {
     let limits = Limits { streams: 1, ..Limits::default() };
     let settings = Settings { limits, ..Settings::default() };
-    let stage = stage_with(settings, MajorLimits::default()).await;
+    let stage = stage_with(settings, ChatLimits::default()).await;
     let session = stage.begun().await;
     let first = stage.follow(&session, "", None).await;
     let path = format!("/api/v1/sessions/{session}/events");
@@ -139,7 +139,7 @@ async fn too_many_streams_are_refused_until_one_ends() {
 async fn a_silent_stream_gives_signs_of_life() {
     let timeouts = Timeouts { heartbeat: Duration::from_millis(20), ..Timeouts::default() };
     let settings = Settings { timeouts, ..Settings::default() };
-    let stage = stage_with(settings, MajorLimits::default()).await;
+    let stage = stage_with(settings, ChatLimits::default()).await;
     let session = stage.begun().await;
     let mut stream = Lazy::ask(stage.server.web, &session, 0).await.stream;
     let mut text = String::new();

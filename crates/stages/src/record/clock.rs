@@ -7,7 +7,7 @@
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreResult;
 use ratchet_store::catalog::ClockMark;
-use ratchet_store::embedded::Folder;
+use ratchet_store::embedded::Store;
 
 const DAY: i64 = 86_400_000_000_000;
 /// How far the clock may be beyond what is known without anyone wondering: a server may have been
@@ -67,7 +67,7 @@ fn judge(
 ///
 /// # Errors
 /// Fails only when the database does.
-pub async fn check(store: &Folder, now: Timestamp) -> StoreResult<Option<ClockHold>> {
+pub async fn check(store: &Store, now: Timestamp) -> StoreResult<Option<ClockHold>> {
     let known = store.catalog.clock_mark().await?;
     let newest = store.telemetry.newest_time(now).await?;
     let (mark, hold) = judge(now, known, newest);
@@ -81,7 +81,7 @@ pub async fn check(store: &Folder, now: Timestamp) -> StoreResult<Option<ClockHo
 ///
 /// # Errors
 /// Fails only when the database does.
-pub async fn held(store: &Folder, now: Timestamp) -> StoreResult<Option<ClockHold>> {
+pub async fn held(store: &Store, now: Timestamp) -> StoreResult<Option<ClockHold>> {
     let mark = store.catalog.clock_mark().await?;
     Ok(mark.and_then(|ClockMark { seen_at: known, held_since }| {
         Some(ClockHold { now, known, since: held_since? })
@@ -92,13 +92,13 @@ pub async fn held(store: &Folder, now: Timestamp) -> StoreResult<Option<ClockHol
 ///
 /// # Errors
 /// Fails only when the database does.
-pub async fn confirm(store: &Folder, now: Timestamp) -> StoreResult<()> {
+pub async fn confirm(store: &Store, now: Timestamp) -> StoreResult<()> {
     store.catalog.set_clock_mark(ClockMark { seen_at: now, held_since: None }).await
 }
 
 #[cfg(test)]
 mod tests {
-    use ratchet_testkit::chance::Chance;
+    use ratchet_testkit::seeded_random::Chance;
     use ratchet_testkit::soak::scaled;
 
     use super::*;

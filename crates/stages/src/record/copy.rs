@@ -7,18 +7,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::client::{Between, ClientError, LangfuseClient, Position, Slice};
+use ratchet_remote::langfuse::client::{ClientError, LangfuseClient, Position, Slice, TimeWindow};
 use ratchet_remote::langfuse::wire::ingestion::Envelope;
 use serde::{Deserialize, Serialize};
 
 /// Prompts, and what else a project keeps besides telemetry.
-mod keepsakes;
+mod catalog;
 /// Datasets, their items and their runs.
 mod datasets;
 /// The media that records refer to.
 mod media;
 /// Queues and comments.
-mod rooms;
+mod queues_comments;
 /// Events in requests of a bearable size.
 mod deliver;
 
@@ -132,12 +132,12 @@ impl Checkpoint {
     ///
     /// # Errors
     /// Fails if someone has changed the file by hand and got a time wrong.
-    pub fn between(&self) -> Result<Between, CopyError> {
+    pub fn between(&self) -> Result<TimeWindow, CopyError> {
         let time = |text: &String| {
             Timestamp::parse(text).map_err(|_| CopyError::Checkpoint { text: text.clone() })
         };
         let from = self.since.as_ref().map(time).transpose()?;
-        Ok(Between { from, to: Some(time(&self.until)?) })
+        Ok(TimeWindow { from, to: Some(time(&self.until)?) })
     }
 }
 
@@ -159,7 +159,7 @@ pub enum CopyError {
 }
 
 /// What a copy tells whoever started it.
-pub trait Witness {
+pub trait CopyProgress {
     /// A slice is recorded: keep the checkpoint and tell people.
     ///
     /// # Errors
@@ -186,7 +186,7 @@ pub struct Route<'a> {
 pub async fn copy(
     route: &Route<'_>,
     checkpoint: &mut Checkpoint,
-    witness: &mut dyn Witness,
+    witness: &mut dyn CopyProgress,
 ) -> Result<(), CopyError> {
     let mut media = BTreeSet::new();
     for part in Part::ALL {
@@ -220,16 +220,16 @@ impl Work<'_> {
     ) -> Result<Vec<Refused>, CopyError> {
         let Self { route, part, at } = *self;
         match part {
-            Part::ScoreConfigs => keepsakes::score_configs(route, checkpoint, progress, at).await,
+            Part::ScoreConfigs => catalog::score_configs(route, checkpoint, progress, at).await,
             Part::Models => {
-                keepsakes::models(route, progress, at).await?;
+                catalog::models(route, progress, at).await?;
                 Ok(Vec::new())
             }
-            Part::Prompts => keepsakes::prompts(route, progress).await,
+            Part::Prompts => catalog::prompts(route, progress).await,
             Part::Datasets => datasets::datasets(route, progress, at, media).await,
             Part::DatasetRuns => datasets::runs(route, checkpoint, progress, at).await,
-            Part::Queues => rooms::queues(route, checkpoint, progress).await,
-            Part::Comments => rooms::comments(route, progress).await,
+            Part::Queues => queues_comments::queues(route, checkpoint, progress).await,
+            Part::Comments => queues_comments::comments(route, progress).await,
             Part::Traces | Part::Observations | Part::Scores => {
                 let between = checkpoint.between()?;
                 let slice = read(route.from, part, &between, at).await?;
@@ -253,7 +253,7 @@ impl Work<'_> {
 async fn read(
     from: &LangfuseClient,
     part: Part,
-    between: &Between,
+    between: &TimeWindow,
     at: &Position,
 ) -> Result<Slice<Vec<Envelope>>, ClientError> {
     match part {

@@ -1,11 +1,11 @@
 //! Counts the tokens of model calls that came without usage, soon after they were recorded. The
 //! count is approximate, and gives way to whatever the client says later.
 
+use ratchet_core::record::tokens::{Tokens, approximate_payload};
+use ratchet_core::record::usage::Usage;
 use ratchet_core::time::Timestamp;
-use ratchet_core::tokens::{Tokens, approximate_payload};
-use ratchet_core::usage::Usage;
 use ratchet_store::StoreResult;
-use ratchet_store::embedded::Folder;
+use ratchet_store::embedded::Store;
 use ratchet_store::token_count::{TokenCount, Uncounted};
 
 /// How long a call must have been still: clients often send usage a moment later.
@@ -29,7 +29,7 @@ pub enum TokenCounting {
 ///
 /// # Errors
 /// Fails only when the database does.
-pub async fn next(store: &Folder, now: Timestamp) -> StoreResult<Vec<Uncounted>> {
+pub async fn next(store: &Store, now: Timestamp) -> StoreResult<Vec<Uncounted>> {
     store.telemetry.uncounted(now.plus_nanos(-SETTLED_NANOS), SLICE).await
 }
 
@@ -37,7 +37,7 @@ pub async fn next(store: &Folder, now: Timestamp) -> StoreResult<Vec<Uncounted>>
 ///
 /// # Errors
 /// On any error nothing has changed.
-pub async fn forget(store: &Folder, now: Timestamp) -> StoreResult<usize> {
+pub async fn forget(store: &Store, now: Timestamp) -> StoreResult<usize> {
     store.telemetry.forget_uncounted(now.plus_nanos(-SETTLED_NANOS), FORGOTTEN).await
 }
 

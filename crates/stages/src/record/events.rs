@@ -5,19 +5,19 @@
 
 use std::sync::Arc;
 
-use ratchet_core::field::{Act, Stamp};
 use ratchet_core::id::{Id, ScoreId};
-use ratchet_core::limit;
-use ratchet_core::observation::{ObservationKind, ObservationPatch};
-use ratchet_core::score::ScorePatch;
+use ratchet_core::record::field::{Stamp, WriteKind};
+use ratchet_core::record::limit;
+use ratchet_core::record::observation::{ObservationKind, ObservationPatch};
+use ratchet_core::record::score::ScorePatch;
+use ratchet_core::record::trace::TracePatch;
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::TracePatch;
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::ingestion::{Envelope, EventType};
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_remote::langfuse::wire::read::{read, read_object};
-use ratchet_store::catalog::Intake;
+use ratchet_store::catalog::RecordingSettings;
 use ratchet_store::embedded::Prepared;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::{Batch, Telemetry};
@@ -50,12 +50,12 @@ pub struct Rules {
     /// How deep a payload may nest.
     pub depth: usize,
     /// What the project has settled.
-    pub intake: Arc<Intake>,
+    pub intake: Arc<RecordingSettings>,
 }
 
 impl Rules {
     /// The rules for records of our own making: about everything, bounded as servers do by default.
-    pub fn for_ourselves(intake: Arc<Intake>) -> Self {
+    pub fn for_ourselves(intake: Arc<RecordingSettings>) -> Self {
         let text_bytes = text_bytes_before_rules(&intake, TEXT_BYTES);
         Self { submitter: Submitter::Keyed, text_bytes, depth: 64, intake }
     }
@@ -78,7 +78,7 @@ pub enum Submitter {
 
 /// What a sender may speak about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum EventScope {
     /// Everything.
     All,
     /// Scores and nothing else: a browser that holds the public key only.
@@ -91,12 +91,12 @@ pub struct Outcome {
     /// The event's id, or its place in the batch if it has none.
     pub event: String,
     /// The id of the record it is about, or why it was refused.
-    pub result: Result<String, Refusal>,
+    pub result: Result<String, EventError>,
 }
 
 /// Why an event was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum EventError {
     /// It makes no sense.
     #[error("{0}")]
     Invalid(Issue),
@@ -105,7 +105,7 @@ pub enum Refusal {
     NotAllowed,
 }
 
-impl From<Issue> for Refusal {
+impl From<Issue> for EventError {
     fn from(issue: Issue) -> Self {
         Self::Invalid(issue)
     }
@@ -174,8 +174,8 @@ impl Statements {
         let mut statements = Self { is_in_order: true, ..Self::default() };
         for (id, body) in scores {
             let fallback_id = id.to_string();
-            let saying = Saying { rules, stamp: Stamp::stated(at, Act::Create), fallback_id };
-            let result = statements.take_score(&body, &saying).map_err(Refusal::Invalid);
+            let saying = Saying { rules, stamp: Stamp::stated(at, WriteKind::Create), fallback_id };
+            let result = statements.take_score(&body, &saying).map_err(EventError::Invalid);
             statements.outcomes.push(Outcome { event: id.to_string(), result });
         }
         statements
@@ -217,7 +217,7 @@ impl Statements {
         (prepared, self.outcomes)
     }
 
-    fn take_event(&mut self, event: &RawValue, rules: &Rules) -> Result<String, Refusal> {
+    fn take_event(&mut self, event: &RawValue, rules: &Rules) -> Result<String, EventError> {
         let envelope: Envelope = read_object(event.get())?;
         let id = Id::<Envelope>::parse(&envelope.id);
         id.map_err(|why| Issue::at("id", why.to_string()))?;
@@ -228,8 +228,8 @@ impl Statements {
         let heard = EventContext { rules, at };
         let taken = self.take_body(kind, &envelope.body, derived_id(event.get()), heard);
         taken.map_err(|refusal| match refusal {
-            Refusal::Invalid(issue) => Refusal::Invalid(issue.inside("body")),
-            Refusal::NotAllowed => Refusal::NotAllowed,
+            EventError::Invalid(issue) => EventError::Invalid(issue.inside("body")),
+            EventError::NotAllowed => EventError::NotAllowed,
         })
     }
 
@@ -239,15 +239,15 @@ impl Statements {
         body: &RawValue,
         fallback_id: String,
         heard: EventContext<'_>,
-    ) -> Result<String, Refusal> {
+    ) -> Result<String, EventError> {
         let EventContext { rules, at } = heard;
         let is_score = kind == EventType::Score;
         if !is_score && rules.submitter != Submitter::Keyed {
-            return Err(Refusal::NotAllowed);
+            return Err(EventError::NotAllowed);
         }
         let act = match kind {
             EventType::Observation(_, act) => act,
-            EventType::Trace | EventType::Score | EventType::SdkLog => Act::Create,
+            EventType::Trace | EventType::Score | EventType::SdkLog => WriteKind::Create,
         };
         let saying = Saying { rules, stamp: Stamp::stated(at, act), fallback_id };
         let taken = match kind {

@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use ratchet_core::claude_code::Patches;
-use ratchet_core::claude_code::event::Event;
 use ratchet_core::id::TraceId;
-use ratchet_core::log::LogRecord;
+use ratchet_core::record::claude_code::Patches;
+use ratchet_core::record::claude_code::event::Event;
+use ratchet_core::record::log::LogRecord;
 use ratchet_store::StoreResult;
 use ratchet_store::embedded::Prepared;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::{Batch, Telemetry};
 
-use super::{Arrival, Parcel, redacted};
+use super::{Arrival, OtlpBatch, redacted};
 
 /// The events of a request, and the turns they belong to.
 #[derive(Debug, Default)]
@@ -25,9 +25,9 @@ pub struct Events {
 
 impl Events {
     /// Takes the events out of log records.
-    pub fn read(parcels: Vec<Parcel<LogRecord>>) -> Self {
+    pub fn read(parcels: Vec<OtlpBatch<LogRecord>>) -> Self {
         let mut read = Self::default();
-        for Parcel { origin, items } in parcels {
+        for OtlpBatch { origin, items } in parcels {
             for record in items {
                 match Event::read(record, &origin) {
                     Some(event) => read.events.push(event),

@@ -6,7 +6,7 @@ use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreResult;
 use ratchet_store::catalog::TraceUse;
-use ratchet_store::embedded::Folder;
+use ratchet_store::embedded::Store;
 use ratchet_store::project::ProjectId;
 
 /// How long media stay after a use of them was last heard of: they come in before, beside and
@@ -19,7 +19,7 @@ pub const GRACE_NANOS: i64 = 24 * 3_600 * 1_000_000_000;
 ///
 /// # Errors
 /// Stops at the first step that fails.
-pub async fn sweep(store: &Folder, now: Timestamp) -> StoreResult<u64> {
+pub async fn sweep(store: &Store, now: Timestamp) -> StoreResult<u64> {
     let before = now.plus_nanos(-GRACE_NANOS);
     let mut seen = None;
     loop {
@@ -35,7 +35,7 @@ pub async fn sweep(store: &Folder, now: Timestamp) -> StoreResult<u64> {
 }
 
 /// Those of some uses whose trace is gone, and whose step is nowhere else.
-async fn without_owner(store: &Folder, uses: Vec<TraceUse>) -> StoreResult<Vec<TraceUse>> {
+async fn without_owner(store: &Store, uses: Vec<TraceUse>) -> StoreResult<Vec<TraceUse>> {
     let mut gone = Vec::new();
     // They stand in the order of their projects.
     for of_project in uses.chunk_by(|one, next| one.project == next.project) {
@@ -54,7 +54,7 @@ async fn without_owner(store: &Folder, uses: Vec<TraceUse>) -> StoreResult<Vec<T
 
 /// Whether a step is there under another trace: it may have come before it was known where it
 /// belongs.
-async fn is_elsewhere(store: &Folder, project: &ProjectId, step: &str) -> StoreResult<bool> {
+async fn is_elsewhere(store: &Store, project: &ProjectId, step: &str) -> StoreResult<bool> {
     let Ok(id) = ObservationId::parse(step) else { return Ok(false) };
     Ok(store.telemetry.observation(project.clone(), id).await?.is_some())
 }

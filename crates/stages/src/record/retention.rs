@@ -1,7 +1,7 @@
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreResult;
 use ratchet_store::catalog::Project;
-use ratchet_store::embedded::Folder;
+use ratchet_store::embedded::Store;
 use ratchet_store::project::ProjectId;
 
 const NANOS_PER_DAY: i64 = 86_400_000_000_000;
@@ -11,7 +11,7 @@ const NANOS_PER_DAY: i64 = 86_400_000_000_000;
 /// # Errors
 /// Fails only when the database does.
 pub async fn oldest_kept(
-    store: &Folder,
+    store: &Store,
     now: Timestamp,
 ) -> StoreResult<Vec<(ProjectId, Timestamp)>> {
     let projects = store.catalog.projects().await?;

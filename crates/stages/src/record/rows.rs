@@ -25,7 +25,7 @@ use ratchet_remote::langfuse::wire::read::read_object;
 use serde_json::value::to_raw_value;
 
 use self::fields::Fields;
-use super::events::{Refusal, Rules, Statements};
+use super::events::{EventError, Rules, Statements};
 
 pub(crate) use cells::value as cell_value;
 pub use cells::{Columns, MapError};
@@ -99,8 +99,8 @@ fn check(events: &[Envelope]) -> Result<(), Issue> {
 }
 
 /// What is wrong with an event, as what is wrong with its row.
-fn in_row(refusal: &Refusal) -> Issue {
-    let Refusal::Invalid(issue) = refusal else {
+fn in_row(refusal: &EventError) -> Issue {
+    let EventError::Invalid(issue) = refusal else {
         return Issue { path: Vec::new(), message: refusal.to_string() };
     };
     let mut issue = issue.clone();

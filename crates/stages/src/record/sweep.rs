@@ -2,7 +2,7 @@
 
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::Catalog;
-use ratchet_store::embedded::Folder;
+use ratchet_store::embedded::Store;
 use ratchet_store::project::ProjectId;
 use ratchet_store::{StoreError, StoreResult};
 
@@ -35,7 +35,7 @@ pub struct Swept {
 /// # Errors
 /// Stops at the first step that fails. When too much waits to be written, it only ends early:
 /// recording comes first.
-pub async fn sweep(store: &Folder, now: Timestamp) -> StoreResult<Swept> {
+pub async fn sweep(store: &Store, now: Timestamp) -> StoreResult<Swept> {
     let mut swept = Swept::default();
     match sweep_into(&mut swept, store, now).await {
         Ok(()) | Err(StoreError::QueueFull) => Ok(swept),
@@ -43,7 +43,7 @@ pub async fn sweep(store: &Folder, now: Timestamp) -> StoreResult<Swept> {
     }
 }
 
-async fn sweep_into(swept: &mut Swept, store: &Folder, now: Timestamp) -> StoreResult<()> {
+async fn sweep_into(swept: &mut Swept, store: &Store, now: Timestamp) -> StoreResult<()> {
     abandon_deleted(store, now).await?;
     loop {
         match store.telemetry.delete_abandoned().await? {
@@ -79,7 +79,7 @@ async fn sweep_into(swept: &mut Swept, store: &Folder, now: Timestamp) -> StoreR
 /// # Errors
 /// Fails if there is no such project.
 pub async fn delete_project(
-    store: &Folder,
+    store: &Store,
     by: &Catalog,
     project: ProjectId,
     now: Timestamp,
@@ -90,7 +90,7 @@ pub async fn delete_project(
 
 /// Abandons what was recorded for projects after they were deleted: a crash may have come between
 /// the two steps, or a request that was under way finished afterwards.
-async fn abandon_deleted(store: &Folder, now: Timestamp) -> StoreResult<()> {
+async fn abandon_deleted(store: &Store, now: Timestamp) -> StoreResult<()> {
     for (project, _) in store.catalog.deleted_projects().await? {
         store.telemetry.abandon(project).await?;
     }

@@ -1,17 +1,17 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ratchet_agent::batch::{BatchAsk, BatchFound, BatchId, BatchProgress};
+use ratchet_agent::batch::{BatchFound, BatchId, BatchProgress, BatchRequest};
 use ratchet_agent::error::ModelError;
 use ratchet_core::id::SessionId;
+use ratchet_core::judge::verdict::Verdict;
 use ratchet_core::money::Money;
-use ratchet_core::verdict::Verdict;
 use ratchet_store::catalog::ScoringBatch;
 
 use super::ScoreError;
 use super::job::Job;
 use super::journal::Said;
-use super::judge::walk::{Question, Walk};
+use super::judge::chunks::{Question, Walk};
 use super::judge::{Judge, ModelJudge, Unjudged};
 
 /// Bytes of questions that are held at once, and handed in together.
@@ -23,7 +23,7 @@ const KEPT_NANOS: i64 = 29 * 24 * 60 * 60 * 1_000_000_000;
 struct Pending {
     session: SessionId,
     question: Question,
-    ask: BatchAsk,
+    ask: BatchRequest,
 }
 
 /// Has as much as possible answered in batches: wave after wave, each with the next chunk of every
@@ -88,7 +88,7 @@ impl Wave<'_> {
             };
             let ask = ModelJudge::first(bench.rubric, &question);
             bytes += question.prompt.chunk.len() + question.prompt.shared.len();
-            let ask = BatchAsk { name: question.key.clone(), ask };
+            let ask = BatchRequest { name: question.key.clone(), ask };
             pending.push(Pending { session: session.clone(), question, ask });
         }
         Ok(pending)
@@ -105,14 +105,14 @@ impl Wave<'_> {
     async fn hand_in(&self, pending: &[Pending]) -> Result<(), ScoreError> {
         let prompts: Vec<String> = pending.iter().map(|one| one.question.key.clone()).collect();
         let mut batch = ScoringBatch {
-            id: super::keep::hash(&prompts.iter().map(String::as_str).collect::<Vec<_>>()),
+            id: super::write_scores::hash(&prompts.iter().map(String::as_str).collect::<Vec<_>>()),
             judge: self.judge.name.clone(),
             remote: None,
             submitted_at: (self.job.desk.clock)(),
             prompts,
         };
         self.job.ledger.save_batch(batch.clone()).await?;
-        let asks: Vec<BatchAsk> = pending.iter().map(|one| one.ask.clone()).collect();
+        let asks: Vec<BatchRequest> = pending.iter().map(|one| one.ask.clone()).collect();
         match self.judge.model.submit_batch(&asks, &self.judge.budget).await {
             Ok(BatchId(remote)) => {
                 batch.remote = Some(remote);
@@ -145,7 +145,7 @@ impl Wave<'_> {
                 return Ok(Vec::new());
             }
         }
-        let asks: Vec<BatchAsk> = pending.iter().map(|one| one.ask.clone()).collect();
+        let asks: Vec<BatchRequest> = pending.iter().map(|one| one.ask.clone()).collect();
         let answers = model.batch_answers(&id, &asks, &self.judge.budget).await;
         for (name, answer) in answers.map_err(ScoreError::Judge)? {
             let Some(one) = pending.iter().find(|one| one.question.key == name) else { continue };

@@ -1,27 +1,27 @@
-use ratchet_core::judging::JudgingEstimate;
+use ratchet_core::judge::judge_prompt::JudgingEstimate;
 
 use super::job::Job;
-use super::journal::Ledger;
+use super::journal::RunJournal;
 use super::judge::Briefing;
-use super::keep::Configs;
-use super::peers::PeerBook;
-use super::{Request, ScoreError, ScoringDesk, ScoringProgress, fetch};
+use super::peers::PeerCache;
+use super::write_scores::Configs;
+use super::{Request, ScoreError, ScoringContext, ScoringProgress, select_sessions};
 
 /// Says what judging would take, by whomever: sessions are read and planned, and nobody is asked.
 ///
 /// # Errors
 /// Fails if sessions cannot be read.
 pub async fn estimate(
-    desk: &ScoringDesk<'_>,
+    desk: &ScoringContext<'_>,
     request: &Request,
     briefing: &Briefing,
 ) -> Result<JudgingEstimate, ScoreError> {
-    let ledger = Ledger::idle(desk, request, (desk.clock)());
+    let ledger = RunJournal::idle(desk, request, (desk.clock)());
     let configs = Configs::default();
-    let peers = PeerBook::default();
+    let peers = PeerCache::default();
     let job = Job { desk, request, ledger: &ledger, configs: &configs, peers: &peers };
     let instructions = briefing.instructions(&request.rubric);
-    let mut found = fetch::find(desk.source, &request.wanted).await?;
+    let mut found = select_sessions::find(desk.source, &request.wanted).await?;
     found.retain(|session| request.wanted.holds(session));
     let of = found.len() as u64;
     let mut sum = JudgingEstimate::default();

@@ -1,14 +1,15 @@
-use ratchet_core::evidence::Evidence;
 use ratchet_core::id::SessionId;
+use ratchet_core::judge::evidence::Evidence;
 use ratchet_core::time::Timestamp;
 
-use super::journal::Ledger;
-use super::judge::Bench;
-use super::keep::{self, Configs, ScoreSheet};
-use super::known::Known;
+use super::journal::RunJournal;
+use super::judge::JudgeContext;
 use super::outcome::{Outcome, Scored, Skip};
-use super::peers::PeerBook;
-use super::{Again, Keeping, Request, ScoreError, ScoringDesk, fetch, gather};
+use super::peers::PeerCache;
+use super::previous_scores::Known;
+use super::write_scores;
+use super::write_scores::{Configs, ScoreSheet};
+use super::{Request, Rescore, ScoreError, ScoringContext, WritePolicy, evidence, select_sessions};
 
 /// A session that is to be judged.
 pub(super) struct Ready {
@@ -19,11 +20,11 @@ pub(super) struct Ready {
 
 /// What all sessions of a run have in common.
 pub(super) struct Job<'a> {
-    pub(super) desk: &'a ScoringDesk<'a>,
+    pub(super) desk: &'a ScoringContext<'a>,
     pub(super) request: &'a Request,
-    pub(super) ledger: &'a Ledger<'a>,
+    pub(super) ledger: &'a RunJournal<'a>,
     pub(super) configs: &'a Configs,
-    pub(super) peers: &'a PeerBook,
+    pub(super) peers: &'a PeerCache,
 }
 
 impl Job<'_> {
@@ -39,14 +40,14 @@ impl Job<'_> {
             return Ok((session, Outcome::Skipped(Skip::Stopped)));
         }
         let outcome = match self.request.keeping {
-            Keeping::Nothing => self.look(&session).await?,
-            Keeping::Write | Keeping::NoScores | Keeping::Anew => {
+            WritePolicy::Nothing => self.look(&session).await?,
+            WritePolicy::Write | WritePolicy::NoScores | WritePolicy::Anew => {
                 if !self.ledger.claim(&session, (self.desk.clock)()).await? {
                     return Ok((session, Outcome::Skipped(Skip::Taken)));
                 }
                 let outcome = self.look(&session).await;
                 match &outcome {
-                    Ok(Outcome::Scored(_)) if self.request.keeping == Keeping::Write => {
+                    Ok(Outcome::Scored(_)) if self.request.keeping == WritePolicy::Write => {
                         self.ledger.settle(&session).await?;
                     }
                     Ok(_) | Err(_) => self.ledger.release(&session).await?,
@@ -62,7 +63,7 @@ impl Job<'_> {
             Ok(ready) => ready,
             Err(outcome) => return Ok(outcome),
         };
-        if self.request.keeping == Keeping::Nothing && self.request.judge.wants_money() {
+        if self.request.keeping == WritePolicy::Nothing && self.request.judge.wants_money() {
             return Ok(Outcome::Skipped(Skip::WouldBeJudged));
         }
         let judged = match self.request.judge.judge(&self.bench(), &ready.evidence).await {
@@ -84,7 +85,7 @@ impl Job<'_> {
             overall,
             generation: known.next_generation(),
         };
-        if self.request.keeping == Keeping::Write {
+        if self.request.keeping == WritePolicy::Write {
             self.write(&scored, &evidence, &known).await?;
         }
         Ok(Outcome::Scored(Box::new(scored)))
@@ -99,12 +100,12 @@ impl Job<'_> {
         // Only now that the session is ours: another run may just have scored it.
         let known = Known::read(self.desk.source, session, &rubric.name).await?;
         if let Err(why) = self.is_due(session, &known).await? {
-            if self.request.keeping == Keeping::Write {
-                keep::mark_superseded(self.desk.sink, &known, (self.desk.clock)()).await?;
+            if self.request.keeping == WritePolicy::Write {
+                write_scores::mark_superseded(self.desk.sink, &known, (self.desk.clock)()).await?;
             }
             return Ok(Err(Outcome::Skipped(why)));
         }
-        let evidence = gather::evidence(self.desk.source, session).await?;
+        let evidence = evidence::evidence(self.desk.source, session).await?;
         let Some(last) = evidence.traces.last() else {
             return Ok(Err(Outcome::Failed("it has no traces any more".to_owned())));
         };
@@ -113,8 +114,8 @@ impl Job<'_> {
         // It may have gone on between the first look and now.
         let fit = wanted.is_fit(traces, last_at, (self.desk.clock)());
         let due = fit.and_then(|()| match again {
-            Again::IfGrown => known.is_grown(traces),
-            Again::Always => Ok(()),
+            Rescore::IfGrown => known.is_grown(traces),
+            Rescore::Always => Ok(()),
         });
         Ok(match due {
             Ok(()) => Ok(Ready { evidence, known, last_at }),
@@ -122,8 +123,8 @@ impl Job<'_> {
         })
     }
 
-    pub(super) fn bench(&self) -> Bench<'_> {
-        Bench {
+    pub(super) fn bench(&self) -> JudgeContext<'_> {
+        JudgeContext {
             rubric: &self.request.rubric,
             source: self.desk.source,
             peers: self.peers,
@@ -139,13 +140,13 @@ impl Job<'_> {
         session: &SessionId,
         known: &Known,
     ) -> Result<Result<(), Skip>, ScoreError> {
-        let Some(span) = fetch::span(self.desk.source, session).await? else {
+        let Some(span) = select_sessions::span(self.desk.source, session).await? else {
             return Err(ScoreError::NoSession(session.clone()));
         };
         let fit = self.request.wanted.is_fit(span.traces, span.last_at, (self.desk.clock)());
         Ok(fit.and_then(|()| match self.request.again {
-            Again::IfGrown => known.is_grown(span.traces),
-            Again::Always => Ok(()),
+            Rescore::IfGrown => known.is_grown(span.traces),
+            Rescore::Always => Ok(()),
         }))
     }
 
@@ -164,6 +165,6 @@ impl Job<'_> {
             now,
         };
         self.desk.sink.scores(&page.scores(scored, evidence), now).await?;
-        keep::supersede(self.desk.sink, known, scored.generation, now).await
+        write_scores::supersede(self.desk.sink, known, scored.generation, now).await
     }
 }

@@ -10,9 +10,9 @@ use ratchet_store::catalog::{
 };
 use ratchet_store::project::{ProjectId, ProjectIdError};
 
-use super::keep::hash;
 use super::outcome::{Outcome, ScoringProgress};
-use super::{Keeping, Request, ScoringDesk};
+use super::write_scores::hash;
+use super::{Request, ScoringContext, WritePolicy};
 
 /// How long a session is a run's own unless it says that it is still at it. Longer than any call.
 const CLAIM_NANOS: i64 = 15 * 60 * 1_000_000_000;
@@ -45,7 +45,7 @@ impl Journal {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn bury(
+    pub async fn mark_lost(
         &self,
         is_alive: &(dyn Fn(&str) -> bool + Sync),
         now: Timestamp,
@@ -60,18 +60,18 @@ impl Journal {
 }
 
 /// What one run writes down. Where nothing is to be kept, it only counts.
-pub(super) struct Ledger<'a> {
+pub(super) struct RunJournal<'a> {
     journal: &'a Journal,
-    keeping: Keeping,
+    keeping: WritePolicy,
     run: ScoringRun,
     progress: Mutex<ScoringProgress>,
     watch: &'a (dyn Fn(&ScoringProgress) + Sync),
     is_spent: AtomicBool,
 }
 
-impl<'a> Ledger<'a> {
+impl<'a> RunJournal<'a> {
     pub(super) async fn open(
-        desk: &ScoringDesk<'a>,
+        desk: &ScoringContext<'a>,
         request: &Request,
         now: Timestamp,
     ) -> StoreResult<Self> {
@@ -81,7 +81,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// A ledger of no run: nothing is written down about it.
-    pub(super) fn idle(desk: &ScoringDesk<'a>, request: &Request, now: Timestamp) -> Self {
+    pub(super) fn idle(desk: &ScoringContext<'a>, request: &Request, now: Timestamp) -> Self {
         let run = ScoringRun {
             id: request.run.clone(),
             rubric: request.rubric.name.clone(),
@@ -106,7 +106,7 @@ impl<'a> Ledger<'a> {
     }
 
     async fn write(&self, end: Option<(RunOutcome, Timestamp)>) -> StoreResult<()> {
-        if self.keeping == Keeping::Nothing {
+        if self.keeping == WritePolicy::Nothing {
             return Ok(());
         }
         let mut run = ScoringRun { tally: self.tally(), ..self.run.clone() };
@@ -152,7 +152,7 @@ impl<'a> Ledger<'a> {
     pub(super) async fn said(&self, prompt: &str) -> StoreResult<Option<PaidVerdict>> {
         let said = self.journal.catalog.verdict_of(self.project(), prompt.to_owned()).await?;
         let is_new = |said: &PaidVerdict| said.created_at >= self.run.started_at;
-        Ok(said.filter(|said| self.keeping != Keeping::Anew || is_new(said)))
+        Ok(said.filter(|said| self.keeping != WritePolicy::Anew || is_new(said)))
     }
 
     /// Writes down that a judge is being asked.

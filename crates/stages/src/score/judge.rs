@@ -1,5 +1,5 @@
 /// Chunk after chunk, until there is a verdict on the whole.
-pub(super) mod walk;
+pub(super) mod chunks;
 /// What a model is asked, and asked again.
 mod ask;
 
@@ -8,24 +8,24 @@ use std::sync::Arc;
 use ratchet_agent::budget::Budget;
 use ratchet_agent::error::ModelError;
 use ratchet_agent::model::Model;
-use ratchet_core::chunk::ChunkLimits;
-use ratchet_core::evidence::Evidence;
-use ratchet_core::judging::{Instructions, JudgeCase, Seed};
+use ratchet_core::judge::chunk::ChunkLimits;
+use ratchet_core::judge::evidence::Evidence;
+use ratchet_core::judge::judge_prompt::{Instructions, JudgeCase, Seed};
+use ratchet_core::judge::offline::signals::SignalsError;
+use ratchet_core::judge::offline::{self, SignalSet};
+use ratchet_core::judge::rubric::Rubric;
+use ratchet_core::judge::verdict::{self, ChunkVerdict, SessionVerdict};
 use ratchet_core::money::Money;
-use ratchet_core::offline::signals::SignalsError;
-use ratchet_core::offline::{self, SignalSet};
-use ratchet_core::rubric::Rubric;
 use ratchet_core::time::Timestamp;
-use ratchet_core::verdict::{self, ChunkVerdict, SessionVerdict};
 use ratchet_store::StoreError;
 
 use super::ScoreError;
-use super::journal::Ledger;
-use super::keep::hash;
+use super::journal::RunJournal;
 use super::outcome::{Outcome, Skip};
-use super::peers::PeerBook;
+use super::peers::PeerCache;
+use super::write_scores::hash;
 use crate::source::{Source, SourceError};
-use walk::Walk;
+use chunks::Walk;
 
 /// Who judges.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ pub enum Judge {
     Model(ModelJudge),
     /// Someone who is given prompts and hands verdicts in: nobody is asked, and a session is
     /// scored once all of its chunks have one.
-    HandedIn(Outsider),
+    HandedIn(ExternalJudge),
 }
 
 /// A file of signals that is not the one that comes with Ratchet.
@@ -73,7 +73,7 @@ pub struct ModelJudge {
 
 /// Someone outside who judges.
 #[derive(Clone, Debug)]
-pub struct Outsider {
+pub struct ExternalJudge {
     /// What scores call them: `claude-code`.
     pub name: String,
     /// How sessions are put before them.
@@ -120,11 +120,11 @@ impl Briefing {
 
 /// What a judge has before it besides the session.
 #[derive(Clone, Copy)]
-pub(super) struct Bench<'a> {
+pub(super) struct JudgeContext<'a> {
     pub(super) rubric: &'a Rubric,
     pub(super) source: &'a Source,
-    pub(super) peers: &'a PeerBook,
-    pub(super) ledger: &'a Ledger<'a>,
+    pub(super) peers: &'a PeerCache,
+    pub(super) ledger: &'a RunJournal<'a>,
     pub(super) clock: &'a (dyn Fn() -> Timestamp + Sync),
     pub(super) is_stopping: &'a (dyn Fn() -> bool + Sync),
 }
@@ -191,7 +191,7 @@ impl Judge {
 
     pub(super) async fn judge(
         &self,
-        bench: &Bench<'_>,
+        bench: &JudgeContext<'_>,
         evidence: &Evidence,
     ) -> Result<Judged, Unjudged> {
         match self {
@@ -215,7 +215,7 @@ impl Judge {
 /// Judges a session beside its peers.
 async fn by_signals(
     signals: &SignalSet,
-    bench: &Bench<'_>,
+    bench: &JudgeContext<'_>,
     evidence: &Evidence,
 ) -> Result<Judged, Unjudged> {
     let peers = bench.peers.of(bench.source, evidence).await?;

@@ -1,6 +1,6 @@
 use ratchet_core::id::SessionId;
+use ratchet_core::judge::verdict::{ChunkMarks, Verdict};
 use ratchet_core::time::Timestamp;
-use ratchet_core::verdict::{ChunkMarks, Verdict};
 use ratchet_store::catalog::{RunOutcome, RunTally};
 
 use super::judge::Judged;

@@ -7,14 +7,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use ratchet_core::evidence::Evidence;
 use ratchet_core::id::SessionId;
-use ratchet_core::offline::{Peers, Size};
+use ratchet_core::judge::evidence::Evidence;
+use ratchet_core::judge::offline::{Peers, Size};
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::client::{Between, PlacesAsked, Position};
+use ratchet_remote::langfuse::client::{PlacesAsked, Position, TimeWindow};
 use tokio::sync::Mutex;
 
-use super::gather;
+use super::evidence;
 use crate::source::{Source, SourceResult};
 
 const DAY: i64 = 24 * 60 * 60 * 1_000_000_000;
@@ -27,7 +27,7 @@ const LOOKED_AT: usize = 36;
 
 /// What a run knows of the sessions around those it scores. Each is read once.
 #[derive(Debug, Default)]
-pub(super) struct PeerBook(Mutex<Book>);
+pub(super) struct PeerCache(Mutex<Book>);
 
 #[derive(Debug, Default)]
 struct Book {
@@ -44,7 +44,7 @@ struct Entry {
     size: Size,
 }
 
-impl PeerBook {
+impl PeerCache {
     /// The peers of a session: the last sessions of the same agent that ended before it.
     pub(super) async fn of(&self, source: &Source, evidence: &Evidence) -> SourceResult<Peers> {
         let mut book = self.0.lock().await;
@@ -83,7 +83,7 @@ impl Book {
         }
         let (from, to) = (day.saturating_mul(DAY), day.saturating_add(1).saturating_mul(DAY));
         let [from, to] = [from, to].map(|nanos| Some(Timestamp::from_nanos(nanos)));
-        let asked = PlacesAsked { between: Between { from, to }, ..PlacesAsked::default() };
+        let asked = PlacesAsked { between: TimeWindow { from, to }, ..PlacesAsked::default() };
         let mut places = Vec::new();
         let mut next = Some(Position::Start);
         while let Some(at) = next {
@@ -102,7 +102,7 @@ impl Book {
         if let Some(known) = self.sessions.get(session) {
             return Ok(known.clone());
         }
-        let entry = Entry::of(&gather::evidence(source, session).await?);
+        let entry = Entry::of(&evidence::evidence(source, session).await?);
         self.sessions.insert(session.clone(), entry.clone());
         Ok(entry)
     }

@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
+use ratchet_core::chat::event::{ChatEvent, EventKind};
 use ratchet_core::id::SessionId;
-use ratchet_core::major::event::{EventKind, SessionEvent};
-use ratchet_stages::major::{Major, MajorError, MajorLimits};
-use ratchet_testkit::chance::Chance;
+use ratchet_stages::chat::{ChatError, ChatLimits, ChatService};
+use ratchet_testkit::seeded_random::Chance;
 use tokio::task::JoinSet;
 
 use crate::talk::{Stage, assert_in_order, body};
@@ -15,7 +15,7 @@ const TURNS: usize = 3;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_loses_the_line_ends_with_the_same_events() {
     let stage = Arc::new(Stage::fake());
-    let limits = MajorLimits { processes: 3, backlog: 16, ..MajorLimits::default() };
+    let limits = ChatLimits { processes: 3, backlog: 16, ..ChatLimits::default() };
     let major = stage.serve(limits).await;
     let mut talks = JoinSet::new();
     for n in 0..SESSIONS {
@@ -40,7 +40,7 @@ async fn whoever_loses_the_line_ends_with_the_same_events() {
     }
 }
 
-async fn talk(stage: &Stage, major: &Major, session: &SessionId) {
+async fn talk(stage: &Stage, major: &ChatService, session: &SessionId) {
     let mut after = 0;
     for _ in 0..TURNS {
         stage.say(major, session, "deltas 20").await.unwrap();
@@ -50,7 +50,7 @@ async fn talk(stage: &Stage, major: &Major, session: &SessionId) {
 }
 
 /// Waits until the session has done what it was told; gives the place of the event that says so.
-async fn rest(stage: &Stage, major: &Major, session: &SessionId, mut after: u64) -> u64 {
+async fn rest(stage: &Stage, major: &ChatService, session: &SessionId, mut after: u64) -> u64 {
     let mut client = stage.look_on(major, session, after).await;
     let mut is_done = false;
     loop {
@@ -69,18 +69,18 @@ async fn rest(stage: &Stage, major: &Major, session: &SessionId, mut after: u64)
 /// Looks on with a line that breaks now and then.
 async fn watch(
     stage: &Stage,
-    major: &Major,
+    major: &ChatService,
     session: &SessionId,
     mut chance: Chance,
-) -> Vec<SessionEvent> {
-    let mut seen: Vec<SessionEvent> = Vec::new();
+) -> Vec<ChatEvent> {
+    let mut seen: Vec<ChatEvent> = Vec::new();
     loop {
         let after = seen.last().map_or(0, |event| event.seq);
         let mut client = stage.look_on(major, session, after).await;
         for _ in 0..1 + chance.number() % 40 {
             match client.next().await {
                 Some(Ok(_)) => {}
-                Some(Err(MajorError::Behind { .. })) => break,
+                Some(Err(ChatError::Behind { .. })) => break,
                 Some(Err(error)) => panic!("{error}"),
                 None => break,
             }

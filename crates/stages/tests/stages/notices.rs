@@ -2,16 +2,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ratchet_core::major::delivery::DeliveryPatience;
-use ratchet_core::major::notice::NoticeKind;
+use ratchet_core::chat::delivery_retry::DeliveryPatience;
+use ratchet_core::chat::notification::NotificationKind;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::client::pace::{Pace, SystemPace};
-use ratchet_stages::major::{Major, MajorLimits};
-use ratchet_stages::notify::{self, Courier, CourierLimits};
+use ratchet_remote::langfuse::client::backoff_clock::{BackoffClock, SystemBackoffClock};
+use ratchet_stages::chat::{ChatLimits, ChatService};
+use ratchet_stages::notify::{self, CourierLimits, Notifier};
 use ratchet_store::catalog::{DeliveryOutcome, NoticeDelivery, NoticeReceiver};
 use ratchet_testkit::build::START;
-use ratchet_testkit::inbox::{FakeBrowser, HeardLetter, Inbox, InboxAnswer};
+use ratchet_testkit::webhook_receiver::{FakeBrowser, HeardLetter, Inbox, InboxAnswer};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
@@ -21,7 +21,7 @@ use crate::talk::Stage;
 #[derive(Debug)]
 struct FromStart(Instant);
 
-impl Pace for FromStart {
+impl BackoffClock for FromStart {
     fn now(&self) -> Timestamp {
         START.plus_nanos(self.0.elapsed().as_nanos().try_into().unwrap())
     }
@@ -31,7 +31,7 @@ impl Pace for FromStart {
     }
 
     fn pause(&self, wait: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        SystemPace.pause(wait)
+        SystemBackoffClock.pause(wait)
     }
 }
 
@@ -44,7 +44,7 @@ fn tell(stage: &Stage, answer: Duration) -> JoinSet<()> {
 fn tell_within(stage: &Stage, answer: Duration, allowed: &str) -> JoinSet<()> {
     let (first, longest) = (Duration::from_millis(2), Duration::from_millis(20));
     let patience = DeliveryPatience { first, longest, ..DeliveryPatience::default() };
-    let courier = Courier {
+    let courier = Notifier {
         store: stage.data.folder().clone(),
         server: "https://ratchet.test".to_owned(),
         outbound: allowed.parse().unwrap(),
@@ -58,7 +58,11 @@ fn tell_within(stage: &Stage, answer: Duration, allowed: &str) -> JoinSet<()> {
 
 const LONG: Duration = Duration::from_secs(60);
 
-async fn webhook(stage: &Stage, url: &str, events: &[NoticeKind]) -> (NoticeReceiver, String) {
+async fn webhook(
+    stage: &Stage,
+    url: &str,
+    events: &[NotificationKind],
+) -> (NoticeReceiver, String) {
     let anywhere = OutboundPolicy::unrestricted();
     let (new, secret) = notify::webhook("ops", url, events.to_vec(), &anywhere).unwrap();
     let (catalog, secrets) = (stage.data.catalog(), stage.data.folder().secrets.clone());
@@ -68,7 +72,7 @@ async fn webhook(stage: &Stage, url: &str, events: &[NoticeKind]) -> (NoticeRece
 
 async fn browser(stage: &Stage, url: &str, browser: &FakeBrowser) -> NoticeReceiver {
     let (point, auth) = browser.keys();
-    let (events, anywhere) = (NoticeKind::NEWS.to_vec(), OutboundPolicy::unrestricted());
+    let (events, anywhere) = (NotificationKind::NEWS.to_vec(), OutboundPolicy::unrestricted());
     let new = notify::browser("Firefox", (url, &point, &auth), (events, None), &anywhere).unwrap();
     let (catalog, secrets) = (stage.data.catalog(), stage.data.folder().secrets.clone());
     catalog.add_notice_receiver(stage.shop.clone(), new, secrets, START).await.unwrap()
@@ -90,7 +94,7 @@ async fn ended(stage: &Stage, to: &NoticeReceiver) -> Vec<NoticeDelivery> {
 }
 
 /// Has the agent do something; returns once it rests or waits for a person.
-async fn turn(stage: &Stage, major: &Major, words: &str, state: &str) -> String {
+async fn turn(stage: &Stage, major: &ChatService, words: &str, state: &str) -> String {
     let session = stage.session(major).await;
     let mut client = stage.look_on(major, &session, 0).await;
     stage.say(major, &session, words).await.unwrap();
@@ -101,11 +105,11 @@ async fn turn(stage: &Stage, major: &Major, words: &str, state: &str) -> String 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_end_of_a_turn_is_told_signed_and_again_until_it_arrives() {
     let stage = Stage::fake();
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let inbox = Inbox::start();
-    let (ops, secret) = webhook(&stage, &inbox.url("hook?x=1"), &NoticeKind::NEWS).await;
+    let (ops, secret) = webhook(&stage, &inbox.url("hook?x=1"), &NotificationKind::NEWS).await;
     let asked_only = Inbox::start();
-    let (_, other) = webhook(&stage, &asked_only.url(""), &[NoticeKind::PersonNeeded]).await;
+    let (_, other) = webhook(&stage, &asked_only.url(""), &[NotificationKind::PersonNeeded]).await;
     inbox.answer([
         InboxAnswer::Status(500),
         InboxAnswer::Busy(429, 0),
@@ -156,9 +160,9 @@ async fn the_end_of_a_turn_is_told_signed_and_again_until_it_arrives() {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_crash_between_the_event_and_its_receiver_loses_it() {
     let stage = Stage::fake();
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let inbox = Inbox::start();
-    let (ops, secret) = webhook(&stage, &inbox.url(""), &NoticeKind::NEWS).await;
+    let (ops, secret) = webhook(&stage, &inbox.url(""), &NotificationKind::NEWS).await;
     // Nobody is there to tell it.
     turn(&stage, &major, "hello", "idle").await;
     assert!(inbox.is_empty());
@@ -178,12 +182,12 @@ async fn no_crash_between_the_event_and_its_receiver_loses_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_is_told_inside_unless_settings_allow_it() {
     let stage = Stage::fake();
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let inbox = Inbox::start();
-    let (ops, _) = webhook(&stage, &inbox.url(""), &NoticeKind::NEWS).await;
+    let (ops, _) = webhook(&stage, &inbox.url(""), &NotificationKind::NEWS).await;
     // A name tells only when it is looked up where it leads.
     let named = inbox.url("").replace("127.0.0.1", "localhost");
-    let (by_name, _) = webhook(&stage, &named, &NoticeKind::NEWS).await;
+    let (by_name, _) = webhook(&stage, &named, &NotificationKind::NEWS).await;
     let _telling = tell_within(&stage, LONG, "10.0.0.0/8");
     turn(&stage, &major, "hello", "idle").await;
     for receiver in [&ops, &by_name] {
@@ -197,10 +201,10 @@ async fn nobody_is_told_inside_unless_settings_allow_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_who_does_not_answer_holds_nobody_up() {
     let stage = Stage::fake();
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let (silent, quick) = (Inbox::start(), Inbox::start());
-    webhook(&stage, &silent.url(""), &NoticeKind::NEWS).await;
-    let (ops, _) = webhook(&stage, &quick.url(""), &NoticeKind::NEWS).await;
+    webhook(&stage, &silent.url(""), &NotificationKind::NEWS).await;
+    let (ops, _) = webhook(&stage, &quick.url(""), &NotificationKind::NEWS).await;
     silent.answer([InboxAnswer::Silence; 3]);
     let _telling = tell(&stage, LONG);
     for _ in 0..3 {
@@ -215,7 +219,7 @@ async fn one_who_does_not_answer_holds_nobody_up() {
 #[tokio::test(flavor = "multi_thread")]
 async fn browsers_read_what_they_are_pushed_and_go_when_they_are_gone() {
     let stage = Stage::fake();
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let inbox = Inbox::start();
     let (ann, bob) = (FakeBrowser::new(1), FakeBrowser::new(2));
     let first = browser(&stage, &inbox.url("push/ann"), &ann).await;

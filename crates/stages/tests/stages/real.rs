@@ -11,13 +11,13 @@ mod money;
 /// What an agent gets from the platform, its user and its workspace.
 mod given;
 
+use ratchet_core::chat::event::EventKind;
+use ratchet_core::chat::permission_prompt::{Allowance, Decision};
+use ratchet_core::chat::state::PermissionPromptId;
 use ratchet_core::id::{SessionId, TraceId};
-use ratchet_core::major::asked::{Allowance, Decision};
-use ratchet_core::major::event::EventKind;
-use ratchet_core::major::state::AskId;
-use ratchet_core::observation::{Observation, ObservationKind};
-use ratchet_core::trace::Trace;
-use ratchet_stages::major::{ChatSetting, Major, MajorError, MajorLimits};
+use ratchet_core::record::observation::{Observation, ObservationKind};
+use ratchet_core::record::trace::Trace;
+use ratchet_stages::chat::{ChatError, ChatLimits, ChatService, ChatSettings};
 use ratchet_testkit::ask;
 use ratchet_testkit::scripted::{Call, Reply, Tokens};
 use serde_json::{Value, json};
@@ -28,14 +28,14 @@ use crate::talk::{Client, Stage, assert_in_order};
 /// A conversation with the real program, and someone who looks on.
 struct Talking {
     stage: Stage,
-    major: Major,
+    major: ChatService,
     session: SessionId,
     client: Client,
 }
 
 impl Talking {
-    async fn start(stage: Stage, setting: ChatSetting) -> Self {
-        let major = stage.serve(MajorLimits::default()).await;
+    async fn start(stage: Stage, setting: ChatSettings) -> Self {
+        let major = stage.serve(ChatLimits::default()).await;
         let session = stage.session_with(&major, setting).await;
         let client = stage.look_on(&major, &session, 0).await;
         Self { stage, major, session, client }
@@ -46,16 +46,20 @@ impl Talking {
     }
 
     /// What is asked next, and how it is called.
-    async fn asked(&mut self, kind: EventKind) -> (AskId, Value) {
+    async fn asked(&mut self, kind: EventKind) -> (PermissionPromptId, Value) {
         let asked = self.client.until(kind).await;
-        (AskId::new(asked["id"].as_str().unwrap()), asked)
+        (PermissionPromptId::new(asked["id"].as_str().unwrap()), asked)
     }
 
-    async fn decide(&self, ask: AskId, decision: Decision) {
+    async fn decide(&self, ask: PermissionPromptId, decision: Decision) {
         self.try_decide(ask, decision).await.unwrap();
     }
 
-    async fn try_decide(&self, ask: AskId, decision: Decision) -> Result<(), MajorError> {
+    async fn try_decide(
+        &self,
+        ask: PermissionPromptId,
+        decision: Decision,
+    ) -> Result<(), ChatError> {
         let (project, session) = (self.stage.shop.clone(), self.session.clone());
         self.major.answer(project, session, (ask, decision), None).await
     }
@@ -107,8 +111,8 @@ fn touch(id: &str, file: &str) -> Reply {
 }
 
 /// A setting in which shells need no asking.
-fn free_shell() -> ChatSetting {
-    ChatSetting { allowed_tools: vec!["Bash".to_owned()], ..ChatSetting::default() }
+fn free_shell() -> ChatSettings {
+    ChatSettings { allowed_tools: vec!["Bash".to_owned()], ..ChatSettings::default() }
 }
 
 /// A reply that uses a tool.
@@ -118,9 +122,9 @@ fn calling(id: &str, name: &str, input: Value) -> Reply {
     Reply { calls: vec![call], tokens, ..Reply::text("Let me see.") }
 }
 
-async fn allow(stage: &Stage, major: &Major, session: &SessionId, client: &mut Client) {
+async fn allow(stage: &Stage, major: &ChatService, session: &SessionId, client: &mut Client) {
     let asked = client.until(EventKind::Permission).await;
-    let ask = AskId::new(asked["id"].as_str().unwrap());
+    let ask = PermissionPromptId::new(asked["id"].as_str().unwrap());
     let decision = Decision::Allow { allowance: Allowance::Once, input: None };
     let project = stage.shop.clone();
     major.answer(project, session.clone(), (ask, decision), None).await.unwrap();
@@ -143,7 +147,7 @@ async fn a_turn_becomes_a_trace_with_its_rounds_tools_and_permissions() {
     let command = json!({"command": "touch here", "description": "touch"});
     stage.model.say(calling("toolu_touch", "Bash", command).on("Touch"));
     stage.model.say(Reply::text("It is there.").on("toolu_touch"));
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let session = stage.session(&major).await;
     let mut client = stage.look_on(&major, &session, 0).await;
     let turn = stage.say(&major, &session, "Touch a file, please.").await.unwrap();
@@ -177,7 +181,7 @@ async fn a_sub_agent_hangs_on_the_call_that_began_it() {
     stage.model.say(calling("toolu_errand", "Task", errand).on("Send someone"));
     stage.model.say(Reply::text("Nothing there.").on("Look around"));
     stage.model.say_always(Reply::text("All is well."));
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let session = stage.session(&major).await;
     let mut client = stage.look_on(&major, &session, 0).await;
     let turn = stage.say(&major, &session, "Send someone to look.").await.unwrap();
@@ -207,7 +211,7 @@ async fn a_fork_knows_what_its_parent_knew_then_and_no_more() {
         stage.model.say(Reply::text(text).on(on));
     }
     stage.model.say_always(Reply::text("Plum.").on("Which word"));
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let session = stage.session(&major).await;
     let mut client = stage.look_on(&major, &session, 0).await;
     let first = stage.say(&major, &session, "Remember the word plum.").await.unwrap();
@@ -229,7 +233,7 @@ async fn a_fork_knows_what_its_parent_knew_then_and_no_more() {
     let early = fork(&session, Some(after_first)).await.unwrap();
     let late = fork(&session, None).await.unwrap();
     let unsaid = fork(&session, Some(Uuid::new_v4())).await.unwrap_err();
-    assert!(matches!(unsaid, MajorError::Setting(_)), "{unsaid}");
+    assert!(matches!(unsaid, ChatError::Setting(_)), "{unsaid}");
     for (fork, knows_fig) in [(&now, false), (&again, false), (&early, false), (&late, true)] {
         let mut client = stage.look_on(&major, &fork.id, 0).await;
         let turn = stage.say(&major, &fork.id, "Which word was it?").await.unwrap();

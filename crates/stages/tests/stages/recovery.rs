@@ -1,9 +1,9 @@
 //! What an agent wrote down and nobody was told, because the server was gone.
 
+use ratchet_core::chat::event::EventKind;
 use ratchet_core::id::{SessionId, TraceId};
-use ratchet_core::major::event::EventKind;
-use ratchet_core::observation::ObservationKind;
-use ratchet_stages::major::MajorLimits;
+use ratchet_core::record::observation::ObservationKind;
+use ratchet_stages::chat::ChatLimits;
 use ratchet_testkit::ask;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -71,7 +71,7 @@ fn write_transcript(stage: &Stage, session: &SessionId, turn: &TraceId) {
 #[tokio::test]
 async fn what_the_agent_kept_becomes_events_trace_and_cost() {
     let stage = Stage::fake_with_prices();
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let session = stage.session(&major).await;
     let mut client = stage.look_on(&major, &session, 0).await;
     let turn = stage.say(&major, &session, "silence").await.unwrap();
@@ -80,7 +80,7 @@ async fn what_the_agent_kept_becomes_events_trace_and_cost() {
     drop((major, client));
     write_transcript(&stage, &session, &turn);
 
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let kept = stage.kept(&session).await;
     assert_in_order(&kept);
     let of = |kind: EventKind| {
@@ -109,7 +109,7 @@ async fn what_the_agent_kept_becomes_events_trace_and_cost() {
 
     // A second restart finds nothing new.
     drop(major);
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     assert_eq!(stage.kept(&session).await, kept);
     let again = major.chat(stage.shop.clone(), session).await.unwrap();
     assert_eq!(again.standing.cost, chat.standing.cost);

@@ -2,30 +2,32 @@ use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt as _;
 use std::time::Duration;
 
-use ratchet_agent::claude::command::ClaudePatience;
-use ratchet_agent::claude::mark::ProcessMark;
+use ratchet_agent::claude::command::ClaudeTimeouts;
+use ratchet_agent::claude::process_identity::ProcessIdentity;
+use ratchet_core::chat::event::EventKind;
+use ratchet_core::chat::permission_prompt::{Allowance, Decision};
+use ratchet_core::chat::state::{ChatStateName, PermissionPromptId};
 use ratchet_core::id::SessionId;
-use ratchet_core::major::asked::{Allowance, Decision};
-use ratchet_core::major::event::EventKind;
-use ratchet_core::major::state::{AskId, StateWord};
-use ratchet_stages::major::{ChatChange, ChatSetting, Major, MajorError, MajorLimits, ModelChoice};
-use ratchet_store::catalog::{ChatProcess, ChatStanding};
+use ratchet_stages::chat::{
+    ChatChange, ChatError, ChatLimits, ChatService, ChatSettings, ModelChoice,
+};
+use ratchet_store::catalog::{ChatProcess, ChatStatus};
 use serde_json::{Value, json};
 
 use crate::talk::{Stage, assert_in_order, body, is_alive, kill};
 
 const ALLOW: Decision = Decision::Allow { allowance: Allowance::Once, input: None };
 
-fn ask_of(told: &Value) -> AskId {
-    AskId::new(told["id"].as_str().unwrap())
+fn ask_of(told: &Value) -> PermissionPromptId {
+    PermissionPromptId::new(told["id"].as_str().unwrap())
 }
 
 async fn answer(
     stage: &Stage,
-    major: &Major,
+    major: &ChatService,
     session: &SessionId,
-    (ask, decision, by): (&AskId, Decision, &str),
-) -> Result<(), MajorError> {
+    (ask, decision, by): (&PermissionPromptId, Decision, &str),
+) -> Result<(), ChatError> {
     let (project, by) = (stage.shop.clone(), Some(by.to_owned()));
     major.answer(project, session.clone(), (ask.clone(), decision), by).await
 }
@@ -33,7 +35,7 @@ async fn answer(
 #[tokio::test]
 async fn all_who_look_on_see_the_same() {
     let stage = Stage::fake();
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let session = stage.session(&major).await;
     let mut first = stage.look_on(&major, &session, 0).await;
     let mut second = stage.look_on(&major, &session, 0).await;
@@ -56,24 +58,24 @@ async fn all_who_look_on_see_the_same() {
     back.until_state("idle").await;
     assert_eq!(back.seen, first.seen[3..]);
     let chat = major.chat(stage.shop.clone(), session.clone()).await.unwrap();
-    assert_eq!((chat.standing.state, chat.standing.turns), (StateWord::Idle, 1));
+    assert_eq!((chat.standing.state, chat.standing.turns), (ChatStateName::Idle, 1));
 }
 
 #[tokio::test]
 async fn one_turn_at_a_time_and_the_first_answer_counts() {
     let stage = Stage::fake();
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let session = stage.session(&major).await;
     let mut client = stage.look_on(&major, &session, 0).await;
     let turn = stage.say(&major, &session, "ask").await.unwrap();
     let asked = client.until(EventKind::Permission).await;
     assert_eq!((&asked["tool"], &asked["rules"]), (&json!("Bash"), &json!(["Bash(ls)"])));
     let busy = stage.say(&major, &session, "hello").await.unwrap_err();
-    assert!(matches!(&busy, MajorError::Busy { turn: runs } if *runs == turn), "{busy}");
+    assert!(matches!(&busy, ChatError::Busy { turn: runs } if *runs == turn), "{busy}");
     let ask = ask_of(&asked);
     let says = Decision::Says("yes".to_owned());
     let odd = answer(&stage, &major, &session, (&ask, says, "ann")).await.unwrap_err();
-    assert!(matches!(odd, MajorError::Misfit(_)), "{odd}");
+    assert!(matches!(odd, ChatError::AnswerMismatch(_)), "{odd}");
     let (ann, bob) = tokio::join!(
         answer(&stage, &major, &session, (&ask, ALLOW, "ann")),
         answer(&stage, &major, &session, (&ask, Decision::TimedOut, "bob")),
@@ -81,20 +83,21 @@ async fn one_turn_at_a_time_and_the_first_answer_counts() {
     assert!(ann.is_ok() != bob.is_ok(), "{ann:?} {bob:?}");
     let winner = if ann.is_ok() { "ann" } else { "bob" };
     let second = ann.err().or(bob.err()).unwrap();
-    let MajorError::Answered { first, .. } = &second else { panic!("{second}") };
+    let ChatError::Answered { first, .. } = &second else { panic!("{second}") };
     let first: Value = serde_json::from_str(first).unwrap();
     assert_eq!(first["by"], winner);
     client.until_state("idle").await;
     let answers = client.told().into_iter().filter(|(kind, _)| *kind == EventKind::Answered);
     assert_eq!(answers.map(|(_, body)| body).collect::<Vec<_>>(), [first]);
-    let unasked = answer(&stage, &major, &session, (&AskId::new("x"), ALLOW, "ann")).await;
-    assert!(matches!(unasked, Err(MajorError::NotOpen(_))), "{unasked:?}");
+    let unasked =
+        answer(&stage, &major, &session, (&PermissionPromptId::new("x"), ALLOW, "ann")).await;
+    assert!(matches!(unasked, Err(ChatError::NotOpen(_))), "{unasked:?}");
 }
 
 #[tokio::test]
 async fn the_first_answer_counts_after_a_restart_too() {
     let stage = Stage::fake();
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let session = stage.session(&major).await;
     let mut client = stage.look_on(&major, &session, 0).await;
     stage.say(&major, &session, "ask").await.unwrap();
@@ -102,9 +105,9 @@ async fn the_first_answer_counts_after_a_restart_too() {
     answer(&stage, &major, &session, (&ask, ALLOW, "ann")).await.unwrap();
     client.until_state("idle").await;
     major.stop().await;
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let late = answer(&stage, &major, &session, (&ask, ALLOW, "bob")).await.unwrap_err();
-    let MajorError::Answered { first, .. } = &late else { panic!("{late}") };
+    let ChatError::Answered { first, .. } = &late else { panic!("{late}") };
     let first: Value = serde_json::from_str(first).unwrap();
     assert_eq!((&first["by"], &first["decision"]), (&json!("ann"), &json!("allow")));
 }
@@ -112,7 +115,7 @@ async fn the_first_answer_counts_after_a_restart_too() {
 #[tokio::test]
 async fn a_turn_of_the_agents_own_is_not_mistaken_for_ours() {
     let stage = Stage::fake();
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let session = stage.session(&major).await;
     let mut client = stage.look_on(&major, &session, 0).await;
     let turn = stage.say(&major, &session, "own").await.unwrap();
@@ -128,7 +131,7 @@ async fn a_turn_of_the_agents_own_is_not_mistaken_for_ours() {
 #[tokio::test]
 async fn questions_are_answered_and_turns_interrupted() {
     let stage = Stage::fake();
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let session = stage.session(&major).await;
     let mut client = stage.look_on(&major, &session, 0).await;
     stage.say(&major, &session, "question").await.unwrap();
@@ -146,13 +149,13 @@ async fn questions_are_answered_and_turns_interrupted() {
     assert_eq!(client.until(EventKind::Done).await["is_error"], true);
     client.until_state("idle").await;
     let nothing = major.interrupt(stage.shop.clone(), session.clone()).await;
-    assert!(matches!(nothing, Err(MajorError::NoTurn)), "{nothing:?}");
+    assert!(matches!(nothing, Err(ChatError::NoTurn)), "{nothing:?}");
 }
 
 #[tokio::test]
 async fn nobody_is_waited_for_for_ever() {
     let stage = Stage::fake();
-    let limits = MajorLimits { answer: Duration::from_millis(30), ..MajorLimits::default() };
+    let limits = ChatLimits { answer: Duration::from_millis(30), ..ChatLimits::default() };
     let major = stage.serve(limits).await;
     let session = stage.session(&major).await;
     let mut client = stage.look_on(&major, &session, 0).await;
@@ -164,7 +167,7 @@ async fn nobody_is_waited_for_for_ever() {
 #[tokio::test]
 async fn an_agent_that_dies_at_work_is_started_anew() {
     let stage = Stage::fake();
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let session = stage.session(&major).await;
     let mut client = stage.look_on(&major, &session, 0).await;
     let turn = stage.say(&major, &session, "die").await.unwrap();
@@ -181,8 +184,8 @@ async fn an_agent_that_dies_at_work_is_started_anew() {
 #[tokio::test]
 async fn an_agent_that_does_not_start_says_why() {
     let stage = Stage::fake();
-    let major = stage.serve(MajorLimits::default()).await;
-    let setting = ChatSetting { model: Some("gone".to_owned()), ..ChatSetting::default() };
+    let major = stage.serve(ChatLimits::default()).await;
+    let setting = ChatSettings { model: Some("gone".to_owned()), ..ChatSettings::default() };
     let session = stage.session_with(&major, setting).await;
     let mut client = stage.look_on(&major, &session, 0).await;
     stage.say(&major, &session, "hello").await.unwrap();
@@ -197,7 +200,7 @@ async fn an_agent_that_does_not_start_says_why() {
 #[tokio::test]
 async fn a_restart_of_the_server_loses_nothing() {
     let stage = Stage::fake();
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let session = stage.session(&major).await;
     let mut client = stage.look_on(&major, &session, 0).await;
     stage.say(&major, &session, "ask").await.unwrap();
@@ -206,7 +209,7 @@ async fn a_restart_of_the_server_loses_nothing() {
     let pid = chat.standing.process.unwrap().pid;
     let before = client.seen.clone();
     drop((major, client));
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     assert!(!is_alive(pid), "the agent outlives the server");
     let mut client = stage.look_on(&major, &session, 0).await;
     let failed = client.until_state("failed").await;
@@ -220,28 +223,28 @@ async fn a_restart_of_the_server_loses_nothing() {
 #[tokio::test]
 async fn what_an_earlier_server_left_running_is_ended() {
     let stage = Stage::fake();
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let session = stage.session(&major).await;
     drop(major);
     let mut left = std::process::Command::new("cat");
     let mut left = left.stdin(std::process::Stdio::piped()).process_group(0).spawn().unwrap();
-    let mark = ProcessMark::of(left.id());
+    let mark = ProcessIdentity::of(left.id());
     let process = Some(ChatProcess { pid: mark.pid, started: mark.started });
-    let standing = ChatStanding { process, state: StateWord::Idle, ..ChatStanding::new() };
+    let standing = ChatStatus { process, state: ChatStateName::Idle, ..ChatStatus::new() };
     let catalog = stage.data.catalog();
     let now = ratchet_testkit::build::START;
     catalog.stand_chat(stage.shop.clone(), session.clone(), standing, now).await.unwrap();
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     assert!(!left.wait().unwrap().success(), "it was killed");
     let chat = major.chat(stage.shop.clone(), session.clone()).await.unwrap();
-    assert_eq!((chat.standing.state, chat.standing.process), (StateWord::Parked, None));
+    assert_eq!((chat.standing.state, chat.standing.process), (ChatStateName::Parked, None));
     assert_eq!(stage.kept(&session).await.len(), 1);
 }
 
 #[tokio::test]
 async fn idle_sessions_give_their_process_up_and_get_another() {
     let stage = Stage::fake();
-    let limits = MajorLimits { idle: Duration::from_millis(30), ..MajorLimits::default() };
+    let limits = ChatLimits { idle: Duration::from_millis(30), ..ChatLimits::default() };
     let major = stage.serve(limits).await;
     let session = stage.session(&major).await;
     let mut client = stage.look_on(&major, &session, 0).await;
@@ -257,7 +260,7 @@ async fn idle_sessions_give_their_process_up_and_get_another() {
 #[tokio::test]
 async fn a_transcript_that_is_gone_is_said() {
     let stage = Stage::fake();
-    let limits = MajorLimits { idle: Duration::from_millis(30), ..MajorLimits::default() };
+    let limits = ChatLimits { idle: Duration::from_millis(30), ..ChatLimits::default() };
     let major = stage.serve(limits).await;
     let session = stage.session(&major).await;
     let mut client = stage.look_on(&major, &session, 0).await;
@@ -278,7 +281,7 @@ async fn a_transcript_that_is_gone_is_said() {
     chat.origin.parent = Some(SessionId::parse(&fork.to_string()).unwrap());
     chat.origin.fork_at = Some(fork.to_string());
     chat.id = SessionId::parse(&uuid::Uuid::new_v4().to_string()).unwrap();
-    chat.standing = ChatStanding::new();
+    chat.standing = ChatStatus::new();
     let id = chat.id.clone();
     stage.data.catalog().make_chat(stage.shop.clone(), chat).await.unwrap();
     let mut client = stage.look_on(&major, &id, 0).await;
@@ -290,7 +293,7 @@ async fn a_transcript_that_is_gone_is_said() {
 #[tokio::test]
 async fn who_needs_a_process_gets_that_of_an_idle_session() {
     let stage = Stage::fake();
-    let major = stage.serve(MajorLimits { processes: 1, ..MajorLimits::default() }).await;
+    let major = stage.serve(ChatLimits { processes: 1, ..ChatLimits::default() }).await;
     let (one, other) = (stage.session(&major).await, stage.session(&major).await);
     let mut first = stage.look_on(&major, &one, 0).await;
     let mut second = stage.look_on(&major, &other, 0).await;
@@ -306,7 +309,7 @@ async fn who_needs_a_process_gets_that_of_an_idle_session() {
 #[tokio::test]
 async fn all_who_wait_for_a_process_get_one() {
     let stage = Stage::fake();
-    let major = stage.serve(MajorLimits { processes: 1, ..MajorLimits::default() }).await;
+    let major = stage.serve(ChatLimits { processes: 1, ..ChatLimits::default() }).await;
     let mut clients = Vec::new();
     for _ in 0..4 {
         let session = stage.session(&major).await;
@@ -322,12 +325,12 @@ async fn all_who_wait_for_a_process_get_one() {
 #[tokio::test]
 async fn what_an_agent_cannot_do_is_told() {
     let stage = Stage::fake();
-    let patience = ClaudePatience {
+    let patience = ClaudeTimeouts {
         start: Duration::from_secs(2),
         silence: Duration::from_millis(500),
-        ..ClaudePatience::default()
+        ..ClaudeTimeouts::default()
     };
-    let major = stage.serve_with(MajorLimits::default(), patience).await;
+    let major = stage.serve_with(ChatLimits::default(), patience).await;
     let session = stage.session(&major).await;
     let mut client = stage.look_on(&major, &session, 0).await;
     let cases = [
@@ -339,7 +342,7 @@ async fn what_an_agent_cannot_do_is_told() {
         let told = client.until(EventKind::Error).await["message"].as_str().unwrap().to_owned();
         assert!(told.contains(why), "{words}: {told}");
     }
-    let setting = ChatSetting { model: Some("mute".to_owned()), ..ChatSetting::default() };
+    let setting = ChatSettings { model: Some("mute".to_owned()), ..ChatSettings::default() };
     let mute = stage.session_with(&major, setting).await;
     let mut client = stage.look_on(&major, &mute, 0).await;
     stage.say(&major, &mute, "hello").await.unwrap();
@@ -350,7 +353,7 @@ async fn what_an_agent_cannot_do_is_told() {
 #[tokio::test]
 async fn noise_and_endless_lines_do_not_stop_a_session() {
     let stage = Stage::fake();
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let session = stage.session(&major).await;
     let mut client = stage.look_on(&major, &session, 0).await;
     stage.say(&major, &session, "garbage").await.unwrap();
@@ -372,7 +375,7 @@ async fn noise_and_endless_lines_do_not_stop_a_session() {
 #[tokio::test]
 async fn a_slow_reader_is_told_and_comes_back() {
     let stage = Stage::fake();
-    let major = stage.serve(MajorLimits { backlog: 12, ..MajorLimits::default() }).await;
+    let major = stage.serve(ChatLimits { backlog: 12, ..ChatLimits::default() }).await;
     let session = stage.session(&major).await;
     let mut slow = stage.look_on(&major, &session, 0).await;
     stage.say(&major, &session, "hello").await.unwrap();
@@ -389,7 +392,7 @@ async fn a_slow_reader_is_told_and_comes_back() {
             Err(error) => break error,
         }
     };
-    let MajorError::Behind { after } = reason else { panic!("{reason}") };
+    let ChatError::Behind { after } = reason else { panic!("{reason}") };
     assert_eq!(slow.seen.last().unwrap().seq, after);
     let mut again = stage.look_on(&major, &session, after).await;
     let missed = quick.seen.last().unwrap().seq - after;
@@ -404,7 +407,7 @@ async fn a_slow_reader_is_told_and_comes_back() {
 #[tokio::test]
 async fn a_closed_session_ends_for_everyone() {
     let stage = Stage::fake();
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let session = stage.session(&major).await;
     let mut client = stage.look_on(&major, &session, 0).await;
     stage.say(&major, &session, "linger").await.unwrap();
@@ -421,7 +424,7 @@ async fn a_closed_session_ends_for_everyone() {
     assert!(gone.is_none(), "{gone:?}");
     assert!(client.next().await.is_none());
     let late = stage.say(&major, &session, "hello").await.unwrap_err();
-    assert!(matches!(late, MajorError::Closed), "{late}");
+    assert!(matches!(late, ChatError::Closed), "{late}");
     let mut after = stage.look_on(&major, &session, 0).await;
     after.until_state("closed").await;
     assert!(after.next().await.is_none());
@@ -429,13 +432,13 @@ async fn a_closed_session_ends_for_everyone() {
     assert!(!is_alive(chat.standing.process.unwrap().pid));
     let missing = SessionId::parse("nobody").unwrap();
     let missing = stage.say(&major, &missing, "hello").await.unwrap_err();
-    assert!(matches!(missing, MajorError::NotFound(_)), "{missing}");
+    assert!(matches!(missing, ChatError::NotFound(_)), "{missing}");
 }
 
 #[tokio::test]
 async fn an_idle_agent_that_is_killed_is_not_missed() {
     let stage = Stage::fake();
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let session = stage.session(&major).await;
     let mut client = stage.look_on(&major, &session, 0).await;
     major.resume(stage.shop.clone(), session.clone()).await.unwrap();

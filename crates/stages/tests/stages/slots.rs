@@ -1,16 +1,16 @@
 //! Sessions that share fewer slots than they need, and messages that are taken back in time.
 
-use ratchet_core::major::asked::{Allowance, Decision};
-use ratchet_core::major::event::EventKind;
-use ratchet_core::major::state::{AskId, StateWord};
-use ratchet_core::observation::Level;
-use ratchet_stages::major::{ChatSetting, MajorError, MajorLimits};
+use ratchet_core::chat::event::EventKind;
+use ratchet_core::chat::permission_prompt::{Allowance, Decision};
+use ratchet_core::chat::state::{ChatStateName, PermissionPromptId};
+use ratchet_core::record::observation::Level;
+use ratchet_stages::chat::{ChatError, ChatLimits, ChatSettings};
 use ratchet_testkit::ask;
 use serde_json::{Value, json};
 
 use crate::talk::{Client, Stage};
 
-const ONE_SLOT: MajorLimits = MajorLimits {
+const ONE_SLOT: ChatLimits = ChatLimits {
     processes: 1,
     idle: std::time::Duration::from_secs(600),
     answer: std::time::Duration::from_secs(600),
@@ -45,7 +45,7 @@ async fn a_session_that_waits_for_a_slot_says_so_and_can_be_stopped() {
     let chat = major.chat(stage.shop.clone(), second.clone()).await.unwrap();
     assert_eq!(
         (chat.standing.state, chat.standing.why.as_deref()),
-        (StateWord::Starting, Some(QUEUED))
+        (ChatStateName::Starting, Some(QUEUED))
     );
 
     major.interrupt(stage.shop.clone(), second.clone()).await.unwrap();
@@ -55,7 +55,7 @@ async fn a_session_that_waits_for_a_slot_says_so_and_can_be_stopped() {
     let parked = queued.until_state("parked").await;
     assert_eq!((&parked["turn"], &parked["why"]), (&Value::Null, &Value::Null));
     let again = major.interrupt(stage.shop.clone(), second.clone()).await;
-    assert!(matches!(again, Err(MajorError::NoTurn)), "{again:?}");
+    assert!(matches!(again, Err(ChatError::NoTurn)), "{again:?}");
     let root = ask::observation(stage.data.telemetry(), &stage.shop, &turn.to_string()).await;
     assert_eq!((root.level, root.status_message.as_deref()), (Level::Warning, Some("interrupted")));
 
@@ -74,7 +74,7 @@ async fn a_session_that_waits_for_a_slot_says_so_and_can_be_stopped() {
 async fn a_message_can_be_taken_back_while_its_process_starts() {
     let stage = Stage::fake();
     let major = stage.serve(ONE_SLOT).await;
-    let mute = ChatSetting { model: Some("mute".to_owned()), ..ChatSetting::default() };
+    let mute = ChatSettings { model: Some("mute".to_owned()), ..ChatSettings::default() };
     let session = stage.session_with(&major, mute).await;
     let mut client = stage.look_on(&major, &session, 0).await;
     stage.say(&major, &session, "hello").await.unwrap();
@@ -103,7 +103,7 @@ async fn a_session_that_waits_for_a_person_gives_its_slot_back() {
     assert!(!working.told().iter().any(|(_, body)| body["why"] == QUEUED), "there was a slot");
 
     // Going on takes a slot again, and there is none.
-    let ask = AskId::new(asked["id"].as_str().unwrap());
+    let ask = PermissionPromptId::new(asked["id"].as_str().unwrap());
     let allow = Decision::Allow { allowance: Allowance::Once, input: None };
     let by = Some("ann".to_owned());
     major.answer(stage.shop.clone(), first.clone(), (ask, allow), by).await.unwrap();

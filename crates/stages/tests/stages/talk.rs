@@ -5,17 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use ratchet_agent::claude::command::ClaudePatience;
+use ratchet_agent::claude::command::ClaudeTimeouts;
 use ratchet_agent::claude::environment::{self, EnvNames};
 use ratchet_agent::claude::message::UserMessage;
-use ratchet_agent::claude::supervision::Supervision;
+use ratchet_agent::claude::watchdog::Supervision;
+use ratchet_core::chat::event::{ChatEvent, EventKind};
 use ratchet_core::id::{SessionId, TraceId};
-use ratchet_core::major::event::{EventKind, SessionEvent};
-use ratchet_core::price::PriceTable;
+use ratchet_core::record::price::PriceTable;
 use ratchet_core::secret::Secret;
-use ratchet_stages::major::ground::ChatGround;
-use ratchet_stages::major::{
-    ChatSetting, Feed, Launcher, Major, MajorError, MajorLimits, MajorPlaces, NewChat, NewMessage,
+use ratchet_stages::chat::workspace_policy::WorkspacePolicy;
+use ratchet_stages::chat::{
+    ChatError, ChatFolders, ChatLimits, ChatService, ChatSettings, EventFeed, Launcher, NewChat,
+    NewMessage,
 };
 use ratchet_store::embedded::Options;
 use ratchet_store::project::ProjectId;
@@ -39,7 +40,7 @@ pub(crate) struct Stage {
     /// What agents see besides.
     pub(crate) environment: Vec<(String, Secret)>,
     /// On what ground they stand.
-    pub(crate) ground: Option<ChatGround>,
+    pub(crate) ground: Option<WorkspacePolicy>,
     /// A clock that goes on by a millisecond whenever someone looks.
     ticks: Arc<AtomicI64>,
 }
@@ -76,16 +77,20 @@ impl Stage {
     }
 
     /// A server on the folder: the first, or one after a restart.
-    pub(crate) async fn serve(&self, limits: MajorLimits) -> Major {
-        self.serve_with(limits, ClaudePatience::default()).await
+    pub(crate) async fn serve(&self, limits: ChatLimits) -> ChatService {
+        self.serve_with(limits, ClaudeTimeouts::default()).await
     }
 
-    pub(crate) async fn serve_with(&self, limits: MajorLimits, patience: ClaudePatience) -> Major {
+    pub(crate) async fn serve_with(
+        &self,
+        limits: ChatLimits,
+        patience: ClaudeTimeouts,
+    ) -> ChatService {
         let environment = environment::inherited(&EnvNames::default());
         let mut environment = claude::surroundings(environment, &self.path("home"), &self.model);
         environment.extend(self.environment.iter().cloned());
         let launcher = Launcher {
-            places: MajorPlaces {
+            places: ChatFolders {
                 program: self.program.clone(),
                 families: self.path("families"),
                 scratch: self.path("t"),
@@ -97,22 +102,28 @@ impl Stage {
         };
         let ticks = self.ticks.clone();
         let clock = move || at(ticks.fetch_add(1, Ordering::Relaxed));
-        Major::open(self.data.folder().clone(), launcher, limits, Arc::new(clock)).await.unwrap()
+        ChatService::open(self.data.folder().clone(), launcher, limits, Arc::new(clock))
+            .await
+            .unwrap()
     }
 
     /// A new session in the workspace.
-    pub(crate) async fn session(&self, major: &Major) -> SessionId {
-        self.session_with(major, ChatSetting::default()).await
+    pub(crate) async fn session(&self, major: &ChatService) -> SessionId {
+        self.session_with(major, ChatSettings::default()).await
     }
 
-    pub(crate) async fn session_with(&self, major: &Major, setting: ChatSetting) -> SessionId {
+    pub(crate) async fn session_with(
+        &self,
+        major: &ChatService,
+        setting: ChatSettings,
+    ) -> SessionId {
         let id = SessionId::parse(&Uuid::new_v4().to_string()).unwrap();
         let model = setting.model.clone().or(Some("claude-sonnet-5".to_owned()));
         let new = NewChat {
             id: id.clone(),
             title: None,
             workspace: self.path("work"),
-            setting: ChatSetting { model, ..setting },
+            setting: ChatSettings { model, ..setting },
         };
         major.create(self.shop.clone(), new).await.unwrap();
         id
@@ -120,22 +131,27 @@ impl Stage {
 
     pub(crate) async fn say(
         &self,
-        major: &Major,
+        major: &ChatService,
         session: &SessionId,
         words: &str,
-    ) -> Result<TraceId, MajorError> {
+    ) -> Result<TraceId, ChatError> {
         let message = UserMessage::text(Uuid::new_v4(), words);
         let new = NewMessage { message, by: Some("ann".to_owned()) };
         major.send(self.shop.clone(), session.clone(), new).await
     }
 
-    pub(crate) async fn look_on(&self, major: &Major, session: &SessionId, after: u64) -> Client {
+    pub(crate) async fn look_on(
+        &self,
+        major: &ChatService,
+        session: &SessionId,
+        after: u64,
+    ) -> Client {
         let feed = major.events(self.shop.clone(), session.clone(), after).await.unwrap();
         Client { feed, seen: Vec::new() }
     }
 
     /// All events of a session that are kept.
-    pub(crate) async fn kept(&self, session: &SessionId) -> Vec<SessionEvent> {
+    pub(crate) async fn kept(&self, session: &SessionId) -> Vec<ChatEvent> {
         let telemetry = self.data.telemetry();
         telemetry.session_events(self.shop.clone(), session.clone(), 0, 100_000).await.unwrap()
     }
@@ -143,16 +159,16 @@ impl Stage {
 
 /// Someone who looks on.
 pub(crate) struct Client {
-    pub(crate) feed: Feed,
-    pub(crate) seen: Vec<SessionEvent>,
+    pub(crate) feed: EventFeed,
+    pub(crate) seen: Vec<ChatEvent>,
 }
 
 impl Client {
-    pub(crate) async fn next(&mut self) -> Option<Result<SessionEvent, MajorError>> {
+    pub(crate) async fn next(&mut self) -> Option<Result<ChatEvent, ChatError>> {
         let next = tokio::time::timeout(PATIENCE, self.feed.next()).await;
         let next = next.unwrap_or_else(|_| panic!("nothing came after {:#?}", self.told()));
         next.map(|event| {
-            let event = SessionEvent::clone(&*event?);
+            let event = ChatEvent::clone(&*event?);
             self.seen.push(event.clone());
             Ok(event)
         })
@@ -196,13 +212,13 @@ impl Client {
     }
 }
 
-pub(crate) fn body(event: &SessionEvent) -> Value {
+pub(crate) fn body(event: &ChatEvent) -> Value {
     serde_json::from_str(&event.body).unwrap()
 }
 
 /// Whether each event has its place, from the first on.
 #[track_caller]
-pub(crate) fn assert_in_order(events: &[SessionEvent]) {
+pub(crate) fn assert_in_order(events: &[ChatEvent]) {
     let places = events.iter().map(|event| event.seq);
     assert!(places.clone().eq(1..=events.len() as u64), "{:?}", places.collect::<Vec<_>>());
 }

@@ -4,7 +4,7 @@ use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 
 use super::sql::{Row, Tx};
-use super::{Catalog, Noun, Project, Role, User, Verb, identity, person, project};
+use super::{Catalog, Noun, Project, Role, User, Verb, identity, project, user};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -203,7 +203,7 @@ impl Catalog {
             let found = tx.rows(sql, &[(&id).into()], read)?;
             found
                 .into_iter()
-                .map(|(user, role)| Ok(Membership { user: person::find(tx, &user)?, role }))
+                .map(|(user, role)| Ok(Membership { user: user::find(tx, &user)?, role }))
                 .collect()
         })
         .await
@@ -221,7 +221,7 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<Membership> {
         self.transact(move |tx| {
-            let user = person::find(tx, &user)?;
+            let user = user::find(tx, &user)?;
             join(tx, (&id, &user), role, now)?;
             Ok(Membership { user, role })
         })
@@ -271,7 +271,7 @@ impl Catalog {
                 role.ok_or_else(|| StoreError::NotFound(format!("the membership of {user}")))?;
             let sql = "DELETE FROM membership WHERE project = $1 AND person = $2";
             tx.execute(sql, &[(&id).into(), (&user).into()])?;
-            let user = person::find(tx, &user)?;
+            let user = user::find(tx, &user)?;
             let deed = Verb::Removed.what(Noun::Member, &user.id).named(&user.email);
             tx.note(&id, now, &deed.was(role.as_str()))
         })
@@ -284,7 +284,7 @@ impl Catalog {
     /// Fails if there is no such person, or if no owner would be left.
     pub async fn set_role(&self, user: String, role: Role, now: Timestamp) -> StoreResult<User> {
         self.transact(move |tx| {
-            let found = person::find(tx, &user)?;
+            let found = user::find(tx, &user)?;
             let sql = "UPDATE person SET role = $1 WHERE id = $2";
             tx.execute(sql, &[role.into(), (&user).into()])?;
             must_have_owner(tx)?;
@@ -301,7 +301,7 @@ impl Catalog {
     /// Fails if there is no such person, or if no owner would be left.
     pub async fn delete_user(&self, user: String, now: Timestamp) -> StoreResult<()> {
         self.transact(move |tx| {
-            let found = person::find(tx, &user)?;
+            let found = user::find(tx, &user)?;
             identity::bar(tx, &user)?;
             for table in ["annotation_assignment", "membership", "web_session"] {
                 tx.execute(&format!("DELETE FROM {table} WHERE person = $1"), &[(&user).into()])?;

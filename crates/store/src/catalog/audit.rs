@@ -5,7 +5,7 @@ mod actor;
 /// What was done, and to what.
 mod words;
 
-use ratchet_core::limit::elide;
+use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
 
 use super::Catalog;

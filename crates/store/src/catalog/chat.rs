@@ -1,5 +1,5 @@
+use ratchet_core::chat::state::ChatStateName;
 use ratchet_core::id::{Id, SessionId, TraceId};
-use ratchet_core::major::state::StateWord;
 use ratchet_core::money::Money;
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
@@ -25,7 +25,7 @@ pub struct Chat {
     /// How its agent is started, a JSON object.
     pub setting: Json,
     /// How it stands.
-    pub standing: ChatStanding,
+    pub standing: ChatStatus,
     /// Since when.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -45,9 +45,9 @@ pub struct ChatOrigin {
 
 /// How a conversation stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChatStanding {
+pub struct ChatStatus {
     /// What it does.
-    pub state: StateWord,
+    pub state: ChatStateName,
     /// Why, where that needs saying.
     pub why: Option<String>,
     /// The turn under way.
@@ -76,11 +76,11 @@ pub struct ChatProcess {
     pub started: String,
 }
 
-impl ChatStanding {
+impl ChatStatus {
     /// How a conversation stands before anything was said.
     pub const fn new() -> Self {
         Self {
-            state: StateWord::Parked,
+            state: ChatStateName::Parked,
             why: None,
             turn: None,
             process: None,
@@ -93,7 +93,7 @@ impl ChatStanding {
     }
 }
 
-impl Default for ChatStanding {
+impl Default for ChatStatus {
     fn default() -> Self {
         Self::new()
     }
@@ -198,7 +198,7 @@ impl Catalog {
         &self,
         project: ProjectId,
         id: SessionId,
-        standing: ChatStanding,
+        standing: ChatStatus,
         now: Timestamp,
     ) -> StoreResult<()> {
         self.transact(move |tx| {
@@ -290,7 +290,7 @@ fn there(rows: u64, id: &SessionId) -> StoreResult<()> {
     if rows == 0 { Err(StoreError::NotFound(format!("session {id}"))) } else { Ok(()) }
 }
 
-impl ChatStanding {
+impl ChatStatus {
     /// What counts against the conversation's budget.
     pub fn spent(&self) -> Money {
         self.spent_before + self.cost
@@ -317,7 +317,7 @@ impl ChatStanding {
 fn read(row: &Row<'_>) -> StoreResult<Chat> {
     let process: (Option<u32>, Option<String>) = (row.get(10)?, row.get(11)?);
     let process = process.0.zip(process.1).map(|(pid, started)| ChatProcess { pid, started });
-    let standing = ChatStanding {
+    let standing = ChatStatus {
         state: row.get(7)?,
         why: row.get(8)?,
         turn: row.get(9)?,
@@ -353,7 +353,7 @@ impl<Of> From<&Id<Of>> for Value {
     }
 }
 
-impl FromColumn for StateWord {
+impl FromColumn for ChatStateName {
     fn from_column(value: Value) -> Option<Self> {
         Self::parse(&String::from_column(value)?)
     }

@@ -1,10 +1,10 @@
-use ratchet_core::annotation::CommentedKind;
-use ratchet_core::redact::path::Root;
+use ratchet_core::catalog::annotation::CommentedKind;
+use ratchet_core::record::redact::path::Root;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
-use super::{Catalog, person};
+use super::{Catalog, user};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -74,7 +74,7 @@ impl Catalog {
                 must_have_prompt(tx, &project, &new.object)?;
             }
             if let Some(author) = &new.author {
-                person::find(tx, author)?;
+                user::find(tx, author)?;
             }
             let NewComment { kind, object, content, author } = new;
             let id = Uuid::new_v4().to_string();

@@ -1,12 +1,12 @@
 use ratchet_core::payload::Json;
-use ratchet_core::redact::path::Root;
+use ratchet_core::record::redact::path::Root;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::dataset_check::{Unchecked, Verdicts};
 use super::sql::{Listing, Row, Tx};
 use super::{Catalog, Noun, Verb, redaction};
-use crate::beside::beside;
+use crate::blocking::beside;
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};

@@ -1,19 +1,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ratchet_core::dataset::DatasetStatus;
-use ratchet_core::media::reference::mentioned;
+use ratchet_core::catalog::dataset::DatasetStatus;
 use ratchet_core::payload::Json;
-use ratchet_core::redact::Cleaner;
-use ratchet_core::redact::path::Root;
+use ratchet_core::record::media::reference::mentioned;
+use ratchet_core::record::redact::ProjectRedactor;
+use ratchet_core::record::redact::path::Root;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::dataset::{self, Dataset, Schemas};
 use super::dataset_check::{Sides, problems};
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
-use super::{Actor, Catalog, MediaOwner, MediaUse, Mention, Noun, Verb, media};
-use crate::beside::beside;
+use super::{Actor, Catalog, MediaOwner, MediaRef, MediaUse, Noun, Verb, media};
+use crate::blocking::beside;
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -264,7 +264,7 @@ impl Catalog {
 }
 
 /// An item without what the rules find. What should come out is as good as an output.
-fn redacted(new: NewDatasetItem, rules: Cleaner<'_>) -> NewDatasetItem {
+fn redacted(new: NewDatasetItem, rules: ProjectRedactor<'_>) -> NewDatasetItem {
     let clean = |json: Option<Json>, root| json.map(|json| rules.json(json, root));
     NewDatasetItem {
         input: clean(new.input, Root::Input),
@@ -327,7 +327,7 @@ fn checked_all(open: Open) -> StoreResult<(Open, Vec<(usize, String)>)> {
 }
 
 /// The media that an item mentions.
-fn mentions(item: &DatasetItem) -> Vec<Mention> {
+fn mentions(item: &DatasetItem) -> Vec<MediaRef> {
     let fields = [
         ("input", &item.input),
         ("expectedOutput", &item.expected_output),
@@ -337,7 +337,7 @@ fn mentions(item: &DatasetItem) -> Vec<Mention> {
         let media = json.as_ref().map(|json| mentioned(json.as_str())).unwrap_or_default();
         let (dataset, item, field) = (item.dataset.clone(), item.id.clone(), field.to_owned());
         let used_in = MediaUse { owner: MediaOwner::DatasetItem { dataset, item }, field };
-        let mention = |media: &str| Mention { media: media.to_owned(), used_in: used_in.clone() };
+        let mention = |media: &str| MediaRef { media: media.to_owned(), used_in: used_in.clone() };
         media.into_iter().map(mention).collect::<Vec<_>>()
     };
     fields.into_iter().flat_map(of_field).collect()

@@ -1,8 +1,8 @@
-use ratchet_core::account::Email;
+use ratchet_core::catalog::account::Email;
 use ratchet_core::time::Timestamp;
 
 use super::sql::Tx;
-use super::{Catalog, Noun, Role, User, Verb, administration, person};
+use super::{Catalog, Noun, Role, User, Verb, administration, user};
 use crate::StoreResult;
 use crate::project::ProjectId;
 
@@ -42,10 +42,10 @@ impl Catalog {
     ) -> StoreResult<Option<User>> {
         self.transact(move |tx| {
             if let Some(known) = linked(tx, &identity)? {
-                return person::find(tx, &known).map(Some);
+                return user::find(tx, &known).map(Some);
             }
             let Some(email) = &identity.email else { return Ok(None) };
-            let user = match (person::find_by_email(tx, email)?, admission) {
+            let user = match (user::find_by_email(tx, email)?, admission) {
                 (Some(user), _) => user,
                 // Whoever was removed does not come back by themselves.
                 (None, Some(admission)) if !is_barred(tx, &identity)? => {
@@ -98,7 +98,7 @@ fn admit(
     now: Timestamp,
 ) -> StoreResult<User> {
     let user = User::new(email, identity.name.clone(), admission.role, now);
-    let user = person::insert(tx, user, person::NO_PASSWORD)?;
+    let user = user::insert(tx, user, user::NO_PASSWORD)?;
     if let Some(project) = &admission.project {
         administration::join(tx, (project, &user), admission.role, now)?;
     }

@@ -4,8 +4,8 @@ use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
+use super::cache::Cache;
 use super::permission::Permissions;
-use super::remembered::Remembered;
 use super::sql::{FromColumn, Row, Value};
 use super::{Catalog, Noun, Verb, credentials, project};
 use crate::project::ProjectId;
@@ -111,9 +111,9 @@ struct StoredKey {
 
 /// Keys by their public half, so that authenticating a request needs no database.
 #[derive(Clone, Debug, Default)]
-pub(super) struct KnownKeys(Remembered<String, StoredKey>);
+pub(super) struct KeyCache(Cache<String, StoredKey>);
 
-impl KnownKeys {
+impl KeyCache {
     pub(super) fn forget_all(&self, project: &ProjectId) {
         self.0.forget_those(|stored| stored.key.project == *project);
     }

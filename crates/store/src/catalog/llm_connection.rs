@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use ratchet_core::llm::{LlmAdapter, masked};
+use ratchet_core::catalog::llm::{LlmAdapter, masked};
 use ratchet_core::payload::Json;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;

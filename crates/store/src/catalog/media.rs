@@ -3,7 +3,7 @@ pub(super) mod sweep;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ratchet_core::media::{MediaHash, MediaType};
+use ratchet_core::record::media::{MediaHash, MediaType};
 use ratchet_core::time::Timestamp;
 
 use super::Catalog;
@@ -11,7 +11,7 @@ use super::sql::{FromColumn, Row, Tx, Value};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
-pub use sweep::{Mention, TraceUse};
+pub use sweep::{MediaRef, TraceUse};
 
 /// A piece of media as a project knows it. The bytes are elsewhere, under their hash.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 use ratchet_core::payload::Json;
-use ratchet_core::price::{ModelDefinition, ModelUnit, OwnModel};
+use ratchet_core::record::price::{ModelDefinition, ModelUnit, OwnModel};
 use ratchet_core::time::Timestamp;
 use serde_json::Value as AnyJson;
 

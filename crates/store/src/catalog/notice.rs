@@ -5,10 +5,10 @@ mod delivery;
 /// Keys of the server itself.
 mod server_key;
 
-use ratchet_core::limit::elide;
-use ratchet_core::major::delivery::ReceiverKind;
-use ratchet_core::major::notice::NoticeKind;
+use ratchet_core::chat::delivery_retry::ReceiverKind;
+use ratchet_core::chat::notification::NotificationKind;
 use ratchet_core::payload::Json;
+use ratchet_core::record::limit::elide;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use serde_json::{Value as JsonValue, json};
@@ -21,7 +21,7 @@ use crate::project::ProjectId;
 use crate::secrets::Secrets;
 use crate::{StoreError, StoreResult};
 
-pub use delivery::{DeliveryOutcome, DueDelivery, NewNotice, NoticeDelivery, Settled};
+pub use delivery::{DeliveryOutcome, DeliveryState, DueDelivery, NewNotice, NoticeDelivery};
 
 /// Receivers that a project may have.
 const MOST_RECEIVERS: usize = 200;
@@ -40,7 +40,7 @@ pub struct NoticeReceiver {
     /// Where it is, as far as that is no secret.
     pub address: String,
     /// What it is told of.
-    pub events: Vec<NoticeKind>,
+    pub events: Vec<NotificationKind>,
     /// Whether it is left alone.
     pub is_paused: bool,
     /// Whose browser it is.
@@ -80,7 +80,7 @@ pub struct NewReceiver {
     /// How to reach it.
     pub keys: ReceiverKeys,
     /// What it is told of.
-    pub events: Vec<NoticeKind>,
+    pub events: Vec<NotificationKind>,
     /// Whose browser it is.
     pub person: Option<String>,
 }
@@ -91,7 +91,7 @@ pub struct ReceiverChange {
     /// What people call it.
     pub name: Option<String>,
     /// What it is told of.
-    pub events: Option<Vec<NoticeKind>>,
+    pub events: Option<Vec<NotificationKind>>,
     /// Whether it is left alone.
     pub is_paused: Option<bool>,
     /// What messages to a webhook are signed with.
@@ -349,7 +349,7 @@ fn owner(project: &ProjectId, id: &str) -> String {
     format!("notices {project} {id}")
 }
 
-fn listed(events: &[NoticeKind]) -> Json {
+fn listed(events: &[NotificationKind]) -> Json {
     let words: Vec<&str> = events.iter().map(|kind| kind.as_str()).collect();
     Json::from_value(&words.into())
 }
@@ -362,7 +362,7 @@ fn read(row: &Row<'_>) -> StoreResult<NoticeReceiver> {
         kind: row.get(1)?,
         name: row.get(2)?,
         address: row.get(3)?,
-        events: words.iter().filter_map(|word| NoticeKind::parse(word)).collect(),
+        events: words.iter().filter_map(|word| NotificationKind::parse(word)).collect(),
         is_paused: row.get(5)?,
         person: row.get(6)?,
         created_at: row.get(7)?,
@@ -376,7 +376,7 @@ impl FromColumn for ReceiverKind {
     }
 }
 
-impl FromColumn for NoticeKind {
+impl FromColumn for NotificationKind {
     fn from_column(value: Value) -> Option<Self> {
         Self::parse(&String::from_column(value)?)
     }

@@ -6,7 +6,7 @@ use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use ratchet_core::secret::Secret;
 use tokio::sync::Semaphore;
 
-use crate::beside::beside;
+use crate::blocking::beside;
 use crate::{StoreError, StoreResult};
 
 /// Hashes passwords and compares them, slowly: people's passwords are short. The work is done

@@ -7,11 +7,11 @@ mod delete;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ratchet_core::payload::Json;
-use ratchet_core::prompt::{
+use ratchet_core::catalog::prompt::{
     ComposeError, Composed, Graph, MAX_DEPTH, MAX_PARTS, Node, Part, Parts, Pick, PromptBody,
     PromptKind, Reference, compose,
 };
+use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 
 use super::sql::{FromColumn, Listing, Row, Tx, Value};

@@ -1,13 +1,13 @@
 /// How far queues are.
 mod progress;
 
-use ratchet_core::annotation::{ItemKind, ItemStatus};
+use ratchet_core::catalog::annotation::{ItemKind, ItemStatus};
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
-use super::{Catalog, Noun, Verb, person, redaction};
+use super::{Catalog, Noun, Verb, redaction, user};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -287,7 +287,7 @@ impl Catalog {
     ) -> StoreResult<()> {
         self.transact(move |tx| {
             let queue = find_queue(tx, &of)?;
-            let user = person::find(tx, &person)?;
+            let user = user::find(tx, &person)?;
             tx.execute(
                 "INSERT INTO annotation_assignment (project, queue, person) VALUES ($1, $2, $3) \
                  ON CONFLICT DO NOTHING",
@@ -318,7 +318,7 @@ impl Catalog {
                 return Err(StoreError::NotFound(format!("the assignment of {person}")));
             }
             let deed = Verb::Unassigned.what(Noun::Queue, &queue.id).named(&queue.name);
-            tx.note(&of.project, now, &deed.was(person::find(tx, &person)?.email))
+            tx.note(&of.project, now, &deed.was(user::find(tx, &person)?.email))
         })
         .await
     }

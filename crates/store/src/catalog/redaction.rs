@@ -1,5 +1,5 @@
 use ratchet_core::payload::Json;
-use ratchet_core::redact::{Redactor, Rule, RuleError, What};
+use ratchet_core::record::redact::{RedactionPattern, Redactor, Rule, RuleError};
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
@@ -157,7 +157,7 @@ fn described(rule: &Rule) -> String {
 
 fn read(row: &Row<'_>) -> StoreResult<KeptRule> {
     let (kind, text): (String, String) = (row.get(1)?, row.get(2)?);
-    let what = What::parse(&kind, text).ok_or_else(|| {
+    let what = RedactionPattern::parse(&kind, text).ok_or_else(|| {
         StoreError::Unsettled(format!("a redaction rule of the kind {kind}, which is none"))
     })?;
     let rule = Rule { what, replacement: row.get(3)? };

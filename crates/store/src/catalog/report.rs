@@ -1,5 +1,5 @@
 use ratchet_core::payload::Json;
-use ratchet_core::suggestion::Suggestion;
+use ratchet_core::quality::suggestion::Suggestion;
 use ratchet_core::time::Timestamp;
 
 use super::sql::{Row, Tx};

@@ -192,19 +192,19 @@ impl Catalog {
         &self,
         project: ProjectId,
         name: String,
-        to: Switched,
+        to: ScheduleToggle,
         now: Timestamp,
     ) -> StoreResult<Schedule> {
         self.transact(move |tx| {
             let known = wanted(tx, &project, &name)?;
-            if known.is_on == (to == Switched::On) {
+            if known.is_on == (to == ScheduleToggle::On) {
                 return Ok(known);
             }
             tx.execute(
                 "UPDATE schedule SET is_on = $3, due_after = $4 WHERE project = $1 AND name = $2",
-                &[(&project).into(), (&name).into(), (to == Switched::On).into(), now.into()],
+                &[(&project).into(), (&name).into(), (to == ScheduleToggle::On).into(), now.into()],
             )?;
-            let word = if to == Switched::On { "on" } else { "off" };
+            let word = if to == ScheduleToggle::On { "on" } else { "off" };
             let deed = Verb::Changed.what(Noun::Schedule, &name).named(&name).became(word);
             tx.note(&project, now, &deed)?;
             wanted(tx, &project, &name)
@@ -264,7 +264,7 @@ impl Catalog {
 
 /// Whether a schedule is to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Switched {
+pub enum ScheduleToggle {
     /// It is.
     On,
     /// It is not.

@@ -1,6 +1,6 @@
 use ratchet_core::payload::Json;
-use ratchet_core::score::DataType;
-use ratchet_core::score::config::{Category, ConfigValues, ScoreConfig};
+use ratchet_core::record::score::DataType;
+use ratchet_core::record::score::config::{Category, ConfigValues, ScoreConfig};
 use ratchet_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 //! of sessions that are not scored yet. What was paid for is here before anything is made of it.
 
 /// What judges said, and what they are being asked.
-mod paid;
+mod verdicts;
 /// Requests that are answered later.
 mod batch;
 
@@ -16,7 +16,7 @@ use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 
 pub use batch::ScoringBatch;
-pub use paid::PaidVerdict;
+pub use verdicts::PaidVerdict;
 
 /// A run that scored sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use ratchet_core::catalog::throttle::{Failures, ThrottlePolicy};
 use ratchet_core::secret::Secret;
-use ratchet_core::throttle::{Failures, Pace};
 use ratchet_core::time::Timestamp;
 
 use super::sql::Tx;
@@ -11,17 +11,19 @@ use super::{Catalog, credentials};
 use crate::StoreResult;
 
 /// Someone at one address who guesses at one account.
-const GUESSER_PACE: Pace = Pace { free: 5, longest: Duration::from_secs(5 * 60) };
+const GUESSER_PACE: ThrottlePolicy =
+    ThrottlePolicy { free: 5, longest: Duration::from_secs(5 * 60) };
 /// An account is guessed at from many addresses, and its person must still get in.
-const ACCOUNT_PACE: Pace = Pace { free: 50, longest: Duration::from_secs(30) };
+const ACCOUNT_PACE: ThrottlePolicy = ThrottlePolicy { free: 50, longest: Duration::from_secs(30) };
 /// Behind one address there may be a whole office.
-const ADDRESS_PACE: Pace = Pace { free: 20, longest: Duration::from_secs(15 * 60) };
+const ADDRESS_PACE: ThrottlePolicy =
+    ThrottlePolicy { free: 20, longest: Duration::from_secs(15 * 60) };
 /// How many accounts and addresses are watched; beyond that the oldest failures are forgotten.
 const WATCHED: i64 = 20_000;
 
 /// Someone or somewhere that failures are counted for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Suspect {
+pub enum ThrottleKey {
     /// What was given as the email address, whether there is such an account or not.
     Account(String),
     /// The same, from one address: a stranger's failures are not held against its person.
@@ -44,7 +46,7 @@ pub enum Turn {
     Wait(Duration),
 }
 
-impl Suspect {
+impl ThrottleKey {
     /// Whom an attempt at an account counts against.
     pub fn at_account(email: &str, address: &str) -> Vec<Self> {
         let (account, address) = (email.to_owned(), address.to_owned());
@@ -64,7 +66,7 @@ impl Suspect {
         }
     }
 
-    fn pace(&self) -> Pace {
+    fn pace(&self) -> ThrottlePolicy {
         match self {
             Self::Account(_) => ACCOUNT_PACE,
             Self::Guesser { .. } => GUESSER_PACE,
@@ -79,7 +81,11 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn begin_attempt(&self, suspects: Vec<Suspect>, now: Timestamp) -> StoreResult<Turn> {
+    pub async fn begin_attempt(
+        &self,
+        suspects: Vec<ThrottleKey>,
+        now: Timestamp,
+    ) -> StoreResult<Turn> {
         self.transact(move |tx| {
             let known: Vec<Failures> =
                 suspects.iter().map(|suspect| failures(tx, suspect)).collect::<StoreResult<_>>()?;
@@ -102,15 +108,17 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn attempt_succeeded(&self, suspects: Vec<Suspect>) -> StoreResult<()> {
+    pub async fn attempt_succeeded(&self, suspects: Vec<ThrottleKey>) -> StoreResult<()> {
         self.transact(move |tx| {
             for suspect in &suspects {
                 let known = failures(tx, suspect)?;
                 match suspect {
-                    Suspect::Address(_) if known.count > 1 => {
+                    ThrottleKey::Address(_) if known.count > 1 => {
                         set(tx, suspect, Failures { count: known.count - 1, ..known })?;
                     }
-                    Suspect::Account(_) | Suspect::Guesser { .. } | Suspect::Address(_) => {
+                    ThrottleKey::Account(_)
+                    | ThrottleKey::Guesser { .. }
+                    | ThrottleKey::Address(_) => {
                         let sql = "DELETE FROM sign_in_failure WHERE subject = $1";
                         tx.execute(sql, &[suspect.key().into()])?;
                     }
@@ -148,7 +156,7 @@ fn hashed(typed: &str) -> String {
     credentials::hash_token(&Secret::new(typed.trim().to_lowercase()))
 }
 
-fn failures(tx: &Tx<'_>, suspect: &Suspect) -> StoreResult<Failures> {
+fn failures(tx: &Tx<'_>, suspect: &ThrottleKey) -> StoreResult<Failures> {
     let sql = "SELECT failures, last_at FROM sign_in_failure WHERE subject = $1";
     let found = tx.one(sql, &[suspect.key().into()], |row| {
         Ok(Failures { count: row.get(0)?, last: row.get(1)? })
@@ -156,7 +164,7 @@ fn failures(tx: &Tx<'_>, suspect: &Suspect) -> StoreResult<Failures> {
     Ok(found.unwrap_or_default())
 }
 
-fn set(tx: &Tx<'_>, suspect: &Suspect, failures: Failures) -> StoreResult<()> {
+fn set(tx: &Tx<'_>, suspect: &ThrottleKey, failures: Failures) -> StoreResult<()> {
     let sql = "INSERT INTO sign_in_failure (subject, failures, last_at) VALUES ($1, $2, $3) \
                ON CONFLICT (subject) DO UPDATE \
                SET failures = excluded.failures, last_at = excluded.last_at";

@@ -3,9 +3,9 @@ mod create;
 /// Lists of names.
 mod list;
 
-use ratchet_core::media::MediaHash;
+use ratchet_core::catalog::prompt::{LATEST, Pick};
 use ratchet_core::payload::Json;
-use ratchet_core::prompt::{LATEST, Pick};
+use ratchet_core::record::media::MediaHash;
 use ratchet_core::time::Timestamp;
 
 use super::sql::{Row, Tx};

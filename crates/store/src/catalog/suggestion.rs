@@ -1,5 +1,5 @@
 use ratchet_core::payload::Json;
-use ratchet_core::suggestion::{Edit, Progress, Severity, Suggestion};
+use ratchet_core::quality::suggestion::{Edit, Progress, Severity, Suggestion};
 use ratchet_core::time::Timestamp;
 
 use super::sql::{FromColumn, Row, Tx, Value};

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use ratchet_core::prompt::{LATEST, Pick};
+use ratchet_core::catalog::prompt::{LATEST, Pick};
 use ratchet_core::time::Timestamp;
 
 use super::audit::Deed;

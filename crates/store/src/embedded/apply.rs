@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use ratchet_core::environment::Environment;
 use ratchet_core::id::ScoreId;
-use ratchet_core::merge::Merge;
-use ratchet_core::observation::ObservationPatch;
-use ratchet_core::price::PriceTable;
-use ratchet_core::receipt;
-use ratchet_core::score::ScorePatch;
+use ratchet_core::record::clock_skew;
+use ratchet_core::record::merge::Merge;
+use ratchet_core::record::observation::ObservationPatch;
+use ratchet_core::record::price::PriceTable;
+use ratchet_core::record::score::ScorePatch;
+use ratchet_core::record::trace::TracePatch;
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::TracePatch;
 use rusqlite::{Connection, params};
 use rustc_hash::FxHashMap;
 
@@ -27,7 +27,7 @@ use super::rollup::{RollupDelta, Terms, Words};
 use super::score_row::{ScoreRow, ScoreTable};
 use super::session_row::SessionChange;
 use super::trace_row::TraceRow;
-use super::uncounted::without_stale_count;
+use super::uncounted_tokens::without_stale_count;
 use super::user_row::UserChange;
 use crate::project::ProjectId;
 
@@ -161,7 +161,7 @@ impl<'a> Applier<'a> {
         let row = match &before {
             Some(before) => {
                 let mut known = before.patch.clone();
-                receipt::clamp_stored(&mut known, before.updated_at);
+                clock_skew::clamp_stored(&mut known, before.updated_at);
                 self.outdated += patch.outdated_by(&known);
                 TraceRow { patch: known.merge(patch.clone()), ..before.clone() }
             }
@@ -270,7 +270,7 @@ impl<'a> Applier<'a> {
         let entry = payload::load_entry(self.db, known.payload, known.entry)?.unwrap_or_default();
         let written_at = known.observation.updated_at;
         let mut patch = known.into_patch(entry);
-        receipt::clamp_stored(&mut patch, written_at);
+        clock_skew::clamp_stored(&mut patch, written_at);
         Ok(patch)
     }
 
@@ -350,7 +350,7 @@ impl<'a> Applier<'a> {
         let table = ScoreTable::Given;
         let row = match load_score(self.db, project, &patch.id, table)? {
             Some(mut known) => {
-                receipt::clamp_stored(&mut known.patch, known.updated_at);
+                clock_skew::clamp_stored(&mut known.patch, known.updated_at);
                 if is_in_order {
                     patch = patch.after(&known.patch);
                 }

@@ -1,28 +1,28 @@
 use ratchet_core::id::TraceId;
-use ratchet_core::observation::Observation;
-use ratchet_core::score::Score;
+use ratchet_core::record::observation::Observation;
+use ratchet_core::record::score::Score;
 use rusqlite::Connection;
 
 use super::{Engine, read};
 use crate::attached::{Attached, AttachedCount};
 use crate::project::ProjectId;
-use crate::walk::{ObservationWalk, ScoreWalk, Walked};
+use crate::trace_stream::{ObservationWalk, ScoreWalk, StreamedRows};
 use crate::{StoreError, StoreResult};
 
 impl Engine {
     pub(crate) async fn walk_observations(
         &self,
         walk: ObservationWalk,
-    ) -> StoreResult<Walked<Observation, ObservationWalk>> {
-        let query = move |db: &Connection| read::walk::observations(db, walk);
+    ) -> StoreResult<StreamedRows<Observation, ObservationWalk>> {
+        let query = move |db: &Connection| read::trace_stream::observations(db, walk);
         self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
     }
 
     pub(crate) async fn walk_scores(
         &self,
         walk: ScoreWalk,
-    ) -> StoreResult<Walked<Score, ScoreWalk>> {
-        let query = move |db: &Connection| read::walk::scores(db, walk);
+    ) -> StoreResult<StreamedRows<Score, ScoreWalk>> {
+        let query = move |db: &Connection| read::trace_stream::scores(db, walk);
         self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
     }
 

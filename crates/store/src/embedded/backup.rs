@@ -21,8 +21,8 @@ use self::tree::KeptTree;
 pub use self::tree::{KeptFile, is_backup_path};
 
 use super::connection::{self, Purpose};
-use super::{Folder, MEDIA_FOLDER, sqlite_error};
-use crate::beside::beside;
+use super::{MEDIA_FOLDER, Store, sqlite_error};
+use crate::blocking::beside;
 use crate::media::hash_named;
 use crate::{StoreError, StoreResult, private_files};
 use manifest::{CopyMode, copy, digest};
@@ -62,7 +62,7 @@ pub struct BackupOutline {
     pub manifest: Manifest,
 }
 
-impl Folder {
+impl Store {
     /// Copies everything into a new folder while it is in use: each database as of one moment, all
     /// media that the catalog's copy speaks of, what chats need to go on, the user's own texts.
     ///

@@ -8,7 +8,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::connection::{self, Purpose};
 use super::lock::Lock;
 use super::{CATALOG_MIGRATIONS, sqlite_error};
-use crate::beside::{Outcome, beside, unboxed};
+use crate::blocking::{Outcome, beside, unboxed};
 use crate::catalog::Tx;
 use crate::{StoreError, StoreResult};
 
@@ -113,7 +113,7 @@ impl CatalogDb {
 mod tests {
     use ratchet_core::id::SessionId;
 
-    use super::super::{CATALOG_FILE, DiskReserve, Folder, Options};
+    use super::super::{CATALOG_FILE, DiskReserve, Options, Store};
     use super::*;
     use crate::catalog::administration::TABLES;
     use crate::project::ProjectId;
@@ -185,7 +185,7 @@ mod tests {
             known_secrets: Default::default(),
             reserve: DiskReserve::default(),
         };
-        let opened = Folder::open(folder.path(), options).unwrap();
+        let opened = Store::open(folder.path(), options).unwrap();
         let project = ProjectId::parse("p").unwrap();
         for (id, spent_before) in [("first", 0), ("fork", 7), ("odd", 0)] {
             let session = SessionId::parse(id).unwrap();

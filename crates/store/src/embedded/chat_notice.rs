@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use super::column::Column;
 use super::writer::Writer;
 use super::{Engine, chat_row};
-use crate::chat::Untold;
+use crate::chat::PendingNotification;
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -22,8 +22,8 @@ pub(super) fn forget(db: &Connection, first: i64, last: i64) -> rusqlite::Result
 
 impl Engine {
     /// See `Telemetry::untold`.
-    pub(crate) async fn untold(&self, limit: u32) -> StoreResult<Vec<Untold>> {
-        let query = move |db: &Connection| -> rusqlite::Result<Vec<Untold>> {
+    pub(crate) async fn untold(&self, limit: u32) -> StoreResult<Vec<PendingNotification>> {
+        let query = move |db: &Connection| -> rusqlite::Result<Vec<PendingNotification>> {
             let sql = "SELECT e.no, e.at, e.kind, e.body, c.id, p.id FROM chat_notice n \
                        JOIN chat_event e ON e.no = n.no JOIN chat c ON c.no = n.no >> 32 \
                        JOIN project p ON p.no = c.project ORDER BY n.no LIMIT ?";
@@ -33,7 +33,7 @@ impl Engine {
                 // A project that was given up has a name that is none, and nobody to be told.
                 let project = ProjectId::parse(row.get_ref(5)?.as_str()?).ok();
                 let (number, event) = (row.get(0)?, chat_row::read(row)?);
-                Ok(Untold { number, project, session: session.0, event })
+                Ok(PendingNotification { number, project, session: session.0, event })
             })?;
             rows.collect()
         };

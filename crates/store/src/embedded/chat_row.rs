@@ -3,9 +3,9 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use ratchet_core::chat::event::{ChatEvent, EventKind};
+use ratchet_core::chat::notification::Notification;
 use ratchet_core::id::SessionId;
-use ratchet_core::major::event::{EventKind, SessionEvent};
-use ratchet_core::major::notice::Notice;
 use ratchet_core::time::Timestamp;
 use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -74,9 +74,9 @@ impl Body {
 impl Prepared {
     /// The same with what a chat agent said: all of it is on disk together, or none.
     #[must_use]
-    pub fn with_events(mut self, session: SessionId, events: Vec<SessionEvent>) -> Self {
-        let prepare = |event: SessionEvent| PreparedEvent {
-            is_news: Notice::of(&event).is_some(),
+    pub fn with_events(mut self, session: SessionId, events: Vec<ChatEvent>) -> Self {
+        let prepare = |event: ChatEvent| PreparedEvent {
+            is_news: Notification::of(&event).is_some(),
             seq: event.seq,
             at: event.at,
             kind: event.kind,
@@ -174,8 +174,8 @@ impl Engine {
         session: SessionId,
         after: u64,
         limit: u32,
-    ) -> StoreResult<Vec<SessionEvent>> {
-        let query = move |db: &Connection| -> rusqlite::Result<Vec<SessionEvent>> {
+    ) -> StoreResult<Vec<ChatEvent>> {
+        let query = move |db: &Connection| -> rusqlite::Result<Vec<ChatEvent>> {
             let Some(chat) = find(db, &project, &session)? else { return Ok(Vec::new()) };
             let sql = "SELECT no, at, kind, body FROM chat_event WHERE no > ? AND no <= ? \
                        ORDER BY no LIMIT ?";
@@ -201,8 +201,8 @@ impl Engine {
         session: SessionId,
         kind: EventKind,
         limit: u32,
-    ) -> StoreResult<Vec<SessionEvent>> {
-        let query = move |db: &Connection| -> rusqlite::Result<Vec<SessionEvent>> {
+    ) -> StoreResult<Vec<ChatEvent>> {
+        let query = move |db: &Connection| -> rusqlite::Result<Vec<ChatEvent>> {
             let Some(chat) = find(db, &project, &session)? else { return Ok(Vec::new()) };
             let sql = "SELECT no, at, kind, body FROM chat_event WHERE no BETWEEN ? AND ? \
                        AND kind = ? ORDER BY no DESC LIMIT ?";
@@ -228,7 +228,7 @@ impl Engine {
 }
 
 /// Reads an event: its number, time, kind and body.
-pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<SessionEvent> {
+pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<ChatEvent> {
     let odd = |column, kind| rusqlite::Error::InvalidColumnType(column, String::new(), kind);
     let kind = EventKind::parse(row.get_ref(2)?.as_str()?).ok_or(odd(2, Type::Text))?;
     let body: Arc<str> = match row.get_ref(3)? {
@@ -236,7 +236,7 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<SessionEvent> {
         text => text.as_str()?.into(),
     };
     let at = row.get::<_, Column<_>>(1)?.0;
-    Ok(SessionEvent { seq: place(row.get(0)?), at, kind, body })
+    Ok(ChatEvent { seq: place(row.get(0)?), at, kind, body })
 }
 
 /// A compressed body; `None` when it is damaged.

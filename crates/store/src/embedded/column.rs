@@ -2,7 +2,7 @@
 
 use ratchet_core::environment::Environment;
 use ratchet_core::id::{Id, StoredId};
-use ratchet_core::observation::{Level, ObservationKind};
+use ratchet_core::record::observation::{Level, ObservationKind};
 use ratchet_core::time::Timestamp;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 

@@ -1,7 +1,7 @@
 //! Tests on payloads: what SQL cannot see is looked at row by row.
 
 use ratchet_core::payload::Json;
-use ratchet_core::trace::Content;
+use ratchet_core::record::trace::Content;
 use serde_json::Value;
 
 use super::filter::ContentPart;

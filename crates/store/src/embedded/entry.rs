@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use ratchet_core::field::{Act, Said, Stamp};
-use ratchet_core::merge::Metadata;
 use ratchet_core::payload::{Json, Payload};
+use ratchet_core::record::field::{Stamp, StampedValue, WriteKind};
+use ratchet_core::record::merge::Metadata;
+use ratchet_core::record::trace::Content;
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::Content;
 use serde_json::value::RawValue;
 
 use super::stamps::{authority_number, authority_of};
@@ -55,7 +55,8 @@ impl EntryMetadata {
             (Self::None, _) | (Self::Plain(_), None) => Metadata::default(),
             (Self::Stamped(metadata), _) => metadata,
             (Self::Plain(keys), Some(stamp)) => Metadata::new(
-                keys.into_iter().map(|(key, json)| (key, Said { stamp, value: Some(json) })),
+                keys.into_iter()
+                    .map(|(key, json)| (key, StampedValue { stamp, value: Some(json) })),
             ),
         }
     }
@@ -127,7 +128,7 @@ type StampedKey<Raw> = (String, u8, i64, u8, bool, Option<Raw>);
 fn write_stamped(metadata: &Metadata) -> String {
     let keys: Vec<StampedKey<Box<RawValue>>> = metadata
         .words()
-        .map(|(key, Said { stamp, value })| {
+        .map(|(key, StampedValue { stamp, value })| {
             let raw = value.as_ref().map(|json| json.as_str().to_owned());
             let raw = raw.and_then(|text| RawValue::from_string(text).ok());
             let (authority, act) = (authority_number(stamp.authority), stamp.act as u8);
@@ -141,11 +142,11 @@ fn read_stamped(text: &str) -> Metadata {
     let keys: Vec<StampedKey<&RawValue>> = serde_json::from_str(text).unwrap_or_default();
     Metadata::new(keys.into_iter().map(|(key, authority, at, act, is_cleared, raw)| {
         let authority = authority_of(authority);
-        let act = if act == 0 { Act::Create } else { Act::Update };
+        let act = if act == 0 { WriteKind::Create } else { WriteKind::Update };
         let stamp = Stamp { authority, at: Timestamp::from_nanos(at), act };
         // A raw null reads as no value at all, which only "cleared" means.
         let json = raw.map_or_else(|| Json::from_value(&serde_json::Value::Null), Json::from_raw);
-        (key, Said { stamp, value: (!is_cleared).then_some(json) })
+        (key, StampedValue { stamp, value: (!is_cleared).then_some(json) })
     }))
 }
 
@@ -153,13 +154,13 @@ fn read_stamped(text: &str) -> Metadata {
 mod tests {
     use super::*;
 
-    fn said(at: i64, json: Option<&str>) -> Said<Json> {
-        let stamp = Stamp::stated(Timestamp::from_nanos(at), Act::Create);
-        Said { stamp, value: json.map(|text| Json::parse(text).unwrap()) }
+    fn said(at: i64, json: Option<&str>) -> StampedValue<Json> {
+        let stamp = Stamp::stated(Timestamp::from_nanos(at), WriteKind::Create);
+        StampedValue { stamp, value: json.map(|text| Json::parse(text).unwrap()) }
     }
 
     #[track_caller]
-    fn check(words: &[(&str, Said<Json>)], expected_form: u8) {
+    fn check(words: &[(&str, StampedValue<Json>)], expected_form: u8) {
         let metadata = Metadata::new(words.iter().map(|(k, said)| ((*k).to_owned(), said.clone())));
         let (kept, stamp) = (EntryMetadata::of(&metadata), EntryMetadata::shared_stamp(&metadata));
         let (form, text) = kept.encode();

@@ -1,6 +1,6 @@
 //! Experiments and their items, as they lie in the database.
 
-use ratchet_core::experiment::{ExperimentItem, ExperimentWords, Ran};
+use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata, TimeSpan};
 use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
@@ -71,7 +71,7 @@ pub(super) fn write(
 fn write_experiment(
     db: &Connection,
     project: i64,
-    (words, told_at): (&ExperimentWords, Timestamp),
+    (words, told_at): (&ExperimentMetadata, Timestamp),
     now: Timestamp,
 ) -> rusqlite::Result<i64> {
     let metadata = words.metadata.as_ref().map(Json::as_str);
@@ -176,7 +176,7 @@ pub(super) fn read_item(row: &Row<'_>) -> rusqlite::Result<KeptExperimentItem> {
         metadata: json(row, 13)?,
         trace: row.get::<_, Column<_>>(14)?.0,
         observation: uncolumn(row.get(15)?),
-        ran: start.zip(end).map(|(start, end)| Ran { start: start.0, end: end.0 }),
+        ran: start.zip(end).map(|(start, end)| TimeSpan { start: start.0, end: end.0 }),
         created_at: row.get::<_, Column<_>>(18)?.0,
         updated_at: row.get::<_, Column<_>>(19)?.0,
         outcome: None,

@@ -1,11 +1,11 @@
 //! What follows from an observation's fields: the numbers that sums are made of.
 
-use ratchet_core::field::Field;
 use ratchet_core::money::Money;
-use ratchet_core::observation::{Level, ObservationKind, ObservationPatch};
-use ratchet_core::price::{ModelCall, PriceTable};
+use ratchet_core::record::field::Field;
+use ratchet_core::record::observation::{Level, ObservationKind, ObservationPatch};
+use ratchet_core::record::price::{ModelCall, PriceTable};
+use ratchet_core::record::usage::{Cost, Usage};
 use ratchet_core::time::Timestamp;
-use ratchet_core::usage::{Cost, Usage};
 
 /// The numbers of one observation that trace, session and hourly sums are made of.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use ratchet_core::id::{Id, StoredId};
-use ratchet_core::observation::{Level, ObservationKind};
-use ratchet_core::score::DataType;
+use ratchet_core::record::observation::{Level, ObservationKind};
+use ratchet_core::record::score::DataType;
 use ratchet_core::time::Timestamp;
 use rusqlite::types::Value;
 
@@ -12,14 +12,14 @@ use crate::query::{
     Compare, Condition, ObservationColumn, ScoreColumn, Test, TextTest, TimeRange, TraceColumn,
 };
 use crate::{StoreError, StoreResult};
-use judged::Judged;
+use score_columns::Judged;
 
 /// The columns of a score.
 pub(super) mod score;
 /// Scores on a record, as columns of it.
-mod judged;
+mod score_columns;
 /// The models that a trace called, as a column of it.
-mod called;
+mod model_columns;
 
 /// A growing WHERE clause and its parameters.
 #[derive(Clone, Debug, Default)]
@@ -136,7 +136,7 @@ impl Where {
         match (kind, test) {
             (Kind::Content(part), test) => self.content.push((part, test.clone())),
             (Kind::Judged(judged), test) if judged.takes(test) => self.judged(judged, test),
-            (Kind::Called, test) if called::takes(test) => self.called(test),
+            (Kind::Called, test) if model_columns::takes(test) => self.called(test),
             (Kind::Text(sql), Test::IsNull) => self.and(format!("{sql} IS NULL"), []),
             (Kind::Text(sql), Test::IsNotNull) => self.and(format!("{sql} IS NOT NULL"), []),
             (
@@ -335,9 +335,9 @@ pub(super) fn trace_kind(column: TraceColumn) -> Kind {
         TraceColumn::ScoreCount => Kind::Number(
             "(SELECT count(*) FROM score s WHERE s.project = t.project AND s.trace = t.id)",
         ),
-        TraceColumn::ScoreNumbers => judged::of_trace(DataType::Numeric),
-        TraceColumn::ScoreLabels => judged::of_trace(DataType::Categorical),
-        TraceColumn::ScoreTruths => judged::of_trace(DataType::Boolean),
+        TraceColumn::ScoreNumbers => score_columns::of_trace(DataType::Numeric),
+        TraceColumn::ScoreLabels => score_columns::of_trace(DataType::Categorical),
+        TraceColumn::ScoreTruths => score_columns::of_trace(DataType::Boolean),
         TraceColumn::DebugCount => Kind::Number("t.debugs"),
         TraceColumn::DefaultCount => Kind::Number("t.defaults"),
         TraceColumn::WarningCount => Kind::Number("t.warnings"),
@@ -421,9 +421,9 @@ pub(super) fn observation_kind(column: ObservationColumn) -> Kind {
             Kind::Number("(o.total_tokens / nullif((max(o.end, o.start) - o.start) / 1e9, 0))")
         }
         ObservationColumn::ScoreCount => Kind::Number(SCORES_OF_OBSERVATION),
-        ObservationColumn::ScoreNumbers => judged::of_observation(DataType::Numeric),
-        ObservationColumn::ScoreLabels => judged::of_observation(DataType::Categorical),
-        ObservationColumn::ScoreTruths => judged::of_observation(DataType::Boolean),
+        ObservationColumn::ScoreNumbers => score_columns::of_observation(DataType::Numeric),
+        ObservationColumn::ScoreLabels => score_columns::of_observation(DataType::Categorical),
+        ObservationColumn::ScoreTruths => score_columns::of_observation(DataType::Boolean),
         ObservationColumn::InputTokens => Kind::Number("o.input_tokens"),
         ObservationColumn::OutputTokens => Kind::Number("o.output_tokens"),
         ObservationColumn::TotalTokens => Kind::Number("o.total_tokens"),

@@ -1,7 +1,7 @@
 //! What SQL cannot see by itself: parts of columns that only we can read.
 
 use ratchet_core::money::Money;
-use ratchet_core::usage::Cost;
+use ratchet_core::record::usage::Cost;
 use rusqlite::Connection;
 use rusqlite::functions::{Context, FunctionFlags};
 

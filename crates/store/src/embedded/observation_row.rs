@@ -2,14 +2,14 @@
 
 use std::sync::LazyLock;
 
-use ratchet_core::field::{Authority, Stamp};
 use ratchet_core::id::{ObservationId, TraceId};
-use ratchet_core::merge::{Earliest, Latest};
 use ratchet_core::money::Money;
-use ratchet_core::observation::{Observation, ObservationPatch, PromptLink};
 use ratchet_core::payload::Json;
+use ratchet_core::record::field::{Authority, Stamp};
+use ratchet_core::record::merge::{Earliest, Latest};
+use ratchet_core::record::observation::{Observation, ObservationPatch, PromptLink};
+use ratchet_core::record::usage::{Cost, TOTAL, Usage};
 use ratchet_core::time::Timestamp;
-use ratchet_core::usage::{Cost, TOTAL, Usage};
 use rusqlite::{Connection, Row, params};
 
 use super::block::kept_json;

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 
 use super::connection::{self, Purpose};
 use super::sqlite_error;
-use crate::beside::{Outcome, beside, unboxed};
+use crate::blocking::{Outcome, beside, unboxed};
 use crate::{StoreError, StoreResult};
 
 /// How long any question may take: longer than whoever asked is likely to wait.

@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-use ratchet_core::experiment::ExperimentItem;
+use ratchet_core::catalog::experiment::ExperimentItem;
 use ratchet_core::id::{ObservationId, TraceId};
-use ratchet_core::merge::Merge;
-use ratchet_core::observation::ObservationPatch;
-use ratchet_core::price::PriceTable;
-use ratchet_core::score::ScorePatch;
+use ratchet_core::record::merge::Merge;
+use ratchet_core::record::observation::ObservationPatch;
+use ratchet_core::record::price::PriceTable;
+use ratchet_core::record::score::ScorePatch;
+use ratchet_core::record::trace::TracePatch;
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::TracePatch;
 use rustc_hash::FxHashMap;
 
 use super::block::Packer;
 use super::chat_row::PreparedEvents;
 use super::facts::Facts;
-use super::mention;
+use super::media_refs;
 use super::observation_row::entry_of;
-use crate::arrival::Arrival;
-use crate::catalog::Mention;
+use crate::catalog::MediaRef;
+use crate::live_tail::Arrival;
 use crate::project::ProjectId;
 use crate::telemetry::Batch;
 
@@ -37,7 +37,7 @@ pub struct Prepared {
     /// What chat agents said.
     pub(super) events: Vec<PreparedEvents>,
     /// Which media it mentions, and where.
-    pub(super) mentions: Vec<Mention>,
+    pub(super) mentions: Vec<MediaRef>,
     /// Whether its scores were said later than what is kept of them, whatever their times are.
     pub(super) is_in_order: bool,
     /// Roughly how many bytes it holds while it waits.
@@ -100,7 +100,7 @@ pub(super) struct PreparedObservation {
 /// Merges what repeats, prices model calls and compresses payloads.
 pub(super) fn prepare(batch: Batch, prices: Arc<PriceTable>) -> Prepared {
     let Batch { project, traces, observations, scores, experiment_items, received_at } = batch;
-    let mentions = mention::of(&traces, &observations);
+    let mentions = media_refs::of(&traces, &observations);
     let mut grouped = Grouped::default();
     for patch in traces {
         grouped.add_trace(patch);

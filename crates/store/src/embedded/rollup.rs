@@ -142,7 +142,8 @@ impl RollupDelta {
 pub(super) fn add_facts(sums: &mut Sums, facts: &Facts, times: i64) {
     let tokens = |count: u64| i64::try_from(count).unwrap_or(i64::MAX).saturating_mul(times);
     sums.count += times;
-    sums.errors += if facts.level == ratchet_core::observation::Level::Error { times } else { 0 };
+    sums.errors +=
+        if facts.level == ratchet_core::record::observation::Level::Error { times } else { 0 };
     sums.input_tokens = sums.input_tokens.saturating_add(tokens(facts.input_tokens));
     sums.output_tokens = sums.output_tokens.saturating_add(tokens(facts.output_tokens));
     sums.total_tokens = sums.total_tokens.saturating_add(tokens(facts.total_tokens));

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use ratchet_core::id::{ObservationId, SessionId, TraceId};
-use ratchet_core::merge::Earliest;
-use ratchet_core::score::{Score, ScorePatch, ScoreSource, ScoreTarget, ScoreValue};
+use ratchet_core::record::merge::Earliest;
+use ratchet_core::record::score::{Score, ScorePatch, ScoreSource, ScoreTarget, ScoreValue};
 use ratchet_core::time::Timestamp;
 use rusqlite::{Connection, Row, params};
 

@@ -3,7 +3,7 @@
 use ratchet_core::environment::Environment;
 use ratchet_core::id::SessionId;
 use ratchet_core::money::Money;
-use ratchet_core::session::Session;
+use ratchet_core::record::session::Session;
 use ratchet_core::time::Timestamp;
 use rusqlite::{Connection, Row, params};
 

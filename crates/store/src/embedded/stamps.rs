@@ -3,7 +3,7 @@
 //! Most rows are written once, by one span, so all their fields share one stamp. Stamps are kept
 //! as groups: a stamp, and a bit for each field it covers.
 
-use ratchet_core::field::{Act, Authority, Field, Said, Stamp};
+use ratchet_core::record::field::{Authority, Field, Stamp, StampedValue, WriteKind};
 use ratchet_core::time::Timestamp;
 
 /// The bit of one field of a row.
@@ -60,7 +60,7 @@ impl Stamps {
 
     /// Puts a field together again from its column.
     pub(super) fn field<T>(&self, bit: Bit, column: Option<T>) -> Field<T> {
-        let word = self.of(bit).map(|(stamp, is_cleared)| Said {
+        let word = self.of(bit).map(|(stamp, is_cleared)| StampedValue {
             stamp,
             value: if is_cleared { None } else { column },
         });
@@ -117,8 +117,8 @@ pub(super) const fn authority_of(number: u8) -> Authority {
 fn flags(group: &Group) -> u8 {
     let authority = authority_number(group.stamp.authority);
     let act = match group.stamp.act {
-        Act::Create => 0,
-        Act::Update => 4,
+        WriteKind::Create => 0,
+        WriteKind::Update => 4,
     };
     authority | act | if group.cleared == 0 { 0 } else { 8 }
 }
@@ -129,7 +129,7 @@ fn decode_group(bytes: &[u8]) -> Option<(Group, &[u8])> {
     let (said, rest) = rest.split_first_chunk::<4>()?;
     let (cleared, rest) = if flags & 8 == 0 { (&[0; 4], rest) } else { rest.split_first_chunk()? };
     let authority = authority_of(flags & 3);
-    let act = if flags & 4 == 0 { Act::Create } else { Act::Update };
+    let act = if flags & 4 == 0 { WriteKind::Create } else { WriteKind::Update };
     let stamp = Stamp { authority, at: Timestamp::from_nanos(i64::from_le_bytes(*at)), act };
     let group =
         Group { stamp, said: u32::from_le_bytes(*said), cleared: u32::from_le_bytes(*cleared) };
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     fn stamp(at: i64) -> Stamp {
-        Stamp::stated(Timestamp::from_nanos(at), Act::Update)
+        Stamp::stated(Timestamp::from_nanos(at), WriteKind::Update)
     }
 
     #[test]

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use ratchet_core::id::{ObservationId, SessionId};
-use ratchet_core::merge::Earliest;
 use ratchet_core::money::Money;
+use ratchet_core::record::merge::Earliest;
+use ratchet_core::record::trace::{LevelCounts, Trace, TracePatch, TraceSummary};
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::{LevelCounts, Trace, TracePatch, TraceSummary};
 use rusqlite::{Connection, Row, params};
 
 use super::column::{Column, to_i64, to_u64, uncolumn};

@@ -3,9 +3,9 @@
 //! neither lists nor the disk with judgements on nothing.
 
 use ratchet_core::id::{SessionId, TraceId};
-use ratchet_core::merge::Merge;
-use ratchet_core::score::public::is_public;
-use ratchet_core::score::{ScorePatch, ScoreTarget};
+use ratchet_core::record::merge::Merge;
+use ratchet_core::record::score::public::is_public;
+use ratchet_core::record::score::{ScorePatch, ScoreTarget};
 use ratchet_core::time::Timestamp;
 use rusqlite::params;
 

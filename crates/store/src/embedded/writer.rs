@@ -8,15 +8,15 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use ratchet_core::price::PriceTable;
+use ratchet_core::record::price::PriceTable;
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::oneshot;
 
 use super::apply::{Applier, Memory};
+use super::disk_reserve::{DiskMonitor, DiskSpace};
 use super::prepare::Prepared;
-use super::room::{DiskSpace, Room};
 use super::{compact, sqlite_error};
-use crate::arrival::Log;
+use crate::live_tail::Log;
 use crate::{StoreError, StoreResult};
 
 /// Bytes that may wait in the queue; beyond, requests are turned away.
@@ -61,7 +61,7 @@ pub(super) struct Writer {
     memory: Memory,
     counters: Arc<Counters>,
     arrivals: Arc<Mutex<Log>>,
-    room: Room,
+    room: DiskMonitor,
 }
 
 impl WriterHandle {
@@ -70,7 +70,7 @@ impl WriterHandle {
         db: Connection,
         file: PathBuf,
         prices: Arc<PriceTable>,
-        (queue_len, room): (usize, Room),
+        (queue_len, room): (usize, DiskMonitor),
     ) -> StoreResult<Self> {
         let counters = Arc::new(Counters::default());
         let arrivals = Arc::new(Mutex::new(Log::default()));

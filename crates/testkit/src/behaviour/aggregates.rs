@@ -1,4 +1,4 @@
-use ratchet_core::observation::{Level, ObservationKind};
+use ratchet_core::record::observation::{Level, ObservationKind};
 use ratchet_store::aggregate::{
     Aggregate, AggregateQuery, AggregateSource, Dimension, Group, Step,
 };
@@ -9,7 +9,7 @@ use ratchet_store::telemetry::{Batch, Telemetry};
 use super::Behaviour;
 use crate::ask;
 use crate::build::{at, batch, generation, observation, project, span, tool, trace};
-use crate::model::Model;
+use crate::reference_store::Model;
 
 /// Every behaviour of this module.
 pub const ALL: &[Behaviour] = &[

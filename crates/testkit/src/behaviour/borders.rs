@@ -1,6 +1,6 @@
 use ratchet_core::id::{MAX_ID_BYTES, ObservationId, TraceId};
-use ratchet_core::observation::Observation;
 use ratchet_core::payload::Payload;
+use ratchet_core::record::observation::Observation;
 use ratchet_store::aggregate::Step;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{ObservationQuery, ScoreQuery, ScoresOn};
@@ -9,8 +9,8 @@ use ratchet_store::telemetry::Telemetry;
 use super::Behaviour;
 use crate::ask;
 use crate::build::{at, batch, generation, json, project, score, span, text, trace};
-use crate::model::Model;
 use crate::reading::Reading;
+use crate::reference_store::Model;
 
 /// Every behaviour of this module.
 pub const ALL: &[Behaviour] = &[

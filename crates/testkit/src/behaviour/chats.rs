@@ -1,5 +1,5 @@
+use ratchet_core::chat::event::{ChatEvent, EventKind};
 use ratchet_core::id::SessionId;
-use ratchet_core::major::event::{EventKind, SessionEvent};
 use ratchet_store::StoreResult;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Telemetry;
@@ -26,23 +26,23 @@ fn chat(id: &str) -> SessionId {
 }
 
 /// An event at a place, at as many milliseconds.
-fn event(seq: u64, body: &str) -> SessionEvent {
+fn event(seq: u64, body: &str) -> ChatEvent {
     let millis = i64::try_from(seq).unwrap();
-    SessionEvent { seq, at: at(millis), kind: EventKind::TextDelta, body: body.into() }
+    ChatEvent { seq, at: at(millis), kind: EventKind::TextDelta, body: body.into() }
 }
 
 async fn tell(
     store: &Telemetry,
     shop: &ProjectId,
     id: &str,
-    events: Vec<SessionEvent>,
+    events: Vec<ChatEvent>,
 ) -> StoreResult<()> {
     let prepared = store.prepare(batch(shop).build()).with_events(chat(id), events);
     store.commit(prepared).await
 }
 
-async fn all(store: &Telemetry, shop: &ProjectId, id: &str) -> Vec<SessionEvent> {
-    let mut told: Vec<SessionEvent> = Vec::new();
+async fn all(store: &Telemetry, shop: &ProjectId, id: &str) -> Vec<ChatEvent> {
+    let mut told: Vec<ChatEvent> = Vec::new();
     loop {
         let last = told.last().map_or(0, |event| event.seq);
         let more = store.session_events(shop.clone(), chat(id), last, 10_000).await.unwrap();
@@ -74,7 +74,7 @@ async fn bodies(store: Telemetry) {
     tell(&store, &shop, "c", told.clone()).await.unwrap();
     assert_eq!(all(&store, &shop, "c").await, told);
     for (seq, kind) in (4..).zip(EventKind::ALL) {
-        tell(&store, &shop, "c", vec![SessionEvent { kind, ..event(seq, "{}") }]).await.unwrap();
+        tell(&store, &shop, "c", vec![ChatEvent { kind, ..event(seq, "{}") }]).await.unwrap();
     }
     let kinds: Vec<_> = all(&store, &shop, "c").await.iter().skip(3).map(|it| it.kind).collect();
     assert_eq!(kinds, EventKind::ALL);
@@ -143,7 +143,7 @@ async fn retention(store: Telemetry) {
     let shop = project("shop");
     let long: Vec<_> = (1..=5_000).map(|seq| event(seq, "{}")).collect();
     tell(&store, &shop, "old", long).await.unwrap();
-    let late = SessionEvent { at: at(9_000), ..event(2, "{}") };
+    let late = ChatEvent { at: at(9_000), ..event(2, "{}") };
     tell(&store, &shop, "new", vec![event(1, "{}"), late]).await.unwrap();
     while store.delete_before(shop.clone(), at(6_000)).await.unwrap() > 0 {}
     assert_eq!(all(&store, &shop, "old").await, []);

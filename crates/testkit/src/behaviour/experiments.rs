@@ -1,4 +1,4 @@
-use ratchet_core::experiment::{ExperimentItem, ExperimentWords, Ran};
+use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata, TimeSpan};
 use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_store::experiment::{
     Experiment, ExperimentItemQuery, ExperimentQuery, KeptExperimentItem, Outcome, RunQuery,
@@ -23,11 +23,11 @@ pub const ALL: &[Behaviour] = &[
 /// A try as a client tells of it.
 fn told(experiment: &str, item: &str, run: &str) -> ExperimentItem {
     ExperimentItem {
-        experiment: ExperimentWords {
+        experiment: ExperimentMetadata {
             id: experiment.to_owned(),
             name: Some(format!("{experiment}'s name")),
             dataset: Some("set".to_owned()),
-            ..ExperimentWords::default()
+            ..ExperimentMetadata::default()
         },
         item: item.to_owned(),
         version: None,
@@ -45,7 +45,7 @@ fn seen(tried: ExperimentItem, step: &str, start: i64) -> ExperimentItem {
     ExperimentItem {
         expected_output: Some(json("\"Rome\"")),
         observation: Some(ObservationId::parse(step).unwrap()),
-        ran: Some(Ran { start: at(start), end: at(start + 5) }),
+        ran: Some(TimeSpan { start: at(start), end: at(start + 5) }),
         ..tried
     }
 }
@@ -93,7 +93,7 @@ async fn told_in_any_order(store: Telemetry) {
         let found = items(&store, any(&shop)).await;
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].expected_output, Some(json("\"Rome\"")));
-        assert_eq!(found[0].ran, Some(Ran { start: at(10), end: at(15) }));
+        assert_eq!(found[0].ran, Some(TimeSpan { start: at(10), end: at(15) }));
         assert_eq!(found[0].observation, Some(ObservationId::parse("s").unwrap()));
         assert_eq!(found[0].experiment.name, "e's name");
     }

@@ -1,6 +1,6 @@
-use ratchet_core::observation::{Level, Observation, ObservationKind};
 use ratchet_core::payload::Payload;
-use ratchet_core::score::ScoreValue;
+use ratchet_core::record::observation::{Level, Observation, ObservationKind};
+use ratchet_core::record::score::ScoreValue;
 use ratchet_store::StoreError;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
@@ -12,7 +12,7 @@ use ratchet_store::telemetry::{Batch, Telemetry};
 use super::Behaviour;
 use crate::ask;
 use crate::build::{at, batch, event, generation, json, project, score, span, text, tool, trace};
-use crate::model::Model;
+use crate::reference_store::Model;
 
 /// Every behaviour of this module.
 pub const ALL: &[Behaviour] = &[

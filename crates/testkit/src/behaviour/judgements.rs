@@ -1,7 +1,7 @@
-use ratchet_core::score::{ScoreSource, ScoreValue};
-use ratchet_store::judgement::{JudgementScope, PairQuery, Sample, SampleQuery, Side};
+use ratchet_core::record::score::{ScoreSource, ScoreValue};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::TimeRange;
+use ratchet_store::score_stats::{PairQuery, Sample, SampleQuery, ScoreScope, Side};
 use ratchet_store::telemetry::Telemetry;
 
 use super::Behaviour;
@@ -15,9 +15,9 @@ pub const ALL: &[Behaviour] = &[
     ("a pair on one step goes before one on its trace", |s| Box::pin(steps(s))),
 ];
 
-fn scope(project: &ProjectId) -> JudgementScope {
+fn scope(project: &ProjectId) -> ScoreScope {
     let (range, environments) = (TimeRange::default(), Vec::new());
-    JudgementScope { project: project.clone(), range, environments }
+    ScoreScope { project: project.clone(), range, environments }
 }
 
 fn every(project: &ProjectId) -> SampleQuery {
@@ -63,11 +63,11 @@ async fn bounds(store: Telemetry) {
     let read = store.score_samples(few).await.unwrap();
     assert_eq!((read[0].total, read[0].judgements.len()), (150, 100));
     assert_eq!(numbers(&read[0])[..2], [149.0, 148.0]);
-    let in_beta = JudgementScope { environments: vec!["beta".to_owned()], ..scope(&shop) };
+    let in_beta = ScoreScope { environments: vec!["beta".to_owned()], ..scope(&shop) };
     let read = store.score_samples(SampleQuery { scope: in_beta, ..every(&shop) }).await.unwrap();
     assert_eq!((read[0].total, numbers(&read[0])[0]), (20, 19.0));
     let range = TimeRange { from: Some(at(5)), to: Some(at(8)) };
-    let in_time = JudgementScope { range, ..scope(&shop) };
+    let in_time = ScoreScope { range, ..scope(&shop) };
     let read = store.score_samples(SampleQuery { scope: in_time, ..every(&shop) }).await.unwrap();
     assert_eq!(numbers(&read[0]), [7.0, 6.0, 5.0]);
 }

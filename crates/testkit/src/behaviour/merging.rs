@@ -1,7 +1,7 @@
-use ratchet_core::field::Authority;
-use ratchet_core::observation::Level;
 use ratchet_core::payload::Payload;
-use ratchet_core::score::ScoreValue;
+use ratchet_core::record::field::Authority;
+use ratchet_core::record::observation::Level;
+use ratchet_core::record::score::ScoreValue;
 use ratchet_store::telemetry::Telemetry;
 
 use super::Behaviour;
@@ -9,8 +9,8 @@ use crate::ask;
 use crate::build::{
     Patch, at, batch, generation, json, observation, project, score, span, text, trace,
 };
-use crate::model::Model;
 use crate::reading::Reading;
+use crate::reference_store::Model;
 
 /// Every behaviour of this module.
 pub const ALL: &[Behaviour] = &[

@@ -1,6 +1,6 @@
 use ratchet_core::calendar::Granularity;
-use ratchet_core::observation::{Level, ObservationKind};
-use ratchet_core::score::ScoreValue;
+use ratchet_core::record::observation::{Level, ObservationKind};
+use ratchet_core::record::score::ScoreValue;
 use ratchet_store::StoreError;
 use ratchet_store::aggregate::AggregateSource;
 use ratchet_store::metrics::{
@@ -17,7 +17,7 @@ use ratchet_store::telemetry::{Batch, Telemetry};
 use super::Behaviour;
 use crate::ask;
 use crate::build::{at, batch, observation, project, score, text, tool, trace};
-use crate::model::Model;
+use crate::reference_store::Model;
 
 /// Every behaviour of this module.
 pub const ALL: &[Behaviour] = &[

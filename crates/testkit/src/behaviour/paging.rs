@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
 use ratchet_core::id::TraceId;
-use ratchet_core::observation::Level;
-use ratchet_core::trace::Trace;
+use ratchet_core::record::observation::Level;
+use ratchet_core::record::trace::Trace;
 use ratchet_store::StoreError;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
@@ -11,7 +11,7 @@ use ratchet_store::query::{
     TraceColumn, TraceOrder, TraceQuery,
 };
 use ratchet_store::telemetry::Telemetry;
-use ratchet_store::walk::{ObservationWalk, ScoreWalk};
+use ratchet_store::trace_stream::{ObservationWalk, ScoreWalk};
 
 use super::Behaviour;
 use crate::ask;

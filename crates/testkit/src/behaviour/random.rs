@@ -7,9 +7,9 @@ use std::fmt;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
-use ratchet_core::field::Authority;
 use ratchet_core::id::{ScoreId, TraceId};
-use ratchet_core::observation::Level;
+use ratchet_core::record::field::Authority;
+use ratchet_core::record::observation::Level;
 use ratchet_store::aggregate::{Dimension, Step};
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Telemetry;
@@ -18,8 +18,8 @@ use super::{Fresh, aggregates, metrics, runtime, users};
 use crate::ask;
 use crate::build::{ObservationBuilder, Patch, TraceBuilder, at, batch, observation, project};
 use crate::build::{json, score, text, trace};
-use crate::model::Model;
 use crate::reading::Reading;
+use crate::reference_store::Model;
 
 /// One thing that happens to the store.
 #[derive(Clone)]

@@ -6,8 +6,8 @@ use ratchet_store::telemetry::{Batch, Telemetry};
 use super::{Behaviour, aggregates};
 use crate::ask;
 use crate::build::{at, batch, generation, observation, project, score, text, trace};
-use crate::model::Model;
 use crate::reading::Reading;
+use crate::reference_store::Model;
 
 /// Every behaviour of this module.
 pub const ALL: &[Behaviour] = &[

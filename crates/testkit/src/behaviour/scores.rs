@@ -1,5 +1,5 @@
 use ratchet_core::id::ScoreId;
-use ratchet_core::score::{ScoreSource, ScoreValue};
+use ratchet_core::record::score::{ScoreSource, ScoreValue};
 use ratchet_store::StoreError;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
@@ -11,7 +11,7 @@ use super::Behaviour;
 use super::filters::{compare, tests};
 use crate::ask;
 use crate::build::{batch, generation, project, score, trace};
-use crate::model::Model;
+use crate::reference_store::Model;
 
 /// Every behaviour of this module.
 pub const ALL: &[Behaviour] = &[

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-use ratchet_core::observation::Observation;
 use ratchet_core::payload::Payload;
+use ratchet_core::record::observation::Observation;
 use ratchet_store::StoreError;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{TextHits, TextQuery, TimeRange};

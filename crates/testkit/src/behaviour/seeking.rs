@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use ratchet_core::id::TraceId;
 use ratchet_store::StoreError;
-use ratchet_store::arrival::{Arrival, Watched};
+use ratchet_store::live_tail::{Arrival, RecordKind};
 use ratchet_store::query::{
     Condition, Direction, ObservationColumn, ObservationQuery, Paging, Test, TextTest, TraceColumn,
     TraceOrder, TraceQuery,
@@ -113,7 +113,7 @@ async fn sought_in_order(store: Telemetry) {
 async fn arrivals(store: Telemetry) {
     let (shop, other) = (project("shop"), project("other"));
     let start = store.arrived();
-    let of_shop = (&shop, Watched::Traces);
+    let of_shop = (&shop, RecordKind::Traces);
     assert_eq!(store.arrivals(of_shop, start, 10).records, []);
     store.record(batch(&shop).with(span("late").of("t1").beginning(-5_000)).build()).await.unwrap();
     store.record(batch(&other).with(trace("o").beginning(1)).build()).await.unwrap();
@@ -123,7 +123,7 @@ async fn arrivals(store: Telemetry) {
     assert_eq!((first.records, first.has_more), (vec![trace("t1")], true));
     let rest = store.arrivals(of_shop, first.until, 10);
     assert_eq!((rest.records, rest.has_more, rest.is_cut), (vec![trace("t2")], false, false));
-    let steps = store.arrivals((&shop, Watched::Observations), start, 10).records;
+    let steps = store.arrivals((&shop, RecordKind::Observations), start, 10).records;
     let [Arrival::Observation(_, step)] = steps.as_slice() else { panic!("{steps:?}") };
     assert_eq!(step.to_string(), "late");
 }

@@ -1,6 +1,6 @@
 use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::money::Money;
-use ratchet_core::observation::Level;
+use ratchet_core::record::observation::Level;
 use ratchet_store::attached::{Attached, AttachedCount, MAX_ATTACHED};
 use ratchet_store::query::SessionEnds;
 use ratchet_store::telemetry::Telemetry;

@@ -3,9 +3,9 @@ use std::collections::BTreeMap;
 use ratchet_core::calendar::Granularity;
 use ratchet_core::id::TraceId;
 use ratchet_core::money::Money;
-use ratchet_core::observation::Level;
+use ratchet_core::record::observation::Level;
+use ratchet_core::record::trace::Trace;
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::Trace;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::TimeRange;
 use ratchet_store::telemetry::Telemetry;
@@ -13,7 +13,7 @@ use ratchet_store::user::{ServedUser, UserDay, UserOrder, UserQuery, UserScope, 
 
 use super::Behaviour;
 use crate::build::{at, batch, generation, project, span, trace};
-use crate::model::Model;
+use crate::reference_store::Model;
 
 /// Every behaviour of this module.
 pub const ALL: &[Behaviour] = &[

@@ -1,11 +1,11 @@
 use ratchet_core::environment::Environment;
-use ratchet_core::field::{Field, Stamp};
 use ratchet_core::id::{ObservationId, TraceId};
-use ratchet_core::merge::{Earliest, Latest, Merge as _, Metadata};
 use ratchet_core::money::Money;
-use ratchet_core::observation::{Level, ObservationKind, ObservationPatch, PromptLink};
 use ratchet_core::payload::Payload;
-use ratchet_core::usage::{Cost, TOTAL, Usage};
+use ratchet_core::record::field::{Field, Stamp};
+use ratchet_core::record::merge::{Earliest, Latest, Merge as _, Metadata};
+use ratchet_core::record::observation::{Level, ObservationKind, ObservationPatch, PromptLink};
+use ratchet_core::record::usage::{Cost, TOTAL, Usage};
 
 use super::{FIRST_WORD, Patch, at, json, restamped, updating, word};
 

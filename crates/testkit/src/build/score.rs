@@ -1,8 +1,8 @@
 use ratchet_core::environment::Environment;
-use ratchet_core::field::{Field, Stamp};
 use ratchet_core::id::{ObservationId, ScoreId, SessionId, TraceId};
-use ratchet_core::merge::{Earliest, Merge as _, Metadata};
-use ratchet_core::score::{ScorePatch, ScoreSource, ScoreTarget, ScoreValue};
+use ratchet_core::record::field::{Field, Stamp};
+use ratchet_core::record::merge::{Earliest, Merge as _, Metadata};
+use ratchet_core::record::score::{ScorePatch, ScoreSource, ScoreTarget, ScoreValue};
 
 use super::{FIRST_WORD, Patch, at, restamped, updating, word};
 

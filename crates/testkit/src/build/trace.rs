@@ -1,9 +1,9 @@
 use ratchet_core::environment::Environment;
-use ratchet_core::field::{Authority, Field, Stamp};
 use ratchet_core::id::{ObservationId, SessionId, TraceId};
-use ratchet_core::merge::{Earliest, Merge as _, Metadata};
 use ratchet_core::payload::Payload;
-use ratchet_core::trace::TracePatch;
+use ratchet_core::record::field::{Authority, Field, Stamp};
+use ratchet_core::record::merge::{Earliest, Merge as _, Metadata};
+use ratchet_core::record::trace::TracePatch;
 
 use super::{FIRST_WORD, Patch, at, restamped, spoken_by, updating, word};
 

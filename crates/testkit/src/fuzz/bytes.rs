@@ -1,6 +1,6 @@
 //! Mutations that know nothing of what the bytes mean.
 
-use crate::chance::Chance;
+use crate::seeded_random::Chance;
 
 const NUMBERS: [&[u8]; 12] = [
     &[0],

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::chance::Chance;
+use crate::seeded_random::Chance;
 
 /// A changed copy of the document; `None` when the input is no document.
 pub(super) fn mutate(input: &[u8], words: &[&str], chance: &mut Chance) -> Option<Vec<u8>> {

@@ -1,7 +1,7 @@
 //! Mutations of protobuf messages that keep their lengths right, so that the damage is deep inside
 //! and not at the first length.
 
-use crate::chance::Chance;
+use crate::seeded_random::Chance;
 
 /// One field of a message.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! How far two agree, statistic by statistic: value, interval and n, or why there is none.
 
 use maud::{Markup, html};
-use ratchet_core::calibration::{Standing, Statistic};
+use ratchet_core::quality::calibration::{Standing, Statistic};
 
 use super::figure;
 

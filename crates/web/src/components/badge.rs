@@ -1,6 +1,6 @@
 use maud::{Markup, html};
-use ratchet_core::observation::{Level, ObservationKind};
-use ratchet_core::score::ScoreSource;
+use ratchet_core::record::observation::{Level, ObservationKind};
+use ratchet_core::record::score::ScoreSource;
 
 use super::icon::{Icon, icon};
 

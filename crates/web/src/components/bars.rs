@@ -1,7 +1,7 @@
 //! How values lie: bars standing for ranges of a number, bars lying for labels.
 
 use maud::{Markup, html};
-use ratchet_core::stats::distribution::Stretch;
+use ratchet_core::stats::distribution::HistogramBin;
 
 use super::chart::caption;
 use super::figure;
@@ -18,7 +18,7 @@ pub struct Spread<'a> {
     /// Of how many, from where.
     pub note: &'a str,
     /// How many values lie where.
-    pub bins: &'a [Stretch],
+    pub bins: &'a [HistogramBin],
     /// The class that colours it: who decided, or one of the hues.
     pub colour: &'a str,
     /// How a value reads, with its unit.
@@ -55,7 +55,12 @@ pub fn histogram(chart: &Spread<'_>) -> Markup {
     }
 }
 
-fn standing(chart: &Spread<'_>, index: usize, bin: &Stretch, (most, all): (u64, u64)) -> Markup {
+fn standing(
+    chart: &Spread<'_>,
+    index: usize,
+    bin: &HistogramBin,
+    (most, all): (u64, u64),
+) -> Markup {
     let step = plot::WIDTH / float(chart.bins.len() as u64).max(1.0);
     let y = plot::y_of(float(bin.count) / float(most).max(1.0));
     let x = step * float(index as u64);
@@ -106,7 +111,7 @@ fn numbers(chart: &Spread<'_>, all: u64) -> Markup {
     }
 }
 
-fn range(chart: &Spread<'_>, bin: &Stretch) -> String {
+fn range(chart: &Spread<'_>, bin: &HistogramBin) -> String {
     let (lower, upper) = ((chart.read)(bin.lower), (chart.read)(bin.upper));
     if lower == upper { lower } else { format!("{lower} to {upper}") }
 }
@@ -164,7 +169,7 @@ pub fn labels(title: &str, counts: &[(&str, u64)], colour: &str) -> Markup {
                 } }
                 tbody {
                     @for (label, count) in counts.iter().take(MAX_LABELS) {
-                        (line(html! { bdi { (ratchet_core::limit::elide(label, 120)) } }, *count))
+                        (line(html! { bdi { (ratchet_core::record::limit::elide(label, 120)) } }, *count))
                     }
                     @if rest > 0 {
                         (line(html! { (counts.len() - MAX_LABELS) " more labels" }, rest))
@@ -209,7 +214,7 @@ pub fn lying(chart: &Lying<'_>) -> Markup {
                 tbody {
                     @for (name, value) in chart.values {
                         tr {
-                            th scope="row" { bdi { (ratchet_core::limit::elide(name, 120)) } }
+                            th scope="row" { bdi { (ratchet_core::record::limit::elide(name, 120)) } }
                             td.bar-cell {
                                 svg.lying.hue-0 viewBox="0 0 100 10" preserveAspectRatio="none"
                                     aria-hidden="true" {

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::place::Params;
+use crate::request_context::Params;
 
 /// What was entered into a form, and what is wrong with it.
 #[derive(Clone, Debug, Default)]

@@ -1,8 +1,8 @@
 use maud::{Markup, html};
-use ratchet_core::limit::elide;
+use ratchet_core::record::limit::elide;
 
 use super::icon::{Icon, icon};
-use crate::place::Link;
+use crate::request_context::Link;
 
 /// The field that a filter is typed into.
 #[derive(Clone, Debug)]

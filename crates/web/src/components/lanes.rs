@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use ratchet_core::time::Timestamp;
 
 use super::figure;
-use crate::place::Link;
+use crate::request_context::Link;
 
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 150.0;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use ratchet_core::limit::elide;
+use ratchet_core::record::limit::elide;
 
 use super::figure;
 

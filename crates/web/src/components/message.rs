@@ -8,7 +8,9 @@ use serde_json::value::RawValue;
 use super::icon::{Icon, icon};
 use super::markdown::{self, markdown};
 use super::{figure, json};
-use ratchet_core::chat::{ChatMessage, Medium, Part, Picture, RecordedCall, RecordedResult, Role};
+use ratchet_core::record::message_formats::{
+    ChatMessage, Medium, Part, Picture, RecordedCall, RecordedResult, Role,
+};
 
 /// Bytes of one text that are drawn.
 const MAX_TEXT: usize = 24_000;
@@ -18,7 +20,7 @@ const MAX_ALL: usize = 160_000;
 const FOLD_SYSTEM: usize = 600;
 /// Where the things are that a payload refers to.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Whereabouts {
+pub(crate) struct ContentLinks {
     /// The whole payload.
     pub(crate) whole: String,
     /// Its pictures; the number of the picture comes at the end.
@@ -29,20 +31,20 @@ pub(crate) struct Whereabouts {
 
 /// Draws the messages of one payload, and keeps count of what it has drawn.
 #[derive(Debug)]
-pub(crate) struct Pen<'a> {
-    at: &'a Whereabouts,
+pub(crate) struct MessageStyle<'a> {
+    at: &'a ContentLinks,
     left: usize,
     pictures_drawn: usize,
 }
 
-impl<'a> Pen<'a> {
+impl<'a> MessageStyle<'a> {
     /// A pen for one payload.
-    pub(crate) fn new(at: &'a Whereabouts) -> Self {
+    pub(crate) fn new(at: &'a ContentLinks) -> Self {
         Self { at, left: MAX_ALL, pictures_drawn: 0 }
     }
 
     /// A pen for the end of a payload, with so many bytes to draw and so many pictures before.
-    pub(crate) fn for_end(at: &'a Whereabouts, room: usize, pictures_before: usize) -> Self {
+    pub(crate) fn for_end(at: &'a ContentLinks, room: usize, pictures_before: usize) -> Self {
         Self { at, left: room, pictures_drawn: pictures_before }
     }
 
@@ -229,15 +231,15 @@ fn length(part: &Part) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ratchet_core::chat::{Reading, read};
+    use ratchet_core::record::message_formats::{Reading, read};
 
     fn drawn(payload: &str) -> String {
-        let at = Whereabouts {
+        let at = ContentLinks {
             whole: "/all".into(),
             pictures: "/pic?n=".into(),
             media: "/media/".into(),
         };
-        let mut pen = Pen::new(&at);
+        let mut pen = MessageStyle::new(&at);
         match read(payload) {
             Reading::Messages(messages) => pen.conversation(&messages).into_string(),
             Reading::Text(text) => pen.lone_text(&text).into_string(),

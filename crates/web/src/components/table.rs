@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use ratchet_store::query::PageNumber;
 
 use super::icon::{Icon, icon};
-use crate::place::Link;
+use crate::request_context::Link;
 
 /// A column.
 #[derive(Clone, Debug)]

@@ -3,28 +3,28 @@
 /// One dimension, statistic by statistic.
 mod dimension;
 /// The sessions of which both think differently.
-mod apart;
+mod disagreements;
 
 use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use maud::{Markup, html};
-use ratchet_core::calibration::panel::{self, PanelDrift};
-use ratchet_core::calibration::weighted::WeightedAgreement;
-use ratchet_core::calibration::{Agreement, Calibration, OVERALL, TARGET, THRESHOLD};
-use ratchet_core::label::DATASET;
-use ratchet_core::rubric::{self, Rubric};
+use ratchet_core::judge::rubric::{self, Rubric};
+use ratchet_core::quality::calibration::panel::{self, PanelDrift};
+use ratchet_core::quality::calibration::weighted::WeightedAgreement;
+use ratchet_core::quality::calibration::{Agreement, Calibration, OVERALL, TARGET, THRESHOLD};
+use ratchet_core::quality::label::DATASET;
+use ratchet_stages::review::{JudgeSelection, LabelComparison, ReviewError, panel as panels};
 use ratchet_stages::sink::{LocalSink, Sink, SinkError};
 use ratchet_stages::source::{Source, SourceError};
-use ratchet_stages::trust::{Held, TrustError, Whom, panel as panels};
 
 use crate::components::agreement::Line;
 use crate::components::stat::{self, Stat, Value};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{agreement, alarm, copy, empty, figure};
 use crate::frame::{Page, Section};
-use crate::place::{Link, Place};
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
 pub(super) fn routes() -> Router<Web> {
@@ -32,7 +32,7 @@ pub(super) fn routes() -> Router<Web> {
 }
 
 /// Where labels are read and written, and scores read.
-pub(super) fn ends(web: &Web, place: &Place) -> (Source, Sink) {
+pub(super) fn ends(web: &Web, place: &RequestContext) -> (Source, Sink) {
     let (telemetry, project) = (web.store.telemetry.clone(), place.project_id());
     let catalog = place.visitor.catalog(web);
     let source = Source::Local(telemetry.clone(), project.clone());
@@ -40,14 +40,14 @@ pub(super) fn ends(web: &Web, place: &Place) -> (Source, Sink) {
 }
 
 /// The rubric that the address names: the project's own, or one that comes with Ratchet.
-pub(super) fn rubric(web: &Web, place: &Place) -> PageResult<Rubric> {
+pub(super) fn rubric(web: &Web, place: &RequestContext) -> PageResult<Rubric> {
     let name = place.params.get("rubric").unwrap_or(rubric::DEFAULT);
-    let all = web.rubrics.read().map_err(Refusal::Bad)?;
-    all.into_iter().find(|rubric| rubric.name == name).ok_or_else(|| Refusal::not_there("rubric"))
+    let all = web.rubrics.read().map_err(PageError::Bad)?;
+    all.into_iter().find(|rubric| rubric.name == name).ok_or_else(|| PageError::not_there("rubric"))
 }
 
 /// A link that keeps to the rubric that the address names.
-pub(super) fn by_rubric(place: &Place, parts: &[&str]) -> Link {
+pub(super) fn by_rubric(place: &RequestContext, parts: &[&str]) -> Link {
     let link = place.to(parts);
     match place.params.get("rubric") {
         Some(name) => link.with("rubric", name),
@@ -56,8 +56,8 @@ pub(super) fn by_rubric(place: &Place, parts: &[&str]) -> Link {
 }
 
 /// Says by which rubric, and leads to the others.
-pub(super) fn rubrics(web: &Web, place: &Place, rubric: &Rubric) -> PageResult<Markup> {
-    let all = web.rubrics.read().map_err(Refusal::Bad)?;
+pub(super) fn rubrics(web: &Web, place: &RequestContext, rubric: &Rubric) -> PageResult<Markup> {
+    let all = web.rubrics.read().map_err(PageError::Bad)?;
     let others: Vec<&Rubric> = all.iter().filter(|other| other.name != rubric.name).collect();
     Ok(html! {
         p.muted {
@@ -75,22 +75,23 @@ pub(super) fn rubrics(web: &Web, place: &Place, rubric: &Rubric) -> PageResult<M
 }
 
 /// What went wrong with labels or scores, as pages tell it.
-pub(super) fn refused(why: TrustError) -> Refusal {
+pub(super) fn refused(why: ReviewError) -> PageError {
     match why {
-        TrustError::Labels(SinkError::Store(why)) | TrustError::Scores(SourceError::Store(why)) => {
-            why.into()
+        ReviewError::Labels(SinkError::Store(why))
+        | ReviewError::Scores(SourceError::Store(why)) => why.into(),
+        ReviewError::Labels(why) => PageError::Bad(why.to_string()),
+        ReviewError::Scores(why) => PageError::Bad(why.to_string()),
+        ReviewError::Model(_) | ReviewError::Judging(_) | ReviewError::NoCriterion(_) => {
+            PageError::Busy
         }
-        TrustError::Labels(why) => Refusal::Bad(why.to_string()),
-        TrustError::Scores(why) => Refusal::Bad(why.to_string()),
-        TrustError::Model(_) | TrustError::Judging(_) | TrustError::NoCriterion(_) => Refusal::Busy,
     }
 }
 
-async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let rubric = &rubric(&web, &place)?;
     let (source, sink) = ends(&web, &place);
-    let whom = Whom { dataset: DATASET, rubric, judge: place.params.get("judge") };
-    let held = Held::read(&source, &sink, whom).await.map_err(refused)?;
+    let whom = JudgeSelection { dataset: DATASET, rubric, judge: place.params.get("judge") };
+    let held = LabelComparison::read(&source, &sink, whom).await.map_err(refused)?;
     let threshold = place.params.get("threshold").and_then(|text| text.parse().ok());
     let threshold = threshold.filter(|line| (0.0..=1.0).contains(line)).unwrap_or(THRESHOLD);
     let calibration = held.calibration(rubric, threshold);
@@ -109,7 +110,7 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     Ok(page.show(&place))
 }
 
-fn summary(calibration: &Calibration, held: &Held) -> Markup {
+fn summary(calibration: &Calibration, held: &LabelComparison) -> Markup {
     let correlation = calibration.correlation();
     html! {
         @match correlation {
@@ -125,7 +126,7 @@ fn summary(calibration: &Calibration, held: &Held) -> Markup {
     }
 }
 
-fn nothing(held: &Held, place: &Place) -> Markup {
+fn nothing(held: &LabelComparison, place: &RequestContext) -> Markup {
     let how = html! {
         p {
             "People mark a few sessions each week without seeing the judge's marks. Here stands how far "
@@ -142,7 +143,12 @@ fn nothing(held: &Held, place: &Place) -> Markup {
     empty::empty("Nobody has marked what the judge has marked.", &how)
 }
 
-fn body(calibration: &Calibration, held: &Held, rubric: &Rubric, place: &Place) -> Markup {
+fn body(
+    calibration: &Calibration,
+    held: &LabelComparison,
+    rubric: &Rubric,
+    place: &RequestContext,
+) -> Markup {
     let chosen = place.params.get("dimension").unwrap_or(OVERALL);
     let all = || std::iter::once(&calibration.overall).chain(&calibration.dimensions);
     let chosen = all().find(|one| one.dimension == chosen).unwrap_or(&calibration.overall);
@@ -153,24 +159,25 @@ fn body(calibration: &Calibration, held: &Held, rubric: &Rubric, place: &Place) 
         h2 { "Dimension by dimension" }
         (dimensions(calibration, chosen, place))
         (dimension::draw(chosen))
-        (apart::draw(calibration, held, rubric, place))
+        (disagreements::draw(calibration, held, rubric, place))
     }
 }
 
-fn stats(calibration: &Calibration, held: &Held) -> Markup {
+fn stats(calibration: &Calibration, held: &LabelComparison) -> Markup {
     let overall = &calibration.overall;
-    let stat = |label: &str, statistic: ratchet_core::calibration::Statistic, says: &str| Stat {
-        label: label.to_owned(),
-        value: match statistic {
-            Ok(estimate) => Value::Known {
-                text: agreement::two(estimate.value),
-                interval: Some(agreement::interval(statistic)),
-                provenance: format!("{says}, n = {}", estimate.n),
+    let stat =
+        |label: &str, statistic: ratchet_core::quality::calibration::Statistic, says: &str| Stat {
+            label: label.to_owned(),
+            value: match statistic {
+                Ok(estimate) => Value::Known {
+                    text: agreement::two(estimate.value),
+                    interval: Some(agreement::interval(statistic)),
+                    provenance: format!("{says}, n = {}", estimate.n),
+                },
+                Err(why) => Value::CannotTell(why.to_string()),
             },
-            Err(why) => Value::CannotTell(why.to_string()),
-        },
-        ..Stat::default()
-    };
+            ..Stat::default()
+        };
     let people = held.people().len();
     let weighted = calibration.weighted.as_ref().filter(|_| calibration.is_weighted());
     let [follows, error, bias] = match weighted {
@@ -226,7 +233,7 @@ fn weighed(weighted: &WeightedAgreement) -> Markup {
 }
 
 /// Whose first scores these are.
-fn who(held: &Held) -> Markup {
+fn who(held: &LabelComparison) -> Markup {
     let judges = held.judges();
     html! {
         p.muted {
@@ -244,7 +251,7 @@ fn who(held: &Held) -> Markup {
     }
 }
 
-fn dimensions(calibration: &Calibration, chosen: &Agreement, place: &Place) -> Markup {
+fn dimensions(calibration: &Calibration, chosen: &Agreement, place: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Dimension"),
         Column::number("n"),
@@ -262,13 +269,14 @@ fn dimensions(calibration: &Calibration, chosen: &Agreement, place: &Place) -> M
     ];
     let row = |one: &Agreement| {
         let grades = one.grades.as_ref();
-        let grade =
-            |of: fn(&ratchet_core::calibration::Grades) -> ratchet_core::calibration::Statistic| {
-                grades.map_or_else(
-                    || html! { span.muted title="not on a scale of grades" { "–" } },
-                    |grades| agreement::cell(of(grades)),
-                )
-            };
+        let grade = |of: fn(
+            &ratchet_core::quality::calibration::Grades,
+        ) -> ratchet_core::quality::calibration::Statistic| {
+            grades.map_or_else(
+                || html! { span.muted title="not on a scale of grades" { "–" } },
+                |grades| agreement::cell(of(grades)),
+            )
+        };
         let words = ["within", "beyond", "cannot tell"];
         Row {
             id: one.dimension.clone(),

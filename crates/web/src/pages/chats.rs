@@ -5,17 +5,17 @@ mod one;
 /// What can be set in it, and done with it.
 mod menu;
 /// Its turns, drawn.
-mod told;
+mod turns;
 /// What the agent asks, and the forms that answer.
-mod asks;
+mod permission_prompts;
 /// Which kinds of events are shown.
 mod toggles;
 /// A new conversation.
-mod begin;
+mod new_chat;
 /// Forms that carry files.
-mod sent;
+mod multipart_form;
 /// What people do in a conversation.
-mod deeds;
+mod actions;
 /// How what they did went.
 mod outcome;
 /// Thumbs, up or down.
@@ -29,21 +29,21 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::{get, post};
 use maud::{Markup, html};
+use ratchet_core::chat::state::ChatStateName;
+use ratchet_core::chat::workspace::WorkspaceSource;
 use ratchet_core::id::SessionId;
-use ratchet_core::limit::elide;
-use ratchet_core::major::state::StateWord;
-use ratchet_core::major::workspace::Exposure;
-use ratchet_stages::major::Chats;
+use ratchet_core::record::limit::elide;
+use ratchet_stages::chat::Chats;
 use ratchet_store::catalog::Chat;
 use ratchet_store::query::{PageNumber, SessionEnds};
 
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section};
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
-use crate::said;
-use crate::visitor::Who;
+use crate::message_preview;
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
+use crate::viewer::Who;
 use crate::web::Web;
 
 /// Conversations on a page.
@@ -53,50 +53,50 @@ pub(super) fn routes() -> Router<Web> {
     let of = |what: &str| format!("/project/{{project}}/chats/{{chat}}{what}");
     Router::new()
         .route("/project/{project}/chats", get(list))
-        .route("/project/{project}/chats/new", get(begin::form).post(begin::begin))
+        .route("/project/{project}/chats/new", get(new_chat::form).post(new_chat::begin))
         .route(&of(""), get(one::show))
         .route(&of("/since"), get(one::since))
         .route(&of("/events"), get(follow::events))
         .route(&of("/picture"), get(follow::picture))
-        .route(&of("/messages"), post(deeds::send))
-        .route(&of("/stop"), post(deeds::stop))
-        .route(&of("/answers"), post(deeds::answer))
-        .route(&of("/title"), post(deeds::rename))
-        .route(&of("/mode"), post(deeds::set_mode))
-        .route(&of("/fork"), post(deeds::fork))
-        .route(&of("/rewind"), post(deeds::rewind))
-        .route(&of("/close"), post(deeds::close))
+        .route(&of("/messages"), post(actions::send))
+        .route(&of("/stop"), post(actions::stop))
+        .route(&of("/answers"), post(actions::answer))
+        .route(&of("/title"), post(actions::rename))
+        .route(&of("/mode"), post(actions::set_mode))
+        .route(&of("/fork"), post(actions::fork))
+        .route(&of("/rewind"), post(actions::rewind))
+        .route(&of("/close"), post(actions::close))
         .route(&of("/thumbs"), post(thumbs::keep))
 }
 
 /// The agents that the server runs.
 fn agents(web: &Web) -> PageResult<&Arc<Chats>> {
-    let none = || Refusal::NotFound("this server runs no agents".to_owned());
+    let none = || PageError::NotFound("this server runs no agents".to_owned());
     web.talking.get().map(|talking| &talking.chats).ok_or_else(none)
 }
 
 /// The same in the hands of whoever looks, if they may have agents run: members of the project and
 /// owners. What they do is noted as theirs.
-fn hands(web: &Web, place: &Place) -> PageResult<Chats> {
+fn hands(web: &Web, place: &RequestContext) -> PageResult<Chats> {
     place.visitor.may_change()?;
     Ok(agents(web)?.by(place.visitor.actor()))
 }
 
 /// Who counts as naming a folder: whoever sits at this machine, if nobody signs in.
-fn exposure(place: &Place) -> Exposure {
+fn exposure(place: &RequestContext) -> WorkspaceSource {
     match place.visitor.who {
-        Who::Anyone => Exposure::OwnMachine,
-        Who::Person(_) => Exposure::Network,
+        Who::Anyone => WorkspaceSource::OwnMachine,
+        Who::Person(_) => WorkspaceSource::Network,
     }
 }
 
 /// A conversation of the project; one of another project is not there.
-async fn find(web: &Web, place: &Place, id: &str) -> PageResult<Chat> {
-    let id = SessionId::parse(id).map_err(|_| Refusal::not_there("chat"))?;
+async fn find(web: &Web, place: &RequestContext, id: &str) -> PageResult<Chat> {
+    let id = SessionId::parse(id).map_err(|_| PageError::not_there("chat"))?;
     agents(web)?.major.chat(place.project_id(), id).await.map_err(outcome::refusal)
 }
 
-async fn list(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let mut page = Page::new(Section::Chats, "Chat");
     let Some(talking) = web.talking.get() else {
         page.body = empty::empty("This server runs no agents.", &html! {});
@@ -127,10 +127,11 @@ async fn list(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     Ok(page.show(&place))
 }
 
-fn rows(chats: &[Chat], ends: &[SessionEnds], place: &Place) -> Table {
+fn rows(chats: &[Chat], ends: &[SessionEnds], place: &RequestContext) -> Table {
     let row = |(chat, ends): (&Chat, &SessionEnds)| {
         let input = ends.first.as_ref().and_then(|trace| trace.content.as_ref()?.input.as_ref());
-        let opening = input.map(|input| said::opening(input.as_str())).unwrap_or_default();
+        let opening =
+            input.map(|input| message_preview::opening(input.as_str())).unwrap_or_default();
         let id = chat.id.to_string();
         Row {
             link: Some(place.to(&["chats", &id])),
@@ -143,7 +144,7 @@ fn rows(chats: &[Chat], ends: &[SessionEnds], place: &Place) -> Table {
                 figure::cost(Some(chat.standing.cost)),
                 figure::ago(chat.updated_at, place.now),
             ],
-            failed: chat.standing.state == StateWord::Failed,
+            failed: chat.standing.state == ChatStateName::Failed,
             id,
         }
     };
@@ -174,15 +175,15 @@ fn folder_name(path: &str) -> &str {
 }
 
 /// What a conversation does, in a word of its own.
-fn state(state: StateWord) -> Markup {
+fn state(state: ChatStateName) -> Markup {
     let (class, word) = match state {
-        StateWord::Starting => ("code", "starting"),
-        StateWord::Idle => ("good", "ready"),
-        StateWord::Running => ("code", "working"),
-        StateWord::Waiting => ("warn", "waiting for you"),
-        StateWord::Parked => ("", "parked"),
-        StateWord::Failed => ("bad", "stopped"),
-        StateWord::Closed => ("", "closed"),
+        ChatStateName::Starting => ("code", "starting"),
+        ChatStateName::Idle => ("good", "ready"),
+        ChatStateName::Running => ("code", "working"),
+        ChatStateName::Waiting => ("warn", "waiting for you"),
+        ChatStateName::Parked => ("", "parked"),
+        ChatStateName::Failed => ("bad", "stopped"),
+        ChatStateName::Closed => ("", "closed"),
     };
     html! { span class={ "badge " (class) } { (word) } }
 }

@@ -33,7 +33,7 @@ use axum::Router;
 use axum::routing::{get, post};
 use maud::{Markup, html};
 
-use crate::place::Place;
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 pub(super) fn routes() -> Router<Web> {
@@ -54,7 +54,7 @@ pub(super) fn routes() -> Router<Web> {
 }
 
 /// The dashboard that comes with the program, and the way to all others.
-fn tabs(place: &Place, is_overview: bool) -> Markup {
+fn tabs(place: &RequestContext, is_overview: bool) -> Markup {
     html! {
         nav.segments aria-label="Dashboards" {
             a href=(place.to(&["dashboards"])) aria-current=[is_overview.then_some("page")] {

@@ -20,19 +20,19 @@ use axum::extract::State;
 use axum::response::Redirect;
 use axum::routing::get;
 use maud::{Markup, html};
-use ratchet_core::dataset::check_name;
-use ratchet_core::limit::elide;
+use ratchet_core::catalog::dataset::check_name;
 use ratchet_core::payload::Json;
+use ratchet_core::record::limit::elide;
 use ratchet_store::catalog::{Change, Dataset, NewDataset};
 use ratchet_store::query::PageNumber;
 
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
+use crate::form::PageForm;
 use crate::frame::{Page, Section};
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
 use crate::web::Web;
-use crate::wish::Wish;
 
 const ROWS: u64 = 50;
 /// Bytes of a text in a cell.
@@ -62,7 +62,7 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/experiments/results", get(run::of_experiment))
 }
 
-async fn list(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let at = PageNumber { page: place.params.page(), limit: ROWS };
     let datasets = web.store.catalog.datasets(place.project_id(), at).await?;
     let total = datasets.total.unwrap_or_default();
@@ -99,7 +99,7 @@ async fn list(State(web): State<Web>, place: Place) -> PageResult<Markup> {
 }
 
 /// A form for one more dataset.
-fn maker(place: &Place) -> Markup {
+fn maker(place: &RequestContext) -> Markup {
     html! {
         details.making {
             summary.button.primary { "New dataset" }
@@ -120,12 +120,15 @@ fn maker(place: &Place) -> Markup {
 }
 
 /// `POST …/datasets`: makes a dataset.
-async fn make(State(web): State<Web>, Wish { place, form: said }: Wish) -> PageResult<Redirect> {
+async fn make(
+    State(web): State<Web>,
+    PageForm { place, form: said }: PageForm,
+) -> PageResult<Redirect> {
     let name = said.get("name").unwrap_or_default().trim().to_owned();
-    check_name(&name).map_err(|why| Refusal::Bad(format!("name: {why}")))?;
+    check_name(&name).map_err(|why| PageError::Bad(format!("name: {why}")))?;
     let catalog = &web.store.catalog;
     if catalog.dataset(place.project_id(), name.clone()).await?.is_some() {
-        return Err(Refusal::Bad("name: there is a dataset of this name already".to_owned()));
+        return Err(PageError::Bad("name: there is a dataset of this name already".to_owned()));
     }
     let description = said.get("description").map(|text| text.trim().to_owned());
     let new = NewDataset {
@@ -163,7 +166,7 @@ fn as_read(json: &str) -> Cow<'_, str> {
     }
 }
 
-fn nothing(place: &Place) -> Markup {
+fn nothing(place: &RequestContext) -> Markup {
     let how = html! {
         p { "A dataset holds inputs and what should come out. Make one above and upload a CSV or JSON "
             "Lines file, select " a href=(place.to(&["traces"])) { "traces" } " and add them, or make one "

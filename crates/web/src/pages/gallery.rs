@@ -6,8 +6,8 @@ mod steps;
 use axum::Router;
 use axum::routing::get;
 use maud::{Markup, html};
-use ratchet_core::calibration::panel::DriftAlert;
-use ratchet_core::observation::{Level, ObservationKind};
+use ratchet_core::quality::calibration::panel::DriftAlert;
+use ratchet_core::record::observation::{Level, ObservationKind};
 use ratchet_core::stats::{distribution, interval};
 use ratchet_core::time::Timestamp;
 
@@ -25,7 +25,7 @@ use crate::components::stat::{self, Stat, Value};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{alarm, copy, dialog, diff, empty, field, figure, json, toast, whisker};
 use crate::frame;
-use crate::place::Link;
+use crate::request_context::Link;
 use crate::web::Web;
 
 pub(super) fn routes() -> Router<Web> {

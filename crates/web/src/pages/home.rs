@@ -1,21 +1,21 @@
 //! The loop with its numbers, and what changed in words.
 
 /// The six stages and their numbers.
-mod stations;
+mod stages;
 /// What changed, written from data.
 mod changes;
 /// What failed most, and what cost most.
 mod leaders;
 /// What to do before there is anything to see.
-mod connect;
+mod getting_started;
 
 use axum::Router;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::routing::get;
 use maud::{Markup, html};
-use ratchet_core::calibration::panel;
-use ratchet_stages::trust::{asking, panel as panels};
+use ratchet_core::quality::calibration::panel;
+use ratchet_stages::review::{panel as panels, sampling};
 use ratchet_store::aggregate::Sums;
 
 use super::calibration::{ends, refused};
@@ -23,8 +23,8 @@ use crate::components::alarm;
 use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::figure;
 use crate::frame::{Page, Section};
-use crate::place::Place;
-use crate::refusal::PageResult;
+use crate::page_error::PageResult;
+use crate::request_context::RequestContext;
 use crate::sign_in::here;
 use crate::sums::{self, Reach, float};
 use crate::web::Web;
@@ -38,26 +38,30 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/recorded", get(recorded))
 }
 
-async fn show(State(web): State<Web>, headers: HeaderMap, place: Place) -> PageResult<Markup> {
+async fn show(
+    State(web): State<Web>,
+    headers: HeaderMap,
+    place: RequestContext,
+) -> PageResult<Markup> {
     let now = sums::whole(&web, &place, place.range()).await?;
     let mut page = Page::new(Section::Home, place.project.name.clone());
     page.summary = html! { "The loop " (place.scope.span.within()) "." };
     if now.count == 0 && place.scope.agent.is_none() {
         let server = here(&headers).unwrap_or_else(|| "http://127.0.0.1:3000".to_owned());
-        page.body = connect::connect(&place, &server);
+        page.body = getting_started::connect(&place, &server);
         return Ok(page.show(&place));
     }
     let before = match place.scope.span.before(place.now) {
         Some(range) => Some(sums::whole(&web, &place, range).await?),
         None => None,
     };
-    let stations = stations::gather(&web, &place).await?;
+    let stations = stages::gather(&web, &place).await?;
     let course = sums::over_time(&web, &place, place.range(), &[]).await?;
     let (names, course) = (course.course.names(), course.all());
     let reach = sums::agent_reach(&web, &place, place.range()).await?;
     page.body = html! {
         (drifted(&web, &place).await?)
-        (stations::draw(&stations))
+        (stages::draw(&stations))
         (partly(&place, reach))
         div.home {
             section {
@@ -73,10 +77,10 @@ async fn show(State(web): State<Web>, headers: HeaderMap, place: Place) -> PageR
 }
 
 /// Judges that were found to have drifted in the last two weeks, and where more is said of them.
-async fn drifted(web: &Web, place: &Place) -> PageResult<Markup> {
+async fn drifted(web: &Web, place: &RequestContext) -> PageResult<Markup> {
     let (_, sink) = ends(web, place);
     let verdicts = panels::read(&sink).await.map_err(|why| refused(why.into()))?;
-    let (from, to) = (asking::week(place.now.plus_nanos(-7 * DAY)), asking::week(place.now));
+    let (from, to) = (sampling::week(place.now.plus_nanos(-7 * DAY)), sampling::week(place.now));
     let alerts = panel::alerts(&verdicts, from.as_str()..=to.as_str());
     Ok(html! {
         (alarm::drift(&alerts))
@@ -87,7 +91,7 @@ async fn drifted(web: &Web, place: &Place) -> PageResult<Markup> {
 }
 
 /// Says so when only the newest records of an agent were read.
-fn partly(place: &Place, reach: Reach) -> Markup {
+fn partly(place: &RequestContext, reach: Reach) -> Markup {
     html! {
         @if let Reach::Since(since) = reach {
             p.partly role="note" {
@@ -100,7 +104,7 @@ fn partly(place: &Place, reach: Reach) -> Markup {
 }
 
 /// How much is recorded in this time: a page that waits for the first span asks for it.
-async fn recorded(State(web): State<Web>, place: Place) -> PageResult<String> {
+async fn recorded(State(web): State<Web>, place: RequestContext) -> PageResult<String> {
     let now = sums::whole(&web, &place, place.range()).await?;
     Ok(now.count.to_string())
 }

@@ -10,21 +10,21 @@ use axum::extract::State;
 use axum::response::Redirect;
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use ratchet_core::calibration::sample::SIZE;
 use ratchet_core::id::SessionId;
-use ratchet_core::label::{DATASET, Draw, Label};
-use ratchet_core::rubric::Rubric;
-use ratchet_stages::trust::asking::{self, Asking};
-use ratchet_stages::trust::labels;
+use ratchet_core::judge::rubric::Rubric;
+use ratchet_core::quality::calibration::sample::SIZE;
+use ratchet_core::quality::label::{DATASET, Label, LabelOrigin};
+use ratchet_stages::review::labels;
+use ratchet_stages::review::sampling::{self, SamplePlan};
 
 use super::calibration::{by_rubric, ends, refused, rubric, rubrics};
 use crate::components::badge::{self, Decider};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure, toast};
 use crate::frame::{Page, Section};
-use crate::place::Place;
-use crate::refusal::PageResult;
-use crate::visitor::{Visitor, Who};
+use crate::page_error::PageResult;
+use crate::request_context::RequestContext;
+use crate::viewer::{Viewer, Who};
 use crate::web::Web;
 
 /// How far back the sample looks, in days.
@@ -38,7 +38,7 @@ pub(super) fn routes() -> Router<Web> {
 }
 
 /// Who a label is by: what stays the same when people change their names.
-fn by(visitor: &Visitor) -> String {
+fn by(visitor: &Viewer) -> String {
     match &visitor.who {
         Who::Person(signed_in) => signed_in.user.email.clone(),
         Who::Anyone => visitor.name().to_owned(),
@@ -47,16 +47,16 @@ fn by(visitor: &Visitor) -> String {
 
 /// What people are asked, and what was said.
 struct Desk {
-    asked: Vec<(SessionId, Draw)>,
+    asked: Vec<(SessionId, LabelOrigin)>,
     labels: Vec<Label>,
     /// The sessions that this visitor has labelled.
     done: BTreeSet<SessionId>,
 }
 
 impl Desk {
-    async fn read(web: &Web, place: &Place, rubric: &Rubric) -> PageResult<Self> {
+    async fn read(web: &Web, place: &RequestContext, rubric: &Rubric) -> PageResult<Self> {
         let (_, sink) = ends(web, place);
-        let week = asking::week(place.now);
+        let week = sampling::week(place.now);
         let asked = labels::asked(&sink, DATASET).await.map_err(|why| refused(why.into()))?;
         let mut asked: Vec<_> = asked.into_iter().filter(|(_, draw)| draw.week == week).collect();
         // By lot, not by time: an order that the judge's marks have no part in.
@@ -75,12 +75,12 @@ impl Desk {
         waiting.find(|session| !self.done.contains(*session))
     }
 
-    fn drawn(&self, session: &SessionId) -> Option<&Draw> {
+    fn drawn(&self, session: &SessionId) -> Option<&LabelOrigin> {
         self.asked.iter().find(|(asked, _)| asked == session).map(|(_, draw)| draw)
     }
 }
 
-async fn list(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let rubric = rubric(&web, &place)?;
     let desk = Desk::read(&web, &place, &rubric).await?;
     let mut page = Page::new(Section::Labels, "Label sessions");
@@ -113,7 +113,7 @@ async fn list(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     Ok(page.show(&place))
 }
 
-fn nothing(place: &Place) -> Markup {
+fn nothing(place: &RequestContext) -> Markup {
     let how = html! {
         p {
             "Each week " (SIZE) " of the sessions that the judge has scored are drawn, spread over good and "
@@ -132,9 +132,9 @@ fn nothing(place: &Place) -> Markup {
     empty::empty("Sessions to label will appear here.", &how)
 }
 
-fn sample(desk: &Desk, place: &Place) -> Markup {
+fn sample(desk: &Desk, place: &RequestContext) -> Markup {
     let columns = vec![Column::wide("Session"), Column::text("State"), Column::text("Labelled by")];
-    let row = |(session, _): &(SessionId, Draw)| {
+    let row = |(session, _): &(SessionId, LabelOrigin)| {
         let id = session.to_string();
         let people: Vec<&str> = desk
             .labels
@@ -150,7 +150,7 @@ fn sample(desk: &Desk, place: &Place) -> Markup {
         Row {
             link: Some(by_rubric(place, &["labels", "session", &id])),
             cells: vec![
-                html! { code { bdi { (ratchet_core::limit::elide(&id, 60)) } } },
+                html! { code { bdi { (ratchet_core::record::limit::elide(&id, 60)) } } },
                 state,
                 html! { bdi { (people.join(", ")) } },
             ],
@@ -163,11 +163,11 @@ fn sample(desk: &Desk, place: &Place) -> Markup {
     table::table(&Table { caption, columns, rows, select_for: None })
 }
 
-async fn draw(State(web): State<Web>, place: Place) -> PageResult<Redirect> {
+async fn draw(State(web): State<Web>, place: RequestContext) -> PageResult<Redirect> {
     place.visitor.may_change()?;
     let (source, sink) = ends(&web, &place);
     let rubric = &rubric(&web, &place)?;
-    let asking = Asking { dataset: DATASET, rubric, days: DAYS, size: SIZE };
-    asking::this_week(&source, &sink, asking, place.now).await.map_err(refused)?;
+    let asking = SamplePlan { dataset: DATASET, rubric, days: DAYS, size: SIZE };
+    sampling::this_week(&source, &sink, asking, place.now).await.map_err(refused)?;
     Ok(Redirect::to(&by_rubric(&place, &["labels"]).with("done", "drawn").to_string()))
 }

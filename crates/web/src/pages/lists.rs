@@ -7,7 +7,7 @@ mod state;
 /// What a row of a list is.
 mod row;
 /// What was judged of rows.
-mod scored;
+mod score_columns;
 /// A trace as a row.
 mod trace_row;
 /// An observation as a row.
@@ -37,8 +37,8 @@ mod bulk;
 
 use axum::Router;
 use axum::routing::{get, post};
-use ratchet_core::observation::Observation;
-use ratchet_core::trace::Trace;
+use ratchet_core::record::observation::Observation;
+use ratchet_core::record::trace::Trace;
 
 use self::row::ListedRow;
 use crate::web::Web;

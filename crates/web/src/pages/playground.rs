@@ -1,35 +1,35 @@
 //! A prompt tried on several models side by side, before anybody relies on it.
 
 /// What is to be tried, as the fields of a form.
-mod try_out;
+mod fields;
 /// The form.
 mod form;
 /// Asking, all at once and within bounds.
-mod asking;
+mod model_calls;
 /// What came back, and how it is kept.
 mod outcome;
 /// Keeping it: as an item of a dataset, or as a version of the prompt.
-mod keeping;
+mod save;
 
 use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use ratchet_core::prompt::{PRODUCTION, Pick};
+use ratchet_core::catalog::prompt::{PRODUCTION, Pick};
 use ratchet_store::catalog::{LlmConnection, Wanted};
 use ratchet_store::query::PageNumber;
 
 use crate::components::{empty, toast};
+use crate::form::PageForm;
 use crate::frame::{Page, Section};
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
 use crate::web::Web;
-use crate::wish::Wish;
 
-use try_out::TryOut;
+use fields::TryOut;
 
-pub(super) use asking::{Tried, greet};
+pub(super) use model_calls::{Tried, greet};
 pub(super) use outcome::facts;
 
 /// Connections to choose from; nobody has more.
@@ -38,8 +38,8 @@ const CONNECTIONS: PageNumber = PageNumber { page: 1, limit: 200 };
 pub(super) fn routes() -> Router<Web> {
     Router::new()
         .route("/project/{project}/playground", get(show).post(run))
-        .route("/project/{project}/playground/item", post(keeping::item))
-        .route("/project/{project}/playground/version", post(keeping::version))
+        .route("/project/{project}/playground/item", post(save::item))
+        .route("/project/{project}/playground/version", post(save::version))
 }
 
 /// What the page needs to be drawn.
@@ -51,7 +51,7 @@ struct Desk {
 }
 
 impl Desk {
-    async fn set_up(web: &Web, place: &Place, asked: TryOut) -> PageResult<Self> {
+    async fn set_up(web: &Web, place: &RequestContext, asked: TryOut) -> PageResult<Self> {
         let (catalog, project) = (&web.store.catalog, place.project_id());
         let connections = catalog.llm_connections(project.clone(), CONNECTIONS).await?.rows;
         let datasets = catalog.datasets(project, CONNECTIONS).await?.rows;
@@ -60,7 +60,7 @@ impl Desk {
     }
 }
 
-async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     place.visitor.may_change()?;
     let asked = match place.params.get("prompt") {
         None => TryOut::example(),
@@ -71,7 +71,8 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
             let (project, name) = (place.project_id(), name.to_owned());
             // References to other prompts are filled in: that is what an agent gets.
             let found = web.store.catalog.prompt(project, name, pick, Wanted::Composed).await?;
-            let (prompt, _) = found.ok_or_else(|| Refusal::not_there("version of this prompt"))?;
+            let (prompt, _) =
+                found.ok_or_else(|| PageError::not_there("version of this prompt"))?;
             TryOut::of(&prompt)
         }
     };
@@ -79,16 +80,16 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     Ok(drawn(&place, &desk))
 }
 
-async fn run(State(web): State<Web>, Wish { place, form }: Wish) -> PageResult<Response> {
+async fn run(State(web): State<Web>, PageForm { place, form }: PageForm) -> PageResult<Response> {
     let asked = TryOut::read(&form);
     let mut desk = Desk::set_up(&web, &place, asked).await?;
     if desk.asked.check(&desk.connections) {
-        desk.tried = asking::ask(&web, &place, &desk).await?;
+        desk.tried = model_calls::ask(&web, &place, &desk).await?;
     }
     Ok(drawn(&place, &desk).into_response())
 }
 
-fn drawn(place: &Place, desk: &Desk) -> Markup {
+fn drawn(place: &RequestContext, desk: &Desk) -> Markup {
     let mut page = Page::new(Section::Prompts, "Playground");
     page.crumbs = vec![("Prompts".to_owned(), Section::Prompts.link(place))];
     if let Some(name) = &desk.asked.name {
@@ -98,7 +99,7 @@ fn drawn(place: &Place, desk: &Desk) -> Markup {
         "One prompt on several models side by side. What you run costs what the models cost."
     };
     page.body = html! {
-        @if let Some(words) = keeping::told(place) { (toast::toast(words)) }
+        @if let Some(words) = save::told(place) { (toast::toast(words)) }
         @if desk.connections.is_empty() { (nothing(place)) } @else {
             (form::form(place, desk))
             (outcome::all(place, desk))
@@ -107,7 +108,7 @@ fn drawn(place: &Place, desk: &Desk) -> Markup {
     page.show(place)
 }
 
-fn nothing(place: &Place) -> Markup {
+fn nothing(place: &RequestContext) -> Markup {
     let how = html! {
         p { "A prompt is tried on the models behind the project's connections: Anthropic, OpenAI, or any "
             "server that speaks as they do, on this machine too. An owner adds them once; nobody sees "

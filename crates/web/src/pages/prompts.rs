@@ -16,8 +16,8 @@ use crate::components::badge::{self, Decider};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section};
-use crate::place::Place;
-use crate::refusal::PageResult;
+use crate::page_error::PageResult;
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 const ROWS: u64 = 50;
@@ -29,7 +29,7 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/prompts/{name}/label", post(one::label))
 }
 
-async fn list(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let at = PageNumber { page: place.params.page(), limit: ROWS };
     let text = |name: &str| place.params.get(name).map(str::to_owned);
     let query = PromptQuery {
@@ -59,7 +59,7 @@ async fn list(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     Ok(page.show(&place))
 }
 
-fn rows(prompts: &[PromptSummary], place: &Place) -> Table {
+fn rows(prompts: &[PromptSummary], place: &RequestContext) -> Table {
     let row = |prompt: &PromptSummary| Row {
         id: prompt.name.clone(),
         link: Some(place.to(&["prompts", &prompt.name])),
@@ -90,7 +90,7 @@ fn labels(labels: &[String]) -> Markup {
     html! {
         span.badges {
             @for label in labels {
-                @if label == ratchet_core::prompt::PRODUCTION {
+                @if label == ratchet_core::catalog::prompt::PRODUCTION {
                     (badge::decided(Decider::Human, label))
                 } @else { (badge::tag(label)) }
             }

@@ -6,9 +6,9 @@ use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::get;
 use maud::{Markup, html};
-use ratchet_core::annotation::{ItemKind, ItemStatus};
+use ratchet_core::catalog::annotation::{ItemKind, ItemStatus};
 use ratchet_core::id::TraceId;
-use ratchet_core::limit::elide;
+use ratchet_core::record::limit::elide;
 use ratchet_store::catalog::{Queue, QueueId, QueueItem, QueueProgress};
 use ratchet_store::query::{
     Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging, Test,
@@ -19,8 +19,8 @@ use crate::components::badge::{self, Decider};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section};
-use crate::place::{Link, Place};
-use crate::refusal::PageResult;
+use crate::page_error::PageResult;
+use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
 const ROWS: u64 = 50;
@@ -34,7 +34,7 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/queues/{queue}", get(show))
 }
 
-async fn list(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let at = PageNumber { page: place.params.page(), limit: ROWS };
     let queues = web.store.catalog.queues(place.project_id(), at).await?;
     let progress = web.store.catalog.queue_progress(place.project_id()).await?;
@@ -91,7 +91,7 @@ fn bar(progress: QueueProgress) -> Markup {
 
 async fn show(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let of = QueueId { project: place.project_id(), queue: id };
@@ -131,7 +131,7 @@ async fn show(
     Ok(page.show(&place))
 }
 
-fn choices(place: &Place, chosen: Option<ItemStatus>) -> Markup {
+fn choices(place: &RequestContext, chosen: Option<ItemStatus>) -> Markup {
     let here = place.here().without("page");
     html! {
         nav.segments aria-label="State" {
@@ -146,7 +146,7 @@ fn choices(place: &Place, chosen: Option<ItemStatus>) -> Markup {
 }
 
 /// What the traces and steps among some items are called.
-async fn names(web: &Web, place: &Place, items: &[QueueItem]) -> PageResult<Names> {
+async fn names(web: &Web, place: &RequestContext, items: &[QueueItem]) -> PageResult<Names> {
     let of = |kind: ItemKind| items.iter().filter(move |item| item.kind == kind);
     let traces = of(ItemKind::Trace).filter_map(|item| TraceId::parse(&item.object).ok()).collect();
     let traces = web.store.telemetry.find_traces(place.project_id(), traces).await?;
@@ -174,7 +174,7 @@ async fn names(web: &Web, place: &Place, items: &[QueueItem]) -> PageResult<Name
 /// The names of what items are about.
 type Names = HashMap<(ItemKind, String), String>;
 
-fn row(item: &QueueItem, names: &Names, place: &Place) -> Row {
+fn row(item: &QueueItem, names: &Names, place: &RequestContext) -> Row {
     let name = names.get(&(item.kind, item.object.clone())).filter(|name| !name.is_empty());
     let state = match item.status {
         ItemStatus::Pending => badge::tag("waiting"),
@@ -202,7 +202,7 @@ fn row(item: &QueueItem, names: &Names, place: &Place) -> Row {
 }
 
 /// Where to look at what an item is about.
-fn object(item: &QueueItem, place: &Place) -> Link {
+fn object(item: &QueueItem, place: &RequestContext) -> Link {
     match item.kind {
         ItemKind::Trace => place.to(&["traces", &item.object]),
         ItemKind::Session => place.to(&["sessions", &item.object]),

@@ -3,7 +3,7 @@
 /// One week.
 mod week;
 /// How dimensions stand.
-mod standing;
+mod dimensions;
 /// What could be changed, and how far that is.
 mod suggestions;
 /// Whether watching quality pays.
@@ -11,24 +11,24 @@ mod success;
 /// What runs by itself.
 mod schedules;
 /// A page that needs no server.
-mod alone;
+mod standalone;
 
 use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use maud::{Markup, html};
-use ratchet_core::report::{WeekReport, change_words, counted, interval_words};
-use ratchet_core::suggestion::Progress;
+use ratchet_core::quality::report::{WeekReport, change_words, counted, interval_words};
+use ratchet_core::quality::suggestion::Progress;
 use ratchet_store::catalog::{KeptReport, KeptSuggestion};
 
 use crate::components::chart::{self, OverTime, Series};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section};
-use crate::place::{Link, Place};
-use crate::refusal::PageResult;
+use crate::page_error::PageResult;
+use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
-pub use alone::report_document;
+pub use standalone::report_document;
 
 pub(super) fn routes() -> Router<Web> {
     Router::new()
@@ -56,7 +56,7 @@ impl Tab {
         (Self::Schedules, "Schedules"),
     ];
 
-    fn link(self, place: &Place) -> Link {
+    fn link(self, place: &RequestContext) -> Link {
         match self {
             Self::Weeks => place.to(&["reports"]),
             Self::Suggestions => place.to(&["reports", "suggestions"]),
@@ -67,7 +67,7 @@ impl Tab {
 }
 
 /// The way from one tab to the others.
-fn tabs(place: &Place, here: Tab) -> Markup {
+fn tabs(place: &RequestContext, here: Tab) -> Markup {
     html! {
         nav.segments aria-label="Quality" {
             @for (tab, name) in Tab::ALL {
@@ -77,7 +77,7 @@ fn tabs(place: &Place, here: Tab) -> Markup {
     }
 }
 
-async fn list(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let catalog = &web.store.catalog;
     let kept = catalog.reports(place.project_id()).await?;
     let reports: Vec<(&KeptReport, WeekReport)> =
@@ -120,7 +120,7 @@ fn course(reports: &[(&KeptReport, WeekReport)]) -> Markup {
 }
 
 /// What waits for a decision.
-fn open(tracked: &[KeptSuggestion], place: &Place) -> Markup {
+fn open(tracked: &[KeptSuggestion], place: &RequestContext) -> Markup {
     let open = tracked.iter().filter(|kept| kept.progress == Progress::Open).count();
     html! {
         @if open > 0 {
@@ -132,7 +132,7 @@ fn open(tracked: &[KeptSuggestion], place: &Place) -> Markup {
     }
 }
 
-fn weeks(reports: &[(&KeptReport, WeekReport)], place: &Place) -> Markup {
+fn weeks(reports: &[(&KeptReport, WeekReport)], place: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Week"),
         Column::number("Sessions"),

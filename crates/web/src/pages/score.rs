@@ -4,11 +4,11 @@ use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::get;
 use maud::{Markup, html};
-use ratchet_core::limit::elide;
-use ratchet_core::score::{DataType, Score, ScoreSource};
+use ratchet_core::record::limit::elide;
+use ratchet_core::record::score::{DataType, Score, ScoreSource};
 use ratchet_core::time::Timestamp;
-use ratchet_store::judgement::{Opinion, Sample, SampleQuery};
 use ratchet_store::query::{Condition, Page as Slice, Paging, ScoreColumn, ScoreQuery, ScoresOn};
+use ratchet_store::score_stats::{Sample, SampleQuery, ScoreValueRow};
 
 use super::scores;
 use crate::components::bars::{self, Spread};
@@ -17,11 +17,12 @@ use crate::components::plot::Tall;
 use crate::components::stat::{self, Stat, Value};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{empty, figure};
-use crate::course::Course;
 use crate::frame::{Page, Section};
-use crate::judged::{self, Judged, Together};
-use crate::place::Place;
-use crate::refusal::PageResult;
+use crate::page_error::PageResult;
+use crate::request_context::RequestContext;
+use crate::score_summary;
+use crate::score_summary::{ScoreSummary, Together};
+use crate::time_buckets::TimeBuckets;
 use crate::web::Web;
 
 /// Scores that the figures and drawings are made of.
@@ -39,7 +40,7 @@ pub(super) fn routes() -> Router<Web> {
 
 async fn show(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, name)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let source = place.params.get("source").and_then(ScoreSource::parse);
@@ -65,7 +66,7 @@ async fn show(
     Ok(page.show(&place))
 }
 
-fn newest(place: &Place, name: &str, source: Option<ScoreSource>) -> ScoreQuery {
+fn newest(place: &RequestContext, name: &str, source: Option<ScoreSource>) -> ScoreQuery {
     let source = source.map(|source| Condition::equals(ScoreColumn::Source, source.as_str()));
     let environment = place.scope.environment.as_deref();
     let environment = environment.map(|word| Condition::equals(ScoreColumn::Environment, word));
@@ -80,10 +81,10 @@ fn newest(place: &Place, name: &str, source: Option<ScoreSource>) -> ScoreQuery 
     }
 }
 
-fn summary(sample: &Sample, place: &Place) -> Markup {
+fn summary(sample: &Sample, place: &RequestContext) -> Markup {
     let read = sample.judgements.len() as u64;
     html! {
-        (judged::total(sample.total)) " scores " (place.scope.span.within())
+        (score_summary::total(sample.total)) " scores " (place.scope.span.within())
         @if sample.total > read { "; the figures are of the newest " (figure::grouped(read)) }
         "."
     }
@@ -93,14 +94,14 @@ fn body(
     sample: &Sample,
     source: Option<ScoreSource>,
     newest: &Slice<Score>,
-    place: &Place,
+    place: &RequestContext,
 ) -> Markup {
-    let parts = judged::parts(sample);
-    let chosen = |part: &&Judged| source.is_none_or(|source| part.source == source);
+    let parts = score_summary::parts(sample);
+    let chosen = |part: &&ScoreSummary| source.is_none_or(|source| part.source == source);
     html! {
         (tabs(&parts, source, place))
         @for part in parts.iter().filter(chosen) {
-            section aria-label={ (judged::form(part.data_type)) " by " (judged::judge(part.source)) } {
+            section aria-label={ (score_summary::form(part.data_type)) " by " (score_summary::judge(part.source)) } {
                 (stats(part))
                 div.charts { (lies(part)) (over_time(sample, part)) }
             }
@@ -114,7 +115,7 @@ fn body(
 }
 
 /// Whose scores are shown: everybody's, or those of one kind of judge.
-fn tabs(parts: &[Judged], source: Option<ScoreSource>, place: &Place) -> Markup {
+fn tabs(parts: &[ScoreSummary], source: Option<ScoreSource>, place: &RequestContext) -> Markup {
     let here = place.here().without("cursor").without("source");
     let is_there = |known: &ScoreSource| {
         parts.iter().any(|part| part.source == *known) || source == Some(*known)
@@ -125,14 +126,14 @@ fn tabs(parts: &[Judged], source: Option<ScoreSource>, place: &Place) -> Markup 
             @for known in ScoreSource::ALL.into_iter().filter(is_there) {
                 a href=(here.clone().with("source", known.as_str()))
                   aria-current=[(source == Some(known)).then_some("page")] {
-                    span class=(judged::colour(known)) { (judged::judge(known)) }
+                    span class=(score_summary::colour(known)) { (score_summary::judge(known)) }
                 }
             }
         }
     }
 }
 
-fn stats(part: &Judged) -> Markup {
+fn stats(part: &ScoreSummary) -> Markup {
     let provenance = format!("n = {}, 95 % confidence", figure::grouped(part.n));
     let known = |(text, interval): (String, Option<String>)| Value::Known {
         text,
@@ -140,15 +141,15 @@ fn stats(part: &Judged) -> Markup {
         provenance: provenance.clone(),
     };
     let (label, value) = match &part.together {
-        Together::Numbers(Some(mean), _) => ("Mean", known(judged::mean(*mean))),
-        Together::Truths(Some(share), _) => ("Yes", known(judged::share(*share))),
+        Together::Numbers(Some(mean), _) => ("Mean", known(score_summary::mean(*mean))),
+        Together::Truths(Some(share), _) => ("Yes", known(score_summary::share(*share))),
         Together::Labels(labels) => ("Labels", known((labels.len().to_string(), None))),
         Together::Numbers(None, _) | Together::Truths(None, _) | Together::Texts => {
             ("Together", Value::CannotTell("texts have no mean".to_owned()))
         }
     };
     html! {
-        h2 { (judged::judge_badge(part.source)) " " (judged::form(part.data_type)) }
+        h2 { (score_summary::judge_badge(part.source)) " " (score_summary::form(part.data_type)) }
         (stat::row(&[
             Stat { label: label.to_owned(), value, ..Stat::default() },
             Stat {
@@ -160,8 +161,8 @@ fn stats(part: &Judged) -> Markup {
     }
 }
 
-fn lies(part: &Judged) -> Markup {
-    let colour = judged::colour(part.source);
+fn lies(part: &ScoreSummary) -> Markup {
+    let colour = score_summary::colour(part.source);
     match &part.together {
         Together::Numbers(_, bins) => bars::histogram(&Spread {
             title: "How they lie",
@@ -185,15 +186,15 @@ fn lies(part: &Judged) -> Markup {
 }
 
 /// Means, shares or counts of labels, step by step.
-fn over_time(sample: &Sample, part: &Judged) -> Markup {
-    let own: Vec<&Opinion> = sample
+fn over_time(sample: &Sample, part: &ScoreSummary) -> Markup {
+    let own: Vec<&ScoreValueRow> = sample
         .judgements
         .iter()
         .filter(|one| one.source == part.source && one.value.data_type() == part.data_type)
         .collect();
     let times = || own.iter().map(|one| one.timestamp);
     let (Some(first), Some(last)) = (times().min(), times().max()) else { return html! {} };
-    let course = Course::between(first, last);
+    let course = TimeBuckets::between(first, last);
     let (title, steps) = ("Over time", course.names());
     let note = format!("n = {} scores", figure::grouped(own.len() as u64));
     let series =
@@ -250,7 +251,7 @@ const fn hue(source: ScoreSource) -> usize {
     }
 }
 
-fn list(scores: &[Score], place: &Place) -> Markup {
+fn list(scores: &[Score], place: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Value"),
         Column::text("Decided by"),
@@ -263,9 +264,9 @@ fn list(scores: &[Score], place: &Place) -> Markup {
         id: score.id.to_string(),
         link: None,
         cells: vec![
-            html! { bdi { (elide(&judged::value(&score.value), 200)) } },
-            judged::judge_badge(score.source),
-            judged::target(&score.target, place),
+            html! { bdi { (elide(&score_summary::value(&score.value), 200)) } },
+            score_summary::judge_badge(score.source),
+            score_summary::target(&score.target, place),
             html! { @if let Some(comment) = &score.comment {
                 @let comment = elide(comment, 500);
                 span title=(comment) { bdi { (comment) } }

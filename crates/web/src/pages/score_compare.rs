@@ -4,12 +4,12 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use maud::{Markup, html};
-use ratchet_core::limit::elide;
-use ratchet_core::score::{ScoreSource, ScoreValue};
-use ratchet_core::stats::agreement::{Rated, limits, mean_absolute_error, pearson, spearman};
+use ratchet_core::record::limit::elide;
+use ratchet_core::record::score::{ScoreSource, ScoreValue};
+use ratchet_core::stats::agreement::{RatingPair, limits, mean_absolute_error, pearson, spearman};
 use ratchet_core::stats::categories::{Confusion, Weighting};
 use ratchet_core::stats::interval;
-use ratchet_store::judgement::{Pair, PairQuery, Pairs, Sample, Side};
+use ratchet_store::score_stats::{Pair, PairQuery, Pairs, Sample, Side};
 
 use super::scores;
 use crate::components::agreement::{self, Line};
@@ -19,9 +19,9 @@ use crate::components::matrix::{self, Matrix};
 use crate::components::scatter::{self, Level, Scatter};
 use crate::components::table::{self, Column, Row, Table};
 use crate::frame::{Page, Section};
-use crate::judged;
-use crate::place::Place;
-use crate::refusal::PageResult;
+use crate::page_error::PageResult;
+use crate::request_context::RequestContext;
+use crate::score_summary;
 use crate::web::Web;
 
 /// Scores of the first side that are looked at.
@@ -43,7 +43,7 @@ pub(super) struct Chosen {
 }
 
 impl Chosen {
-    fn read(place: &Place) -> Self {
+    fn read(place: &RequestContext) -> Self {
         let side = |name: &str| place.params.get(name).map(parse);
         Self { left: side("a"), right: side("b") }
     }
@@ -70,12 +70,12 @@ fn parse(word: &str) -> Side {
 fn called(side: &Side) -> String {
     let name = elide(&side.name, 60);
     match side.source {
-        Some(source) => format!("{name} by {}", judged::judge(source)),
+        Some(source) => format!("{name} by {}", score_summary::judge(source)),
         None => name.into_owned(),
     }
 }
 
-async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let chosen = Chosen::read(&place);
     let samples = scores::samples(&web, &place).await?;
     let mut page = Page::new(Section::Scores, "Compare two scores");
@@ -114,11 +114,11 @@ fn nothing_chosen(names: usize) -> Markup {
 }
 
 /// The choice of two scores.
-pub(super) fn form(samples: &[Sample], chosen: &Chosen, place: &Place) -> Markup {
+pub(super) fn form(samples: &[Sample], chosen: &Chosen, place: &RequestContext) -> Markup {
     let mut sides: Vec<Side> = Vec::new();
     for sample in samples {
         let mut sources: Vec<_> =
-            judged::parts(sample).into_iter().map(|part| part.source).collect();
+            score_summary::parts(sample).into_iter().map(|part| part.source).collect();
         sources.sort();
         sources.dedup();
         let one = |source| Side { name: sample.name.clone(), source };
@@ -164,7 +164,7 @@ fn summary(pairs: &Pairs, left: &Side) -> Markup {
     }
 }
 
-fn body(pairs: &Pairs, left: &Side, right: &Side, place: &Place) -> Markup {
+fn body(pairs: &Pairs, left: &Side, right: &Side, place: &RequestContext) -> Markup {
     if pairs.rows.is_empty() {
         let how = html! {
             p { "They must judge the same traces in this time. Try a longer time, or two others." }
@@ -200,7 +200,7 @@ fn as_numbers(points: &[(f64, f64)], left: &str, right: &str) -> Markup {
     let title = format!("{right} against {left}");
     html! {
         @if let Ok(difference) = interval::mean(&differences) {
-            @let (value, sure) = judged::mean(difference);
+            @let (value, sure) = score_summary::mean(difference);
             p.lead { "On average " bdi { (right) } " lies "
                 b { (value) @if let Some(sure) = sure { " " (sure) } }
                 " from " bdi { (left) } " (n = " (figure::grouped(difference.n)) ", 95 % confidence)." }
@@ -214,8 +214,8 @@ fn as_numbers(points: &[(f64, f64)], left: &str, right: &str) -> Markup {
     }
 }
 
-fn rated(points: &[(f64, f64)]) -> Vec<Rated> {
-    points.iter().map(|(left, right)| Rated { human: *left, judge: *right }).collect()
+fn rated(points: &[(f64, f64)]) -> Vec<RatingPair> {
+    points.iter().map(|(left, right)| RatingPair { human: *left, judge: *right }).collect()
 }
 
 fn of_numbers(points: &[(f64, f64)]) -> Vec<Line<'static>> {
@@ -261,7 +261,7 @@ fn as_labels(pairs: &[Pair], left: &str, right: &str) -> Markup {
     let title = format!("{left} and {right}");
     html! {
         @if let Some(agreement) = interval::share(same, texts.len() as u64) {
-            @let (value, sure) = judged::share(agreement);
+            @let (value, sure) = score_summary::share(agreement);
             p.lead { "Both say the same in " b { (value) }
                 @if let Some(sure) = sure { " (" (sure) ", n = " (figure::grouped(agreement.n)) ", 95 % confidence)" }
                 "." }
@@ -311,10 +311,10 @@ fn of_labels(texts: &[(String, String)]) -> Vec<Line<'static>> {
 }
 
 fn label(value: &ScoreValue) -> String {
-    elide(&judged::value(value), 60).into_owned()
+    elide(&score_summary::value(value), 60).into_owned()
 }
 
-fn list(pairs: &[Pair], (left, right): (&str, &str), place: &Place) -> Markup {
+fn list(pairs: &[Pair], (left, right): (&str, &str), place: &RequestContext) -> Markup {
     let columns = vec![Column::text("Trace"), Column::text(left), Column::text(right)];
     let row = |pair: &Pair| {
         let trace = pair.trace.to_string();

@@ -4,15 +4,16 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use maud::{Markup, html};
-use ratchet_store::judgement::{JudgementScope, Sample, SampleQuery};
+use ratchet_store::score_stats::{Sample, SampleQuery, ScoreScope};
 
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{bars, copy, empty, figure};
 use crate::frame::{Page, Section};
-use crate::judged::{self, Judged, Together};
+use crate::page_error::PageResult;
 use crate::pages::score_compare;
-use crate::place::Place;
-use crate::refusal::PageResult;
+use crate::request_context::RequestContext;
+use crate::score_summary;
+use crate::score_summary::{ScoreSummary, Together};
 use crate::web::Web;
 
 /// Scores that are read for the list, of all names together.
@@ -22,7 +23,7 @@ pub(super) fn routes() -> Router<Web> {
     Router::new().route("/project/{project}/scores", get(show))
 }
 
-async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let samples = samples(&web, &place).await?;
     let mut page = Page::new(Section::Scores, "Scores");
     page.summary = html! {
@@ -34,7 +35,7 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
 }
 
 /// The newest scores of every name, the name with the most first.
-pub(super) async fn samples(web: &Web, place: &Place) -> PageResult<Vec<Sample>> {
+pub(super) async fn samples(web: &Web, place: &RequestContext) -> PageResult<Vec<Sample>> {
     let question = SampleQuery { scope: scope(place), name: None, at_most: READ };
     let mut samples = web.store.telemetry.score_samples(question).await?;
     samples.sort_by_key(|sample| std::cmp::Reverse(sample.total));
@@ -42,15 +43,15 @@ pub(super) async fn samples(web: &Web, place: &Place) -> PageResult<Vec<Sample>>
 }
 
 /// Which scores are looked at from a place.
-pub(super) fn scope(place: &Place) -> JudgementScope {
-    JudgementScope {
+pub(super) fn scope(place: &RequestContext) -> ScoreScope {
+    ScoreScope {
         project: place.project_id(),
         range: place.range(),
         environments: place.scope.environment.clone().into_iter().collect(),
     }
 }
 
-fn body(samples: &[Sample], place: &Place) -> Markup {
+fn body(samples: &[Sample], place: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Name"),
         Column::text("Decided by"),
@@ -62,7 +63,7 @@ fn body(samples: &[Sample], place: &Place) -> Markup {
         Column::number("Last given"),
     ];
     let parts = samples.iter().flat_map(|sample| {
-        judged::parts(sample).into_iter().map(move |part| row(sample, &part, place))
+        score_summary::parts(sample).into_iter().map(move |part| row(sample, &part, place))
     });
     let rows = parts.collect();
     let is_cut = samples.iter().any(|sample| sample.total > sample.judgements.len() as u64);
@@ -76,20 +77,20 @@ fn body(samples: &[Sample], place: &Place) -> Markup {
     }
 }
 
-fn row(sample: &Sample, part: &Judged, place: &Place) -> Row {
+fn row(sample: &Sample, part: &ScoreSummary, place: &RequestContext) -> Row {
     let (says, sure) = says(part);
     let is_whole = sample.total == sample.judgements.len() as u64;
-    let link = judged::link(place, &sample.name).with("source", part.source.as_str());
+    let link = score_summary::link(place, &sample.name).with("source", part.source.as_str());
     Row {
         id: format!("{} {} {}", sample.name, part.source.as_str(), part.data_type.as_str()),
         link: Some(link),
         cells: vec![
-            html! { bdi title=(sample.name) { (ratchet_core::limit::elide(&sample.name, 80)) } },
-            judged::judge_badge(part.source),
-            html! { (judged::form(part.data_type)) },
+            html! { bdi title=(sample.name) { (ratchet_core::record::limit::elide(&sample.name, 80)) } },
+            score_summary::judge_badge(part.source),
+            html! { (score_summary::form(part.data_type)) },
             html! {
                 (figure::grouped(part.n))
-                @if !is_whole { small.muted { " of " (judged::total(sample.total)) } }
+                @if !is_whole { small.muted { " of " (score_summary::total(sample.total)) } }
             },
             says,
             html! { span.muted { (sure) } },
@@ -101,23 +102,23 @@ fn row(sample: &Sample, part: &Judged, place: &Place) -> Row {
 }
 
 /// What scores say together, and how sure that is.
-fn says(part: &Judged) -> (Markup, String) {
+fn says(part: &ScoreSummary) -> (Markup, String) {
     match &part.together {
         Together::Numbers(Some(mean), _) => {
-            let (value, sure) = judged::mean(*mean);
+            let (value, sure) = score_summary::mean(*mean);
             (html! { (value) }, sure.unwrap_or_else(|| "one value only".to_owned()))
         }
         Together::Truths(Some(share), _) => {
-            let (value, sure) = judged::share(*share);
+            let (value, sure) = score_summary::share(*share);
             (html! { (value) " yes" }, sure.unwrap_or_default())
         }
         Together::Labels(labels) => {
             let first = labels.first().map(|(label, count)| {
                 let share = ratchet_core::stats::interval::share(*count, part.n);
-                (label, share.map(judged::share).unwrap_or_default())
+                (label, share.map(score_summary::share).unwrap_or_default())
             });
             let Some((label, (value, sure))) = first else { return (html! {}, String::new()) };
-            let label = ratchet_core::limit::elide(label, 40);
+            let label = ratchet_core::record::limit::elide(label, 40);
             (html! { (value) " " bdi { (label) } }, sure.unwrap_or_default())
         }
         Together::Numbers(None, _) | Together::Truths(None, _) | Together::Texts => {
@@ -126,7 +127,7 @@ fn says(part: &Judged) -> (Markup, String) {
     }
 }
 
-fn drawn(part: &Judged) -> Markup {
+fn drawn(part: &ScoreSummary) -> Markup {
     let counts: Vec<u64> = match &part.together {
         Together::Numbers(_, bins) => bins.iter().map(|bin| bin.count).collect(),
         Together::Truths(Some(share), yes) => {
@@ -135,11 +136,11 @@ fn drawn(part: &Judged) -> Markup {
         Together::Labels(labels) => labels.iter().take(12).map(|(_, count)| *count).collect(),
         Together::Truths(None, _) | Together::Texts => return html! {},
     };
-    bars::mini(&counts, judged::colour(part.source), &in_words(part))
+    bars::mini(&counts, score_summary::colour(part.source), &in_words(part))
 }
 
 /// What the drawing shows, for those who do not see it.
-fn in_words(part: &Judged) -> String {
+fn in_words(part: &ScoreSummary) -> String {
     match &part.together {
         Together::Numbers(_, bins) => match (bins.first(), bins.last()) {
             (Some(first), Some(last)) => {
@@ -151,7 +152,7 @@ fn in_words(part: &Judged) -> String {
         Together::Labels(labels) => {
             let names: Vec<&str> =
                 labels.iter().take(12).map(|(label, _)| label.as_str()).collect();
-            ratchet_core::limit::elide(&names.join(", "), 200).into_owned()
+            ratchet_core::record::limit::elide(&names.join(", "), 200).into_owned()
         }
         Together::Texts => "texts".to_owned(),
     }

@@ -14,9 +14,9 @@ use axum::extract::{Path, State};
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::id::{SessionId, TraceId};
-use ratchet_core::score::{Score, ScoreTarget};
-use ratchet_core::session::Session;
-use ratchet_core::trace::Trace;
+use ratchet_core::record::score::{Score, ScoreTarget};
+use ratchet_core::record::session::Session;
+use ratchet_core::record::trace::Trace;
 use ratchet_store::query::{
     Condition, Detail, Direction, Page as Slice, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test,
     TimeRange, TraceColumn, TraceOrder, TraceQuery,
@@ -29,9 +29,9 @@ use crate::assets;
 use crate::components::stat::{self, Stat, Value};
 use crate::components::{copy, figure};
 use crate::frame::{Page, Section};
-use crate::judged;
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
+use crate::score_summary;
 use crate::web::Web;
 
 /// Turns on a page.
@@ -47,12 +47,12 @@ pub(super) fn routes() -> Router<Web> {
 
 async fn show(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
-    let id = SessionId::parse(&id).map_err(|_| Refusal::not_there("session"))?;
+    let id = SessionId::parse(&id).map_err(|_| PageError::not_there("session"))?;
     let session = web.store.telemetry.session(place.project_id(), id.clone()).await?;
-    let session = session.ok_or_else(|| Refusal::not_there("session"))?;
+    let session = session.ok_or_else(|| PageError::not_there("session"))?;
     let read = Read::of(&web, &place, &id).await?;
     let mut page = Page::new(Section::Sessions, format!("Session {id}"));
     page.crumbs = vec![("Sessions".to_owned(), place.to(&["sessions"]))];
@@ -64,9 +64,9 @@ async fn show(
 
 /// The conversation without a word of what was said about it, for those who are to judge it
 /// themselves.
-pub(super) async fn blind(web: &Web, place: &Place, id: &SessionId) -> PageResult<Markup> {
+pub(super) async fn blind(web: &Web, place: &RequestContext, id: &SessionId) -> PageResult<Markup> {
     let session = web.store.telemetry.session(place.project_id(), id.clone()).await?;
-    let session = session.ok_or_else(|| Refusal::not_there("session"))?;
+    let session = session.ok_or_else(|| PageError::not_there("session"))?;
     let read = Read::of(web, place, id).await?;
     let nothing_said = BTreeMap::new();
     let outline = Outline { session: &session, turns: &read.outlined, scores: &nothing_said };
@@ -102,7 +102,7 @@ struct Read {
 }
 
 impl Read {
-    async fn of(web: &Web, place: &Place, id: &SessionId) -> PageResult<Self> {
+    async fn of(web: &Web, place: &RequestContext, id: &SessionId) -> PageResult<Self> {
         let cursor = place.params.get("cursor").map(str::to_owned);
         // Four bytes hold any turn there can be, and leave room to count on from it.
         let first = place.params.get("turn").and_then(|turn| turn.parse::<u32>().ok());
@@ -123,7 +123,7 @@ impl Read {
 }
 
 /// The turns of a session, oldest first, whatever the time looked at: a conversation is read whole.
-fn question(place: &Place, id: &SessionId, paging: Paging, detail: Detail) -> TraceQuery {
+fn question(place: &RequestContext, id: &SessionId, paging: Paging, detail: Detail) -> TraceQuery {
     TraceQuery {
         project: place.project_id(),
         range: TimeRange::default(),
@@ -134,13 +134,17 @@ fn question(place: &Place, id: &SessionId, paging: Paging, detail: Detail) -> Tr
     }
 }
 
-fn scores(place: &Place, on: ScoresOn, conditions: Vec<Condition<ScoreColumn>>) -> ScoreQuery {
+fn scores(
+    place: &RequestContext,
+    on: ScoresOn,
+    conditions: Vec<Condition<ScoreColumn>>,
+) -> ScoreQuery {
     let paging = Paging::After { cursor: None, limit: SCORES };
     let (project, range) = (place.project_id(), TimeRange::default());
     ScoreQuery { project, range, on, conditions, paging }
 }
 
-fn scores_of(place: &Place, condition: Condition<ScoreColumn>) -> ScoreQuery {
+fn scores_of(place: &RequestContext, condition: Condition<ScoreColumn>) -> ScoreQuery {
     scores(place, ScoresOn::Anything, vec![condition])
 }
 
@@ -154,7 +158,7 @@ fn by_turn(scores: Vec<Score>) -> BTreeMap<TraceId, Vec<Score>> {
     by_turn
 }
 
-fn summary(session: &Session, read: &Read, place: &Place) -> Markup {
+fn summary(session: &Session, read: &Read, place: &RequestContext) -> Markup {
     let user = read.outlined.iter().find_map(|trace| trace.user.as_deref());
     let agents: std::collections::BTreeSet<&str> =
         read.outlined.iter().filter_map(|trace| trace.agent.as_deref()).collect();
@@ -168,7 +172,7 @@ fn summary(session: &Session, read: &Read, place: &Place) -> Markup {
     }
 }
 
-fn body(session: &Session, read: &Read, place: &Place) -> Markup {
+fn body(session: &Session, read: &Read, place: &RequestContext) -> Markup {
     let outline = Outline { session, turns: &read.outlined, scores: &read.by_turn };
     let turns = read.turns.rows.iter().zip(read.first..).map(|(trace, number)| Turn {
         trace,
@@ -179,7 +183,7 @@ fn body(session: &Session, read: &Read, place: &Place) -> Markup {
     html! {
         (stats(session, read))
         @if !read.scores.is_empty() {
-            p.badges { @for score in &read.scores { (judged::chip(score, place)) } }
+            p.badges { @for score in &read.scores { (score_summary::chip(score, place)) } }
         }
         (outline.draw(place))
         section.conversation aria-labelledby="conversation" {
@@ -229,7 +233,7 @@ fn stats(session: &Session, read: &Read) -> Markup {
 }
 
 /// The way on and back to the start of a long conversation.
-fn pager(session: &Session, read: &Read, place: &Place) -> Markup {
+fn pager(session: &Session, read: &Read, place: &RequestContext) -> Markup {
     let next = read.first.saturating_add(read.turns.rows.len() as u64);
     html! {
         @if session.traces > TURNS || read.first > 1 {

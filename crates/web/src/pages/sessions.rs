@@ -4,15 +4,15 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use maud::{Markup, html};
-use ratchet_core::session::Session;
+use ratchet_core::record::session::Session;
 use ratchet_store::query::{Paging, SessionEnds, SessionQuery};
 
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section};
-use crate::place::Place;
-use crate::refusal::PageResult;
-use crate::said;
+use crate::message_preview;
+use crate::page_error::PageResult;
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 /// Sessions on a page.
@@ -22,7 +22,7 @@ pub(super) fn routes() -> Router<Web> {
     Router::new().route("/project/{project}/sessions", get(show))
 }
 
-async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let cursor = place.params.get("cursor").map(str::to_owned);
     let is_further = cursor.is_some();
     let question = SessionQuery {
@@ -67,14 +67,14 @@ pub(super) fn list(rows: Vec<Row>) -> Markup {
 }
 
 /// A session in a table.
-pub(super) fn row(session: &Session, ends: &SessionEnds, place: &Place) -> Row {
+pub(super) fn row(session: &Session, ends: &SessionEnds, place: &RequestContext) -> Row {
     let id = session.id.to_string();
     let both = || ends.first.iter().chain(&ends.last);
     let user = both().find_map(|trace| trace.user.as_deref().filter(|user| !user.is_empty()));
     let ended = both().filter_map(|trace| trace.summary.end).max();
     let duration = ended.unwrap_or(session.last_at).max(session.last_at).since(session.created_at);
     let input = ends.first.as_ref().and_then(|trace| trace.content.as_ref()?.input.as_ref());
-    let opening = input.map(|input| said::opening(input.as_str())).unwrap_or_default();
+    let opening = input.map(|input| message_preview::opening(input.as_str())).unwrap_or_default();
     Row {
         link: Some(place.to(&["sessions", &id])),
         cells: vec![
@@ -94,10 +94,10 @@ pub(super) fn row(session: &Session, ends: &SessionEnds, place: &Place) -> Row {
 }
 
 /// The way to a user's page.
-pub(super) fn user_link(user: Option<&str>, place: &Place) -> Markup {
+pub(super) fn user_link(user: Option<&str>, place: &RequestContext) -> Markup {
     html! {
         @if let Some(user) = user {
-            a href=(place.to(&["users", user])) title=(user) { bdi { (ratchet_core::limit::elide(user, 60)) } }
+            a href=(place.to(&["users", user])) title=(user) { bdi { (ratchet_core::record::limit::elide(user, 60)) } }
         }
     }
 }

@@ -30,7 +30,7 @@ use maud::{Markup, html};
 use crate::components::field::Entered;
 use crate::components::toast;
 use crate::frame::{Page, Section};
-use crate::place::{Link, Params, Place};
+use crate::request_context::{Link, Params, RequestContext};
 use crate::web::Web;
 
 pub(super) fn routes() -> Router<Web> {
@@ -102,20 +102,20 @@ impl Tab {
     }
 
     /// The way there.
-    fn link(self, place: &Place) -> Link {
+    fn link(self, place: &RequestContext) -> Link {
         let segments: Vec<&str> = std::iter::once("settings").chain(self.segment()).collect();
         place.to(&segments)
     }
 
     /// The way to something it does.
-    fn action(self, place: &Place, what: &[&str]) -> Link {
+    fn action(self, place: &RequestContext, what: &[&str]) -> Link {
         let segments = std::iter::once("settings").chain(self.segment());
         let segments: Vec<&str> = segments.chain(what.iter().copied()).collect();
         Link::to_project(&place.project.id, &segments)
     }
 
     /// The way to the file of what it shows.
-    fn file(self, place: &Place) -> Link {
+    fn file(self, place: &RequestContext) -> Link {
         let name = format!("{}.csv", self.segment().unwrap_or("settings"));
         let file = Link::to_project(&place.project.id, &["settings", &name]);
         let shown = place.here().without("cursor").without("done");
@@ -123,7 +123,7 @@ impl Tab {
     }
 
     /// Whether a visitor may look at it.
-    fn is_for(self, place: &Place) -> bool {
+    fn is_for(self, place: &RequestContext) -> bool {
         match self {
             Self::General | Self::Models | Self::Connections => true,
             Self::Notifications => place.visitor.can_change(),
@@ -175,13 +175,13 @@ impl Done {
     }
 
     /// Back to a page of the settings, which tells what was done.
-    fn back(self, place: &Place, tab: Tab) -> Response {
+    fn back(self, place: &RequestContext, tab: Tab) -> Response {
         Redirect::to(&tab.link(place).with("done", self.word()).to_string()).into_response()
     }
 }
 
 /// A page of the settings, with the list of them beside.
-fn page(place: &Place, tab: Tab, summary: Markup, body: &Markup) -> Markup {
+fn page(place: &RequestContext, tab: Tab, summary: Markup, body: &Markup) -> Markup {
     let done = place.params.get("done").and_then(Done::parse);
     let mut page = Page::new(Section::Settings, tab.name());
     page.crumbs = vec![("Settings".to_owned(), Tab::General.link(place))];
@@ -218,7 +218,7 @@ fn entered(form: &str) -> Entered {
 }
 
 /// A question before something goes for good: its own page, with what is lost in words.
-fn question(place: &Place, tab: Tab, ask: &Ask<'_>) -> Markup {
+fn question(place: &RequestContext, tab: Tab, ask: &Ask<'_>) -> Markup {
     let body = html! {
         section.settings data-question=(ask.title) {
             h2 { (ask.title) }

@@ -13,13 +13,13 @@ mod facts;
 /// Tokens and cost by kind.
 mod kinds;
 /// What people said about it.
-mod remarks;
+mod comments;
 /// How they say it: comments and judgements.
 pub(super) mod forms;
 /// Payloads and pictures, on demand.
 pub(super) mod payload;
 /// As much of a file as a player asks for.
-mod part;
+mod byte_range;
 
 use axum::Router;
 use axum::extract::{Path, State};
@@ -27,14 +27,14 @@ use axum::response::Redirect;
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::id::TraceId;
-use ratchet_core::trace::Trace;
+use ratchet_core::record::trace::Trace;
 
 use crate::assets;
 use crate::components::{badge, copy, figure, toast};
 use crate::frame::{Page, Section};
-use crate::place::{Link, Place};
-use crate::refusal::{PageResult, Refusal};
-use crate::visitor::Visitor;
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::{Link, RequestContext};
+use crate::viewer::Viewer;
 use crate::web::Web;
 
 use content::View;
@@ -65,12 +65,12 @@ type TracePath = Path<(String, String)>;
 type StepPath = Path<(String, String, String)>;
 
 fn trace_id(text: &str) -> PageResult<TraceId> {
-    TraceId::parse(text).map_err(|_| Refusal::not_there("trace"))
+    TraceId::parse(text).map_err(|_| PageError::not_there("trace"))
 }
 
 async fn show(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, trace)): TracePath,
 ) -> PageResult<Markup> {
     let run = TraceRun::load(&web, &place, trace_id(&trace)?).await?;
@@ -79,7 +79,7 @@ async fn show(
     // Looked up by its id: the tree of a very long trace does not hold all of its steps.
     let step = match wanted.map(run::step_id) {
         Some(Ok(id)) => match Subject::step(&web, &place, &run.trace.id, &id).await {
-            Err(Refusal::NotFound(_)) => None,
+            Err(PageError::NotFound(_)) => None,
             found => Some(found?),
         },
         Some(Err(_)) | None => None,
@@ -132,12 +132,12 @@ fn name(trace: &Trace) -> String {
 }
 
 /// The way to a trace.
-fn link(place: &Place, trace: &TraceId) -> Link {
+fn link(place: &RequestContext, trace: &TraceId) -> Link {
     place.to(&["traces", &trace.to_string()])
 }
 
 /// The trace in one line.
-fn summary(run: &TraceRun, place: &Place) -> Markup {
+fn summary(run: &TraceRun, place: &RequestContext) -> Markup {
     let sums = &run.trace.summary;
     let models = run.tree.steps.iter().filter(|step| step.model.is_some()).count() as u64;
     let lasted = sums.start.zip(sums.end).map(|(start, end)| end.since(start));
@@ -175,7 +175,7 @@ fn plural(n: u64, word: &str) -> String {
 /// More lines of a tree, for scripts and for those without.
 async fn rows(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, trace)): TracePath,
 ) -> PageResult<Markup> {
     let run = TraceRun::load_bare(&web, &place, trace_id(&trace)?).await?;
@@ -186,7 +186,7 @@ async fn rows(
 
 async fn trace_content(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, trace)): TracePath,
 ) -> PageResult<Markup> {
     let run = TraceRun::load(&web, &place, trace_id(&trace)?).await?;
@@ -195,7 +195,7 @@ async fn trace_content(
 
 async fn step_content(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, trace, step)): StepPath,
 ) -> PageResult<Markup> {
     let step = run::step_id(&step)?;
@@ -203,7 +203,7 @@ async fn step_content(
 }
 
 /// What a script puts into the two columns on the right.
-async fn fragment(web: &Web, place: &Place, subject: &Subject) -> PageResult<Markup> {
+async fn fragment(web: &Web, place: &RequestContext, subject: &Subject) -> PageResult<Markup> {
     let content = content::content(web, place, subject, View::asked(place)).await?;
     let facts = facts::facts(web, place, subject).await?;
     Ok(html! { div data-part="content" { (content) } div data-part="facts" { (facts) } })
@@ -212,7 +212,7 @@ async fn fragment(web: &Web, place: &Place, subject: &Subject) -> PageResult<Mar
 /// Older SDKs print addresses without a project: the trace says which.
 async fn find(
     State(web): State<Web>,
-    visitor: Visitor,
+    visitor: Viewer,
     Path(trace): Path<String>,
 ) -> PageResult<Redirect> {
     let id = trace_id(&trace)?;
@@ -223,5 +223,5 @@ async fn find(
             return Ok(Redirect::to(&link.to_string()));
         }
     }
-    Err(Refusal::not_there("trace"))
+    Err(PageError::not_there("trace"))
 }

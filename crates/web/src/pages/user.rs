@@ -7,9 +7,9 @@ use axum::extract::{Path, State};
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::id::SessionId;
-use ratchet_core::score::{DataType, Score};
+use ratchet_core::record::score::{DataType, Score};
+use ratchet_core::record::trace::Trace;
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::Trace;
 use ratchet_store::query::{
     Condition, Detail, Direction, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TraceColumn,
     TraceOrder, TraceQuery,
@@ -22,10 +22,10 @@ use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::stat::{self, Stat, Value};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
-use crate::course::Course;
 use crate::frame::{Page, Section};
-use crate::place::Place;
-use crate::refusal::PageResult;
+use crate::page_error::PageResult;
+use crate::request_context::RequestContext;
+use crate::time_buckets::TimeBuckets;
 use crate::web::Web;
 
 /// Traces that are looked at for sessions and scores.
@@ -45,7 +45,7 @@ pub(super) fn routes() -> Router<Web> {
 
 async fn show(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, user)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let days = web.store.telemetry.user_days(users::scope(&place), user.clone()).await?;
@@ -73,7 +73,7 @@ struct Read {
     sessions: Vec<Row>,
 }
 
-fn question(place: &Place, user: &str) -> TraceQuery {
+fn question(place: &RequestContext, user: &str) -> TraceQuery {
     let environment = place.scope.environment.as_deref();
     let environment = environment.map(|word| Condition::equals(TraceColumn::Environment, word));
     let of_user = Condition::equals(TraceColumn::User, user);
@@ -87,7 +87,7 @@ fn question(place: &Place, user: &str) -> TraceQuery {
     }
 }
 
-async fn scores(web: &Web, place: &Place, traces: &[Trace]) -> PageResult<Vec<Score>> {
+async fn scores(web: &Web, place: &RequestContext, traces: &[Trace]) -> PageResult<Vec<Score>> {
     let ids = traces.iter().map(|trace| trace.id.to_string()).collect();
     let question = ScoreQuery {
         project: place.project_id(),
@@ -99,7 +99,11 @@ async fn scores(web: &Web, place: &Place, traces: &[Trace]) -> PageResult<Vec<Sc
     Ok(web.store.telemetry.scores(question).await?.rows)
 }
 
-async fn their_sessions(web: &Web, place: &Place, traces: &[Trace]) -> PageResult<Vec<Row>> {
+async fn their_sessions(
+    web: &Web,
+    place: &RequestContext,
+    traces: &[Trace],
+) -> PageResult<Vec<Row>> {
     let mut seen = BTreeSet::new();
     let newest = traces.iter().filter_map(|trace| trace.session.clone());
     let ids: Vec<SessionId> =
@@ -113,7 +117,7 @@ async fn their_sessions(web: &Web, place: &Place, traces: &[Trace]) -> PageResul
     Ok(rows)
 }
 
-fn body(read: &Read, place: &Place) -> Markup {
+fn body(read: &Read, place: &RequestContext) -> Markup {
     let is_cut = read.traces.len() as u64 >= LOOKED_AT;
     html! {
         (stats(&read.days, place))
@@ -135,7 +139,7 @@ fn body(read: &Read, place: &Place) -> Markup {
     }
 }
 
-fn stats(days: &[UserDay], place: &Place) -> Markup {
+fn stats(days: &[UserDay], place: &RequestContext) -> Markup {
     let sums = days.iter().fold(UserSums::default(), |sums, day| UserSums {
         traces: sums.traces + day.sums.traces,
         errors: sums.errors + day.sums.errors,
@@ -175,7 +179,7 @@ fn stats(days: &[UserDay], place: &Place) -> Markup {
 
 fn costs(days: &[UserDay]) -> Markup {
     let (Some(first), Some(last)) = (days.first(), days.last()) else { return html! {} };
-    let course = Course::by_day(first.day, last.day);
+    let course = TimeBuckets::by_day(first.day, last.day);
     let dollars = |day: &UserDay| day.sums.cost.map(|cost| (day.day, cost.dollars()));
     let values = course.sums(days.iter().filter_map(dollars));
     let series = vec![Series { name: "cost".to_owned(), hue: 0, values }];
@@ -206,7 +210,7 @@ fn scores_over_time(scores: &[Score]) -> Markup {
     let (Some(first), Some(last)) = (times().min(), times().max()) else {
         return html! {};
     };
-    let course = Course::by_day(first, last);
+    let course = TimeBuckets::by_day(first, last);
     let count = times().count() as u64;
     let mut kinds: Vec<_> = kinds.into_iter().collect();
     kinds.sort_by_key(|(_, values)| std::cmp::Reverse(values.len()));
@@ -226,7 +230,7 @@ fn scores_over_time(scores: &[Score]) -> Markup {
     })
 }
 
-fn traces(traces: &[Trace], place: &Place) -> Markup {
+fn traces(traces: &[Trace], place: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Trace"),
         Column::text("Time"),

@@ -10,8 +10,8 @@ use super::sessions::errors;
 use crate::components::table::{self, Column, Order, Row, Sort, Table};
 use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section};
-use crate::place::Place;
-use crate::refusal::PageResult;
+use crate::page_error::PageResult;
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 /// Users on a page.
@@ -29,7 +29,7 @@ pub(super) fn routes() -> Router<Web> {
     Router::new().route("/project/{project}/users", get(show))
 }
 
-async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let word = place.params.get("order").unwrap_or_default();
     let order = ORDERS.into_iter().find(|(_, known, _)| *known == word);
     let order = order.map_or(UserOrder::default(), |(order, _, _)| order);
@@ -56,7 +56,7 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
 }
 
 /// What is summed for the users of a place.
-pub(super) fn scope(place: &Place) -> UserScope {
+pub(super) fn scope(place: &RequestContext) -> UserScope {
     UserScope {
         project: place.project_id(),
         range: place.range(),
@@ -64,14 +64,14 @@ pub(super) fn scope(place: &Place) -> UserScope {
     }
 }
 
-fn summary(users: &Users, place: &Place) -> Markup {
+fn summary(users: &Users, place: &RequestContext) -> Markup {
     html! {
         (figure::grouped(users.total)) @if users.total == 1 { " user" } @else { " users" }
         " " (place.scope.span.within()) ", in whole days (UTC)."
     }
 }
 
-fn search(containing: &str, place: &Place) -> Markup {
+fn search(containing: &str, place: &RequestContext) -> Markup {
     let here = place.here().without("q");
     html! {
         form.search method="get" action=(here.path()) role="search" {
@@ -83,7 +83,7 @@ fn search(containing: &str, place: &Place) -> Markup {
     }
 }
 
-fn list(users: &[ServedUser], order: UserOrder, place: &Place) -> Markup {
+fn list(users: &[ServedUser], order: UserOrder, place: &RequestContext) -> Markup {
     let sorted = |(by, word, name): (UserOrder, &str, &str)| {
         let now = (by == order).then_some(Order::Descending);
         let link = place.here().with("order", word);
@@ -95,13 +95,13 @@ fn list(users: &[ServedUser], order: UserOrder, place: &Place) -> Markup {
     table::table(&Table { caption: "Users".to_owned(), columns, rows, select_for: None })
 }
 
-fn row(user: &ServedUser, place: &Place) -> Row {
+fn row(user: &ServedUser, place: &RequestContext) -> Row {
     let sums = &user.sums;
     Row {
         id: user.id.clone(),
         link: Some(place.to(&["users", &user.id])),
         cells: vec![
-            html! { bdi title=(user.id) { (ratchet_core::limit::elide(&user.id, 120)) } },
+            html! { bdi title=(user.id) { (ratchet_core::record::limit::elide(&user.id, 120)) } },
             html! { (figure::grouped(sums.traces)) },
             errors(sums.errors),
             figure::tokens_in_part(sums.total_tokens, sums.approximate_cost),

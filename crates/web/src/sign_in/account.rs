@@ -8,18 +8,18 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use ratchet_core::account::is_password;
+use ratchet_core::catalog::account::is_password;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
-use ratchet_store::catalog::{SignedIn, Suspect, Turn, WebSession};
+use ratchet_store::catalog::{Login, LoginUser, ThrottleKey, Turn};
 
 use super::form::{Field, PASSWORD_RULE, Problem, field, told};
 use super::read_form;
 use crate::client_address;
 use crate::components::figure;
 use crate::frame;
-use crate::refusal::{PageResult, Refusal};
-use crate::visitor::{Visitor, Who};
+use crate::page_error::{PageError, PageResult};
+use crate::viewer::{Viewer, Who};
 use crate::web::Web;
 
 pub(super) fn routes() -> Router<Web> {
@@ -29,17 +29,17 @@ pub(super) fn routes() -> Router<Web> {
         .route("/account/sessions", post(end_sessions))
 }
 
-async fn show(State(web): State<Web>, visitor: Visitor) -> PageResult<Response> {
+async fn show(State(web): State<Web>, visitor: Viewer) -> PageResult<Response> {
     page(&web, &visitor, None).await
 }
 
 async fn change_password(
     State(web): State<Web>,
-    visitor: Visitor,
+    visitor: Viewer,
     parts: Parts,
     body: Bytes,
 ) -> PageResult<Response> {
-    let SignedIn { session, user } = person(&visitor)?;
+    let LoginUser { session, user } = person(&visitor)?;
     let fields = read_form(&body);
     let secret = |name| Secret::new(fields.get(name).unwrap_or_default());
     let (current, new) = (secret("current"), secret("new"));
@@ -48,7 +48,7 @@ async fn change_password(
     }
     // Someone at an unlocked screen must not get to guess at leisure.
     let address = client_address::of(&web, &parts.headers, &parts.extensions);
-    let suspects = Suspect::at_account(&user.email, &address);
+    let suspects = ThrottleKey::at_account(&user.email, &address);
     if let Turn::Wait(wait) = web.store.catalog.begin_attempt(suspects.clone(), web.now()).await? {
         return page(&web, &visitor, Some(&Problem::TooMany(wait))).await;
     }
@@ -64,30 +64,30 @@ async fn change_password(
 
 async fn end_sessions(
     State(web): State<Web>,
-    visitor: Visitor,
+    visitor: Viewer,
     body: Bytes,
 ) -> PageResult<Redirect> {
-    let SignedIn { session, user } = person(&visitor)?;
+    let LoginUser { session, user } = person(&visitor)?;
     let catalog = &web.store.catalog;
     match read_form(&body).get("session") {
         Some("others") => {
             catalog.end_other_sessions(user.id.clone(), session.id.clone()).await?;
         }
         Some(one) => catalog.end_session(user.id.clone(), one.to_owned()).await?,
-        None => return Err(Refusal::Bad("session: which one to end".to_owned())),
+        None => return Err(PageError::Bad("session: which one to end".to_owned())),
     }
     Ok(Redirect::to("/account"))
 }
 
-fn person(visitor: &Visitor) -> PageResult<&SignedIn> {
+fn person(visitor: &Viewer) -> PageResult<&LoginUser> {
     match &visitor.who {
         Who::Person(signed_in) => Ok(signed_in),
-        Who::Anyone => Err(Refusal::NotFound("nobody signs in here".to_owned())),
+        Who::Anyone => Err(PageError::NotFound("nobody signs in here".to_owned())),
     }
 }
 
-async fn page(web: &Web, visitor: &Visitor, problem: Option<&Problem>) -> PageResult<Response> {
-    let SignedIn { session, user } = person(visitor)?;
+async fn page(web: &Web, visitor: &Viewer, problem: Option<&Problem>) -> PageResult<Response> {
+    let LoginUser { session, user } = person(visitor)?;
     let now = web.now();
     let sessions = web.store.catalog.sessions_of(user.id.clone(), now).await?;
     let body = html! {
@@ -124,7 +124,7 @@ async fn page(web: &Web, visitor: &Visitor, problem: Option<&Problem>) -> PageRe
     Ok((status, frame::bare("Your account", &body)).into_response())
 }
 
-fn row(visitor: &Visitor, one: &WebSession, present: &WebSession, now: Timestamp) -> Markup {
+fn row(visitor: &Viewer, one: &Login, present: &Login, now: Timestamp) -> Markup {
     html! {
         p title=(one.client) { (browser(&one.client)) }
         p.muted { "since " (figure::when(one.created_at, now)) ", last seen " (figure::when(one.seen_at, now)) }
@@ -164,7 +164,7 @@ fn browser(client: &str) -> String {
         (Some(program), Some(system)) => format!("{program} on {system}"),
         (Some(program), None) => program.to_owned(),
         (None, _) if client.is_empty() => "an unnamed browser".to_owned(),
-        (None, _) => ratchet_core::limit::elide(client, 120).into_owned(),
+        (None, _) => ratchet_core::record::limit::elide(client, 120).into_owned(),
     }
 }
 

@@ -8,10 +8,10 @@ use maud::{Markup, html};
 use super::SignIn;
 use super::next::Next;
 use crate::cookie::{Channel, Cookie};
-use crate::forgery::{FormToken, carried_by_stranger};
+use crate::csrf::{FormToken, carried_by_stranger};
 use crate::frame;
-use crate::place::Link;
-use crate::refusal::PageResult;
+use crate::page_error::PageResult;
+use crate::request_context::Link;
 use crate::web::{Access, Web};
 
 /// What a password must be like.

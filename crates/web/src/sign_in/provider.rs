@@ -10,11 +10,11 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
-use ratchet_core::account::Email;
+use ratchet_core::catalog::account::Email;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::oidc::{Claims, Journey, OidcError, Provider};
-use ratchet_store::catalog::{Admission, Identity, Role, Suspect, Turn, User};
+use ratchet_remote::oidc::{Claims, LoginAttempt, OidcError, Provider};
+use ratchet_store::catalog::{Admission, Identity, Role, ThrottleKey, Turn, User};
 use ratchet_store::secrets::random_token;
 
 use super::form::{Problem, SignInForm};
@@ -22,8 +22,8 @@ use super::next::Next;
 use super::{SignIn, welcome};
 use crate::client_address;
 use crate::cookie::{Channel, Cookie};
-use crate::place::Params;
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::Params;
 use crate::web::{Access, Web};
 
 /// How long someone may take at the other server.
@@ -33,7 +33,7 @@ const SEALED_FOR: &str = "sign-in with a provider";
 
 /// A server that vouches for people, and whom of them we let in.
 #[derive(Debug)]
-pub struct Vouching {
+pub struct OidcLogin {
     /// The server.
     pub provider: Provider,
     /// What the button calls it.
@@ -54,8 +54,8 @@ async fn depart(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
     let vouching = vouching(&web)?;
     let params = Params::read(parts.uri.query().unwrap_or_default());
     let here = here(&parts.headers)
-        .ok_or_else(|| Refusal::Bad("the Host header is missing or wrong".to_owned()))?;
-    let journey = Journey {
+        .ok_or_else(|| PageError::Bad("the Host header is missing or wrong".to_owned()))?;
+    let journey = LoginAttempt {
         redirect_uri: format!("{here}/sign-in/provider/callback"),
         state: random_token()?,
         nonce: random_token()?,
@@ -81,7 +81,7 @@ async fn arrive(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
         return refused(&web, &parts.headers, Problem::Journey);
     };
     let address = client_address::of(&web, &parts.headers, &parts.extensions);
-    let suspects = vec![Suspect::Address(address)];
+    let suspects = vec![ThrottleKey::Address(address)];
     let turn = web.store.catalog.begin_attempt(suspects.clone(), web.now()).await?;
     if let Turn::Wait(wait) = turn {
         return refused(&web, &parts.headers, Problem::TooMany(wait));
@@ -104,11 +104,11 @@ async fn arrive(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
     Ok((headers, Redirect::to(kept.next.as_str())).into_response())
 }
 
-fn vouching(web: &Web) -> PageResult<&Vouching> {
+fn vouching(web: &Web) -> PageResult<&OidcLogin> {
     match &web.access {
         Access::People(SignIn { vouching: Some(vouching), .. }) => Ok(vouching.as_ref()),
         Access::People(_) | Access::Open(_) => {
-            Err(Refusal::NotFound("no other server vouches for people here".to_owned()))
+            Err(PageError::NotFound("no other server vouches for people here".to_owned()))
         }
     }
 }
@@ -128,7 +128,7 @@ async fn departed(web: &Web, headers: &HeaderMap, params: &Params) -> PageResult
 }
 
 /// The person whom the provider vouches for, if we let them in.
-async fn recognise(web: &Web, vouching: &Vouching, claims: Claims) -> PageResult<Option<User>> {
+async fn recognise(web: &Web, vouching: &OidcLogin, claims: Claims) -> PageResult<Option<User>> {
     let email = claims.verified_email.as_deref().and_then(Email::parse);
     let is_of = |email: &Email| vouching.domains.iter().any(|domain| domain == email.domain());
     if !vouching.domains.is_empty() && !email.as_ref().is_some_and(is_of) {
@@ -170,14 +170,14 @@ pub(crate) fn here(headers: &HeaderMap) -> Option<String> {
 /// What is kept of a sign-in while the browser is away: by the browser itself, sealed.
 #[derive(Debug)]
 struct Kept {
-    journey: Journey,
+    journey: LoginAttempt,
     until: Timestamp,
     next: Next,
 }
 
 impl Kept {
     fn sealed(&self, web: &Web) -> PageResult<Secret> {
-        let Journey { redirect_uri, state, nonce, verifier } = &self.journey;
+        let LoginAttempt { redirect_uri, state, nonce, verifier } = &self.journey;
         let (state, nonce, verifier) = (state.expose(), nonce.expose(), verifier.expose());
         let (until, next) = (self.until.nanos(), &self.next);
         let text = format!("{state} {nonce} {verifier} {until} {redirect_uri} {next}");
@@ -190,7 +190,7 @@ impl Kept {
         let [state, nonce, verifier, until, redirect_uri, next] = parts.as_slice() else {
             return None;
         };
-        let journey = Journey {
+        let journey = LoginAttempt {
             redirect_uri: (*redirect_uri).to_owned(),
             state: Secret::new(*state),
             nonce: Secret::new(*nonce),

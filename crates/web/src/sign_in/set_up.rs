@@ -8,15 +8,15 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use maud::html;
-use ratchet_core::account::{Email, is_password};
+use ratchet_core::catalog::account::{Email, is_password};
 use ratchet_core::secret::Secret;
-use ratchet_store::catalog::{NewUser, Role, Suspect, Turn};
+use ratchet_store::catalog::{NewUser, Role, ThrottleKey, Turn};
 
 use super::form::{Field, PASSWORD_RULE, Problem, field, strangers_page};
 use super::{SignIn, read_form, welcome};
 use crate::client_address;
-use crate::place::Params;
-use crate::refusal::PageResult;
+use crate::page_error::PageResult;
+use crate::request_context::Params;
 use crate::web::{Access, Web};
 
 pub(super) fn routes() -> Router<Web> {
@@ -37,7 +37,7 @@ async fn create(State(web): State<Web>, parts: Parts, body: Bytes) -> PageResult
     }
     let fields = read_form(&body);
     let address = client_address::of(&web, &parts.headers, &parts.extensions);
-    let suspects = vec![Suspect::Address(address)];
+    let suspects = vec![ThrottleKey::Address(address)];
     if let Turn::Wait(wait) = web.store.catalog.begin_attempt(suspects.clone(), web.now()).await? {
         return form(&web, &parts.headers, &fields, Some(&Problem::TooMany(wait)));
     }

@@ -1,9 +1,9 @@
 use proptest::prelude::*;
 use ratchet_core::environment::Environment;
 use ratchet_core::id::TraceId;
-use ratchet_core::observation::ObservationKind;
+use ratchet_core::record::observation::ObservationKind;
+use ratchet_core::record::usage::Usage;
 use ratchet_core::time::Timestamp;
-use ratchet_core::usage::Usage;
 
 use super::*;
 
@@ -87,7 +87,7 @@ fn a_chain_of_ten_thousand_needs_no_deep_stack() {
 fn costs_and_errors_are_summed_upwards() {
     let dollars = |amount| Money::from_dollars(amount).unwrap();
     let cost = |amount| {
-        Some(ratchet_core::usage::Cost::new([("total".to_owned(), dollars(amount))].into()))
+        Some(ratchet_core::record::usage::Cost::new([("total".to_owned(), dollars(amount))].into()))
     };
     let steps = [
         step(0, 0, None),

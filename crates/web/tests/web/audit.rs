@@ -1,6 +1,6 @@
 //! Who changed what, as a page and as a file.
 
-use ratchet_core::prompt::PromptBody;
+use ratchet_core::catalog::prompt::PromptBody;
 use ratchet_store::catalog::{Actor, AuditQuery, NewPrompt, Noun, Role};
 
 use crate::browser::{Browser, Site, id};

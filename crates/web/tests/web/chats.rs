@@ -4,19 +4,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ratchet_agent::claude::command::ClaudePatience;
+use ratchet_agent::claude::command::ClaudeTimeouts;
 use ratchet_agent::claude::environment::{self, EnvNames};
-use ratchet_agent::claude::supervision::Supervision;
+use ratchet_agent::claude::watchdog::Supervision;
+use ratchet_core::chat::event::EventKind;
+use ratchet_core::chat::system_prompt::USUAL_BUDGET;
+use ratchet_core::chat::workspace::{Roots, WorkspaceSource};
 use ratchet_core::id::SessionId;
-use ratchet_core::judging::Seed;
-use ratchet_core::major::event::EventKind;
-use ratchet_core::major::prompt::USUAL_BUDGET;
-use ratchet_core::major::workspace::{Exposure, Roots};
-use ratchet_core::score::{Score, ScoreValue};
-use ratchet_stages::major::given::LayerFolders;
-use ratchet_stages::major::ground::ChatGround;
-use ratchet_stages::major::work_folder::Boundary;
-use ratchet_stages::major::{Chats, Feed, Launcher, Major, MajorLimits, MajorPlaces};
+use ratchet_core::judge::judge_prompt::Seed;
+use ratchet_core::record::score::{Score, ScoreValue};
+use ratchet_stages::chat::prompt_layers::LayerFolders;
+use ratchet_stages::chat::work_folder::Boundary;
+use ratchet_stages::chat::workspace_policy::WorkspacePolicy;
+use ratchet_stages::chat::{ChatFolders, ChatLimits, ChatService, Chats, EventFeed, Launcher};
 use ratchet_store::catalog::Role;
 use ratchet_store::query::{Paging, ScoreQuery, ScoresOn, TimeRange};
 use ratchet_testkit::claude;
@@ -30,13 +30,13 @@ const CHATS: &str = "/project/shop/chats";
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Has agents run on the fake program, in `roots/work` of a folder.
-pub(crate) async fn run_agents(site: &Site, limits: MajorLimits) -> (TempDir, Arc<Chats>) {
+pub(crate) async fn run_agents(site: &Site, limits: ChatLimits) -> (TempDir, Arc<Chats>) {
     let folder = tempdir().unwrap();
     let real = folder.path().canonicalize().unwrap();
     std::fs::create_dir_all(real.join("roots/work")).unwrap();
     let roots = Roots::new([real.join("roots")]).unwrap();
-    let boundary = Boundary { roots, exposure: Exposure::Network, data: None };
-    let ground = ChatGround {
+    let boundary = Boundary { roots, exposure: WorkspaceSource::Network, data: None };
+    let ground = WorkspacePolicy {
         boundary,
         trusted: Vec::new(),
         layers: LayerFolders::default(),
@@ -45,18 +45,18 @@ pub(crate) async fn run_agents(site: &Site, limits: MajorLimits) -> (TempDir, Ar
     };
     let launcher = Launcher {
         ground: Some(ground.clone()),
-        places: MajorPlaces {
+        places: ChatFolders {
             program: claude::fake(),
             families: real.join("families"),
             scratch: real.join("s"),
             supervision: Supervision::Nobody,
         },
         environment: Arc::new(environment::inherited(&EnvNames::default())),
-        patience: ClaudePatience::default(),
+        patience: ClaudeTimeouts::default(),
     };
     let now = site.now();
     let store = site.data.folder().clone();
-    let major = Major::open(store, launcher, limits, Arc::new(move || now)).await.unwrap();
+    let major = ChatService::open(store, launcher, limits, Arc::new(move || now)).await.unwrap();
     let chats = Arc::new(Chats { major, ground });
     site.web.run_agents(Arc::clone(&chats), std::future::pending);
     (folder, chats)
@@ -66,16 +66,16 @@ pub(crate) async fn run_agents(site: &Site, limits: MajorLimits) -> (TempDir, Ar
 struct Stage {
     site: Site,
     member: Browser,
-    major: Major,
+    major: ChatService,
     folder: TempDir,
 }
 
 impl Stage {
     async fn new() -> Self {
-        Self::with(MajorLimits::default()).await
+        Self::with(ChatLimits::default()).await
     }
 
-    async fn with(limits: MajorLimits) -> Self {
+    async fn with(limits: ChatLimits) -> Self {
         let site = Site::new().await;
         let (folder, chats) = run_agents(&site, limits).await;
         let major = chats.major.clone();
@@ -102,7 +102,7 @@ impl Stage {
         send(&mut self.member, &new, fields, &[]).await
     }
 
-    async fn follow(&self, chat: &str) -> Feed {
+    async fn follow(&self, chat: &str) -> EventFeed {
         let session = SessionId::parse(chat.rsplit('/').next().unwrap()).unwrap();
         self.major.events(id("shop"), session, 0).await.unwrap()
     }
@@ -121,7 +121,7 @@ impl Stage {
 }
 
 /// Waits for so many events of a kind; gives what the last says.
-async fn until(feed: &mut Feed, kind: EventKind, times: usize) -> Value {
+async fn until(feed: &mut EventFeed, kind: EventKind, times: usize) -> Value {
     let mut seen = 0;
     loop {
         let next = tokio::time::timeout(PATIENCE, feed.next()).await.unwrap();
@@ -373,7 +373,7 @@ async fn the_stream_tells_what_is_wanted_and_the_rest_of_a_conversation_stays() 
 
 #[tokio::test]
 async fn a_chat_that_waits_for_a_slot_says_so_and_can_be_stopped() {
-    let mut stage = Stage::with(MajorLimits { processes: 1, ..MajorLimits::default() }).await;
+    let mut stage = Stage::with(ChatLimits { processes: 1, ..ChatLimits::default() }).await;
     let busy = stage.begun("silence").await;
     let mut feed = stage.follow(&busy).await;
     while until(&mut feed, EventKind::State, 1).await["state"] != "running" {}

@@ -1,6 +1,6 @@
 //! The overview, and dashboards that people make.
 
-use ratchet_core::observation::Level;
+use ratchet_core::record::observation::Level;
 use ratchet_store::catalog::Role;
 use ratchet_testkit::build::{batch, generation, project, span, trace};
 

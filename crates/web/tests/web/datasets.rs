@@ -1,6 +1,6 @@
 //! Datasets: making them, tables that become items, items and their versions.
 
-use ratchet_core::dataset::DatasetStatus;
+use ratchet_core::catalog::dataset::DatasetStatus;
 use ratchet_core::payload::Json;
 use ratchet_store::catalog::{Change, DatasetItem, DatasetItemQuery, NewDataset, NewDatasetItem};
 use ratchet_store::query::PageNumber;

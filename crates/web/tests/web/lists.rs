@@ -1,7 +1,7 @@
 //! The lists of traces and observations, as a browser gets them.
 
-use ratchet_core::observation::Level;
-use ratchet_core::score::ScoreValue;
+use ratchet_core::record::observation::Level;
+use ratchet_core::record::score::ScoreValue;
 use ratchet_testkit::build::{batch, generation, project, score, span, text, trace};
 
 use crate::browser::{Answer, Site};

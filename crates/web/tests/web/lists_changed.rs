@@ -1,6 +1,6 @@
 //! What people do with lists: saved views, and changes to chosen rows.
 
-use ratchet_core::dataset::DatasetStatus;
+use ratchet_core::catalog::dataset::DatasetStatus;
 use ratchet_core::id::TraceId;
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;

@@ -1,6 +1,6 @@
 //! Scores as columns of lists, and one row beside the list.
 
-use ratchet_core::score::ScoreValue;
+use ratchet_core::record::score::ScoreValue;
 use ratchet_testkit::build::{batch, generation, project, score, text, trace};
 
 use crate::browser::{Answer, Site};

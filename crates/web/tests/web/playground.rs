@@ -1,9 +1,9 @@
 //! Prompts tried on models, and connections that are tested.
 
-use ratchet_core::llm::LlmAdapter;
+use ratchet_core::catalog::llm::LlmAdapter;
+use ratchet_core::catalog::prompt::{Pick, PromptBody};
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::payload::Json;
-use ratchet_core::prompt::{Pick, PromptBody};
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{Change, NewDataset, NewLlmConnection, NewPrompt, Role, Wanted};

@@ -5,7 +5,7 @@ use ratchet_remote::http::on_this_machine;
 use ratchet_remote::oidc::{Provider, ProviderSettings};
 use ratchet_store::catalog::{Admission, Role};
 use ratchet_testkit::provider::{CLIENT_ID, CLIENT_SECRET, ScriptedProvider, Signing};
-use ratchet_web::sign_in::{SignIn, Vouching};
+use ratchet_web::sign_in::{OidcLogin, SignIn};
 use ratchet_web::web::Access;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ async fn vouched_site(admission: Option<Admission>) -> (Site, ScriptedProvider) 
         client_id: CLIENT_ID.to_owned(),
         client_secret: Some(Secret::new(CLIENT_SECRET)),
     });
-    let vouching = Vouching {
+    let vouching = OidcLogin {
         provider: provider.unwrap(),
         label: "Example".to_owned(),
         domains: vec!["example.com".to_owned()],
@@ -215,7 +215,7 @@ async fn a_provider_that_is_down_leaves_passwords_to_sign_in_with() {
     let settings = ProviderSettings { issuer, client_id: "x".to_owned(), client_secret: None };
     let provider = Provider::new(settings).unwrap();
     let vouching =
-        Vouching { provider, label: "Example".to_owned(), domains: Vec::new(), admission: None };
+        OidcLogin { provider, label: "Example".to_owned(), domains: Vec::new(), admission: None };
     let sign_in = SignIn { vouching: Some(Box::new(vouching)), ..SignIn::default() };
     let site = Site::with(Access::People(sign_in)).await;
     site.person("ada@example.com", Role::Member).await;

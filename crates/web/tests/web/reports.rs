@@ -1,11 +1,12 @@
 use ratchet_core::calendar::{Week, Zone};
-use ratchet_core::rubric;
-use ratchet_core::score::{ScoreSource, ScoreValue};
-use ratchet_core::suggestion::{Progress, Templates};
+use ratchet_core::judge::rubric;
+use ratchet_core::quality::suggestion::{Progress, Templates};
+use ratchet_core::record::score::{ScoreSource, ScoreValue};
 use ratchet_core::time::Timestamp;
 use ratchet_stages::sink::{LocalSink, Sink};
 use ratchet_stages::source::Source;
-use ratchet_stages::week::{self, Archive, WeekDone, WeekRequest};
+use ratchet_stages::weekly_report;
+use ratchet_stages::weekly_report::{ReportStore, WeekDone, WeekRequest};
 use ratchet_store::catalog::{ReportEffect, Role};
 use ratchet_testkit::build::{START, batch, project, score};
 
@@ -19,13 +20,13 @@ fn this_week() -> Week {
 async fn report(site: &Site, week: Week, now: Timestamp) -> WeekDone {
     let folder = site.data.folder();
     let source = Source::Local(folder.telemetry.clone(), project("shop"));
-    let archive = Archive::Catalog { catalog: &folder.catalog, project: &project("shop") };
+    let archive = ReportStore::Catalog { catalog: &folder.catalog, project: &project("shop") };
     let rubric = rubric::shipped().find(|rubric| rubric.name == "session-quality").unwrap();
     let (rubric, templates) = (rubric.clone(), Templates::shipped());
     let request = WeekRequest { week, rubric, templates, adviser: None };
     let (telemetry, catalog) = (folder.telemetry.clone(), folder.catalog.clone());
     let sink = Sink::Local(LocalSink { telemetry, catalog, project: project("shop") });
-    week::report((&source, &sink), archive, &request, now).await.unwrap()
+    weekly_report::report((&source, &sink), archive, &request, now).await.unwrap()
 }
 
 /// Scores of five sessions in the week, and of four in the week before.

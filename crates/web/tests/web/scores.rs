@@ -1,4 +1,4 @@
-use ratchet_core::score::{ScoreSource, ScoreValue};
+use ratchet_core::record::score::{ScoreSource, ScoreValue};
 use ratchet_testkit::build::{batch, project, score, trace};
 
 use crate::browser::Site;

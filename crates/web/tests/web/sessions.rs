@@ -1,5 +1,5 @@
-use ratchet_core::observation::Level;
 use ratchet_core::payload::Payload;
+use ratchet_core::record::observation::Level;
 use ratchet_testkit::build::{batch, generation, json, project, score, span, text, trace};
 
 use crate::browser::Site;

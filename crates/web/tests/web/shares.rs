@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ratchet_core::llm::LlmAdapter;
+use ratchet_core::catalog::llm::LlmAdapter;
 use ratchet_store::catalog::Role;
 use ratchet_testkit::scripted::{Reply, ScriptedModel};
 use tokio::task::JoinSet;

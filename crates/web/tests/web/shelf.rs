@@ -1,8 +1,8 @@
 //! Prompts, datasets and queues.
 
-use ratchet_core::annotation::{ItemKind, ItemStatus};
+use ratchet_core::catalog::annotation::{ItemKind, ItemStatus};
+use ratchet_core::catalog::prompt::PromptBody;
 use ratchet_core::payload::Json;
-use ratchet_core::prompt::PromptBody;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{
     Change, NewDataset, NewDatasetItem, NewPrompt, NewQueue, NewQueueItem, QueueId, Role,

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use ratchet_core::annotation::{CommentedKind, ItemKind, ItemStatus};
 use ratchet_core::calendar::Zone;
+use ratchet_core::catalog::annotation::{CommentedKind, ItemKind, ItemStatus};
+use ratchet_core::catalog::prompt::PromptBody;
+use ratchet_core::chat::workspace::WorkspaceSource;
 use ratchet_core::cron::Cron;
-use ratchet_core::major::workspace::Exposure;
 use ratchet_core::payload::Json;
-use ratchet_core::prompt::PromptBody;
-use ratchet_stages::major::ground::ChatWish;
-use ratchet_stages::major::{ChatBeginning, ChatSetting, MajorLimits};
+use ratchet_stages::chat::workspace_policy::ChatRequest;
+use ratchet_stages::chat::{ChatLimits, ChatSettings, NewChatRequest};
 use ratchet_store::catalog::{
     Change, NewComment, NewDataset, NewDatasetItem, NewKey, NewPrompt, NewQueue, NewQueueItem,
     NewSchedule, Permissions, QueueId, Role,
@@ -170,16 +170,16 @@ async fn key(site: &Site) -> String {
 
 /// Agents, and a conversation with one that waits for its first message.
 async fn chat(site: &Site) -> (TempDir, String) {
-    let (folder, chats) = run_agents(site, MajorLimits::default()).await;
-    let new = ChatBeginning {
+    let (folder, chats) = run_agents(site, ChatLimits::default()).await;
+    let new = NewChatRequest {
         id: Uuid::from_u128(7),
         folder: folder.path().canonicalize().unwrap().join("roots/work"),
         title: Some(OURS.to_owned()),
-        wish: ChatWish {
+        wish: ChatRequest {
             attached: Vec::new(),
             history: Vec::new(),
-            setting: ChatSetting::default(),
-            exposure: Exposure::Network,
+            setting: ChatSettings::default(),
+            exposure: WorkspaceSource::Network,
         },
     };
     let (chat, _) = chats.begin(id("shop"), new).await.unwrap();

@@ -1,8 +1,8 @@
 //! One trace's page, as a browser gets it.
 
-use ratchet_core::observation::{Level, ObservationKind};
 use ratchet_core::payload::Payload;
-use ratchet_core::score::config::{ConfigValues, ScoreConfig};
+use ratchet_core::record::observation::{Level, ObservationKind};
+use ratchet_core::record::score::config::{ConfigValues, ScoreConfig};
 use ratchet_store::catalog::KeptScoreConfig;
 use ratchet_testkit::build::{
     START, batch, generation, json, observation, project, score, span, text, tool, trace,

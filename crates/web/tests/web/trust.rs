@@ -1,12 +1,12 @@
 //! Labels that people give blind, and how far the judge agrees with them.
 
-use ratchet_core::calibration::panel::{PanelVerdict, Sitting};
-use ratchet_core::calibration::sample::Band;
 use ratchet_core::id::SessionId;
-use ratchet_core::label::{DATASET, Draw, Label, Mark};
-use ratchet_core::score::{ScoreSource, ScoreValue};
+use ratchet_core::quality::calibration::panel::{PanelKey, PanelVerdict};
+use ratchet_core::quality::calibration::sample::Band;
+use ratchet_core::quality::label::{DATASET, Label, LabelOrigin, Mark};
+use ratchet_core::record::score::{ScoreSource, ScoreValue};
+use ratchet_stages::review::{labels, panel, sampling};
 use ratchet_stages::sink::{LocalSink, Sink};
-use ratchet_stages::trust::{asking, labels, panel};
 use ratchet_store::catalog::Role;
 use ratchet_testkit::build::{START, batch, project, score, span, trace};
 
@@ -73,7 +73,7 @@ async fn label(site: &Site, marks: impl Fn(i32) -> (f64, &'static str)) {
 async fn label_drawn(
     site: &Site,
     marks: impl Fn(i32) -> (f64, &'static str),
-    drawn: impl Fn(i32) -> Option<Draw>,
+    drawn: impl Fn(i32) -> Option<LabelOrigin>,
 ) {
     let given = (0..12).map(|n| {
         let (number, done) = marks(n);
@@ -159,7 +159,7 @@ async fn drawn_sessions_are_weighted_and_success_reads_the_labels() {
     let site = site().await;
     let success = "/project/shop/reports/success";
     check(&site.get(success).await, 200, "people have labelled no session");
-    let draw = |n: i32| Draw {
+    let draw = |n: i32| LabelOrigin {
         week: "2026-11-08".to_owned(),
         seed: "seed".to_owned(),
         band: if n < 6 { Band::Poor } else { Band::Good },
@@ -200,7 +200,7 @@ async fn a_judge_that_drifts_is_told_at_home_and_beside_the_numbers() {
     let site = site().await;
     let judged = |n: i32, week: &str, mark: f64| PanelVerdict {
         session: SessionId::parse(&format!("s{n}")).unwrap(),
-        who: Sitting {
+        who: PanelKey {
             judge: "<b>judge".to_owned(),
             rubric: "session-quality".to_owned(),
             fingerprint: "abc".to_owned(),
@@ -210,7 +210,7 @@ async fn a_judge_that_drifts_is_told_at_home_and_beside_the_numbers() {
     };
     let work = span("o").of("t1").lasting(-5_000, -4_000);
     site.record(batch(&project("shop")).with(work)).await;
-    let this_week = asking::week(START);
+    let this_week = sampling::week(START);
     let quiet = site.get("/project/shop").await;
     assert!(!quiet.text.contains("judge drift"), "{}", quiet.text);
     for n in 0..6 {

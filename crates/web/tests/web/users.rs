@@ -1,4 +1,4 @@
-use ratchet_core::observation::Level;
+use ratchet_core::record::observation::Level;
 use ratchet_testkit::build::{batch, generation, project, score, span, trace};
 
 use crate::browser::Site;

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use uuid::Uuid;
 
-use crate::claude::command::{ClaudePlace, MCP_FILE};
+use crate::claude::command::{ClaudeFolders, MCP_FILE};
 use crate::claude::error::ClaudeError;
 use crate::claude::options::{
     BypassLater, ChatThread, ClaudeOptions, KeptLines, McpScope, PermissionMode, SettingSource,
@@ -24,7 +24,7 @@ const ALWAYS: [&str; 6] = [
 /// option; documents lie in files, where `ps` does not show them.
 pub(super) fn of(
     options: &ClaudeOptions,
-    place: &ClaudePlace,
+    place: &ClaudeFolders,
 ) -> Result<Vec<OsString>, ClaudeError> {
     let mut arguments = Arguments(ALWAYS.map(OsString::from).into());
     arguments.conversation(options.conversation);
@@ -120,7 +120,7 @@ impl Arguments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ratchet_core::major::layer::Trust;
+    use ratchet_core::chat::config_layer::Trust;
     use ratchet_core::money::Money;
     use serde_json::json;
 
@@ -128,7 +128,7 @@ mod tests {
     fn check(options: &ClaudeOptions, expected: &[&str]) {
         let folder = tempfile::tempdir().unwrap();
         let temp = folder.path().to_path_buf();
-        let place = ClaudePlace { workspace: temp.clone(), config: temp.clone(), temp };
+        let place = ClaudeFolders { workspace: temp.clone(), config: temp.clone(), temp };
         let arguments = of(options, &place).unwrap();
         let here = format!("{}/", folder.path().display());
         let words = arguments.iter().map(|word| word.to_str().unwrap().replace(&here, ""));

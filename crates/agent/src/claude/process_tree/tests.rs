@@ -1,7 +1,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use super::super::mark::wait_until_gone;
+use super::super::process_identity::wait_until_gone;
 use super::*;
 
 #[test]
@@ -50,20 +50,20 @@ fn family() -> (Child, Vec<u32>) {
 #[test]
 fn what_left_the_group_ends_with_the_tree() {
     let (mut child, pids) = family();
-    let marks: Vec<ProcessMark> = pids.iter().map(|pid| ProcessMark::of(*pid)).collect();
-    assert!(marks.iter().all(ProcessMark::is_alive), "{marks:?}");
+    let marks: Vec<ProcessIdentity> = pids.iter().map(|pid| ProcessIdentity::of(*pid)).collect();
+    assert!(marks.iter().all(ProcessIdentity::is_alive), "{marks:?}");
     let nowhere = tempfile::tempdir().unwrap();
-    let killed = kill_tree(&ProcessMark::of(child.id()), nowhere.path());
+    let killed = kill_tree(&ProcessIdentity::of(child.id()), nowhere.path());
     assert!(marks.iter().all(|mark| killed.contains(mark)), "{marks:?} {killed:?}");
     child.wait().unwrap();
     wait_until_gone(&killed);
-    assert!(!killed.iter().any(ProcessMark::is_alive), "{killed:?}");
+    assert!(!killed.iter().any(ProcessIdentity::is_alive), "{killed:?}");
 }
 
 #[test]
 fn a_process_that_only_has_the_number_is_left_alone() {
     let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
-    let former = ProcessMark { started: "1@x".to_owned(), ..ProcessMark::of(child.id()) };
+    let former = ProcessIdentity { started: "1@x".to_owned(), ..ProcessIdentity::of(child.id()) };
     assert_eq!(kill_tree(&former, tempfile::tempdir().unwrap().path()), []);
     drop(child.stdin.take());
     assert!(child.wait().unwrap().success());
@@ -85,6 +85,6 @@ fn ps_is_read_where_there_is_no_proc() {
         assert!(said.as_deref().and_then(read_start).is_some(), "{said:?}");
     }
     drop(pids);
-    drop(kill_tree(&ProcessMark::of(child.id()), tempfile::tempdir().unwrap().path()));
+    drop(kill_tree(&ProcessIdentity::of(child.id()), tempfile::tempdir().unwrap().path()));
     child.wait().unwrap();
 }

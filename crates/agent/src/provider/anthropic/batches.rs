@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
 use super::{Anthropic, question, said};
-use crate::answer::Said;
 use crate::error::ModelError;
 use crate::http;
 use crate::provider::Inquiry;
+use crate::response::Said;
 
 const PATH: &str = "/v1/messages/batches";
 /// How many batches are listed at a time.

@@ -1,9 +1,9 @@
 use serde_json::{Map, Value, json};
 
-use crate::answer::HAND_IN;
-use crate::ask::{Passage, ToolOutcome, Turn};
-use crate::manner::Documents;
+use crate::capabilities::Documents;
 use crate::provider::Inquiry;
+use crate::request::{CacheablePart, ToolOutcome, Turn};
+use crate::response::HAND_IN;
 
 /// Beyond so many marks the provider rejects the question.
 const MAX_MARKS: usize = 4;
@@ -24,7 +24,7 @@ pub(super) fn countable(inquiry: Inquiry<'_>) -> Value {
     let mut marks = Marks { left: MAX_MARKS };
     let mut body = Map::new();
     body.insert("model".to_owned(), model.into());
-    let plea = manner.plea(ask).map(Passage::new);
+    let plea = manner.plea(ask).map(CacheablePart::new);
     let system: Vec<Value> = ask.system.iter().chain(&plea).map(|part| marks.block(part)).collect();
     if !system.is_empty() {
         body.insert("system".to_owned(), system.into());
@@ -56,7 +56,7 @@ struct Marks {
 }
 
 impl Marks {
-    fn block(&mut self, passage: &Passage) -> Value {
+    fn block(&mut self, passage: &CacheablePart) -> Value {
         let mut block = json!({"type": "text", "text": passage.text});
         if passage.ends_cache() && self.left > 0 {
             self.left -= 1;

@@ -9,11 +9,11 @@ use aws_sdk_bedrockruntime::types::{
 use serde_json::Value;
 
 use super::document;
-use crate::answer::HAND_IN;
-use crate::ask::{Ask, Passage, ToolOutcome, ToolResult, Turn};
+use crate::capabilities::Documents;
 use crate::error::ModelError;
-use crate::manner::Documents;
 use crate::provider::Inquiry;
+use crate::request::{CacheablePart, LlmRequest, ToolOutcome, ToolResult, Turn};
+use crate::response::HAND_IN;
 
 /// A question, ready to be asked either way.
 pub(super) struct Question {
@@ -27,7 +27,7 @@ pub(super) struct Question {
 impl Question {
     pub(super) fn of(inquiry: Inquiry<'_>) -> Result<Self, ModelError> {
         let Inquiry { model, ask, manner } = inquiry;
-        let plea = manner.plea(ask).map(Passage::new);
+        let plea = manner.plea(ask).map(CacheablePart::new);
         let mut system = Vec::new();
         for passage in ask.system.iter().chain(&plea) {
             system.push(SystemContentBlock::Text(passage.text.clone()));
@@ -121,7 +121,7 @@ fn tool_result(result: &ToolResult) -> Result<ToolResultBlock, ModelError> {
     block.build().map_err(incomplete)
 }
 
-fn tools(ask: &Ask, documents: Documents) -> Result<Option<ToolConfiguration>, ModelError> {
+fn tools(ask: &LlmRequest, documents: Documents) -> Result<Option<ToolConfiguration>, ModelError> {
     let mut tools = Vec::new();
     for spec in &ask.tools {
         tools.push(tool(&spec.name, &spec.description, &spec.input)?);

@@ -1,10 +1,10 @@
-use crate::ask::{Ask, Passage, Turn};
-use crate::manner::{Documents, Manner};
+use crate::capabilities::{Capabilities, Documents};
 use crate::provider::Inquiry;
+use crate::request::{CacheablePart, LlmRequest, Turn};
 
 /// What the program is told to be. It has no way to hand in a document but words.
 pub(super) fn system(inquiry: Inquiry<'_>) -> String {
-    let manner = Manner { documents: Documents::Asked, ..inquiry.manner };
+    let manner = Capabilities { documents: Documents::Asked, ..inquiry.manner };
     let plea = manner.plea(inquiry.ask);
     let system = inquiry.ask.system.iter().map(|passage| passage.text.as_str());
     let text = system.chain(plea.as_deref()).collect::<Vec<_>>().join("\n\n");
@@ -13,7 +13,7 @@ pub(super) fn system(inquiry: Inquiry<'_>) -> String {
 }
 
 /// All turns as one text: the program takes one prompt. A single turn is told as it is.
-pub(super) fn question(ask: &Ask) -> String {
+pub(super) fn question(ask: &LlmRequest) -> String {
     if let [Turn::User(passages)] = ask.turns.as_slice() {
         return joined(passages);
     }
@@ -28,7 +28,7 @@ pub(super) fn question(ask: &Ask) -> String {
     turns.collect::<Vec<_>>().join("\n\n")
 }
 
-fn joined(passages: &[Passage]) -> String {
+fn joined(passages: &[CacheablePart]) -> String {
     passages.iter().map(|passage| passage.text.as_str()).collect::<Vec<_>>().join("\n\n")
 }
 
@@ -38,11 +38,11 @@ mod tests {
 
     #[test]
     fn one_turn_is_told_as_it_is_and_more_with_who_said_them() {
-        let mut ask = Ask::new("Why?");
+        let mut ask = LlmRequest::new("Why?");
         assert_eq!(question(&ask), "Why?");
         let (text, calls) = ("Because.".to_owned(), Vec::new());
         ask.turns.push(Turn::Model { text, calls });
-        ask.turns.push(Turn::User(vec![Passage::new("And?")]));
+        ask.turns.push(Turn::User(vec![CacheablePart::new("And?")]));
         let told = question(&ask);
         assert_eq!(
             told,

@@ -1,11 +1,11 @@
 use ratchet_core::money::Money;
-use ratchet_core::usage::Usage;
+use ratchet_core::record::usage::Usage;
 use serde_json::Value;
 
-use crate::answer::{Said, StopReason};
 use crate::error::ModelError;
 use crate::http;
 use crate::provider::Listener;
+use crate::response::{Said, StopReason};
 
 /// What the program has said so far.
 #[derive(Debug, Default)]

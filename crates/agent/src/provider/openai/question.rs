@@ -1,9 +1,9 @@
 use serde_json::{Map, Value, json};
 
-use crate::answer::HAND_IN;
-use crate::ask::{Passage, Turn};
-use crate::manner::{Documents, LimitName};
+use crate::capabilities::{Documents, LimitName};
 use crate::provider::Inquiry;
+use crate::request::{CacheablePart, Turn};
+use crate::response::HAND_IN;
 
 /// A question as the body of `POST /chat/completions`.
 pub(super) fn body(inquiry: Inquiry<'_>) -> Value {
@@ -11,7 +11,7 @@ pub(super) fn body(inquiry: Inquiry<'_>) -> Value {
     let mut body = Map::new();
     let mut put = |key: &str, value: Value| body.insert(key.to_owned(), value);
     put("model", model.into());
-    let plea = manner.plea(ask).map(Passage::new);
+    let plea = manner.plea(ask).map(CacheablePart::new);
     let system: Vec<&str> = ask.system.iter().chain(&plea).map(|part| part.text.as_str()).collect();
     let system =
         (!system.is_empty()).then(|| json!({"role": "system", "content": system.join("\n\n")}));

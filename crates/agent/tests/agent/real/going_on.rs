@@ -1,8 +1,8 @@
 use ratchet_agent::claude::control::Rewind;
 use ratchet_agent::claude::message::Reply as Answer;
 use ratchet_agent::claude::options::{ChatThread, PermissionMode};
-use ratchet_agent::claude::seats::ClaudeSeats;
-use ratchet_core::major::reader::LineReader;
+use ratchet_agent::claude::process_slots::ProcessSlots;
+use ratchet_core::chat::reader::LineReader;
 use ratchet_testkit::scripted::Reply;
 use serde_json::json;
 use uuid::Uuid;
@@ -138,7 +138,7 @@ async fn files_come_back_as_they_were_also_in_another_process() {
 async fn a_conversation_that_is_not_there_cannot_go_on() {
     let stage = Stage::new();
     let thread = ChatThread::Resume { id: Uuid::from_u128(7), at: None };
-    let seat = ClaudeSeats::new(1).take().await;
+    let seat = ProcessSlots::new(1).take().await;
     let (process, _lines) = command(&stage, thread).spawn(seat).unwrap();
     let error = process.initialize().await.unwrap_err().to_string();
     assert!(error.contains("ended with code 1") && error.contains("00000007"), "{error}");

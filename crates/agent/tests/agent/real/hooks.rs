@@ -4,7 +4,7 @@ use ratchet_agent::claude::hook::{self, HookRule};
 use ratchet_agent::claude::message::Reply as Answer;
 use ratchet_agent::claude::options::SettingSource;
 use ratchet_agent::claude::request::{CliAsk, CliRequest, HookAsk};
-use ratchet_core::major::layer::Trust;
+use ratchet_core::chat::config_layer::Trust;
 use ratchet_testkit::scripted::{Reply, Tokens};
 use serde_json::{Value, json};
 

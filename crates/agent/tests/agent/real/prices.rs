@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use ratchet_core::price::PriceTable;
+use ratchet_core::record::price::PriceTable;
 use ratchet_core::time::Timestamp;
 use ratchet_testkit::claude;
 

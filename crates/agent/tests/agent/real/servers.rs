@@ -2,7 +2,7 @@ use ratchet_agent::claude::mcp::{McpHandler, McpTool};
 use ratchet_agent::claude::message::Reply as Answer;
 use ratchet_agent::claude::options::{McpScope, SettingSource};
 use ratchet_agent::claude::request::CliAsk;
-use ratchet_core::major::layer::Trust;
+use ratchet_core::chat::config_layer::Trust;
 use ratchet_testkit::claude::fake_mcp;
 use ratchet_testkit::scripted::Reply;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-use ratchet_agent::claude::mark::ProcessMark;
+use ratchet_agent::claude::process_identity::ProcessIdentity;
 use ratchet_testkit::scripted::Reply;
 use serde_json::json;
 
@@ -12,7 +12,7 @@ fn sleeper() -> Reply {
     Reply::call("Bash", input)
 }
 
-async fn with_sleeper(stage: &Stage) -> (Talk, ProcessMark) {
+async fn with_sleeper(stage: &Stage) -> (Talk, ProcessIdentity) {
     stage.model.script([sleeper(), Reply::text("It sleeps.")]);
     let mut command = stage.real();
     command.options.allowed_tools = vec!["Bash".to_owned()];
@@ -27,7 +27,7 @@ async fn with_sleeper(stage: &Stage) -> (Talk, ProcessMark) {
             Err(_) => tokio::task::yield_now().await,
         }
     };
-    (talk, ProcessMark::of(pid))
+    (talk, ProcessIdentity::of(pid))
 }
 
 #[tokio::test]
@@ -45,7 +45,7 @@ async fn an_orphan_is_known_again_and_ended_with_its_shells() {
     let (talk, sleeper) = with_sleeper(&stage).await;
     let mark = talk.process.mark().clone();
     // All that a server that starts again has kept.
-    let kept = ProcessMark { pid: mark.pid, started: mark.started.clone() };
+    let kept = ProcessIdentity { pid: mark.pid, started: mark.started.clone() };
     assert!(kept.end_orphan(&stage.path("t")));
     assert_eq!(talk.process.wait().await.signal, Some(9));
     assert!(!kept.is_alive() && !sleeper.is_alive());

@@ -3,12 +3,12 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
-use ratchet_core::calibration::draft;
 use ratchet_core::id::SessionId;
-use ratchet_stages::score::fetch::Wanted;
-use ratchet_stages::score::{self, Keeping, Request, ScoringDesk};
-use ratchet_stages::trust::asking::{self, Asking};
-use ratchet_stages::trust::trial;
+use ratchet_core::quality::calibration::draft;
+use ratchet_stages::review::sampling::{self, SamplePlan};
+use ratchet_stages::review::trial;
+use ratchet_stages::score::select_sessions::SessionFilter;
+use ratchet_stages::score::{self, Request, ScoringContext, WritePolicy};
 use ratchet_store::catalog::RunOutcome;
 use ratchet_store::private_files;
 use uuid::Uuid;
@@ -43,7 +43,7 @@ pub(super) fn check(args: &CalibrateArgs) -> anyhow::Result<()> {
 /// Writes the rubric's next version and scores again what the old one had scored, if somebody
 /// says so.
 pub(super) async fn apply(
-    desk: &ScoringDesk<'_>,
+    desk: &ScoringContext<'_>,
     args: &CalibrateArgs,
     found: &Found,
     asked: &Request,
@@ -83,8 +83,8 @@ pub(super) async fn apply(
     let request = Request {
         run: Uuid::new_v4().to_string(),
         rubric: revised,
-        wanted: Wanted::These(affected),
-        keeping: Keeping::Write,
+        wanted: SessionFilter::These(affected),
+        keeping: WritePolicy::Write,
         ..asked.clone()
     };
     let report = score::run(desk, &request).await?;
@@ -93,13 +93,13 @@ pub(super) async fn apply(
 
 /// The sessions that the rubric scored of late, and those that people labelled.
 async fn affected(
-    desk: &ScoringDesk<'_>,
+    desk: &ScoringContext<'_>,
     args: &CalibrateArgs,
     found: &Found,
 ) -> anyhow::Result<Vec<SessionId>> {
     let (rubric, days) = (&found.rubric, args.change.days);
-    let asking = Asking { dataset: &args.dataset, rubric, days, size: 0 };
-    let scored = asking::scored(desk.source, asking, (desk.clock)()).await?;
+    let asking = SamplePlan { dataset: &args.dataset, rubric, days, size: 0 };
+    let scored = sampling::scored(desk.source, asking, (desk.clock)()).await?;
     let all: BTreeSet<SessionId> =
         found.held.spoken.keys().cloned().chain(scored.into_keys()).collect();
     Ok(trial::there(desk.source, &all.into_iter().collect::<Vec<_>>()).await?)

@@ -1,27 +1,27 @@
 use ratchet_agent::budget::Budget;
 use ratchet_agent::judge::{DefaultModels, JudgeName};
 use ratchet_agent::model::PriceList;
-use ratchet_core::calibration::Calibration;
-use ratchet_core::calibration::draft::CriterionDraft;
-use ratchet_core::rubric::Rubric;
+use ratchet_core::judge::rubric::Rubric;
+use ratchet_core::quality::calibration::Calibration;
+use ratchet_core::quality::calibration::draft::CriterionDraft;
 use ratchet_server::clock::Clock;
-use ratchet_stages::connect::judge::{self, Means};
-use ratchet_stages::trust::Held;
+use ratchet_stages::llm_connections::judge::{self, JudgeAccess};
+use ratchet_stages::review::LabelComparison;
 
 use crate::cmd::score::prices;
-use crate::workplace::Workplace;
+use crate::data_target::DataTarget;
 
 /// Drafts criteria: by template, or by a model if one is named.
 pub(super) async fn drafts(
-    place: &Workplace,
+    place: &DataTarget,
     (with, budget): (Option<&str>, &Budget),
-    held: &Held,
+    held: &LabelComparison,
     (rubric, calibration): (&Rubric, &Calibration),
 ) -> anyhow::Result<Vec<CriterionDraft>> {
     let by_template = held.drafts(rubric, calibration);
     let (Some(with), false) = (with, by_template.is_empty()) else { return Ok(by_template) };
     let name = JudgeName::parse(with, &DefaultModels::builtin())?;
-    let means = Means {
+    let means = JudgeAccess {
         variables: &|name| std::env::var(name).ok(),
         prices: PriceList { table: prices(place), at: Clock::System.now() },
         connections: place.folder().map(|folder| (folder, &place.journal.project)),

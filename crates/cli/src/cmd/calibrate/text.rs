@@ -1,10 +1,12 @@
-use ratchet_core::calibration::change::Shift;
-use ratchet_core::calibration::draft::mark;
-use ratchet_core::calibration::weighted::WeightedAgreement;
-use ratchet_core::calibration::{Agreement, Apart, Standing, Statistic, TARGET};
 use ratchet_core::id::SessionId;
 use ratchet_core::money::Money;
-use ratchet_stages::trust::trial::DraftTrial;
+use ratchet_core::quality::calibration::change::Shift;
+use ratchet_core::quality::calibration::draft::mark;
+use ratchet_core::quality::calibration::weighted::WeightedAgreement;
+use ratchet_core::quality::calibration::{
+    Agreement, DisagreedSession, Standing, Statistic, TARGET,
+};
+use ratchet_stages::review::trial::DraftTrial;
 use ratchet_store::catalog::RunOutcome;
 
 use super::Found;
@@ -155,8 +157,8 @@ fn agreement(one: &Agreement, threshold: f64) -> String {
     text
 }
 
-fn apart(apart: &Apart, found: &Found) -> String {
-    let row = |(name, pair): &(String, ratchet_core::stats::agreement::Rated)| {
+fn apart(apart: &DisagreedSession, found: &Found) -> String {
+    let row = |(name, pair): &(String, ratchet_core::stats::agreement::RatingPair)| {
         let shown = |value: f64| {
             let dimension = found.rubric.dimension(name);
             dimension.map_or_else(|| format!("{value:.2}"), |dimension| mark(dimension, value))

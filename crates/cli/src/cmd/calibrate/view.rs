@@ -1,11 +1,11 @@
-use ratchet_core::calibration::change::Shift;
-use ratchet_core::calibration::drift::Drift;
-use ratchet_core::calibration::panel::PanelDrift;
-use ratchet_core::calibration::weighted::WeightedAgreement;
-use ratchet_core::calibration::{Agreement, Apart, Statistic, TARGET};
 use ratchet_core::id::SessionId;
+use ratchet_core::quality::calibration::change::Shift;
+use ratchet_core::quality::calibration::drift::Drift;
+use ratchet_core::quality::calibration::panel::PanelDrift;
+use ratchet_core::quality::calibration::weighted::WeightedAgreement;
+use ratchet_core::quality::calibration::{Agreement, DisagreedSession, Statistic, TARGET};
 use ratchet_core::stats::interval::Estimate;
-use ratchet_stages::trust::trial::DraftTrial;
+use ratchet_stages::review::trial::DraftTrial;
 use serde_json::{Map, Value, json};
 
 use super::{CalibrateArgs, Found};
@@ -125,7 +125,7 @@ fn agreement(one: &Agreement, threshold: f64) -> Value {
     view
 }
 
-fn apart(apart: &Apart, found: &Found) -> Value {
+fn apart(apart: &DisagreedSession, found: &Found) -> Value {
     let marks = apart
         .marks
         .iter()

@@ -1,10 +1,10 @@
 use std::collections::{HashMap, HashSet};
 
-use ratchet_core::major::event::EventKind;
+use ratchet_core::chat::event::EventKind;
 
-use super::heard::Heard;
-use super::paint::Marks;
-use super::safe::plain_line;
+use super::events::Heard;
+use super::sanitize::plain_line;
+use super::style::Marks;
 use super::tools::argument;
 
 /// What was asked, and what became of it.

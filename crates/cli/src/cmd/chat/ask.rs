@@ -1,10 +1,10 @@
-use ratchet_core::major::event::EventKind;
+use ratchet_core::chat::event::EventKind;
 use serde_json::{Map, Value, json};
 
-use super::exact::exactly;
-use super::heard::Heard;
-use super::paint::Marks;
-use super::safe::{plain, plain_line};
+use super::events::Heard;
+use super::sanitize::{plain, plain_line};
+use super::style::Marks;
+use super::tool_preview::exactly;
 
 /// Something that waits for a person.
 #[derive(Clone, Debug, PartialEq)]

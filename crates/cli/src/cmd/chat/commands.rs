@@ -2,12 +2,12 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use super::client::{Known, Link};
+use super::conversation::Talk;
 use super::files::Files;
-use super::link::{Known, Link};
-use super::paint::Marks;
-use super::safe::plain_line;
+use super::sanitize::plain_line;
 use super::screen::grouped;
-use super::talk::Talk;
+use super::style::Marks;
 
 /// What the agent may do without asking, and what that means.
 pub(crate) const MODES: [(&str, &str); 4] = [

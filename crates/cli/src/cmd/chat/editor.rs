@@ -1,5 +1,5 @@
 use super::keys::Key;
-use super::safe::char_columns;
+use super::sanitize::char_columns;
 
 /// A text that a person writes, and those they wrote before.
 #[derive(Clone, Debug, Default)]
@@ -219,7 +219,7 @@ fn is_joined(c: char) -> bool {
 }
 
 fn columns_of(text: &str) -> usize {
-    super::safe::columns(text)
+    super::sanitize::columns(text)
 }
 
 #[cfg(test)]

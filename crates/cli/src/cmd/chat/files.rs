@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ratchet_core::major::attachment::{Attachment, MAX_ATTACHMENTS, MAX_PDF_BYTES};
+use ratchet_core::chat::attachment::{Attachment, MAX_ATTACHMENTS, MAX_PDF_BYTES};
 use serde_json::{Value, json};
 
 /// Files to be attached.

@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-use super::safe::{plain, safe};
+use super::sanitize::{plain, safe};
 
 /// The longest that something which is no character is waited for.
 const MAX_SEQUENCE: usize = 32;

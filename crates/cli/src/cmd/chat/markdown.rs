@@ -14,8 +14,8 @@ mod wrap;
 /// Tables.
 mod table;
 
-use super::paint::{Marks, Style};
-use super::safe::{char_columns, safe};
+use super::sanitize::{char_columns, safe};
+use super::style::{Marks, Style};
 use inline::Span;
 use lead::{Bullet, Extent, Fence, Lead};
 use table::Table;

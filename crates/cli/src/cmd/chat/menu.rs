@@ -1,8 +1,8 @@
 use super::ask::{Choices, Chosen};
 use super::editor::{Edited, Editor, Rows};
 use super::keys::Key;
-use super::paint::{Marks, Style};
-use super::safe::fitted;
+use super::sanitize::fitted;
+use super::style::{Marks, Style};
 
 /// Choices on the screen: arrows and Enter, numbers, or words of one's own.
 #[derive(Clone, Debug)]

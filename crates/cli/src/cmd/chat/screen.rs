@@ -1,12 +1,12 @@
-use ratchet_core::major::event::EventKind;
-use ratchet_core::major::story;
+use ratchet_core::chat::event::EventKind;
+use ratchet_core::chat::transcript_view;
 use serde_json::Value;
 
 use super::answers::Answers;
-use super::heard::Heard;
+use super::events::Heard;
 use super::markdown::Markdown;
-use super::paint::{Marks, Style};
-use super::safe::{columns, fitted, plain, plain_line};
+use super::sanitize::{columns, fitted, plain, plain_line};
+use super::style::{Marks, Style};
 use super::tools::{Call, Tools, duration, in_a_line, shortly};
 
 /// How wide lines are where nobody knows.
@@ -210,7 +210,7 @@ impl Screen {
 
     /// What a turn used and cost, as far as anyone knows.
     fn spending(&mut self, event: &Heard) -> Vec<String> {
-        let spending = story::TurnSpending::of(&event.body);
+        let spending = transcript_view::TurnSpending::of(&event.body);
         if let Some((came, went)) = spending.tokens {
             self.tokens = (self.tokens.0 + came, self.tokens.1 + went);
         }
@@ -249,7 +249,7 @@ impl Screen {
 
 /// Why a turn ended early. What the provider said stands in the result then.
 pub(crate) fn ending(event: &Heard) -> String {
-    let (why, said) = story::early_end(&event.body);
+    let (why, said) = transcript_view::early_end(&event.body);
     let told = [Some(plain_line(&why)), said.map(in_a_line)];
     told.into_iter().flatten().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(": ")
 }

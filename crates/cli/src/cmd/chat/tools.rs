@@ -1,12 +1,12 @@
 use std::collections::HashMap;
 
-use ratchet_core::limit::elide;
-use ratchet_core::major::story::{best_known, in_words};
+use ratchet_core::chat::transcript_view::{best_known, in_words};
+use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
 use serde_json::Value;
 
-use super::heard::Heard;
-use super::safe::{plain, plain_line};
+use super::events::Heard;
+use super::sanitize::{plain, plain_line};
 
 /// How much of a tool's input or result is told in its line.
 const LINE_BYTES: usize = 160;

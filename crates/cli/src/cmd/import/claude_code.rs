@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use clap::Args;
-use ratchet_server::stop::{self, Stop};
+use ratchet_server::shutdown;
+use ratchet_server::shutdown::Stop;
 
 use super::IntoArgs;
 use super::sink::Sink;
@@ -50,7 +51,7 @@ pub(super) async fn run(args: &ClaudeCodeArgs) -> anyhow::Result<Outcome> {
         ensure!(path.exists() || args.follow, "there is no {}", path.display());
     }
     let signals = Signals::listen()?;
-    let (stopper, stop) = stop::signal();
+    let (stopper, stop) = shutdown::signal();
     let work = Target::with(&args.into.target, "ratchet import claude-code", async |target| {
         let sink = Sink::open(target, args.into.project.as_deref()).await?;
         import(args, &paths, &sink, stop).await

@@ -8,7 +8,7 @@ use clap::Args;
 use csv::{ErrorKind, ReaderBuilder, StringRecord};
 use ratchet_remote::langfuse::client::LangfuseClient;
 use ratchet_server::clock::Clock;
-use ratchet_stages::collect::{Lined, unread};
+use ratchet_stages::dataset_import::{LineNumberedReader, unread};
 use ratchet_stages::record::rows::Columns;
 
 use super::receiver;
@@ -55,7 +55,7 @@ async fn import(args: &CsvArgs, into: Option<&LangfuseClient>) -> anyhow::Result
     let file = args.file.display().to_string();
     let left = Rc::new(Cell::new(MAX_RECORD_BYTES));
     let bounded = Bounded { inner: open(&args.file)?, left: Rc::clone(&left) };
-    let table = Lined::new(bounded);
+    let table = LineNumberedReader::new(bounded);
     let ends = table.ends();
     let mut reader = ReaderBuilder::new().delimiter(delimiter).from_reader(table);
     let names = reader.headers().with_context(|| format!("cannot read the columns of {file}"))?;

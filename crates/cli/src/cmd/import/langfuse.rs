@@ -10,8 +10,8 @@ use anyhow::Context;
 use clap::Args;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::client::pace::SystemPace;
-use ratchet_remote::langfuse::client::{Access, LangfuseClient, Manners};
+use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
+use ratchet_remote::langfuse::client::{Access, ClientLimits, LangfuseClient};
 use ratchet_server::clock::Clock;
 use ratchet_stages::record::copy::{self, Route};
 
@@ -64,7 +64,7 @@ pub(super) async fn run(args: &LangfuseArgs) -> anyhow::Result<Outcome> {
         public_key: args.langfuse_public_key.clone(),
         secret_key: args.langfuse_secret_key.clone(),
     };
-    let from = LangfuseClient::new(access, Manners::default(), Box::new(SystemPace))?;
+    let from = LangfuseClient::new(access, ClientLimits::default(), Box::new(SystemBackoffClock))?;
     let report = if args.dry_run {
         copy(args, &from, None).await?
     } else {

@@ -5,18 +5,18 @@
 
 use anyhow::{Context, bail, ensure};
 use ratchet_core::secret::Secret;
-use ratchet_remote::langfuse::client::pace::SystemPace;
-use ratchet_remote::langfuse::client::{Access, LangfuseClient, Manners};
+use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
+use ratchet_remote::langfuse::client::{Access, ClientLimits, LangfuseClient};
 use ratchet_server::api::keys::KeyRequest;
-use ratchet_server::stop;
+use ratchet_server::shutdown;
 
 use super::IntoArgs;
 use crate::config::value::Switch;
 use crate::config::{Config, Credentials};
 use crate::first_start::FirstKeysFor;
-use crate::serving::Server;
+use crate::server::Server;
 use crate::target::Target;
-use crate::{folder, welcome};
+use crate::{folder, startup_message};
 
 /// What marks the key of an import, so that one that a killed process left behind can be found.
 const NOTE: &str = "ratchet import, while it runs";
@@ -44,7 +44,7 @@ fn client(url: &str, credentials: &Credentials) -> anyhow::Result<LangfuseClient
         bail!("--server needs a member's key in RATCHET_PUBLIC_KEY and RATCHET_SECRET_KEY");
     };
     let access = Access { url: url.to_owned(), public_key, secret_key };
-    Ok(LangfuseClient::new(access, Manners::default(), Box::new(SystemPace))?)
+    Ok(LangfuseClient::new(access, ClientLimits::default(), Box::new(SystemBackoffClock))?)
 }
 
 async fn with_folder<T>(
@@ -60,8 +60,8 @@ async fn with_folder<T>(
     folder::must_exist(&config.data)?;
     let server = Server::open(&config, command, FirstKeysFor::Nobody).await?;
     let target = server.target();
-    let (stopper, stop) = stop::signal();
-    let url = welcome::url(server.bound.web);
+    let (stopper, stop) = shutdown::signal();
+    let url = startup_message::url(server.bound.web);
     let working = async {
         let done = with_key(&target, into.project.as_deref(), &url, work).await;
         stopper.stop();

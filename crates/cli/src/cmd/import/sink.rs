@@ -1,5 +1,5 @@
 use anyhow::{bail, ensure};
-use ratchet_core::claude_code::Patches;
+use ratchet_core::record::claude_code::Patches;
 use ratchet_remote::langfuse::statement;
 use ratchet_remote::langfuse::wire::ingestion::{IngestionBatch, IngestionResult};
 use ratchet_remote::langfuse::wire::json::Raw;

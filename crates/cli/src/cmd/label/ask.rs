@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 
-use ratchet_core::calibration::draft::mark;
-use ratchet_core::label::table::within;
-use ratchet_core::label::{Label, MAX_WHY, Mark};
-use ratchet_core::rubric::{Dimension, Rubric, Scale};
-use ratchet_stages::trust::spoken::Spoken;
+use ratchet_core::judge::rubric::{Dimension, Rubric, Scale};
+use ratchet_core::quality::calibration::draft::mark;
+use ratchet_core::quality::label::table::within;
+use ratchet_core::quality::label::{Label, MAX_WHY, Mark};
+use ratchet_stages::review::judge_scores::JudgeScore;
 
 use crate::print::table;
 
@@ -100,7 +100,7 @@ fn question(
 }
 
 /// What the judge said, now that the person has spoken.
-pub(super) fn revealed(label: &Label, judged: Option<&Spoken>, rubric: &Rubric) -> String {
+pub(super) fn revealed(label: &Label, judged: Option<&JudgeScore>, rubric: &Rubric) -> String {
     let Some(judged) = judged else {
         return "Kept. The judge has not scored this session yet.\n".to_owned();
     };
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     fn answered(typed: &str) -> (Answer, String) {
-        let rubric = ratchet_core::rubric::shipped().next().unwrap();
+        let rubric = ratchet_core::judge::rubric::shipped().next().unwrap();
         let mut told = Vec::new();
         let answer = ask(rubric, &mut typed.as_bytes(), &mut told).unwrap();
         (answer, String::from_utf8(told).unwrap())

@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 use csv::ReaderBuilder;
-use ratchet_core::label::Label;
-use ratchet_core::label::table::{LabelColumns, Unless, written};
-use ratchet_core::rubric::Rubric;
+use ratchet_core::judge::rubric::Rubric;
+use ratchet_core::quality::label::Label;
+use ratchet_core::quality::label::table::{LabelColumns, LabelDefaults, written};
 use ratchet_server::clock::Clock;
-use ratchet_stages::collect::Lined;
-use ratchet_stages::trust::labels;
+use ratchet_stages::dataset_import::LineNumberedReader;
+use ratchet_stages::review::labels;
 
 use super::super::score::find_rubric;
 use super::{WhereArgs, WhoArgs};
+use crate::data_target::DataTarget;
 use crate::exit::Outcome;
 use crate::print::print;
-use crate::workplace::Workplace;
 
 /// The most bytes of a table.
 const MOST_BYTES: u64 = 20_000_000;
@@ -47,9 +47,9 @@ pub(super) struct ExportArgs {
 
 /// Keeps every label of a table, or none if one is wrong.
 pub(super) async fn import(args: &ImportArgs) -> anyhow::Result<Outcome> {
-    let count = Workplace::with(&args.at.place, "ratchet label import", async |place| {
+    let count = DataTarget::with(&args.at.place, "ratchet label import", async |place| {
         let rubric = find_rubric(place, &args.at.rubric)?;
-        let unless = Unless { by: args.who.by.clone(), at: Clock::System.now() };
+        let unless = LabelDefaults { by: args.who.by.clone(), at: Clock::System.now() };
         let mut read = rows(&args.file, &rubric, &unless)?;
         let asked = labels::asked(&place.sink, &args.at.dataset).await?;
         for label in &mut read {
@@ -63,7 +63,7 @@ pub(super) async fn import(args: &ImportArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn rows(file: &Path, rubric: &Rubric, unless: &Unless) -> anyhow::Result<Vec<Label>> {
+fn rows(file: &Path, rubric: &Rubric, unless: &LabelDefaults) -> anyhow::Result<Vec<Label>> {
     let shown = file.display();
     let reader: Box<dyn Read> = if file.as_os_str() == STREAM {
         Box::new(io::stdin().lock())
@@ -73,7 +73,7 @@ fn rows(file: &Path, rubric: &Rubric, unless: &Unless) -> anyhow::Result<Vec<Lab
     let mut text = Vec::new();
     reader.take(MOST_BYTES + 1).read_to_end(&mut text)?;
     ensure!(text.len() as u64 <= MOST_BYTES, "{shown} has more than 20 MB");
-    let table = Lined::new(text.as_slice());
+    let table = LineNumberedReader::new(text.as_slice());
     let ends = table.ends();
     let mut reader = ReaderBuilder::new().flexible(true).from_reader(table);
     let names = reader.headers().with_context(|| format!("cannot read the columns of {shown}"))?;
@@ -102,7 +102,7 @@ fn rows(file: &Path, rubric: &Rubric, unless: &Unless) -> anyhow::Result<Vec<Lab
 
 /// Writes all labels.
 pub(super) async fn export(args: &ExportArgs) -> anyhow::Result<Outcome> {
-    let table = Workplace::with(&args.at.place, "ratchet label export", async |place| {
+    let table = DataTarget::with(&args.at.place, "ratchet label export", async |place| {
         let rubric = find_rubric(place, &args.at.rubric)?;
         let given = labels::read(&place.sink, &args.at.dataset).await?;
         Ok((given.len(), written(&given, &rubric)))

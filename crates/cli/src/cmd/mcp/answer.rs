@@ -1,15 +1,15 @@
 use anyhow::{Context, bail};
-use ratchet_core::evidence::{Evidence, NumberedTrace};
 use ratchet_core::id::SessionId;
-use ratchet_core::limit::elide;
+use ratchet_core::judge::evidence::{Evidence, NumberedTrace};
 use ratchet_core::money::Money;
-use ratchet_core::observation::Observation;
 use ratchet_core::payload::Payload;
-use ratchet_core::score::Score;
-use ratchet_core::session::Session;
-use ratchet_core::trace::{Content, Trace};
+use ratchet_core::record::limit::elide;
+use ratchet_core::record::observation::Observation;
+use ratchet_core::record::score::Score;
+use ratchet_core::record::session::Session;
+use ratchet_core::record::trace::{Content, Trace};
 use ratchet_remote::langfuse::client::{
-    Between, ObservationsAsked, Position, ScoresAsked, Slice, TracesAsked,
+    ObservationsAsked, Position, ScoresAsked, Slice, TimeWindow, TracesAsked,
 };
 use ratchet_remote::langfuse::wire::score::ScoreView;
 use ratchet_server::clock::Clock;
@@ -49,7 +49,7 @@ impl Desk {
             .with_context(|| format!("{} is not the id of a session", asked.session_id))?;
         let missing = || format!("there is no session {id}");
         let session = self.source.session(&id).await?.with_context(missing)?;
-        let of_session = TracesAsked { between: Between::default(), session: Some(id.clone()) };
+        let of_session = TracesAsked { between: TimeWindow::default(), session: Some(id.clone()) };
         let mut found = Found::at_most(usize::MAX);
         while let Some(at) = found.next() {
             found.add(self.source.traces(&of_session, &at).await?);
@@ -80,7 +80,7 @@ impl Desk {
 
     async fn trace(&self, numbered: &NumberedTrace, most: usize) -> anyhow::Result<Value> {
         let trace = Some(numbered.trace.id.clone());
-        let of_trace = ObservationsAsked { between: Between::default(), trace };
+        let of_trace = ObservationsAsked { between: TimeWindow::default(), trace };
         let mut found = Found::at_most(usize::MAX);
         while let Some(at) = found.next() {
             found.add(self.source.observations(&of_trace, &at).await?);
@@ -102,7 +102,7 @@ impl Desk {
 
     async fn scores(&self, asked: &OfScores) -> anyhow::Result<Value> {
         let session = asked.session_id.as_deref().map(SessionId::parse).transpose()?;
-        let between = if session.is_some() { Between::default() } else { since(asked.days) };
+        let between = if session.is_some() { TimeWindow::default() } else { since(asked.days) };
         let question = ScoresAsked { between, session, trace: None };
         let mut found = Found::at_most(count(asked.limit));
         while let Some(at) = found.next() {
@@ -190,10 +190,10 @@ impl<T> Found<T> {
     }
 }
 
-fn since(days: u64) -> Between {
+fn since(days: u64) -> TimeWindow {
     let days = i64::try_from(days).unwrap_or(i64::MAX);
     let from = Clock::System.now().plus_nanos(DAY.saturating_mul(days).saturating_neg());
-    Between { from: Some(from), to: None }
+    TimeWindow { from: Some(from), to: None }
 }
 
 fn count(number: u64) -> usize {

@@ -1,6 +1,8 @@
 use std::path::Path;
 
-use ratchet_core::rubric::{Change, Dimension, Part, Rubric, RubricError, RubricFault, Scale};
+use ratchet_core::judge::rubric::{
+    Change, Dimension, Part, Rubric, RubricError, RubricFault, Scale,
+};
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 

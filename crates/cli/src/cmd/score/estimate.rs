@@ -1,6 +1,6 @@
-use ratchet_core::judging::{JudgingEstimate, Offer};
+use ratchet_core::judge::judge_prompt::{JudgingEstimate, PricedJudge};
 use ratchet_core::money::Money;
-use ratchet_core::price::PriceTable;
+use ratchet_core::record::price::PriceTable;
 use ratchet_core::time::Timestamp;
 use serde::Serialize;
 
@@ -37,8 +37,8 @@ impl EstimateView {
         prices: &PriceTable,
         at: Timestamp,
     ) -> Self {
-        let mut offers = Offer::shipped();
-        let asked = Offer::find(&offers, judge);
+        let mut offers = PricedJudge::shipped();
+        let asked = PricedJudge::find(&offers, judge);
         offers.retain(|offer| asked.as_ref().is_none_or(|asked| asked.judge != offer.judge));
         let judges = asked.into_iter().chain(offers).map(|offer| {
             let quote = estimate.price(&offer, prices, at);

@@ -6,11 +6,11 @@ use clap::Args;
 use ratchet_agent::budget::{Allowance, Budget};
 use ratchet_agent::judge::{DefaultModels, JudgeName};
 use ratchet_core::money::Money;
-use ratchet_core::price::PriceTable;
+use ratchet_core::record::price::PriceTable;
 use ratchet_stages::schedule::NOBODY;
 use ratchet_stages::score::judge::{Briefing, Judge};
 
-use crate::workplace::Workplace;
+use crate::data_target::DataTarget;
 
 /// Who judges, and what that may take.
 #[derive(Args, Debug)]
@@ -66,7 +66,7 @@ impl JudgeArgs {
     }
 
     /// Makes the judge ready; nobody is asked yet.
-    pub(crate) async fn open(&self, place: &Workplace) -> anyhow::Result<Judge> {
+    pub(crate) async fn open(&self, place: &DataTarget) -> anyhow::Result<Judge> {
         let name = JudgeName::parse(&self.judge, &DefaultModels::builtin())?;
         let seed = place.seed()?;
         let judge = place.courthouse(&seed).open(&name, self.budget()).await?;
@@ -80,11 +80,11 @@ impl JudgeArgs {
 }
 
 /// What models cost.
-pub(crate) fn prices(place: &Workplace) -> Arc<PriceTable> {
+pub(crate) fn prices(place: &DataTarget) -> Arc<PriceTable> {
     place.courthouse("").prices()
 }
 
 /// How sessions are put before a judge.
-pub(super) fn briefing(place: &Workplace) -> anyhow::Result<Briefing> {
+pub(super) fn briefing(place: &DataTarget) -> anyhow::Result<Briefing> {
     place.courthouse(&place.seed()?).briefing()
 }

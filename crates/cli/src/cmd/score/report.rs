@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use ratchet_core::id::SessionId;
-use ratchet_core::rubric::{OVERALL, Rubric};
-use ratchet_stages::score::known::{Known, generation, value};
+use ratchet_core::judge::rubric::{OVERALL, Rubric};
+use ratchet_stages::score::previous_scores::{Known, generation, value};
 use ratchet_stages::score::{Report, Request, Scored};
 use ratchet_store::catalog::RunOutcome;
 use serde::{Serialize, Serializer};

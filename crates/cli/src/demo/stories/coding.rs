@@ -7,7 +7,7 @@ mod script;
 mod sub_agent;
 mod tasks;
 
-use crate::demo::cast::{self, Crowd, OPUS, Place, Release, SONNET};
+use crate::demo::people::{self, Crowd, OPUS, Place, Release, SONNET};
 use crate::demo::scene::{Dialogue, Memory, Scene};
 use crate::demo::story::Run;
 
@@ -27,7 +27,7 @@ const SYSTEM: &str = "You are a coding agent in a terminal. Read before you writ
 pub(crate) fn session(beginning: Beginning, arc: Arc) -> Option<Visit> {
     let Beginning { mut scene, place, release, .. } = beginning;
     let task = scene.chance.choose(&TASKS)?;
-    let person = cast::person(&mut scene.chance, Crowd::Developers);
+    let person = people::person(&mut scene.chance, Crowd::Developers);
     let model = if scene.chance.odds(0.6) { &OPUS } else { &SONNET };
     let dialogue = Dialogue::new(model, SYSTEM, 14_200, Memory::Tail);
     let about = About {
@@ -71,7 +71,7 @@ impl About {
         Run {
             id: desk.scene.chance.bytes(),
             name: format!("claude-code: {}", self.project),
-            agent: &cast::CODING,
+            agent: &people::CODING,
             place: self.place,
             release: self.release,
             user: self.user.clone(),

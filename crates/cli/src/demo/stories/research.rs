@@ -5,7 +5,7 @@ mod topics;
 
 use serde_json::json;
 
-use crate::demo::cast::{self, Crowd, EMBEDDING, FLASH, HAIKU, OPUS};
+use crate::demo::people::{self, Crowd, EMBEDDING, FLASH, HAIKU, OPUS};
 use crate::demo::scene::{Dialogue, Errand, Memory, Scene, Trouble};
 use crate::demo::story::{AskedBy, Message, Outcome, Run, Step, Work};
 use crate::demo::words;
@@ -21,7 +21,7 @@ const SYSTEM: &str = "You lead a research desk. Break a question into angles, se
 pub(crate) fn visit(beginning: Beginning) -> Option<Visit> {
     let Beginning { mut scene, place, release, .. } = beginning;
     let topic = scene.chance.choose(&TOPICS)?;
-    let person = cast::person(&mut scene.chance, Crowd::Analysts);
+    let person = people::person(&mut scene.chance, Crowd::Analysts);
     let session = format!("brief-{}", scene.chance.hex(12));
     let mut dialogue = Dialogue::new(&OPUS, SYSTEM, 1_120, Memory::Whole);
     let mut runs = Vec::new();
@@ -34,7 +34,7 @@ pub(crate) fn visit(beginning: Beginning) -> Option<Visit> {
         runs.push(Run {
             id: scene.chance.bytes(),
             name: format!("brief: {}", topic.title),
-            agent: &cast::RESEARCH,
+            agent: &people::RESEARCH,
             place,
             release,
             user: person.id.clone(),
@@ -76,7 +76,7 @@ pub(crate) fn entry_rules(
     Run {
         id: scene.chance.bytes(),
         name: format!("entry rules: {country}"),
-        agent: &cast::RESEARCH,
+        agent: &people::RESEARCH,
         place,
         release,
         user: user.to_owned(),

@@ -8,9 +8,9 @@ mod trial;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::demo::cast::{self, Release, TERRA};
-use crate::demo::chance::Chance;
+use crate::demo::people::{self, Release, TERRA};
 use crate::demo::scene::{Dialogue, Memory, Scene};
+use crate::demo::seeded_random::Chance;
 use crate::demo::story::{Message, Run, Step, Work};
 
 use super::{Beginning, Visit};
@@ -49,7 +49,7 @@ pub(crate) fn visit(beginning: Beginning) -> Option<Visit> {
         runs.push(Run {
             id: scene.chance.bytes(),
             name: format!("support: {}", customer.case.topic),
-            agent: &cast::SUPPORT,
+            agent: &people::SUPPORT,
             place,
             release,
             user: customer.person.id.clone(),

@@ -7,7 +7,7 @@ mod scouts;
 
 use serde_json::json;
 
-use crate::demo::cast::{self, Crowd, SONNET};
+use crate::demo::people::{self, Crowd, SONNET};
 use crate::demo::rhythm::SECOND;
 use crate::demo::scene::{Dialogue, Errand, Memory, Scene, Trouble};
 use crate::demo::story::{AskedBy, Message, Run, Step, Work};
@@ -24,7 +24,7 @@ const SYSTEM: &str = "You plan journeys. Ask the scouts for flights and rooms in
 pub(crate) fn visit(beginning: Beginning) -> Option<Visit> {
     let Beginning { mut scene, place, release, week } = beginning;
     let journey = Journey::imagine(&mut scene)?;
-    let person = cast::person(&mut scene.chance, Crowd::Travellers);
+    let person = people::person(&mut scene.chance, Crowd::Travellers);
     let session = format!("trip-{}", scene.chance.hex(12));
     let mut dialogue = Dialogue::new(&SONNET, SYSTEM, 1_350, Memory::Whole);
     let mut runs = Vec::new();
@@ -37,7 +37,7 @@ pub(crate) fn visit(beginning: Beginning) -> Option<Visit> {
         let id = scene.chance.bytes();
         if let Some(asked) = told.asked {
             let caller = AskedBy { trace: id, step: asked.step };
-            let release = cast::RESEARCH.release_at(week, scene.now, place);
+            let release = people::RESEARCH.release_at(week, scene.now, place);
             let beginning = Beginning { scene: asked.scene, place, release, week };
             runs.push(research::entry_rules(
                 beginning,
@@ -49,7 +49,7 @@ pub(crate) fn visit(beginning: Beginning) -> Option<Visit> {
         runs.push(Run {
             id,
             name: format!("trip to {}", journey.city.name),
-            agent: &cast::TRAVEL,
+            agent: &people::TRAVEL,
             place,
             release,
             user: person.id.clone(),

@@ -3,7 +3,7 @@ use std::path::Path;
 use super::list::PAGES;
 use super::stage::stage;
 use super::{LIGHT, report};
-use ratchet_store::embedded::Folder;
+use ratchet_store::embedded::Store;
 use ratchet_testkit::build::{self, BatchBuilder};
 use ratchet_testkit::process::PROJECT;
 
@@ -22,7 +22,7 @@ const MOST_BYTES: u64 = 600_000;
 pub(super) fn fill(data: &Path) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
-        let folder = Folder::open(data, ratchet_testkit::folder::options()).unwrap();
+        let folder = Store::open(data, ratchet_testkit::folder::options()).unwrap();
         for first in (0..TRACES).step_by(usize::try_from(BATCH).unwrap()) {
             folder.telemetry.record(traces(first).build()).await.unwrap();
         }

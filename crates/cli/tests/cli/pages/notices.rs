@@ -1,5 +1,5 @@
-use ratchet_testkit::inbox::Inbox;
 use ratchet_testkit::process::PROJECT;
+use ratchet_testkit::webhook_receiver::Inbox;
 use serde_json::{Value, json};
 
 use super::hand::{Hand, with, with_both};

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::id::SessionId;
-use ratchet_core::report::WeekReport;
+use ratchet_core::quality::report::WeekReport;
+use ratchet_core::quality::success_metrics::{SuccessFacts, success};
+use ratchet_core::quality::suggestion::advice::AdviceOrigin;
+use ratchet_core::quality::suggestion::{self, Edit, Severity, Suggestion};
+use ratchet_core::quality::synthesis::{CommonIssue, Example, Mark, SessionMarks, synthesize};
 use ratchet_core::stats::undefined::Undefined;
-use ratchet_core::success::{SuccessFacts, success};
-use ratchet_core::suggestion::advice::AdviceOrigin;
-use ratchet_core::suggestion::{self, Edit, Severity, Suggestion};
-use ratchet_core::synthesis::{CommonIssue, Example, Mark, SessionMarks, synthesize};
 use ratchet_server::clock::Clock;
 use ratchet_testkit::http;
 use ratchet_testkit::process::PROJECT;

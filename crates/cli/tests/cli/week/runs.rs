@@ -1,7 +1,7 @@
 use ratchet_core::calendar::Zone;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::schedule::{HOLD, Runner};
-use ratchet_store::catalog::{NewProject, ScheduleOutcome, Switched};
+use ratchet_store::catalog::{NewProject, ScheduleOutcome, ScheduleToggle};
 use ratchet_store::project::ProjectId;
 use ratchet_testkit::folder::DataFolder;
 
@@ -87,13 +87,13 @@ async fn a_run_whose_server_died_is_taken_over_when_its_claim_ran_out() {
 #[tokio::test]
 async fn what_was_missed_while_paused_is_not_made_up_for() {
     let servers = Servers::since("2026-11-11T10:00:00Z").await;
-    let switch = async |to: Switched, at: &str| {
+    let switch = async |to: ScheduleToggle, at: &str| {
         let catalog = servers.data.catalog();
         catalog.switch_schedule(servers.project.clone(), "weekly".into(), to, time(at)).await
     };
-    switch(Switched::Off, "2026-11-12T10:00:00Z").await.unwrap();
+    switch(ScheduleToggle::Off, "2026-11-12T10:00:00Z").await.unwrap();
     assert_eq!(servers.due("a", time("2026-11-16T10:00:00Z")).await, [""; 0]);
-    switch(Switched::On, "2026-11-16T10:00:00Z").await.unwrap();
+    switch(ScheduleToggle::On, "2026-11-16T10:00:00Z").await.unwrap();
     assert_eq!(servers.due("a", time("2026-11-17T10:00:00Z")).await, [""; 0]);
     let next = servers.due("a", time("2026-11-22T03:00:00Z")).await;
     assert_eq!(next, ["2026-11-22T02:00:00.000Z"]);

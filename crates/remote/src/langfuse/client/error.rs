@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::http::Distrust;
+use crate::http::TlsError;
 use crate::langfuse::wire::error::Issue;
 
 /// Why a server could not be asked. Each names the request and what to do.
@@ -35,7 +35,7 @@ pub enum ClientError {
         request: String,
         /// What TLS found, and what to do.
         #[source]
-        cause: Distrust,
+        cause: TlsError,
     },
     /// The server said no.
     #[error("{request} was refused with {status}: {message}; {advice}")]

@@ -3,7 +3,7 @@
 use super::ask::Ask;
 use super::list::RawList;
 use super::route::{Route, no_route};
-use super::slice::{Between, Position, Slice};
+use super::slice::{Position, Slice, TimeWindow};
 use super::{ClientError, LangfuseClient, ObservationsAsked, ScoresAsked, observations};
 use crate::langfuse::replay;
 use crate::langfuse::wire::ingestion::Envelope;
@@ -21,7 +21,7 @@ impl LangfuseClient {
     /// Fails if the server cannot be asked.
     pub async fn trace_events(
         &self,
-        between: &Between,
+        between: &TimeWindow,
         at: &Position,
     ) -> Result<Slice<Vec<Envelope>>, ClientError> {
         let ask = Ask::get(Route::Traces.path())
@@ -44,7 +44,7 @@ impl LangfuseClient {
     /// Fails if the server cannot be asked.
     pub async fn observation_events(
         &self,
-        between: &Between,
+        between: &TimeWindow,
         at: &Position,
     ) -> Result<Slice<Vec<Envelope>>, ClientError> {
         let ask = Ask::get(Route::Observations.path())
@@ -72,7 +72,7 @@ impl LangfuseClient {
     /// Fails if the server cannot be asked.
     pub async fn score_events(
         &self,
-        between: &Between,
+        between: &TimeWindow,
         at: &Position,
     ) -> Result<Slice<Vec<Envelope>>, ClientError> {
         let asked = ScoresAsked { between: *between, ..ScoresAsked::default() };

@@ -1,12 +1,13 @@
 use ratchet_core::id::TraceId;
-use ratchet_core::observation::Observation;
+use ratchet_core::record::observation::Observation;
 
 use super::ask::Ask;
 use super::list::RawList;
-use super::newer::{self, Fields, NewerAsked};
+use super::observations_v2;
+use super::observations_v2::{Fields, NewerAsked};
 use super::record;
 use super::route::{Route, no_route};
-use super::slice::{Between, Position, Slice};
+use super::slice::{Position, Slice, TimeWindow};
 use super::{ClientError, LangfuseClient};
 use crate::langfuse::wire::observation::ObservationView;
 
@@ -17,7 +18,7 @@ const SLICE: u64 = 100;
 #[derive(Clone, Debug, Default)]
 pub struct ObservationsAsked {
     /// Begun when.
-    pub between: Between,
+    pub between: TimeWindow,
     /// Of this trace only.
     pub trace: Option<TraceId>,
 }
@@ -47,7 +48,7 @@ impl LangfuseClient {
         let slice = self.newer_observations(&newer(asked), at).await?.ok_or_else(|| {
             no_route("observations", &[Route::Observations, Route::ObservationsV2])
         })?;
-        Ok(slice.map(|view| newer::observation(&view)))
+        Ok(slice.map(|view| observations_v2::observation(&view)))
     }
 }
 

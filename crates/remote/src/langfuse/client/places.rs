@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use super::ask::Ask;
 use super::list::RawList;
-use super::newer::{Fields, NewerAsked};
+use super::observations_v2::{Fields, NewerAsked};
 use super::record::{id, some_id};
 use super::route::{Route, no_route};
-use super::slice::{Between, Position, Slice};
+use super::slice::{Position, Slice, TimeWindow};
 use super::{ClientError, LangfuseClient};
 use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::observation_v2::ObservationV2View;
@@ -36,7 +36,7 @@ pub struct TracePlace {
 #[derive(Clone, Debug, Default)]
 pub struct PlacesAsked {
     /// Begun when.
-    pub between: Between,
+    pub between: TimeWindow,
     /// Of this session only.
     pub session: Option<SessionId>,
     /// Of this user only.

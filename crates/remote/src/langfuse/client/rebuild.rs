@@ -7,15 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ratchet_core::id::TraceId;
-use ratchet_core::session::Session;
+use ratchet_core::record::session::Session;
 
-use super::newer::{Fields, NewerAsked};
+use super::observations_v2::{Fields, NewerAsked};
 use super::record::{SessionSum, id};
 use super::route::{Route, no_route};
 use super::sessions::unsummed;
-use super::slice::{Between, Position, Slice};
+use super::slice::{Position, Slice, TimeWindow};
 use super::traces::{TracesAsked, WholeTrace};
-use super::{ClientError, LangfuseClient, newer};
+use super::{ClientError, LangfuseClient, observations_v2};
 use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::observation_v2::ObservationV2View;
 
@@ -67,7 +67,7 @@ impl LangfuseClient {
     /// The sessions that began in some time.
     pub(super) async fn rebuilt_sessions(
         &self,
-        between: &Between,
+        between: &TimeWindow,
         at: &Position,
     ) -> Result<Slice<Session>, ClientError> {
         let walked = self.walk(between, &TracesAsked::default(), at).await?;
@@ -101,7 +101,7 @@ impl LangfuseClient {
 
     async fn walk(
         &self,
-        between: &Between,
+        between: &TimeWindow,
         asked: &TracesAsked,
         at: &Position,
     ) -> Result<Slice<ObservationV2View>, ClientError> {
@@ -121,7 +121,7 @@ impl LangfuseClient {
             issue,
         })?;
         let asked = NewerAsked {
-            between: Between::default(),
+            between: TimeWindow::default(),
             trace: Some(trace),
             session: None,
             fields: Fields::All,
@@ -137,7 +137,7 @@ fn gone() -> ClientError {
 
 fn sums(asked: &TracesAsked) -> NewerAsked {
     NewerAsked {
-        between: Between::default(),
+        between: TimeWindow::default(),
         trace: None,
         session: asked.session.clone(),
         fields: Fields::Sums,
@@ -146,16 +146,16 @@ fn sums(asked: &TracesAsked) -> NewerAsked {
 }
 
 /// Whether the walk meets this row before all others of its trace or session.
-fn is_first(row: &ObservationV2View, all: &[ObservationV2View], between: &Between) -> bool {
+fn is_first(row: &ObservationV2View, all: &[ObservationV2View], between: &TimeWindow) -> bool {
     let first = all.iter().find(|view| between.holds(view.start_time.0));
     first.is_some_and(|first| first.id == row.id && first.trace_id == row.trace_id)
 }
 
 fn whole(views: &[ObservationV2View]) -> Result<Option<WholeTrace>, Issue> {
-    let observations = views.iter().map(newer::observation);
+    let observations = views.iter().map(observations_v2::observation);
     let mut observations = observations.collect::<Result<Vec<_>, _>>()?;
     observations.sort_by(|a, b| (a.start, &a.id).cmp(&(b.start, &b.id)));
-    let trace = newer::trace(views, &observations)?;
+    let trace = observations_v2::trace(views, &observations)?;
     Ok(trace.map(|trace| WholeTrace { trace, observations }))
 }
 

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use ratchet_core::environment::Environment;
 use ratchet_core::id::Id;
 use ratchet_core::money::Money;
-use ratchet_core::observation::{Observation, ObservationKind, PromptLink};
 use ratchet_core::payload::{Json, Payload};
-use ratchet_core::session::Session;
+use ratchet_core::record::observation::{Observation, ObservationKind, PromptLink};
+use ratchet_core::record::session::Session;
+use ratchet_core::record::trace::{Content, Trace, TraceSummary};
+use ratchet_core::record::usage::{Cost, TOTAL, Usage};
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::{Content, Trace, TraceSummary};
-use ratchet_core::usage::{Cost, TOTAL, Usage};
 use serde_json::value::RawValue;
 
 use crate::langfuse::wire::error::Issue;

@@ -39,7 +39,7 @@ pub enum Repeat {
 
 /// What went wrong with one attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum AttemptError {
     /// It never left.
     NotSent,
     /// It left, and no answer came back.
@@ -68,7 +68,7 @@ impl RetryRule {
     /// ```
     pub fn wait(
         &self,
-        trouble: Trouble,
+        trouble: AttemptError,
         repeat: Repeat,
         attempt: u32,
         chance: f64,
@@ -81,20 +81,22 @@ impl RetryRule {
         let chance = if chance.is_nan() { 0.0 } else { chance.clamp(0.0, 1.0) };
         let own = (full / 2) + (full / 2).mul_f64(chance);
         match trouble {
-            Trouble::Status { asked: Some(asked), .. } if asked > self.longest_asked => None,
-            Trouble::Status { asked: Some(asked), .. } => Some(asked.max(own)),
-            Trouble::Status { asked: None, .. } | Trouble::NotSent | Trouble::NoAnswer => Some(own),
+            AttemptError::Status { asked: Some(asked), .. } if asked > self.longest_asked => None,
+            AttemptError::Status { asked: Some(asked), .. } => Some(asked.max(own)),
+            AttemptError::Status { asked: None, .. }
+            | AttemptError::NotSent
+            | AttemptError::NoAnswer => Some(own),
         }
     }
 }
 
-fn may_repeat(trouble: Trouble, repeat: Repeat) -> bool {
+fn may_repeat(trouble: AttemptError, repeat: Repeat) -> bool {
     match (trouble, repeat) {
         // These say that nothing was done.
-        (Trouble::NotSent | Trouble::Status { code: 429 | 503, .. }, _) => true,
-        (Trouble::NoAnswer, Repeat::Harmless) => true,
-        (Trouble::Status { code, .. }, Repeat::Harmless) => code == 408 || code >= 500,
-        (Trouble::NoAnswer | Trouble::Status { .. }, Repeat::Doubles) => false,
+        (AttemptError::NotSent | AttemptError::Status { code: 429 | 503, .. }, _) => true,
+        (AttemptError::NoAnswer, Repeat::Harmless) => true,
+        (AttemptError::Status { code, .. }, Repeat::Harmless) => code == 408 || code >= 500,
+        (AttemptError::NoAnswer | AttemptError::Status { .. }, Repeat::Doubles) => false,
     }
 }
 
@@ -122,19 +124,19 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(trouble: Trouble, repeat: Repeat, attempt: u32, expected_millis: Option<u128>) {
+    fn check(trouble: AttemptError, repeat: Repeat, attempt: u32, expected_millis: Option<u128>) {
         let wait = rule().wait(trouble, repeat, attempt, 0.5);
         assert_eq!(wait.map(|wait| wait.as_millis()), expected_millis);
     }
 
-    const fn status(code: u16) -> Trouble {
-        Trouble::Status { code, asked: None }
+    const fn status(code: u16) -> AttemptError {
+        AttemptError::Status { code, asked: None }
     }
 
     #[test]
     fn waits_double_up_to_a_bound_and_attempts_end() {
-        check(Trouble::NotSent, Repeat::Harmless, 1, Some(750));
-        check(Trouble::NoAnswer, Repeat::Harmless, 2, Some(1_500));
+        check(AttemptError::NotSent, Repeat::Harmless, 1, Some(750));
+        check(AttemptError::NoAnswer, Repeat::Harmless, 2, Some(1_500));
         check(status(500), Repeat::Harmless, 3, Some(2_250));
         check(status(500), Repeat::Harmless, 4, None);
         check(status(500), Repeat::Harmless, u32::MAX, None);
@@ -149,17 +151,17 @@ mod tests {
 
     #[test]
     fn what_would_double_is_repeated_only_if_nothing_was_done() {
-        check(Trouble::NotSent, Repeat::Doubles, 1, Some(750));
+        check(AttemptError::NotSent, Repeat::Doubles, 1, Some(750));
         check(status(429), Repeat::Doubles, 1, Some(750));
         check(status(503), Repeat::Doubles, 1, Some(750));
         check(status(500), Repeat::Doubles, 1, None);
-        check(Trouble::NoAnswer, Repeat::Doubles, 1, None);
+        check(AttemptError::NoAnswer, Repeat::Doubles, 1, None);
     }
 
     #[test]
     fn a_server_is_believed_unless_it_asks_for_too_much() {
         let busy =
-            |seconds| Trouble::Status { code: 429, asked: Some(Duration::from_secs(seconds)) };
+            |seconds| AttemptError::Status { code: 429, asked: Some(Duration::from_secs(seconds)) };
         check(busy(0), Repeat::Harmless, 1, Some(750));
         check(busy(40), Repeat::Harmless, 1, Some(40_000));
         check(busy(61), Repeat::Harmless, 1, None);
@@ -168,7 +170,7 @@ mod tests {
     #[test]
     fn chance_never_leaves_the_bounds() {
         for chance in [-1.0, 0.0, 1.0, 7.0, f64::NAN] {
-            let wait = rule().wait(Trouble::NotSent, Repeat::Harmless, 1, chance);
+            let wait = rule().wait(AttemptError::NotSent, Repeat::Harmless, 1, chance);
             assert!((500..=1_000).contains(&wait.unwrap().as_millis()), "{chance}");
         }
     }

@@ -1,10 +1,10 @@
 use ratchet_core::id::{SessionId, TraceId};
-use ratchet_core::score::Score;
+use ratchet_core::record::score::Score;
 
 use super::ask::Ask;
 use super::list::RawList;
 use super::route::{Route, no_route};
-use super::slice::{Between, Position, Slice};
+use super::slice::{Position, Slice, TimeWindow};
 use super::{ClientError, LangfuseClient, verdict};
 use crate::langfuse::wire::score::ScoreView;
 use crate::langfuse::wire::score::v3::TypedScore;
@@ -16,7 +16,7 @@ const SLICE: u64 = 100;
 #[derive(Clone, Debug, Default)]
 pub struct ScoresAsked {
     /// Given when.
-    pub between: Between,
+    pub between: TimeWindow,
     /// On this trace or its observations only.
     pub trace: Option<TraceId>,
     /// On this session only.

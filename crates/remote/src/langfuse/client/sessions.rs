@@ -1,14 +1,14 @@
 use ratchet_core::environment::Environment;
 use ratchet_core::id::SessionId;
 use ratchet_core::money::Money;
-use ratchet_core::session::Session;
+use ratchet_core::record::session::Session;
 use ratchet_core::time::Timestamp;
 
 use super::ask::Ask;
 use super::list::RawList;
 use super::record::{self, SessionSum};
 use super::route::Route;
-use super::slice::{Between, Position, Slice};
+use super::slice::{Position, Slice, TimeWindow};
 use super::traces::TracesAsked;
 use super::{ClientError, LangfuseClient};
 use crate::langfuse::wire::error::Issue;
@@ -24,7 +24,7 @@ impl LangfuseClient {
     /// Fails if the server cannot be asked.
     pub async fn sessions(
         &self,
-        between: &Between,
+        between: &TimeWindow,
         at: &Position,
     ) -> Result<Slice<Session>, ClientError> {
         let ask = Ask::get(Route::Sessions.path())

@@ -7,14 +7,14 @@ use crate::langfuse::wire::error::Issue;
 
 /// From a moment (included) to a moment (excluded); open where nothing is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Between {
+pub struct TimeWindow {
     /// The first moment inside.
     pub from: Option<Timestamp>,
     /// The first moment outside.
     pub to: Option<Timestamp>,
 }
 
-impl Between {
+impl TimeWindow {
     /// Whether a moment is inside.
     pub fn holds(&self, moment: Timestamp) -> bool {
         self.from.is_none_or(|from| from <= moment) && self.to.is_none_or(|to| moment < to)

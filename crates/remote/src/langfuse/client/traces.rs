@@ -1,6 +1,6 @@
 use ratchet_core::id::{SessionId, TraceId};
-use ratchet_core::observation::Observation;
-use ratchet_core::trace::Trace;
+use ratchet_core::record::observation::Observation;
+use ratchet_core::record::trace::Trace;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tokio::task::JoinSet;
@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use super::ask::Ask;
 use super::list::RawList;
 use super::route::Route;
-use super::slice::{Between, Position, Slice};
+use super::slice::{Position, Slice, TimeWindow};
 use super::{ClientError, LangfuseClient, record};
 use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::observation::ObservationView;
@@ -30,7 +30,7 @@ pub struct WholeTrace {
 #[derive(Clone, Debug, Default)]
 pub struct TracesAsked {
     /// Begun when.
-    pub between: Between,
+    pub between: TimeWindow,
     /// Of this session only.
     pub session: Option<SessionId>,
 }

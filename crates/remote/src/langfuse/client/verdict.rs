@@ -1,7 +1,7 @@
 //! Scores, from either era's words to ours.
 
 use ratchet_core::environment::Environment;
-use ratchet_core::score::{DataType, Score, ScoreTarget, ScoreValue};
+use ratchet_core::record::score::{DataType, Score, ScoreTarget, ScoreValue};
 
 use super::record::{id, metadata};
 use crate::langfuse::wire::error::Issue;

@@ -1,9 +1,9 @@
-use ratchet_core::report::WeekReport;
-use ratchet_core::suggestion::Progress;
+use ratchet_core::quality::report::WeekReport;
+use ratchet_core::quality::suggestion::Progress;
 
 use super::ask::Ask;
 use super::{ClientError, LangfuseClient};
-use crate::week::{
+use crate::weekly_report::{
     KeptWeekView, TrackedListView, TrackedRequest, TrackedView, WeekListView, WeekReportView,
 };
 

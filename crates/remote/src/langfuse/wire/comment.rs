@@ -1,4 +1,4 @@
-use ratchet_core::annotation::CommentedKind;
+use ratchet_core::catalog::annotation::CommentedKind;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

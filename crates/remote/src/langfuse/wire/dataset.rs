@@ -1,4 +1,4 @@
-use ratchet_core::dataset::DatasetStatus;
+use ratchet_core::catalog::dataset::DatasetStatus;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -1,7 +1,7 @@
 //! Evaluators say how to score. Two families of routes show them, an older flat one and a newer
 //! one with versions; both speak of the same evaluators.
 
-use ratchet_core::evaluator::variables;
+use ratchet_core::catalog::evaluator::variables;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ratchet_core::llm::LlmAdapter;
+use ratchet_core::catalog::llm::LlmAdapter;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use ratchet_core::price::{
+use ratchet_core::record::price::{
     AttributeSource, Comparison, ModelDefinition, ModelUnit, PricingTier, TierCondition,
 };
 use ratchet_core::time::Timestamp;

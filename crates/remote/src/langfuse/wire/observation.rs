@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 use std::ops::Not;
 
 use ratchet_core::money::Money;
-use ratchet_core::observation::Observation;
-use ratchet_core::usage::{Cost, TOTAL, Usage};
+use ratchet_core::record::observation::Observation;
+use ratchet_core::record::usage::{Cost, TOTAL, Usage};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -2,9 +2,9 @@ use std::collections::BTreeMap;
 use std::ops::Not;
 
 use ratchet_core::money::Money;
-use ratchet_core::observation::{Level, Observation};
 use ratchet_core::payload::{Json, Payload};
-use ratchet_core::trace::Trace;
+use ratchet_core::record::observation::{Level, Observation};
+use ratchet_core::record::trace::Trace;
 use serde::{Deserialize, Serialize};
 use serde_json::value::to_raw_value;
 use utoipa::ToSchema;

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use ratchet_core::prompt::{Graph, Node, PromptKind};
+use ratchet_core::catalog::prompt::{Graph, Node, PromptKind};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -1,4 +1,4 @@
-use ratchet_core::annotation::{ItemKind, ItemStatus};
+use ratchet_core::catalog::annotation::{ItemKind, ItemStatus};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -1,5 +1,5 @@
-use ratchet_core::score::{Score, ScoreTarget, ScoreValue};
-use ratchet_core::trace::Trace;
+use ratchet_core::record::score::{Score, ScoreTarget, ScoreValue};
+use ratchet_core::record::trace::Trace;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 

@@ -1,4 +1,4 @@
-use ratchet_core::score::config::Category;
+use ratchet_core::record::score::config::Category;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

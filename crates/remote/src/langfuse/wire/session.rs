@@ -1,4 +1,4 @@
-use ratchet_core::session::Session;
+use ratchet_core::record::session::Session;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 

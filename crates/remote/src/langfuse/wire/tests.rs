@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use ratchet_core::environment::Environment;
 use ratchet_core::id::{ObservationId, ScoreId, SessionId, TraceId};
 use ratchet_core::money::Money;
-use ratchet_core::observation::{Level, Observation, ObservationKind, PromptLink};
 use ratchet_core::payload::{Json, Payload};
-use ratchet_core::score::{Score, ScoreSource, ScoreTarget, ScoreValue};
-use ratchet_core::session::Session;
+use ratchet_core::record::observation::{Level, Observation, ObservationKind, PromptLink};
+use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget, ScoreValue};
+use ratchet_core::record::session::Session;
+use ratchet_core::record::trace::{Content, Trace, TraceSummary};
+use ratchet_core::record::usage::{Cost, Usage};
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::{Content, Trace, TraceSummary};
-use ratchet_core::usage::{Cost, Usage};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

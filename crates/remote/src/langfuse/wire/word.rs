@@ -1,10 +1,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use ratchet_core::dataset::DatasetStatus;
-use ratchet_core::observation::{Level, ObservationKind};
-use ratchet_core::prompt::PromptKind;
-use ratchet_core::score::{DataType, ScoreSource};
+use ratchet_core::catalog::dataset::DatasetStatus;
+use ratchet_core::catalog::prompt::PromptKind;
+use ratchet_core::record::observation::{Level, ObservationKind};
+use ratchet_core::record::score::{DataType, ScoreSource};
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use utoipa::openapi::RefOr;

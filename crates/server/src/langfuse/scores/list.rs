@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use ratchet_core::id::TraceId;
-use ratchet_core::score::{Score, ScoreTarget};
+use ratchet_core::record::score::{Score, ScoreTarget};
 use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::score::{BesideScore, ListedScore, ScoreTrace, ScoreView};
@@ -14,8 +14,9 @@ use ratchet_store::query::{
     TraceQuery,
 };
 
-use super::asked::{self, Asked, Group, ScoreParams};
-use super::first_shape;
+use super::query;
+use super::query::{Asked, Group, ScoreParams};
+use super::v1;
 use crate::app::App;
 use crate::auth::Reader;
 use crate::error::ApiResult;
@@ -35,8 +36,8 @@ pub(super) async fn first(
     headers: HeaderMap,
     params: Params,
 ) -> ApiResult<Json<Paged<ListedScore>>> {
-    let mut asked = asked::list(caller.project, params)?;
-    asked.query.conditions.extend(first_shape::conditions(&headers));
+    let mut asked = query::list(caller.project, params)?;
+    asked.query.conditions.extend(v1::conditions(&headers));
     let mut page = answer(&app, asked).await?;
     for row in &mut page.data {
         // Its clients cannot read a score whose trace is missing.
@@ -60,7 +61,7 @@ pub(super) async fn second(
     Reader(caller): Reader,
     params: Params,
 ) -> ApiResult<Json<Paged<ListedScore>>> {
-    let asked = asked::list(caller.project, params)?;
+    let asked = query::list(caller.project, params)?;
     answer(&app, asked).await.map(Json)
 }
 

@@ -1,16 +1,16 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
-use ratchet_core::score::Score;
+use ratchet_core::record::score::Score;
 use ratchet_remote::langfuse::wire::score::ScoreView;
 use ratchet_store::catalog::Noun;
 
-use super::first_shape;
+use super::v1;
 use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::ApiResult;
-use crate::langfuse::answer::not_found;
 use crate::langfuse::path::PathId;
+use crate::langfuse::response::not_found;
 
 /// What is not there, where none is.
 const SCORE: &str = "Score";
@@ -32,7 +32,7 @@ pub(super) async fn first(
     headers: HeaderMap,
 ) -> ApiResult<Json<ScoreView>> {
     let score = app.store.telemetry.score(caller.project, id).await?;
-    let score = score.filter(|score| first_shape::fits(score, &headers));
+    let score = score.filter(|score| v1::fits(score, &headers));
     Ok(Json(ScoreView::new(&score.ok_or_else(|| not_found(SCORE))?)))
 }
 

@@ -1,7 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use ratchet_core::id::TraceId;
-use ratchet_core::trace::Trace;
+use ratchet_core::record::trace::Trace;
 use ratchet_remote::langfuse::wire::error::{Issue, Step};
 use ratchet_remote::langfuse::wire::read::read;
 use ratchet_remote::langfuse::wire::trace::{DeleteTraces, Deleted};

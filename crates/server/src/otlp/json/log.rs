@@ -3,9 +3,9 @@ use serde::de::{DeserializeSeed, Deserializer};
 use super::scalar::{Hex, Nanos, Text};
 use super::shape::{Fields, List, skip};
 use super::value::{AttributeList, Value};
-use crate::otlp::bounds::Bounds;
-use crate::otlp::draft::{span_id, trace_id};
+use crate::otlp::limits::Bounds;
 use crate::otlp::log::LogDraft;
+use crate::otlp::span_builder::{span_id, trace_id};
 
 /// Reads a log record into a draft.
 pub(crate) struct LogReader<'d, 'b, 'l> {

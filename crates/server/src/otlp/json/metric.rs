@@ -2,7 +2,7 @@ use serde::de::{DeserializeSeed, Deserializer};
 
 use super::scalar::Text;
 use super::shape::{Fields, Items, List, Object, skip};
-use crate::otlp::bounds::Bounds;
+use crate::otlp::limits::Bounds;
 use crate::otlp::metric::MetricCount;
 
 /// Reads a metric's name and counts its points.

@@ -1,11 +1,11 @@
 use std::fmt;
 
-use ratchet_core::span::AttributeValue;
+use ratchet_core::record::span::AttributeValue;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 
 use super::shape::{Fields, Object};
-use crate::otlp::bounds::Bounds;
-use crate::otlp::draft::{Fault, StatusCode};
+use crate::otlp::limits::Bounds;
+use crate::otlp::span_builder::{Fault, StatusCode};
 
 /// A text, elided if it is too long; null is an empty one.
 ///

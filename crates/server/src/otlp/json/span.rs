@@ -1,13 +1,15 @@
 use ratchet_core::id::{ObservationId, TraceId};
-use ratchet_core::span::{SpanEvent, SpanLink};
+use ratchet_core::record::span::{SpanEvent, SpanLink};
 use ratchet_core::time::Timestamp;
 use serde::de::{DeserializeSeed, Deserializer, Error};
 
 use super::scalar::{Hex, Nanos, StatusSeed, Text};
 use super::shape::{Fields, Items, List, Object, skip};
 use super::value::AttributeList;
-use crate::otlp::bounds::{Bounds, Capped};
-use crate::otlp::draft::{AttributesDraft, SpanDraft, parent_id, span_id, timestamp, trace_id};
+use crate::otlp::limits::{Bounds, Capped};
+use crate::otlp::span_builder::{
+    AttributesDraft, SpanDraft, parent_id, span_id, timestamp, trace_id,
+};
 
 /// Reads a span into a draft.
 pub(crate) struct SpanReader<'d, 'b, 'l> {

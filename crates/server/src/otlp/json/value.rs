@@ -2,14 +2,14 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ratchet_core::span::AttributeValue;
+use ratchet_core::record::span::AttributeValue;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, Visitor};
 
 use super::scalar::{NumberSeed, Text};
 use super::shape::{Fields, Items, List, Object, skip};
-use crate::otlp::bounds::Bounds;
-use crate::otlp::draft::AttributesDraft;
+use crate::otlp::limits::Bounds;
+use crate::otlp::span_builder::AttributesDraft;
 
 /// Reads a list of `{key, value}` pairs, up to the limit on attributes.
 pub(crate) struct AttributeList<'a, 'b, 'l> {

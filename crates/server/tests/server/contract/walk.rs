@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use ratchet_core::account::Email;
-use ratchet_core::media::{MediaHash, MediaType};
+use ratchet_core::catalog::account::Email;
+use ratchet_core::record::media::{MediaHash, MediaType};
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
-use ratchet_stages::major::MajorLimits;
+use ratchet_stages::chat::ChatLimits;
 use ratchet_store::catalog::{
     KeyPair, MediaOwner, MediaUse, NewKey, NewMedia, NewProject, NewUser, Permission, Permissions,
     Role,
@@ -211,7 +211,7 @@ pub(crate) async fn make_strangers(server: &TestServer) {
 pub(super) async fn start_agents(server: &TestServer) -> TempDir {
     let place = tempdir().unwrap();
     let real = place.path().canonicalize().unwrap();
-    run_agents(server, "/usr".into(), &real, MajorLimits::default()).await;
+    run_agents(server, "/usr".into(), &real, ChatLimits::default()).await;
     place
 }
 

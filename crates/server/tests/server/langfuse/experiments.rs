@@ -1,4 +1,4 @@
-use ratchet_core::dataset::run_id;
+use ratchet_core::catalog::dataset::run_id;
 use serde_json::{Value, json};
 
 use super::datasets::{dataset, item};

@@ -1,4 +1,4 @@
-use ratchet_core::account::Email;
+use ratchet_core::catalog::account::Email;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{NewUser, Role};

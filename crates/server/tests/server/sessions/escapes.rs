@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ratchet_core::id::SessionId;
 use ratchet_server::app::{Access, Settings};
-use ratchet_stages::major::MajorLimits;
+use ratchet_stages::chat::ChatLimits;
 use ratchet_store::catalog::{Permission, Role};
 use ratchet_testkit::mount::SmallDisk;
 use serde_json::{Value, json};
@@ -87,7 +87,7 @@ async fn no_name_of_a_workspace_leads_out_of_the_roots() {
 async fn the_machine_and_the_data_folder_are_never_a_workspace() {
     let server = TestServer::start().await;
     let place = tempdir().unwrap();
-    run_agents(&server, "/".into(), place.path(), MajorLimits::default()).await;
+    run_agents(&server, "/".into(), place.path(), ChatLimits::default()).await;
     server.grant(Role::Member, Permission::Chat).await;
     let data = server.data_path().canonicalize().unwrap();
     fs::write(data.join("secret.key"), SECRET).unwrap();
@@ -124,7 +124,7 @@ async fn the_machine_and_the_data_folder_are_never_a_workspace() {
 async fn without_roots_keys_start_no_agent() {
     let server = TestServer::start().await;
     let place = tempdir().unwrap();
-    run_agents_under(&server, None, place.path(), MajorLimits::default()).await;
+    run_agents_under(&server, None, place.path(), ChatLimits::default()).await;
     let new = || json!({"workspace": place.path()}).to_string();
     let post = |role| server.post("/api/v1/sessions").key(role).json(new());
     post(Role::Member).send().await.check(403, "without the permission chat");
@@ -151,7 +151,7 @@ async fn without_sign_in_the_folder_that_is_named_is_the_root() {
     let access = Access::Open(project());
     let server = TestServer::start_with(Settings { access, ..Settings::default() }).await;
     let place = tempdir().unwrap();
-    run_agents_under(&server, None, place.path(), MajorLimits::default()).await;
+    run_agents_under(&server, None, place.path(), ChatLimits::default()).await;
     let begin = |workspace: &Path| {
         let new = json!({"workspace": workspace}).to_string();
         server.post("/api/v1/sessions").json(new).send()

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ratchet_core::dataset::DatasetStatus;
+use ratchet_core::catalog::dataset::DatasetStatus;
 use ratchet_remote::langfuse::client::{ClientError, LangfuseClient, Position};
 use ratchet_remote::langfuse::wire::dataset::{
     CreateDataset, CreateDatasetItem, DatasetItemView, DatasetView,
@@ -15,7 +15,7 @@ use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_remote::langfuse::wire::word::Word;
 
-use super::keepsakes::{advance, all, refused};
+use super::catalog::{advance, all, refused};
 use super::media::MediaCopy;
 use super::{Checkpoint, CopyError, Progress, Refused, Route};
 

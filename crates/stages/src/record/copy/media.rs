@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ratchet_core::media::MediaHash;
-use ratchet_core::media::reference::mentioned;
+use ratchet_core::record::media::MediaHash;
+use ratchet_core::record::media::reference::mentioned;
 use ratchet_remote::langfuse::client::{ClientError, LangfuseClient};
 use ratchet_remote::langfuse::wire::dataset::DatasetItemView;
 use ratchet_remote::langfuse::wire::ingestion::{Envelope, EventType};

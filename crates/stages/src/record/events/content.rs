@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ratchet_core::environment::Environment;
-use ratchet_core::field::{Field, Said};
 use ratchet_core::id::Id;
-use ratchet_core::limit::elide;
-use ratchet_core::merge::Metadata;
 use ratchet_core::payload::{Json, Payload};
+use ratchet_core::record::field::{Field, StampedValue};
+use ratchet_core::record::limit::elide;
+use ratchet_core::record::merge::Metadata;
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_remote::langfuse::wire::maybe::Maybe;
@@ -71,7 +71,7 @@ impl Saying<'_> {
         };
         let keys = serde_json::from_str::<BTreeMap<String, Option<Raw>>>(raw.get());
         let keys = keys.unwrap_or_else(|_| BTreeMap::from([(WHOLE.to_owned(), Some(raw))]));
-        let say = |value: Option<Raw>| Said {
+        let say = |value: Option<Raw>| StampedValue {
             stamp: self.stamp,
             value: value.map(|value| self.json(&value)),
         };

@@ -1,8 +1,8 @@
-use ratchet_core::field::{Act, Authority, Field, Stamp};
-use ratchet_core::merge::{Earliest, Latest};
-use ratchet_core::observation::{ObservationKind, ObservationPatch, PromptLink};
 use ratchet_core::payload::Json;
-use ratchet_core::trace::TracePatch;
+use ratchet_core::record::field::{Authority, Field, Stamp, WriteKind};
+use ratchet_core::record::merge::{Earliest, Latest};
+use ratchet_core::record::observation::{ObservationKind, ObservationPatch, PromptLink};
+use ratchet_core::record::trace::TracePatch;
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::ingestion::ObservationBody;
 use ratchet_remote::langfuse::wire::json::Raw;
@@ -16,7 +16,7 @@ pub(super) fn patch(
     kind: Option<ObservationKind>,
     saying: &Saying<'_>,
 ) -> Result<ObservationPatch, Issue> {
-    let is_new = saying.stamp.act == Act::Create;
+    let is_new = saying.stamp.act == WriteKind::Create;
     let kind = kind.or(body.kind.value().map(|word| word.0));
     if kind.is_none() && is_new {
         let message = "an observation-create event must say what type of observation it creates";
@@ -60,7 +60,7 @@ pub(super) fn patch(
 /// What an event about an observation lets us know of its trace: that it is there, where it ran,
 /// and which agent. The observation the trace began with knows best.
 pub(super) fn trace_patch(observation: &ObservationPatch, stamp: Stamp) -> Option<TracePatch> {
-    let is_root = stamp.act == Act::Create && observation.parent.value().is_none();
+    let is_root = stamp.act == WriteKind::Create && observation.parent.value().is_none();
     let authority = if is_root { Authority::Root } else { Authority::Child };
     let implied = Stamp { authority, ..stamp };
     let agent = observation.agent.value().filter(|_| is_root).cloned();
@@ -76,8 +76,8 @@ pub(super) fn trace_patch(observation: &ObservationPatch, stamp: Stamp) -> Optio
 /// better, whichever comes first.
 fn kind_stamp(stamp: Stamp) -> Stamp {
     match stamp.act {
-        Act::Create => stamp,
-        Act::Update => Stamp { authority: Authority::Root, ..stamp },
+        WriteKind::Create => stamp,
+        WriteKind::Update => Stamp { authority: Authority::Root, ..stamp },
     }
 }
 

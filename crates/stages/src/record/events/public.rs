@@ -2,11 +2,11 @@
 //! they are bounded in size and time, have ids of their own, and weigh less than anything that was
 //! said with a whole key.
 
-use ratchet_core::field::Authority;
-use ratchet_core::merge::Earliest;
-use ratchet_core::receipt::Stamped;
-use ratchet_core::score::public::PublicScore;
-use ratchet_core::score::{ScorePatch, ScoreSource, ScoreValue};
+use ratchet_core::record::clock_skew::Stamped;
+use ratchet_core::record::field::Authority;
+use ratchet_core::record::merge::Earliest;
+use ratchet_core::record::score::public::PublicScore;
+use ratchet_core::record::score::{ScorePatch, ScoreSource, ScoreValue};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::ingestion::ScoreBody;

@@ -1,8 +1,8 @@
-use ratchet_core::field::Field;
-use ratchet_core::merge::Earliest;
-use ratchet_core::score::config::ScoreConfig;
-use ratchet_core::score::rule::{SentScore, Unfit, judge};
-use ratchet_core::score::{ScorePatch, ScoreSource, ScoreTarget};
+use ratchet_core::record::field::Field;
+use ratchet_core::record::merge::Earliest;
+use ratchet_core::record::score::config::ScoreConfig;
+use ratchet_core::record::score::rule::{ScoreInvalid, SentScore, judge};
+use ratchet_core::record::score::{ScorePatch, ScoreSource, ScoreTarget};
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::ingestion::ScoreBody;
 use ratchet_remote::langfuse::wire::maybe::Maybe;
@@ -26,7 +26,7 @@ pub(super) fn patch(body: ScoreBody, saying: &Saying<'_>) -> Result<ScorePatch, 
         target: &target,
         config: saying.config(config.value())?,
     });
-    let verdict = verdict.map_err(|Unfit { field, why }| Issue::at(field, why))?;
+    let verdict = verdict.map_err(|ScoreInvalid { field, why }| Issue::at(field, why))?;
     let timestamp = body.timestamp.value().map_or(saying.stamp.at, |time| time.0);
     let patch = ScorePatch {
         id: saying.id(&body.id)?,

@@ -1,14 +1,14 @@
 use std::sync::{Arc, LazyLock};
 
-use ratchet_core::field::{Act, Authority, Stamp};
-use ratchet_core::merge::Merge;
-use ratchet_core::observation::{Level, ObservationKind, ObservationPatch};
-use ratchet_core::score::ScorePatch;
-use ratchet_core::score::config::{ConfigValues, ScoreConfig};
+use ratchet_core::record::field::{Authority, Stamp, WriteKind};
+use ratchet_core::record::merge::Merge;
+use ratchet_core::record::observation::{Level, ObservationKind, ObservationPatch};
+use ratchet_core::record::score::ScorePatch;
+use ratchet_core::record::score::config::{ConfigValues, ScoreConfig};
+use ratchet_core::record::trace::TracePatch;
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::TracePatch;
 use ratchet_remote::langfuse::wire::json::Raw;
-use ratchet_store::catalog::Intake;
+use ratchet_store::catalog::RecordingSettings;
 use ratchet_store::project::ProjectId;
 
 use super::{Rules, Statements, Submitter};
@@ -34,11 +34,11 @@ fn public_rules() -> Rules {
 }
 
 /// What a project with one score config has settled.
-fn settled() -> Intake {
+fn settled() -> RecordingSettings {
     let values = ConfigValues::Numeric { min: Some(0.0), max: Some(5.0) };
     let (id, name) = ("c".to_owned(), "stars".to_owned());
     let config = ScoreConfig { id: id.clone(), name, values, is_archived: false };
-    Intake { score_configs: [(id, config)].into(), ..Intake::default() }
+    RecordingSettings { score_configs: [(id, config)].into(), ..RecordingSettings::default() }
 }
 
 fn raw(json: &str) -> Raw {
@@ -107,7 +107,7 @@ fn a_trace_says_what_it_says() {
     assert_eq!(patch.metadata.words().count(), 2, "a null is a word, too");
     assert_eq!(patch.input.value().unwrap().as_str(), r#"{"q": 1.0}"#);
     assert_eq!(patch.output.value().unwrap().as_str(), "\"hi\"");
-    let stamp = Stamp::stated(Timestamp::parse(AT).unwrap(), Act::Create);
+    let stamp = Stamp::stated(Timestamp::parse(AT).unwrap(), WriteKind::Create);
     assert_eq!(patch.name.stamp(), Some(stamp));
 }
 
@@ -171,7 +171,7 @@ fn every_observation_event_knows_its_kind() {
         if kind != ObservationKind::Event {
             let update = event.replace("create", "update");
             let patch = observation(&update, r#"{"id":"o"}"#);
-            assert_eq!(patch.kind.stamp().unwrap().act, Act::Update, "{update}");
+            assert_eq!(patch.kind.stamp().unwrap().act, WriteKind::Update, "{update}");
         }
     }
     let named = observation("observation-create", r#"{"id":"o","type":"tool"}"#);

@@ -1,6 +1,6 @@
-use ratchet_core::field::Field;
-use ratchet_core::merge::Earliest;
-use ratchet_core::trace::TracePatch;
+use ratchet_core::record::field::Field;
+use ratchet_core::record::merge::Earliest;
+use ratchet_core::record::trace::TracePatch;
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::ingestion::TraceBody;
 

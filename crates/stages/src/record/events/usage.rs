@@ -1,6 +1,6 @@
 //! Units and costs, as events say them: in details by kind, or in one older field for both.
 
-use ratchet_core::usage::{Cost, Usage};
+use ratchet_core::record::usage::{Cost, Usage};
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_remote::langfuse::wire::maybe::Maybe;

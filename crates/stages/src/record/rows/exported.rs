@@ -1,8 +1,8 @@
 //! Records as Langfuse exports them, one a row. What an export says beyond the record is passed
 //! over.
 
-use ratchet_core::field::Act;
-use ratchet_core::score::{DataType, ScoreSource};
+use ratchet_core::record::field::WriteKind;
+use ratchet_core::record::score::{DataType, ScoreSource};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::replay::event;
 use ratchet_remote::langfuse::wire::error::Issue;
@@ -22,7 +22,7 @@ pub(super) fn observation(row: &str, fields: &Fields, at: Timestamp) -> Result<E
     let kind = body.kind.as_value().map(|word| word.0).unwrap_or_default();
     let body = ObservationBody { kind: Maybe::Absent, ..body };
     let happened = fields.time("updatedAt").or_else(|| fields.time("startTime")).unwrap_or(at);
-    event(EventType::Observation(Some(kind), Act::Create), &id, happened, &body)
+    event(EventType::Observation(Some(kind), WriteKind::Create), &id, happened, &body)
 }
 
 /// The event that records an exported score.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ratchet_core::field::Act;
-use ratchet_core::observation::{Level, ObservationKind};
+use ratchet_core::record::field::WriteKind;
+use ratchet_core::record::observation::{Level, ObservationKind};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::replay::event;
 use ratchet_remote::langfuse::wire::error::{Issue, Step};
@@ -143,7 +143,7 @@ fn call(fields: &mut Fields, run: Beginning<'_>) -> Result<Option<Envelope>, Iss
         prompt_version: said(fields.take_as(&["promptVersion"])?),
         ..ObservationBody::default()
     };
-    event(EventType::Observation(Some(kind), Act::Create), &id, run.start, &body).map(Some)
+    event(EventType::Observation(Some(kind), WriteKind::Create), &id, run.start, &body).map(Some)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a float beyond the range stops at its edge")]

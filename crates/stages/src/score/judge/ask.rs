@@ -1,14 +1,14 @@
-use ratchet_agent::answer::Answer;
-use ratchet_agent::ask::{AnswerForm, Ask, Passage, Turn};
 use ratchet_agent::error::ModelError;
-use ratchet_core::judging;
+use ratchet_agent::request::{CacheablePart, LlmRequest, ResponseFormat, Turn};
+use ratchet_agent::response::LlmResponse;
+use ratchet_core::judge::judge_prompt;
+use ratchet_core::judge::rubric::Rubric;
+use ratchet_core::judge::verdict::{self, Verdict};
 use ratchet_core::money::Money;
-use ratchet_core::rubric::Rubric;
-use ratchet_core::verdict::{self, Verdict};
 
 use super::super::ScoreError;
 use super::super::journal::Said;
-use super::walk::{Question, Walk};
+use super::chunks::{Question, Walk};
 use super::{ModelJudge, Unjudged, is_hopeless};
 
 /// How often a model may put an answer right that cannot be used.
@@ -52,9 +52,9 @@ impl ModelJudge {
                     return Ok((verdict, cost));
                 }
                 Asked::Unusable { said, faults: wrong } => {
-                    let repair = judging::repair(&wrong);
+                    let repair = judge_prompt::repair(&wrong);
                     ask.turns.push(Turn::Model { text: said, calls: Vec::new() });
-                    ask.turns.push(Turn::User(vec![Passage::new(repair)]));
+                    ask.turns.push(Turn::User(vec![CacheablePart::new(repair)]));
                     faults = wrong;
                 }
             }
@@ -66,16 +66,16 @@ impl ModelJudge {
     }
 
     /// A question as a model is asked it first.
-    pub(in super::super) fn first(rubric: &Rubric, question: &Question) -> Ask {
+    pub(in super::super) fn first(rubric: &Rubric, question: &Question) -> LlmRequest {
         let prompt = &question.prompt;
-        Ask {
-            system: vec![Passage::cached(prompt.system.as_str())],
+        LlmRequest {
+            system: vec![CacheablePart::cached(prompt.system.as_str())],
             turns: vec![Turn::User(vec![
-                Passage::cached(prompt.shared.as_str()),
-                Passage::new(prompt.chunk.as_str()),
+                CacheablePart::cached(prompt.shared.as_str()),
+                CacheablePart::new(prompt.chunk.as_str()),
             ])],
             tools: Vec::new(),
-            form: AnswerForm::Json(verdict::schema(rubric)),
+            form: ResponseFormat::Json(verdict::schema(rubric)),
             temperature: Some(rubric.judge.temperature),
             max_tokens: rubric.judge.max_output_tokens,
         }
@@ -85,7 +85,7 @@ impl ModelJudge {
         &self,
         walk: &Walk<'_>,
         question: &Question,
-        ask: &Ask,
+        ask: &LlmRequest,
         cost: &mut Money,
     ) -> Result<Asked, Unjudged> {
         let ledger = walk.bench.ledger;
@@ -95,7 +95,7 @@ impl ModelJudge {
             ledger.pay(paid);
         };
         match self.model.ask(ask, &self.budget).await {
-            Ok(Answer { text, cost: paid, .. }) => {
+            Ok(LlmResponse { text, cost: paid, .. }) => {
                 pay(paid);
                 let read = Verdict::read(&text, walk.bench.rubric, &question.traces);
                 Ok(match read {
@@ -106,7 +106,7 @@ impl ModelJudge {
                     }
                 })
             }
-            Err(ModelError::BadAnswer(bad)) => {
+            Err(ModelError::InvalidResponse(bad)) => {
                 pay(bad.cost);
                 Ok(Asked::Unusable { said: bad.said, faults: vec![bad.why] })
             }

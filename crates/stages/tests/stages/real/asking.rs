@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
-use ratchet_core::major::asked::{Allowance, Decision, Misfit};
-use ratchet_core::major::event::EventKind;
-use ratchet_core::observation::{Level, ObservationKind};
+use ratchet_core::chat::event::EventKind;
+use ratchet_core::chat::permission_prompt::{Allowance, AnswerMismatch, Decision};
 use ratchet_core::payload::Json;
-use ratchet_stages::major::{ChatSetting, MajorError};
+use ratchet_core::record::observation::{Level, ObservationKind};
+use ratchet_stages::chat::{ChatError, ChatSettings};
 use ratchet_testkit::scripted::Reply;
 use serde_json::json;
 
@@ -36,7 +36,7 @@ async fn questions_are_answered_with_a_choice_with_several_and_with_words() {
         // It says so only if it was told the answer.
         stage.model.say(Reply::text("I see.").on(learnt));
     }
-    let mut talking = Talking::start(stage, ChatSetting::default()).await;
+    let mut talking = Talking::start(stage, ChatSettings::default()).await;
     for (words, takes_several, decision, _) in cases {
         let turn = talking.say(&format!("{words}: ask me.")).await;
         let (ask, asked) = talking.asked(EventKind::Question).await;
@@ -69,7 +69,7 @@ async fn permissions_are_denied_given_for_good_and_never_given_otherwise() {
     stage.model.say(touch("toolu_b", "b").on("Third"));
     stage.model.say(Reply::text("Made.").on("toolu_b"));
     stage.model.say(touch("toolu_c", "c").on("Fourth"));
-    let mut talking = Talking::start(stage, ChatSetting::default()).await;
+    let mut talking = Talking::start(stage, ChatSettings::default()).await;
     let made = |talking: &Talking, name: &str| talking.stage.path("work").join(name).exists();
 
     let turn = talking.say("First: make it.").await;
@@ -102,7 +102,7 @@ async fn permissions_are_denied_given_for_good_and_never_given_otherwise() {
     let input = Json::parse(r#"{"command":"touch other","description":"makes another"}"#);
     let otherwise = Decision::Allow { allowance: Allowance::Once, input };
     let refused = talking.try_decide(ask.clone(), otherwise).await.unwrap_err();
-    assert!(matches!(refused, MajorError::Misfit(Misfit::Changed)), "{refused}");
+    assert!(matches!(refused, ChatError::AnswerMismatch(AnswerMismatch::Changed)), "{refused}");
     let as_shown = Decision::Allow { allowance: Allowance::Once, input: None };
     talking.decide(ask, as_shown).await;
     assert_eq!(talking.done().await["result"], "Made.");
@@ -126,7 +126,7 @@ async fn a_plan_that_is_let_go_stays_let_go() {
         .say(using("toolu_plan", "ExitPlanMode", json!({"plan": "Plant plums."})).on("Plan"));
     stage.model.say(Reply::text("Let us begin.").on("toolu_plan"));
     let mode = Some("plan".to_owned());
-    let mut talking = Talking::start(stage, ChatSetting { mode, ..ChatSetting::default() }).await;
+    let mut talking = Talking::start(stage, ChatSettings { mode, ..ChatSettings::default() }).await;
     talking.say("Plan it.").await;
     let (ask, asked) = talking.asked(EventKind::Permission).await;
     assert_eq!(asked["tool"], "ExitPlanMode");
@@ -138,6 +138,6 @@ async fn a_plan_that_is_let_go_stays_let_go() {
     assert_eq!((&modes[0].1["what"], &modes[0].1["text"]), (&json!("mode"), &json!("default")));
     talking.major.stop().await;
     let chat = talking.major.chat(talking.stage.shop.clone(), talking.session.clone()).await;
-    let kept = ChatSetting::read(&chat.unwrap().setting).unwrap();
+    let kept = ChatSettings::read(&chat.unwrap().setting).unwrap();
     assert_eq!(kept.mode.as_deref(), Some("default"), "for whoever starts it next");
 }

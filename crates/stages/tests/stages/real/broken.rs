@@ -1,7 +1,7 @@
-use ratchet_core::major::event::EventKind;
-use ratchet_core::observation::{Level, ObservationKind};
+use ratchet_core::chat::event::EventKind;
+use ratchet_core::record::observation::{Level, ObservationKind};
 use ratchet_core::secret::Secret;
-use ratchet_stages::major::{ChatSetting, MajorLimits};
+use ratchet_stages::chat::{ChatLimits, ChatSettings};
 use ratchet_testkit::ask;
 use ratchet_testkit::scripted::{Failure, Reply};
 use serde_json::json;
@@ -39,7 +39,7 @@ async fn a_killed_agent_or_server_goes_on_and_what_was_said_is_recorded() {
     stage.model.say(Reply::text("I will.").on("Remember the word plum"));
     stage.model.say_always(calling("toolu_touch", "Bash", command).on("Touch a file"));
     stage.model.say(Reply::text("Plum.").on("Which word"));
-    let mut talking = Talking::start(stage, ChatSetting::default()).await;
+    let mut talking = Talking::start(stage, ChatSettings::default()).await;
     talking.say("Remember the word plum.").await;
     talking.done().await;
 
@@ -57,7 +57,7 @@ async fn a_killed_agent_or_server_goes_on_and_what_was_said_is_recorded() {
     // As a server that is killed: nobody is told anything, nothing is put in order.
     let Talking { stage, major, session, client } = talking;
     drop((major, client));
-    let major = stage.serve(MajorLimits::default()).await;
+    let major = stage.serve(ChatLimits::default()).await;
     let client = stage.look_on(&major, &session, 0).await;
     let mut talking = Talking { stage, major, session, client };
     talking.client.until_state("failed").await;
@@ -88,7 +88,7 @@ async fn a_model_that_fails_fails_the_turn_and_no_more() {
         let failing = Reply::failing(Failure::Status(status));
         stage.model.say_always(failing.on(&format!("Fail with {status}")));
     }
-    let mut talking = Talking::start(stage, ChatSetting::default()).await;
+    let mut talking = Talking::start(stage, ChatSettings::default()).await;
     for status in [401, 429, 500, 529] {
         let turn = talking.say(&format!("Fail with {status}.")).await;
         let done = talking.done().await;

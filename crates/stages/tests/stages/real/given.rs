@@ -1,15 +1,15 @@
 use std::path::{Path, PathBuf};
 
-use ratchet_core::judging::Seed;
-use ratchet_core::major::event::EventKind;
-use ratchet_core::major::layer::Trust;
-use ratchet_core::major::prompt::USUAL_BUDGET;
-use ratchet_core::major::workspace::{Exposure, Roots};
-use ratchet_core::observation::{Level, ObservationKind};
-use ratchet_stages::major::given::LayerFolders;
-use ratchet_stages::major::ground::{ChatGround, ChatWish};
-use ratchet_stages::major::work_folder::Boundary;
-use ratchet_stages::major::{ChatChange, ChatSetting, MajorLimits};
+use ratchet_core::chat::config_layer::Trust;
+use ratchet_core::chat::event::EventKind;
+use ratchet_core::chat::system_prompt::USUAL_BUDGET;
+use ratchet_core::chat::workspace::{Roots, WorkspaceSource};
+use ratchet_core::judge::judge_prompt::Seed;
+use ratchet_core::record::observation::{Level, ObservationKind};
+use ratchet_stages::chat::prompt_layers::LayerFolders;
+use ratchet_stages::chat::work_folder::Boundary;
+use ratchet_stages::chat::workspace_policy::{ChatRequest, WorkspacePolicy};
+use ratchet_stages::chat::{ChatChange, ChatLimits, ChatSettings};
 use ratchet_testkit::claude::fake_mcp;
 use ratchet_testkit::scripted::Reply;
 use serde_json::{Value, json};
@@ -30,12 +30,12 @@ fn servers(names: &[(&str, &str)]) -> String {
 }
 
 /// Has agents stand on the ground of a server; gives the setting of a session there.
-fn prepared(stage: &mut Stage, trusted: Vec<PathBuf>) -> ChatSetting {
+fn prepared(stage: &mut Stage, trusted: Vec<PathBuf>) -> ChatSettings {
     let top = stage.path("").canonicalize().unwrap();
-    let ground = ChatGround {
+    let ground = WorkspacePolicy {
         boundary: Boundary {
             roots: Roots::new([top.clone()]).unwrap(),
-            exposure: Exposure::Network,
+            exposure: WorkspaceSource::Network,
             data: None,
         },
         trusted,
@@ -44,7 +44,7 @@ fn prepared(stage: &mut Stage, trusted: Vec<PathBuf>) -> ChatSetting {
         seed: Seed::new([7; 32]),
     };
     let session = ratchet_core::id::SessionId::parse("s").unwrap();
-    let wish = ChatWish { setting: free_shell(), ..ChatWish::default() };
+    let wish = ChatRequest { setting: free_shell(), ..ChatRequest::default() };
     let ready = ground.prepare(&session, &top.join("work"), wish).unwrap();
     stage.ground = Some(ground);
     ready.setting
@@ -137,7 +137,7 @@ esac
     // The same when the server trusts the folder no more.
     talking.major.stop().await;
     let _setting = prepared(&mut talking.stage, Vec::new());
-    talking.major = talking.stage.serve(MajorLimits::default()).await;
+    talking.major = talking.stage.serve(ChatLimits::default()).await;
     talking.client = talking.stage.look_on(&talking.major, &talking.session, 0).await;
     talking.say("Be bad.").await;
     talking.client.until_state("starting").await;
@@ -178,7 +178,7 @@ async fn keys_of_tool_servers_lie_nowhere_but_in_their_files() {
     // What the next agent gets is what stands in the files then.
     talking.major.stop().await;
     write(&platform, "mcp.json", "{}");
-    talking.major = talking.stage.serve(MajorLimits::default()).await;
+    talking.major = talking.stage.serve(ChatLimits::default()).await;
     talking.say("Ask nobody.").await;
     talking.client = talking.stage.look_on(&talking.major, &talking.session, 0).await;
     while talking.done().await["result"] != "Nobody." {}

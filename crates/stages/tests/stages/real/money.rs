@@ -1,9 +1,9 @@
+use ratchet_core::chat::event::EventKind;
 use ratchet_core::id::{SessionId, TraceId};
-use ratchet_core::major::event::EventKind;
 use ratchet_core::money::Money;
-use ratchet_core::observation::ObservationKind;
-use ratchet_core::price::PriceTable;
-use ratchet_stages::major::{BudgetChoice, ChatChange, ChatSetting, MajorError, MajorLimits};
+use ratchet_core::record::observation::ObservationKind;
+use ratchet_core::record::price::PriceTable;
+use ratchet_stages::chat::{BudgetChoice, ChatChange, ChatError, ChatLimits, ChatSettings};
 use ratchet_store::embedded::Options;
 use ratchet_testkit::folder::{self, DataFolder};
 use ratchet_testkit::scripted::{Failure, Reply, Tokens};
@@ -60,7 +60,7 @@ async fn a_budget_is_the_conversations_and_its_forks() {
     stage.model.say(dear(400).on("First"));
     stage.model.say_always(dear(400).on("Second"));
     stage.model.say(Reply::text("Gone on.").on("Third"));
-    let setting = ChatSetting { max_budget: Some(1.0), ..ChatSetting::default() };
+    let setting = ChatSettings { max_budget: Some(1.0), ..ChatSettings::default() };
     let mut talking = Talking::start(stage, setting).await;
     talking.say("First.").await;
     let done = talking.done().await;
@@ -70,7 +70,7 @@ async fn a_budget_is_the_conversations_and_its_forks() {
     let shop = talking.stage.shop.clone();
     let fork = talking.major.fork(shop.clone(), own.clone(), Uuid::new_v4(), None).await.unwrap();
     talking.major.stop().await;
-    talking.major = talking.stage.serve(MajorLimits::default()).await;
+    talking.major = talking.stage.serve(ChatLimits::default()).await;
 
     // A new process has what is left, and what it spends is spent.
     for session in [&own, &fork.id] {
@@ -86,7 +86,7 @@ async fn a_budget_is_the_conversations_and_its_forks() {
         talking.client.until_state("idle").await;
         assert!((talking.allowance(session).await - 0.1999).abs() < 1e-9);
         let refused = talking.stage.say(&talking.major, session, "Third.").await.unwrap_err();
-        assert!(matches!(refused, MajorError::Budget { .. }), "{refused}");
+        assert!(matches!(refused, ChatError::Budget { .. }), "{refused}");
         let told = refused.to_string();
         assert!(
             told.contains("$1.6002 of its budget of $1;") && told.contains("/budget"),
@@ -113,7 +113,7 @@ async fn tokens_of_sub_agents_are_the_turns() {
     stage.model.say(calling("toolu_errand", "Task", errand).on("Send someone"));
     stage.model.say(Reply::text("Nothing there.").on("Look around"));
     stage.model.say_always(Reply::text("All is well."));
-    let mut talking = Talking::start(stage, ChatSetting::default()).await;
+    let mut talking = Talking::start(stage, ChatSettings::default()).await;
     let turn = talking.say("Send someone to look.").await;
     let done = talking.done().await;
     assert_eq!(done["tokens"], json!({"input": 50 + 7 + 5 + 100 + 100, "output": 20 + 10 + 10}));
@@ -129,7 +129,7 @@ async fn an_interrupted_call_costs_at_least_what_it_had_used() {
     let stalling = Reply { failure: Some(Failure::Stall), ..Reply::text("Let me think.") };
     stage.model.say(stalling.on("Think"));
     stage.model.say(Reply::failing(Failure::Silence).on("Wait"));
-    let mut talking = Talking::start(stage, ChatSetting::default()).await;
+    let mut talking = Talking::start(stage, ChatSettings::default()).await;
     let turn = talking.say("Think.").await;
     while talking.client.until(EventKind::Raw).await["event"]["type"] != "message_start" {}
     let (project, session) = (talking.stage.shop.clone(), talking.session.clone());
@@ -154,7 +154,7 @@ async fn a_call_that_is_tried_again_is_counted_in_chat_and_trace() {
     let stage = priced();
     stage.model.say(Reply { failure: Some(Failure::Cut), ..Reply::text("Half.") }.on("Break off"));
     stage.model.say(Reply::text("Whole.").on("Break off"));
-    let mut talking = Talking::start(stage, ChatSetting::default()).await;
+    let mut talking = Talking::start(stage, ChatSettings::default()).await;
     let turn = talking.say("Break off.").await;
     let done = talking.done().await;
     assert_eq!((&done["result"], &done["at_least"]), (&json!("Whole."), &json!(true)), "{done}");
@@ -166,7 +166,7 @@ async fn a_killed_turn_says_what_is_known_of_it() {
     let stage = priced();
     let command = json!({"command": "touch here", "description": "touch"});
     stage.model.say(calling("toolu_touch", "Bash", command).on("Touch a file"));
-    let mut talking = Talking::start(stage, ChatSetting::default()).await;
+    let mut talking = Talking::start(stage, ChatSettings::default()).await;
     let turn = talking.say("Touch a file, please.").await;
     talking.client.until(EventKind::Permission).await;
     let project = talking.stage.shop.clone();
@@ -186,7 +186,8 @@ async fn a_model_without_a_price_costs_what_the_agent_says() {
     let stage = priced();
     stage.model.say(Reply::text("Hello.").on("Hi"));
     let model = Some("claude-zeta-9".to_owned());
-    let mut talking = Talking::start(stage, ChatSetting { model, ..ChatSetting::default() }).await;
+    let mut talking =
+        Talking::start(stage, ChatSettings { model, ..ChatSettings::default() }).await;
     let turn = talking.say("Hi.").await;
     let done = talking.done().await;
     talking.check_agrees(&turn, &done).await;

@@ -1,7 +1,7 @@
 use ratchet_agent::claude::control::Rewind;
-use ratchet_core::major::event::EventKind;
-use ratchet_core::observation::{Level, ObservationKind};
-use ratchet_stages::major::{ChatSetting, MajorError};
+use ratchet_core::chat::event::EventKind;
+use ratchet_core::record::observation::{Level, ObservationKind};
+use ratchet_stages::chat::{ChatError, ChatSettings};
 use ratchet_testkit::ask;
 use ratchet_testkit::scripted::{Failure, Reply, Tokens};
 use serde_json::json;
@@ -40,7 +40,7 @@ async fn a_turn_that_is_stopped_as_soon_as_it_runs_ends() {
     let stage = Stage::real();
     stage.model.say(Reply::failing(Failure::Silence).on("Work"));
     stage.model.say(Reply::text("Here.").on("Still"));
-    let mut talking = Talking::start(stage, ChatSetting::default()).await;
+    let mut talking = Talking::start(stage, ChatSettings::default()).await;
     talking.say("Work.").await;
     talking.client.until_state("running").await;
     // The agent may not even have read the message.
@@ -86,7 +86,7 @@ async fn files_are_put_back() {
     stage.model.say(Reply::text("Written.").on("toolu_w"));
     stage.model.say(Reply::failing(Failure::Silence).on("Think"));
     let mode = Some("acceptEdits".to_owned());
-    let mut talking = Talking::start(stage, ChatSetting { mode, ..ChatSetting::default() }).await;
+    let mut talking = Talking::start(stage, ChatSettings { mode, ..ChatSettings::default() }).await;
     let turn = talking.say("Write it down.").await;
     talking.done().await;
     assert!(file.exists());
@@ -99,15 +99,15 @@ async fn files_are_put_back() {
     let trial = rewind(&talking, message, Rewind::Try).await.unwrap();
     assert!(trial.can_rewind && trial.files_changed.len() == 1 && file.exists(), "{trial:?}");
     let unknown = rewind(&talking, Uuid::new_v4(), Rewind::Do).await;
-    assert!(matches!(unknown, Err(MajorError::Agent(_))), "{unknown:?}");
+    assert!(matches!(unknown, Err(ChatError::Agent(_))), "{unknown:?}");
     // Also when there is no process any more.
     talking.major.stop().await;
-    talking.major = talking.stage.serve(ratchet_stages::major::MajorLimits::default()).await;
+    talking.major = talking.stage.serve(ratchet_stages::chat::ChatLimits::default()).await;
     assert!(rewind(&talking, message, Rewind::Do).await.unwrap().can_rewind);
     assert!(!file.exists(), "it was not there before");
     let turn = talking.say("Think.").await;
     let busy = rewind(&talking, message, Rewind::Do).await.unwrap_err();
-    assert!(matches!(&busy, MajorError::Busy { turn: runs } if *runs == turn), "{busy}");
+    assert!(matches!(&busy, ChatError::Busy { turn: runs } if *runs == turn), "{busy}");
 }
 
 #[tokio::test]
@@ -118,7 +118,7 @@ async fn shortening_a_conversation_is_told_and_counted() {
         Reply::text("<summary>They spoke of Lisbon.</summary>"),
         Reply::text("Of Lisbon."),
     ]);
-    let mut talking = Talking::start(stage, ChatSetting::default()).await;
+    let mut talking = Talking::start(stage, ChatSettings::default()).await;
     let first = talking.say("Where to?").await;
     let done = talking.done().await;
     talking.check_spent(&first, &done, 1).await;
@@ -143,7 +143,7 @@ async fn turns_and_budgets_have_ends() {
     stage.model.say(touch("toolu_2", "b").on("toolu_1"));
     let dear = Tokens { input: 1_000_000, output: 10, ..Tokens::default() };
     stage.model.say(Reply { tokens: dear, ..touch("toolu_3", "c").on("Spend") });
-    let setting = ChatSetting { max_turns: Some(2), max_budget: Some(0.5), ..free_shell() };
+    let setting = ChatSettings { max_turns: Some(2), max_budget: Some(0.5), ..free_shell() };
     let mut talking = Talking::start(stage, setting).await;
     let turn = talking.say("On and on.").await;
     let done = talking.done().await;
@@ -156,7 +156,7 @@ async fn turns_and_budgets_have_ends() {
     let done = talking.done().await;
     assert_eq!(done["subtype"], "error_max_budget_usd", "{done}");
     let spent = talking.stage.say(&talking.major, &talking.session, "Spend.").await.unwrap_err();
-    assert!(matches!(spent, MajorError::Budget { .. }), "what is spent stays spent: {spent}");
+    assert!(matches!(spent, ChatError::Budget { .. }), "what is spent stays spent: {spent}");
     assert_eq!(talking.stage.model.requests().len(), 3);
     let told = talking.client.seen.iter().filter(|event| event.kind == EventKind::Done);
     let sum: f64 = told.map(|event| body(event)["cost"].as_f64().unwrap()).sum();

@@ -4,7 +4,7 @@
 //! media come in before, beside and after what refers to them. Every step is one transaction that
 //! looks again, so a use that arrives meanwhile is never overlooked.
 
-use ratchet_core::media::MediaHash;
+use ratchet_core::record::media::MediaHash;
 use ratchet_core::time::Timestamp;
 
 use super::{MediaOwner, note_use};
@@ -18,7 +18,7 @@ const SLICE: u64 = 500;
 
 /// A piece of media that is mentioned somewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mention {
+pub struct MediaRef {
     /// Its id, which may be that of no media at all.
     pub media: String,
     /// Where.
@@ -44,7 +44,7 @@ impl Catalog {
     pub async fn note_mentions(
         &self,
         project: ProjectId,
-        mentions: Vec<Mention>,
+        mentions: Vec<MediaRef>,
         now: Timestamp,
     ) -> StoreResult<()> {
         self.transact(move |tx| note(tx, &project, &mentions, now)).await
@@ -161,10 +161,10 @@ impl Catalog {
 pub(in crate::catalog) fn note(
     tx: &Tx<'_>,
     project: &ProjectId,
-    mentions: &[Mention],
+    mentions: &[MediaRef],
     now: Timestamp,
 ) -> StoreResult<()> {
-    for Mention { media, used_in } in mentions {
+    for MediaRef { media, used_in } in mentions {
         let sql = "SELECT 1 FROM media WHERE project = $1 AND id = $2";
         if tx.exists(sql, &[project.into(), media.into()])? {
             note_use(tx, project, (media, used_in), now)?;

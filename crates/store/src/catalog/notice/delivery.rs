@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-use ratchet_core::major::delivery::ReceiverKind;
-use ratchet_core::major::notice::NoticeKind;
+use ratchet_core::chat::delivery_retry::ReceiverKind;
+use ratchet_core::chat::notification::NotificationKind;
 use ratchet_core::time::Timestamp;
 
 use super::{NoticeReceiver, ReceiverKeys, owner, remove, wanted};
@@ -22,7 +22,7 @@ pub struct NewNotice {
     /// Names it: it is told once to each receiver, however often it is posted.
     pub id: String,
     /// What kind of news.
-    pub kind: NoticeKind,
+    pub kind: NotificationKind,
     /// In which session.
     pub session: Option<String>,
     /// What receivers are told, a JSON object.
@@ -68,7 +68,7 @@ pub struct NoticeDelivery {
     /// The notice.
     pub notice: String,
     /// What kind of news.
-    pub kind: NoticeKind,
+    pub kind: NotificationKind,
     /// In which session.
     pub session: Option<String>,
     /// How it stands.
@@ -99,7 +99,7 @@ pub struct DueDelivery {
     /// The notice.
     pub notice: String,
     /// What kind of news.
-    pub kind: NoticeKind,
+    pub kind: NotificationKind,
     /// What they are told.
     pub message: String,
     /// How often it was tried before.
@@ -110,7 +110,7 @@ pub struct DueDelivery {
 
 /// What became of a try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Settled {
+pub enum DeliveryState {
     /// It arrived.
     Delivered,
     /// It is tried again at a moment.
@@ -246,19 +246,21 @@ impl Catalog {
     pub async fn settle_delivery(
         &self,
         tried: DueDelivery,
-        (settled, status): (Settled, Option<u16>),
+        (settled, status): (DeliveryState, Option<u16>),
         now: Timestamp,
     ) -> StoreResult<()> {
         self.transact(move |tx| {
             let (project, receiver) = (&tried.project, &tried.receiver);
-            if settled == Settled::Gone && gone(tx, &tried, now)? {
+            if settled == DeliveryState::Gone && gone(tx, &tried, now)? {
                 return Ok(());
             }
             let (outcome, due) = match settled {
-                Settled::Delivered => (DeliveryOutcome::Delivered, tried.made_at),
-                Settled::Again(at) => (DeliveryOutcome::Waiting, at),
-                Settled::Failed | Settled::Gone => (DeliveryOutcome::Failed, tried.made_at),
-                Settled::Refused => (DeliveryOutcome::Refused, tried.made_at),
+                DeliveryState::Delivered => (DeliveryOutcome::Delivered, tried.made_at),
+                DeliveryState::Again(at) => (DeliveryOutcome::Waiting, at),
+                DeliveryState::Failed | DeliveryState::Gone => {
+                    (DeliveryOutcome::Failed, tried.made_at)
+                }
+                DeliveryState::Refused => (DeliveryOutcome::Refused, tried.made_at),
             };
             tx.execute(
                 "UPDATE notice_delivery SET outcome = $4, tries = $5, status = $6, due_at = $7, \

@@ -1,5 +1,5 @@
+use ratchet_core::catalog::prompt::{LATEST, Node, Part, Pick, PromptBody, PromptKind, Reference};
 use ratchet_core::payload::Json;
-use ratchet_core::prompt::{LATEST, Node, Part, Pick, PromptBody, PromptKind, Reference};
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use ratchet_core::prompt::{LATEST, Pick};
+use ratchet_core::catalog::prompt::{LATEST, Pick};
 use ratchet_core::time::Timestamp;
 
 use crate::catalog::sql::Tx;

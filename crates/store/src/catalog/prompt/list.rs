@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use ratchet_core::catalog::prompt::PromptKind;
 use ratchet_core::payload::Json;
-use ratchet_core::prompt::PromptKind;
 use ratchet_core::time::Timestamp;
 
 use crate::StoreResult;

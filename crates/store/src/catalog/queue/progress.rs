@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use ratchet_core::annotation::ItemStatus;
+use ratchet_core::catalog::annotation::ItemStatus;
 
 use crate::StoreResult;
 use crate::catalog::Catalog;

@@ -1,4 +1,4 @@
-use ratchet_core::limit::elide;
+use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
 
 use crate::catalog::sql::{FromColumn, Row, Value};

@@ -1,6 +1,6 @@
-use ratchet_core::media::MediaHash;
+use ratchet_core::catalog::prompt::{LATEST, Pick};
 use ratchet_core::payload::Json;
-use ratchet_core::prompt::{LATEST, Pick};
+use ratchet_core::record::media::MediaHash;
 use ratchet_core::time::Timestamp;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;

@@ -1,4 +1,4 @@
-use ratchet_core::prompt::PRODUCTION;
+use ratchet_core::catalog::prompt::PRODUCTION;
 use ratchet_core::time::Timestamp;
 
 use crate::StoreResult;

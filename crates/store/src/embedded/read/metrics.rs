@@ -5,7 +5,7 @@ mod rollup;
 /// Records as figures.
 mod scan;
 
-use ratchet_core::trace::Content;
+use ratchet_core::record::trace::Content;
 use rusqlite::Connection;
 
 use self::scan::Scan;

@@ -1,13 +1,14 @@
 use std::time::Duration;
 
 use ratchet_core::id::{ObservationId, TraceId};
-use ratchet_core::observation::Observation;
+use ratchet_core::record::observation::Observation;
 use rusqlite::{Connection, Row, params};
 
+use super::deadline_query::Walk;
 use super::narrow::Way;
-use super::seek::Walk;
 use super::trace_pages::{self, KeyCache};
 use super::{List, Listed, nothing};
+use crate::deadline_query::{DeadlinePage, ObservationOrder};
 use crate::embedded::column::{Column, to_u64};
 use crate::embedded::content;
 use crate::embedded::filter::{ContentPart, Where, id_value};
@@ -16,7 +17,6 @@ use crate::embedded::observation_row::{self, ObservationRow};
 use crate::embedded::payload::Blocks;
 use crate::project::ProjectId;
 use crate::query::{Detail, ObservationQuery, Page, Test, TimeRange};
-use crate::seek::{ObservationOrder, Sought};
 use crate::{StoreError, StoreResult};
 
 /// Observations with the ids of their traces behind the columns of the row.
@@ -56,13 +56,13 @@ pub(in crate::embedded) fn seek(
     db: &Connection,
     query: &ObservationQuery,
     (time, cache): (Duration, &KeyCache),
-) -> StoreResult<Sought<Observation>> {
+) -> StoreResult<DeadlinePage<Observation>> {
     let project = project_number(db, &query.project).map_err(StoreError::Database)?;
     let way = project.map(|project| way(db, project, query)).transpose()?;
     let is_found_soon =
         query.trace.is_some() || query.conditions.is_empty() || way == Some(Way::ByTrace);
     let Some(project) = project.filter(|_| !is_found_soon) else {
-        return Ok(Sought { page: list(db, query, cache)?, reached: None });
+        return Ok(DeadlinePage { page: list(db, query, cache)?, reached: None });
     };
     let mut walk = Walk { from: "FROM observation o", filter: Where::default() };
     walk.filter.and("o.project = ?", [project.into()]);

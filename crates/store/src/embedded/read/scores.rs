@@ -1,6 +1,6 @@
 use ratchet_core::id::ScoreId;
-use ratchet_core::score::Score;
-use ratchet_core::trace::Content;
+use ratchet_core::record::score::Score;
+use ratchet_core::record::trace::Content;
 use rusqlite::Connection;
 
 use super::{List, Listed, nothing};

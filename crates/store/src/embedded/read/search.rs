@@ -1,7 +1,7 @@
 use std::time::Instant;
 
-use ratchet_core::observation::Observation;
-use ratchet_core::trace::Content;
+use ratchet_core::record::observation::Observation;
+use ratchet_core::record::trace::Content;
 use rusqlite::{Connection, params_from_iter};
 
 use super::observations::{read, select, with_content};

@@ -1,6 +1,6 @@
 use ratchet_core::id::SessionId;
-use ratchet_core::session::Session;
-use ratchet_core::trace::Trace;
+use ratchet_core::record::session::Session;
+use ratchet_core::record::trace::Trace;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::traces::content_of;

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use ratchet_core::id::SessionId;
-use ratchet_core::observation::{Level, ObservationKind};
+use ratchet_core::record::observation::{Level, ObservationKind};
 use ratchet_core::time::Timestamp;
 use rusqlite::{Connection, Row, params, params_from_iter};
 

@@ -9,19 +9,19 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ratchet_core::observation::Observation;
+use ratchet_core::record::observation::Observation;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
 use self::buckets::Buckets;
-use super::walk::{key_of, row_of};
+use super::trace_stream::{key_of, row_of};
 use super::{List, observations};
 use crate::embedded::column::to_u64;
 use crate::embedded::cursor;
 use crate::embedded::filter::id_value;
 use crate::embedded::payload::Blocks;
 use crate::query::{Detail, Direction, ObservationQuery, Page, Paging, TimeRange};
-use crate::walk::{Ahead, Next, ObservationKey, StoredId};
+use crate::trace_stream::{Ahead, Next, ObservationKey, StoredId};
 use crate::{StoreError, StoreResult};
 
 /// Counts by time.

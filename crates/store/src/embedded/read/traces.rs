@@ -1,11 +1,12 @@
 use std::time::Duration;
 
 use ratchet_core::id::{ObservationId, TraceId};
-use ratchet_core::trace::{Content, Trace};
+use ratchet_core::record::trace::{Content, Trace};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::seek::Walk;
+use super::deadline_query::Walk;
 use super::{List, Listed, narrow, nothing};
+use crate::deadline_query::DeadlinePage;
 use crate::embedded::column::{Column, to_u64};
 use crate::embedded::content;
 use crate::embedded::filter::{ContentPart, Where};
@@ -14,7 +15,6 @@ use crate::embedded::payload::Blocks;
 use crate::embedded::trace_row::{self, TraceRow};
 use crate::project::ProjectId;
 use crate::query::{Detail, Page, Paging, Test, TimeRange, TraceOrder, TraceQuery};
-use crate::seek::Sought;
 use crate::{StoreError, StoreResult};
 
 /// The traces that match.
@@ -35,7 +35,7 @@ pub(in crate::embedded) fn seek(
     db: &Connection,
     query: &TraceQuery,
     time: Duration,
-) -> StoreResult<Sought<Trace>> {
+) -> StoreResult<DeadlinePage<Trace>> {
     let project = project_number(db, &query.project).map_err(StoreError::Database)?;
     let is_few = |project| narrow::are_few_traces(db, project, &query.conditions);
     let is_found_soon = match project {
@@ -45,7 +45,7 @@ pub(in crate::embedded) fn seek(
         _ => true,
     };
     let Some(project) = project.filter(|_| !is_found_soon) else {
-        return Ok(Sought { page: list(db, query)?, reached: None });
+        return Ok(DeadlinePage { page: list(db, query)?, reached: None });
     };
     let order = cursor_columns(TraceOrder::Timestamp);
     let mut walk = Walk { from: "FROM trace t", filter: Where::default() };

@@ -1,6 +1,6 @@
 use maud::{Markup, html};
-use ratchet_core::calibration::{Agreement, Grades};
-use ratchet_core::stats::agreement::Rated;
+use ratchet_core::quality::calibration::{Agreement, Grades};
+use ratchet_core::stats::agreement::RatingPair;
 
 use crate::components::agreement::{self, Line};
 use crate::components::matrix::{self, Matrix};
@@ -8,7 +8,7 @@ use crate::components::scatter::{self, Level, Scatter};
 
 /// Draws how far both agree on one dimension.
 pub(super) fn draw(one: &Agreement) -> Markup {
-    let rated: Vec<Rated> = one.pairs.iter().map(|(_, pair)| *pair).collect();
+    let rated: Vec<RatingPair> = one.pairs.iter().map(|(_, pair)| *pair).collect();
     html! {
         section.agreement-of aria-labelledby="of-dimension" {
             h2 #of-dimension { (one.dimension) }
@@ -22,7 +22,7 @@ pub(super) fn draw(one: &Agreement) -> Markup {
     }
 }
 
-fn against(one: &Agreement, rated: &[Rated]) -> Markup {
+fn against(one: &Agreement, rated: &[RatingPair]) -> Markup {
     let points: Vec<(f64, f64)> = rated.iter().map(|pair| (pair.human, pair.judge)).collect();
     let title = format!("{}: the judge against people", one.dimension);
     scatter::scatter(&Scatter {
@@ -35,8 +35,9 @@ fn against(one: &Agreement, rated: &[Rated]) -> Markup {
 }
 
 /// How far single verdicts are off, after Bland and Altman.
-fn differences(one: &Agreement, rated: &[Rated]) -> Markup {
-    let point = |pair: &Rated| (f64::midpoint(pair.human, pair.judge), pair.judge - pair.human);
+fn differences(one: &Agreement, rated: &[RatingPair]) -> Markup {
+    let point =
+        |pair: &RatingPair| (f64::midpoint(pair.human, pair.judge), pair.judge - pair.human);
     let points: Vec<(f64, f64)> = rated.iter().map(point).collect();
     let mut levels = vec![Level { at: 0.0, name: "no difference".to_owned() }];
     if let Ok(bias) = one.bias {

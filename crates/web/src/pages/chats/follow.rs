@@ -5,33 +5,33 @@ use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::StreamExt as _;
-use ratchet_core::major::event::EventKind;
+use ratchet_core::chat::event::EventKind;
 use ratchet_core::payload::{Json, Payload};
-use ratchet_stages::major::relay::{EventsWanted, LAST_EVENT, RELAY_HEADERS, Relay};
+use ratchet_stages::chat::event_stream::{EventSelection, EventStream, LAST_EVENT, RELAY_HEADERS};
 use serde_json::Value;
 
-use super::{agents, find, outcome, told};
+use super::{agents, find, outcome, turns};
+use crate::page_error::{PageError, PageResult};
 use crate::pages::trace::payload;
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 /// `GET …/chats/{chat}/events`: the same stream as the API's, for whoever is signed in.
 pub(super) async fn events(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> PageResult<Response> {
     let chat = find(&web, &place, &id).await?;
     let last_event = headers.get(LAST_EVENT).map(|last| last.to_str().unwrap_or("?"));
     let after = place.params.get("after").and_then(|after| after.parse().ok());
-    let wanted = EventsWanted::read(place.params.get("types"), after, last_event);
-    let EventsWanted { kinds, after, .. } = wanted.map_err(Refusal::Bad)?;
+    let wanted = EventSelection::read(place.params.get("types"), after, last_event);
+    let EventSelection { kinds, after, .. } = wanted.map_err(PageError::Bad)?;
     let feed = agents(&web)?.major.events(place.project_id(), chat.id, after).await;
-    let talking = web.talking.get().ok_or_else(|| Refusal::not_there("chat"))?;
+    let talking = web.talking.get().ok_or_else(|| PageError::not_there("chat"))?;
     let permit = place.visitor.take(&talking.streams, "what agents say")?;
-    let relay = Relay::new(feed.map_err(outcome::refusal)?, kinds, talking.closing());
+    let relay = EventStream::new(feed.map_err(outcome::refusal)?, kinds, talking.closing());
     // It is free for others when the stream is gone.
     let pieces = relay.pieces().map(move |piece| {
         let _held = &permit;
@@ -43,11 +43,11 @@ pub(super) async fn events(
 /// `GET …/chats/{chat}/picture`: a file that was sent with a message.
 pub(super) async fn picture(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> PageResult<Response> {
-    let missing = || Refusal::not_there("picture");
+    let missing = || PageError::not_there("picture");
     let chat = find(&web, &place, &id).await?;
     let seq = place.params.get("seq").and_then(|seq| seq.parse::<u64>().ok());
     let before = seq.and_then(|seq| seq.checked_sub(1)).ok_or_else(missing)?;
@@ -56,6 +56,6 @@ pub(super) async fn picture(
     let event = events.first().filter(|event| event.kind == EventKind::Message);
     let event = event.filter(|event| Some(event.seq) == seq).ok_or_else(missing)?;
     let body: Value = serde_json::from_str(&event.body).map_err(|_| missing())?;
-    let message = Json::from_value(&told::as_payload(&body["content"]));
+    let message = Json::from_value(&turns::as_payload(&body["content"]));
     payload::picture(&place, &headers, &Payload::Json(message))
 }

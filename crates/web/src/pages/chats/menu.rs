@@ -2,18 +2,18 @@
 
 use maud::{Markup, html};
 use ratchet_agent::claude::options::PermissionMode;
-use ratchet_core::major::state::StateWord;
-use ratchet_stages::major::{ChatSetting, MAX_TITLE_CHARS};
+use ratchet_core::chat::state::ChatStateName;
+use ratchet_stages::chat::{ChatSettings, MAX_TITLE_CHARS};
 use ratchet_store::catalog::Chat;
 
 use super::toggles::Toggles;
 use crate::components::icon::{Icon, icon};
-use crate::place::Place;
+use crate::request_context::RequestContext;
 
 /// The menus of a conversation.
-pub(super) fn menu(chat: &Chat, toggles: &Toggles, place: &Place) -> Markup {
+pub(super) fn menu(chat: &Chat, toggles: &Toggles, place: &RequestContext) -> Markup {
     let id = chat.id.to_string();
-    let is_open = chat.standing.state != StateWord::Closed;
+    let is_open = chat.standing.state != ChatStateName::Closed;
     html! {
         (fold("Show", &toggles.form(place)))
         @if place.visitor.can_change() {
@@ -30,7 +30,7 @@ pub(super) fn menu(chat: &Chat, toggles: &Toggles, place: &Place) -> Markup {
     }
 }
 
-fn naming(chat: &Chat, place: &Place, id: &str) -> Markup {
+fn naming(chat: &Chat, place: &RequestContext, id: &str) -> Markup {
     html! {
         form method="post" action=(place.to(&["chats", id, "title"])) {
             (place.visitor.form_token.field())
@@ -44,8 +44,8 @@ fn naming(chat: &Chat, place: &Place, id: &str) -> Markup {
     }
 }
 
-fn setup(chat: &Chat, place: &Place, id: &str) -> Markup {
-    let setting = ChatSetting::read(&chat.setting).unwrap_or_default();
+fn setup(chat: &Chat, place: &RequestContext, id: &str) -> Markup {
+    let setting = ChatSettings::read(&chat.setting).unwrap_or_default();
     html! {
         form method="post" action=(place.to(&["chats", id, "mode"])) {
             (place.visitor.form_token.field())
@@ -92,7 +92,7 @@ fn fold(word: &str, inside: &Markup) -> Markup {
 }
 
 /// Something that is done with the whole conversation.
-fn plain_form(place: &Place, id: &str, (what, words): (&str, &str)) -> Markup {
+fn plain_form(place: &RequestContext, id: &str, (what, words): (&str, &str)) -> Markup {
     html! {
         form method="post" action=(place.to(&["chats", id, what])) {
             (place.visitor.form_token.field())

@@ -4,24 +4,25 @@ use std::collections::BTreeMap;
 
 use axum::extract::{Path, State};
 use maud::{Markup, html};
-use ratchet_core::major::event::{EventKind, SessionEvent};
-use ratchet_core::major::state::StateWord;
-use ratchet_core::major::story::ChatStory;
+use ratchet_core::chat::event::{ChatEvent, EventKind};
+use ratchet_core::chat::state::ChatStateName;
+use ratchet_core::chat::transcript_view::TranscriptView;
 use ratchet_core::money::Money;
-use ratchet_stages::major::ChatSetting;
+use ratchet_stages::chat::ChatSettings;
 use ratchet_store::catalog::Chat;
 
 use super::menu;
 use super::thumbs::{self, Thumb};
 use super::toggles::Toggles;
-use super::told::{self, Around};
+use super::turns;
+use super::turns::Around;
 use super::{find, state, title};
 use crate::assets;
 use crate::components::{figure, toast};
 use crate::frame::{Page, Section};
-use crate::place::Place;
-use crate::refusal::PageResult;
-use crate::said::one_line;
+use crate::message_preview::one_line;
+use crate::page_error::PageResult;
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 /// Events of a conversation that are read for a page.
@@ -32,7 +33,7 @@ const LONG_TURN: u64 = 30_000;
 /// A conversation as far as a page shows it.
 pub(super) struct Conversation {
     pub(super) chat: Chat,
-    story: ChatStory,
+    story: TranscriptView,
     /// Whether there is more before what is shown.
     has_before: bool,
     /// Whether what is shown ends before the conversation does.
@@ -44,7 +45,7 @@ pub(super) struct Conversation {
 
 impl Conversation {
     /// Reads the newest part of a conversation, or the part before a place.
-    pub(super) async fn read(web: &Web, place: &Place, id: &str) -> PageResult<Self> {
+    pub(super) async fn read(web: &Web, place: &RequestContext, id: &str) -> PageResult<Self> {
         let chat = find(web, place, id).await?;
         let newest = web.store.telemetry.last_event(place.project_id(), chat.id.clone()).await?;
         let before = place.params.get("before").and_then(|before| before.parse::<u64>().ok());
@@ -53,7 +54,7 @@ impl Conversation {
     }
 
     /// Reads what came since a place.
-    async fn since(web: &Web, place: &Place, id: &str) -> PageResult<Self> {
+    async fn since(web: &Web, place: &RequestContext, id: &str) -> PageResult<Self> {
         let chat = find(web, place, id).await?;
         let newest = web.store.telemetry.last_event(place.project_id(), chat.id.clone()).await?;
         let since = place.params.get("seq").and_then(|seq| seq.parse::<u64>().ok()).unwrap_or(1);
@@ -68,7 +69,7 @@ impl Conversation {
 
     async fn between(
         web: &Web,
-        place: &Place,
+        place: &RequestContext,
         chat: Chat,
         (from, to, newest): (u64, u64, u64),
     ) -> PageResult<Self> {
@@ -81,11 +82,11 @@ impl Conversation {
                 telemetry.session_events(project.clone(), chat.id.clone(), from, limit).await?
             }
         };
-        let is_shown = |event: &&SessionEvent| toggles.shows(event.kind);
-        let begins = |event: &SessionEvent| event.kind == EventKind::Message;
+        let is_shown = |event: &&ChatEvent| toggles.shows(event.kind);
+        let begins = |event: &ChatEvent| event.kind == EventKind::Message;
         // A page does not begin in the middle of a turn if it can help it.
         let first = events.iter().position(begins).filter(|_| from > 0).unwrap_or(0);
-        let mut story = ChatStory::of(events.iter().skip(first).filter(is_shown));
+        let mut story = TranscriptView::of(events.iter().skip(first).filter(is_shown));
         story.last = to;
         let traces = story.turns.iter().filter_map(|turn| turn.turn.clone()).collect();
         let thumbs = thumbs::given(web, place, traces).await?;
@@ -95,26 +96,26 @@ impl Conversation {
         Ok(Self { chat, story, has_before, is_past, thumbs, tokens, toggles })
     }
 
-    fn draw_turns(&self, place: &Place) -> Markup {
+    fn draw_turns(&self, place: &RequestContext) -> Markup {
         let id = self.chat.id.to_string();
         let running = self.chat.standing.turn.as_ref().map(ToString::to_string);
-        let is_open = self.chat.standing.state != StateWord::Closed && !self.is_past;
+        let is_open = self.chat.standing.state != ChatStateName::Closed && !self.is_past;
         let around = Around { place, chat: &id, running: running.as_deref(), is_open };
         html! {
             @for turn in &self.story.turns {
                 @let thumb = turn.turn.as_ref().and_then(|trace| self.thumbs.get(trace));
-                (told::turn(turn, thumb, &around))
+                (turns::turn(turn, thumb, &around))
             }
         }
     }
 
     /// What it may spend.
     fn limit(&self) -> Option<Money> {
-        ChatSetting::read(&self.chat.setting).ok().and_then(|setting| setting.limit())
+        ChatSettings::read(&self.chat.setting).ok().and_then(|setting| setting.limit())
     }
 
     /// What it does and what it cost: the parts of the page that change by themselves.
-    fn standing(&self, place: &Place) -> Markup {
+    fn standing(&self, place: &RequestContext) -> Markup {
         let standing = &self.chat.standing;
         html! {
             span data-part="state" aria-live="polite" {
@@ -140,7 +141,7 @@ impl Conversation {
     }
 
     /// The page, with what went wrong and what was written, if something was.
-    pub(super) fn page(&self, place: &Place, told: &Told) -> Page {
+    pub(super) fn page(&self, place: &RequestContext, told: &Told) -> Page {
         let id = self.chat.id.to_string();
         let mut page = Page::new(Section::Chats, title(&self.chat));
         page.crumbs = vec![("Chat".to_owned(), place.to(&["chats"]))];
@@ -167,13 +168,13 @@ impl Conversation {
         page
     }
 
-    fn earlier(&self, place: &Place) -> Markup {
+    fn earlier(&self, place: &RequestContext) -> Markup {
         let first = self.story.turns.first().map_or(1, |turn| turn.seq);
         let link = place.here().with("before", first.to_string()).without("done");
         html! { p.earlier { a.button href=(link) { "Earlier" } } }
     }
 
-    fn silence(&self, place: &Place) -> Markup {
+    fn silence(&self, place: &RequestContext) -> Markup {
         html! {
             p.muted.silence data-silence {
                 @if let Some(parent) = &self.chat.origin.parent {
@@ -187,10 +188,10 @@ impl Conversation {
         }
     }
 
-    fn composer(&self, place: &Place, text: &str) -> Markup {
+    fn composer(&self, place: &RequestContext, text: &str) -> Markup {
         let id = self.chat.id.to_string();
         let word = self.chat.standing.state;
-        if word == StateWord::Closed {
+        if word == ChatStateName::Closed {
             return html! { p.muted #composer { "This conversation is closed; what was said in it stays." } };
         }
         if !place.visitor.can_change() {
@@ -239,7 +240,7 @@ pub(super) struct Told {
     pub(super) text: String,
 }
 
-fn done(place: &Place) -> Option<&'static str> {
+fn done(place: &RequestContext) -> Option<&'static str> {
     match place.params.get("done")? {
         "set" => Some("Set"),
         "forked" => Some("This is the copy"),
@@ -254,7 +255,7 @@ fn done(place: &Place) -> Option<&'static str> {
 /// `GET …/chats/{chat}`: a conversation.
 pub(super) async fn show(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let conversation = Conversation::read(&web, &place, &id).await?;
@@ -265,7 +266,7 @@ pub(super) async fn show(
 /// script of the page.
 pub(super) async fn since(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let conversation = Conversation::since(&web, &place, &id).await?;

@@ -3,13 +3,13 @@
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
-use ratchet_core::major::story;
-use ratchet_stages::major::ground::GroundError;
-use ratchet_stages::major::{ChatsError, MajorError};
+use ratchet_core::chat::transcript_view;
+use ratchet_stages::chat::workspace_policy::WorkspacePolicyError;
+use ratchet_stages::chat::{ChatError, ChatsError};
 
 use super::one::{Conversation, Told};
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 /// Why something was not done, though it could be another time or in another way.
@@ -31,35 +31,35 @@ impl Hitch {
 }
 
 /// What a session refuses: a hitch that the page tells, or a refusal that is a page of its own.
-pub(super) fn hitch(error: MajorError) -> PageResult<Hitch> {
+pub(super) fn hitch(error: ChatError) -> PageResult<Hitch> {
     let words = error.to_string();
     match error {
-        MajorError::Busy { .. } => Ok(Hitch::conflict(
+        ChatError::Busy { .. } => Ok(Hitch::conflict(
             "The agent is at work: one turn at a time. Stop it, or wait until it is done.",
         )),
-        MajorError::Answered { first, .. } => {
+        ChatError::Answered { first, .. } => {
             let first = serde_json::from_str(&first).unwrap_or_default();
-            Ok(Hitch::conflict(format!("Someone was first: {}.", story::outcome(&first))))
+            Ok(Hitch::conflict(format!("Someone was first: {}.", transcript_view::outcome(&first))))
         }
-        MajorError::NoTurn
-        | MajorError::NotOpen(_)
-        | MajorError::Closed
-        | MajorError::Budget { .. }
-        | MajorError::OutOfPlace(_) => Ok(Hitch::conflict(words)),
-        MajorError::Misfit(_) | MajorError::Setting(_) => Ok(Hitch::bad(words)),
-        MajorError::Agent(_) => Ok(Hitch { status: StatusCode::UNPROCESSABLE_ENTITY, words }),
-        MajorError::Behind { .. } | MajorError::Stopping => {
+        ChatError::NoTurn
+        | ChatError::NotOpen(_)
+        | ChatError::Closed
+        | ChatError::Budget { .. }
+        | ChatError::OutOfPlace(_) => Ok(Hitch::conflict(words)),
+        ChatError::AnswerMismatch(_) | ChatError::Setting(_) => Ok(Hitch::bad(words)),
+        ChatError::Agent(_) => Ok(Hitch { status: StatusCode::UNPROCESSABLE_ENTITY, words }),
+        ChatError::Behind { .. } | ChatError::Stopping => {
             Ok(Hitch { status: StatusCode::SERVICE_UNAVAILABLE, words })
         }
-        MajorError::NotFound(_) => Err(Refusal::not_there("chat")),
-        MajorError::Store(error) => Err(Refusal::Store(error)),
+        ChatError::NotFound(_) => Err(PageError::not_there("chat")),
+        ChatError::Store(error) => Err(PageError::Store(error)),
     }
 }
 
 /// The same where a page of its own is all there is.
-pub(super) fn refusal(error: MajorError) -> Refusal {
+pub(super) fn refusal(error: ChatError) -> PageError {
     match hitch(error) {
-        Ok(Hitch { words, .. }) => Refusal::Bad(words),
+        Ok(Hitch { words, .. }) => PageError::Bad(words),
         Err(refusal) => refusal,
     }
 }
@@ -67,8 +67,8 @@ pub(super) fn refusal(error: MajorError) -> Refusal {
 /// What beginning or saying something comes to.
 pub(super) fn hitch_of_chats(error: ChatsError) -> PageResult<Hitch> {
     match error {
-        ChatsError::Major(error) => hitch(error),
-        ChatsError::Ground(error @ GroundError::Folder(_)) => {
+        ChatsError::Chat(error) => hitch(error),
+        ChatsError::Ground(error @ WorkspacePolicyError::Folder(_)) => {
             Ok(Hitch::bad(format!("workspace: {error}")))
         }
         ChatsError::Ground(error) => Ok(Hitch::bad(error.to_string())),
@@ -88,7 +88,7 @@ fn is_script(headers: &HeaderMap) -> bool {
 /// Answers whoever did something in a conversation: nothing to a script if all is well, for it sees
 /// what comes of it; the way back to the conversation to a form.
 pub(super) async fn answer(
-    (web, place): (&Web, &Place),
+    (web, place): (&Web, &RequestContext),
     headers: &HeaderMap,
     id: &str,
     (went, text): (Result<Option<&'static str>, Hitch>, &str),

@@ -7,21 +7,21 @@ use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use maud::{Markup, html};
-use ratchet_core::field::{Act, Field, Stamp};
 use ratchet_core::id::{ScoreId, TraceId};
-use ratchet_core::merge::Earliest;
-use ratchet_core::score::{ScorePatch, ScoreSource, ScoreTarget, ScoreValue};
+use ratchet_core::record::field::{Field, Stamp, WriteKind};
+use ratchet_core::record::merge::Earliest;
+use ratchet_core::record::score::{ScorePatch, ScoreSource, ScoreTarget, ScoreValue};
 use ratchet_store::query::{Condition, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TimeRange};
 
 use super::find;
 use super::outcome::{self, Hitch};
-use super::told::Around;
+use super::turns::Around;
 use crate::components::icon::{Icon, icon};
+use crate::form::PageForm;
+use crate::page_error::{PageError, PageResult};
 use crate::pages::trace::forms::record_score;
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::request_context::RequestContext;
 use crate::web::Web;
-use crate::wish::Wish;
 
 /// What the score is called, wherever thumbs come from.
 const NAME: &str = "thumbs_feedback";
@@ -38,15 +38,16 @@ pub(super) struct Thumb {
 }
 
 /// Names the one score that a person gives a turn.
-fn score_id(trace: &str, place: &Place) -> PageResult<ScoreId> {
+fn score_id(trace: &str, place: &RequestContext) -> PageResult<ScoreId> {
     let person = place.visitor.person().unwrap_or("anyone");
-    ScoreId::parse(&format!("thumb-{trace}-{person}")).map_err(|why| Refusal::Bad(why.to_string()))
+    ScoreId::parse(&format!("thumb-{trace}-{person}"))
+        .map_err(|why| PageError::Bad(why.to_string()))
 }
 
 /// The thumbs that the visitor gave to turns, by the turn's trace.
 pub(super) async fn given(
     web: &Web,
-    place: &Place,
+    place: &RequestContext,
     traces: Vec<String>,
 ) -> PageResult<BTreeMap<String, Thumb>> {
     if traces.is_empty() {
@@ -121,10 +122,10 @@ pub(super) async fn keep(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,
     headers: HeaderMap,
-    Wish { place, form }: Wish,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
     let chat = find(&web, &place, &id).await?;
-    let missing = || Refusal::not_there("turn");
+    let missing = || PageError::not_there("turn");
     let turn = form.get("turn").ok_or_else(missing)?;
     let trace = TraceId::parse(turn).map_err(|_| missing())?;
     let found = web.store.telemetry.trace(place.project_id(), trace.clone()).await?;
@@ -136,7 +137,7 @@ pub(super) async fn keep(
             Err(Hitch::bad(format!("a comment has at most {MAX_COMMENT} characters")))
         }
         Some(thumb @ ("up" | "down")) => {
-            let stamp = Stamp::stated(place.now, Act::Update);
+            let stamp = Stamp::stated(place.now, WriteKind::Update);
             let mut patch = ScorePatch::new(score_id(turn, &place)?);
             patch.timestamp = Earliest(Some(place.now));
             patch.environment = Field::said(found.environment, stamp);

@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
-use ratchet_core::major::event::EventKind;
+use ratchet_core::chat::event::EventKind;
 
-use crate::place::{Link, Place};
+use crate::request_context::{Link, RequestContext};
 
 /// What can be left out of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,7 +51,7 @@ pub(super) struct Toggles(BTreeSet<Toggle>);
 
 impl Toggles {
     /// What the address says; all but raw lines when it says nothing.
-    pub(super) fn of(place: &Place) -> Self {
+    pub(super) fn of(place: &RequestContext) -> Self {
         let said: Vec<&str> = place.params.all("show").collect();
         let is_on = |toggle: &Toggle| match said.is_empty() {
             true => *toggle != Toggle::Raw,
@@ -84,7 +84,7 @@ impl Toggles {
     }
 
     /// A form that changes them; it works without a script.
-    pub(super) fn form(&self, place: &Place) -> Markup {
+    pub(super) fn form(&self, place: &RequestContext) -> Markup {
         let here = place.here().without("show").without("done");
         html! {
             form.toggles method="get" action=(here.path()) data-toggles {

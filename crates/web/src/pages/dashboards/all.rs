@@ -1,7 +1,7 @@
 use axum::extract::State;
 use maud::{Markup, html};
 use ratchet_remote::langfuse::wire::dashboard::DashboardView;
-use ratchet_stages::look::kept;
+use ratchet_stages::dashboards::definitions;
 use ratchet_store::StoreResult;
 use ratchet_store::catalog::{DocumentKind, Documents};
 use ratchet_store::query::{Page as Found, PageNumber, Paging};
@@ -11,8 +11,8 @@ use super::tabs;
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section};
-use crate::place::{Link, Place};
-use crate::refusal::PageResult;
+use crate::page_error::PageResult;
+use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
 /// Rows of a page of the list.
@@ -20,12 +20,12 @@ const ROWS: u64 = 50;
 /// Characters of a name.
 pub(super) const MAX_NAME: usize = 500;
 
-pub(super) async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+pub(super) async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let at = PageNumber { page: place.params.page(), limit: ROWS };
     let work = move |documents: &Documents<'_>| -> StoreResult<Found<DashboardView>> {
         let Found { rows, total, cursor } =
             documents.page(DocumentKind::Dashboard, Paging::Numbered(at))?;
-        let rows = rows.iter().map(kept::read).collect::<StoreResult<_>>()?;
+        let rows = rows.iter().map(definitions::read).collect::<StoreResult<_>>()?;
         Ok(Found { rows, total, cursor })
     };
     let found = web.store.catalog.with_documents(place.project_id(), work).await?;
@@ -47,7 +47,7 @@ pub(super) async fn show(State(web): State<Web>, place: Place) -> PageResult<Mar
     Ok(page.show(&place))
 }
 
-fn nothing(place: &Place) -> Markup {
+fn nothing(place: &RequestContext) -> Markup {
     let how = html! {
         p {
             "A dashboard is a page of charts that you choose: any measure, split by anything, "
@@ -66,13 +66,13 @@ fn nothing(place: &Place) -> Markup {
     empty::empty("No dashboards of your own yet.", &how)
 }
 
-fn list(place: &Place, dashboards: &[DashboardView]) -> Markup {
+fn list(place: &RequestContext, dashboards: &[DashboardView]) -> Markup {
     let row = |one: &DashboardView| Row {
         id: one.id.clone(),
         link: Some(place.to(&["dashboards", &one.id])),
         cells: vec![
-            html! { bdi { (ratchet_core::limit::elide(&one.name, 200)) } },
-            html! { bdi { (ratchet_core::limit::elide(&one.description, 300)) } },
+            html! { bdi { (ratchet_core::record::limit::elide(&one.name, 200)) } },
+            html! { bdi { (ratchet_core::record::limit::elide(&one.description, 300)) } },
             html! { (one.definition.widgets.len()) },
             figure::ago(one.updated_at.0, place.now),
         ],
@@ -88,7 +88,7 @@ fn list(place: &Place, dashboards: &[DashboardView]) -> Markup {
     table::table(&Table { caption, columns, rows, select_for: None })
 }
 
-fn new_form(place: &Place) -> Markup {
+fn new_form(place: &RequestContext) -> Markup {
     html! {
         form.new-dashboard method="post" action=(Link::to_project(&place.project.id, &["dashboards"])) {
             h2 { "New dashboard" }

@@ -4,19 +4,19 @@ use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dashboard::{
     ChartType, DashboardDefinition, DashboardView, Placement, PlacementRequest, WidgetView,
 };
-use ratchet_stages::look::dashboard::{self, Shift};
-use ratchet_stages::look::kept::{self, KeepError};
+use ratchet_stages::dashboards::dashboard::{self, Shift};
+use ratchet_stages::dashboards::definitions::{self, KeepError};
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{DocumentKind, Documents};
 use uuid::Uuid;
 
 use super::done::Done;
-use crate::filter::kept::Counted;
+use crate::filter::saved::Counted;
 use crate::filter::{Filter, On};
-use crate::place::{Params, Place};
-use crate::refusal::{PageResult, Refusal};
+use crate::form::PageForm;
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::{Params, RequestContext};
 use crate::web::Web;
-use crate::wish::Wish;
 
 /// How large a chart is when it is placed: columns and rows.
 const LARGE: (i64, i64) = (6, 6);
@@ -24,7 +24,7 @@ const LARGE: (i64, i64) = (6, 6);
 const SMALL: (i64, i64) = (3, 3);
 
 /// Leads to a dashboard, and says there what was done.
-pub(super) fn back(place: &Place, id: &str, done: Done, edits: bool) -> Redirect {
+pub(super) fn back(place: &RequestContext, id: &str, done: Done, edits: bool) -> Redirect {
     let link = place.to(&["dashboards", id]).with("done", done.word());
     let link = if edits { link.with("edit", "1") } else { link };
     Redirect::to(&link.to_string())
@@ -33,7 +33,7 @@ pub(super) fn back(place: &Place, id: &str, done: Done, edits: bool) -> Redirect
 /// Makes a dashboard.
 pub(super) async fn create(
     State(web): State<Web>,
-    Wish { place, form }: Wish,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Redirect> {
     let now = place.now;
     let new = DashboardView {
@@ -46,14 +46,14 @@ pub(super) async fn create(
         filters: Vec::new(),
     };
     let id = new.id.clone();
-    keep(&web, &place, move |documents| kept::keep_dashboard(documents, new, now)).await?;
+    keep(&web, &place, move |documents| definitions::keep_dashboard(documents, new, now)).await?;
     Ok(back(&place, &id, Done::Created, false))
 }
 
 /// Works with the project's documents; nothing stays if it fails.
 pub(super) async fn keep<T: Send + 'static>(
     web: &Web,
-    place: &Place,
+    place: &RequestContext,
     work: impl FnOnce(&Documents<'_>) -> Result<T, KeepError> + Send + 'static,
 ) -> PageResult<T> {
     let catalog = place.visitor.catalog(web);
@@ -64,7 +64,7 @@ pub(super) async fn keep<T: Send + 'static>(
 pub(super) async fn change(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,
-    Wish { place, form }: Wish,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Redirect> {
     let now = place.now;
     match form.get("do") {
@@ -80,11 +80,11 @@ pub(super) async fn change(
             let new_id = Uuid::new_v4().to_string();
             let copy = new_id.clone();
             keep(&web, &place, move |documents| {
-                let mut copied = kept::dashboard(documents, &id)?;
+                let mut copied = definitions::dashboard(documents, &id)?;
                 copied.id = copy;
                 copied.created_at = now.into();
                 copied.name = format!("{} (copy)", copied.name);
-                kept::keep_dashboard(documents, copied, now)
+                definitions::keep_dashboard(documents, copied, now)
             })
             .await?;
             Ok(back(&place, &new_id, Done::Cloned, true))
@@ -97,22 +97,22 @@ pub(super) async fn change(
     }
 }
 
-async fn rename(web: &Web, place: &Place, id: String, form: Params) -> PageResult<()> {
+async fn rename(web: &Web, place: &RequestContext, id: String, form: Params) -> PageResult<()> {
     let now = place.now;
     let text = |name: &str| form.get(name).unwrap_or_default().trim().to_owned();
     let (name, description) = (text("name"), text("description"));
     let parsed = Filter::parse(On::Observations, &text("q"));
     if let Some(problem) = parsed.problems.first() {
-        return Err(Refusal::Bad(problem.message.clone()));
+        return Err(PageError::Bad(problem.message.clone()));
     }
     let wanted = parsed.filter.to_kept(Counted::Observations);
-    let wanted = wanted.map_err(|problems| Refusal::Bad(problems.join("; ")))?;
+    let wanted = wanted.map_err(|problems| PageError::Bad(problems.join("; ")))?;
     keep(web, place, move |documents| {
-        let mut changed = kept::dashboard(documents, &id)?;
+        let mut changed = definitions::dashboard(documents, &id)?;
         let (_, others) = Filter::of_kept(&changed.filters, Counted::Observations);
         changed.filters = wanted.into_iter().chain(others).collect();
         (changed.name, changed.description) = (name, description);
-        kept::keep_dashboard(documents, changed, now)
+        definitions::keep_dashboard(documents, changed, now)
     })
     .await?;
     Ok(())
@@ -122,7 +122,7 @@ async fn rename(web: &Web, place: &Place, id: String, form: Params) -> PageResul
 pub(super) async fn add(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,
-    Wish { place, form }: Wish,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Redirect> {
     let widget = form.get("widget").unwrap_or_default().to_owned();
     let (to, now) = (id.clone(), place.now);
@@ -136,8 +136,8 @@ pub(super) fn place_widget(
     (dashboard, widget_id): (&str, String),
     now: Timestamp,
 ) -> Result<(), KeepError> {
-    let mut changed = kept::dashboard(documents, dashboard)?;
-    let is_number = kept::widget(documents, &widget_id)?.chart_type == ChartType::Number;
+    let mut changed = definitions::dashboard(documents, dashboard)?;
+    let is_number = definitions::widget(documents, &widget_id)?.chart_type == ChartType::Number;
     let (width, height) = if is_number { SMALL } else { LARGE };
     let tiles = &mut changed.definition.widgets;
     let (x, y) = room(tiles, width);
@@ -150,7 +150,7 @@ pub(super) fn place_widget(
         height: Some(height),
     };
     tiles.push(request.into_placement(Uuid::new_v4().to_string(), y));
-    kept::keep_dashboard(documents, changed, now)?;
+    definitions::keep_dashboard(documents, changed, now)?;
     Ok(())
 }
 
@@ -170,7 +170,7 @@ fn room(tiles: &[Placement], wanted: i64) -> (i64, i64) {
 pub(super) async fn shift(
     State(web): State<Web>,
     Path((_, id, tile)): Path<(String, String, String)>,
-    Wish { place, form }: Wish,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Redirect> {
     let wish = form.get("do").unwrap_or_default().to_owned();
     let (to, now) = (id.clone(), place.now);
@@ -180,7 +180,7 @@ pub(super) async fn shift(
         _ => Done::Changed,
     };
     keep(&web, &place, move |documents| {
-        let mut changed = kept::dashboard(documents, &id)?;
+        let mut changed = definitions::dashboard(documents, &id)?;
         let missing = || StoreError::NotFound(format!("placement {tile}"));
         let tiles = &mut changed.definition.widgets;
         let at = tiles.iter().position(|known| known.id() == tile).ok_or_else(missing)?;
@@ -203,7 +203,7 @@ pub(super) async fn shift(
                 return Err(StoreError::BadQuery(why.to_owned()).into());
             }
         }
-        kept::keep_dashboard(documents, changed, now)?;
+        definitions::keep_dashboard(documents, changed, now)?;
         Ok(())
     })
     .await?;
@@ -215,9 +215,9 @@ fn clone_widget(
     id: &str,
     now: Timestamp,
 ) -> Result<WidgetView, KeepError> {
-    let mut copied = kept::widget(documents, id)?;
+    let mut copied = definitions::widget(documents, id)?;
     copied.id = Uuid::new_v4().to_string();
     copied.created_at = now.into();
     copied.name = format!("{} (copy)", copied.name);
-    kept::keep_widget(documents, copied, now)
+    definitions::keep_widget(documents, copied, now)
 }

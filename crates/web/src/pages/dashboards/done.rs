@@ -1,7 +1,7 @@
 use maud::{Markup, html};
 
 use crate::components::toast;
-use crate::place::Place;
+use crate::request_context::RequestContext;
 
 /// What a form has done; said once on the page it leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Done {
 }
 
 /// What was done just now, if anything was.
-pub(super) fn told(place: &Place) -> Markup {
+pub(super) fn told(place: &RequestContext) -> Markup {
     let word = place.params.get("done");
     let done = Done::ALL.into_iter().find(|done| Some(done.word()) == word);
     html! { @if let Some(done) = done { (toast::toast(done.words())) } }

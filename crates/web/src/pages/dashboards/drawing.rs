@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use ratchet_core::stats::distribution::Stretch;
+use ratchet_core::stats::distribution::HistogramBin;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dashboard::{ChartType, WidgetView};
-use ratchet_stages::look::shape::FigureColumn;
-use ratchet_stages::look::view::Unit;
+use ratchet_stages::dashboards::response::FigureColumn;
+use ratchet_stages::dashboards::view::Unit;
 use ratchet_store::metrics::{Bin, Figure, MetricsRow};
 
 use super::panel::{SHOWN, add, label};
@@ -214,8 +214,8 @@ fn number(chart: &WidgetView, answer: &Answer) -> Markup {
 fn histogram(chart: &WidgetView, answer: &Answer, tall: Tall) -> Markup {
     let figure = answer.rows.first().and_then(|row| row.figures.first());
     let Some(Figure::Histogram(bins)) = figure else { return nothing(chart, answer) };
-    let stretch = |bin: &Bin| Stretch { lower: bin.lower, upper: bin.upper, count: bin.count };
-    let bins: Vec<Stretch> = bins.iter().map(stretch).collect();
+    let stretch = |bin: &Bin| HistogramBin { lower: bin.lower, upper: bin.upper, count: bin.count };
+    let bins: Vec<HistogramBin> = bins.iter().map(stretch).collect();
     let read =
         answer.shape.metrics.first().map_or(figure::number as fn(f64) -> String, reading::read);
     let (title, note) = (&chart.name, &note(chart, answer));

@@ -7,14 +7,14 @@ use ratchet_remote::langfuse::wire::dashboard::{
 };
 use ratchet_remote::langfuse::wire::metrics::{AggregationWord, View};
 use ratchet_remote::langfuse::wire::word::{Spelled, Word};
-use ratchet_stages::look::view::Names;
-use ratchet_stages::look::widget::is_over_time;
+use ratchet_stages::dashboards::view::Names;
+use ratchet_stages::dashboards::widget::is_over_time;
 
 use super::all::MAX_NAME;
 use super::reading;
-use crate::filter::kept::{Counted, in_words};
+use crate::filter::saved::{Counted, in_words};
 use crate::filter::{Filter, On};
-use crate::place::Params;
+use crate::request_context::Params;
 
 /// What a chart can count.
 const VIEWS: [(WidgetData, &str); 4] = [

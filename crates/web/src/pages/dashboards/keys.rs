@@ -6,14 +6,14 @@ use ratchet_store::aggregate::Sums;
 use super::overview::Shown;
 use crate::components::figure;
 use crate::components::table::{self, Column, Row, Table};
-use crate::place::Place;
+use crate::request_context::RequestContext;
 use crate::sums::{KeySums, Timed, float, natural};
 
 /// Keys that get a row.
 const ROWS: usize = 50;
 
 /// The figures of each key and how they changed; nothing where nothing is split.
-pub(super) fn table(place: &Place, shown: &Shown) -> Markup {
+pub(super) fn table(place: &RequestContext, shown: &Shown) -> Markup {
     let Some(_) = shown.split.by else { return html! {} };
     let before: BTreeMap<_, _> = shown.before.iter().flat_map(of_key).collect();
     let row = |key: &KeySums| {
@@ -64,7 +64,7 @@ fn cells(name: &str, now: &Sums, before: Option<&Sums>, compares: bool) -> Vec<M
     let tokens = figure::tokens_in_part(natural(now.total_tokens), now.approximate_cost);
     vec![
         html! {
-            bdi { (ratchet_core::limit::elide(name, 200)) }
+            bdi { (ratchet_core::record::limit::elide(name, 200)) }
             @if is_new { " " span.badge { "new" } }
         },
         cell(html! { (figure::grouped(natural(now.count))) }, |sums| Some(float(sums.count))),

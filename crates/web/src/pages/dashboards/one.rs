@@ -2,8 +2,8 @@ use axum::extract::{Path, State};
 use futures_util::future::try_join_all;
 use maud::{Markup, html};
 use ratchet_remote::langfuse::wire::dashboard::{DashboardView, Placement, WidgetView};
-use ratchet_stages::look::dashboard::{COLUMNS, Shift, TALLEST, in_reading_order};
-use ratchet_stages::look::kept;
+use ratchet_stages::dashboards::dashboard::{COLUMNS, Shift, TALLEST, in_reading_order};
+use ratchet_stages::dashboards::definitions;
 use ratchet_store::StoreResult;
 use ratchet_store::catalog::{DocumentKind, Documents};
 
@@ -13,10 +13,10 @@ use crate::assets;
 use crate::components::plot::Tall;
 use crate::components::{empty, figure};
 use crate::filter::Filter;
-use crate::filter::kept::{Counted, in_words};
+use crate::filter::saved::{Counted, in_words};
 use crate::frame::{Page, Section};
-use crate::place::{Link, Place};
-use crate::refusal::PageResult;
+use crate::page_error::PageResult;
+use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
 /// Charts that are offered to be placed.
@@ -45,7 +45,7 @@ struct Found {
 
 pub(super) async fn show(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let edits = place.visitor.can_change() && place.params.get("edit").is_some();
@@ -74,10 +74,10 @@ pub(super) async fn show(
 
 fn find(id: String) -> impl FnOnce(&Documents<'_>) -> StoreResult<Found> + Send + 'static {
     move |documents| {
-        let dashboard = kept::dashboard(documents, &id)?;
+        let dashboard = definitions::dashboard(documents, &id)?;
         let widgets = documents.all(DocumentKind::Widget)?;
         // One that a newer program wrote is left out, not the page.
-        let widgets = widgets.iter().filter_map(|widget| kept::read(widget).ok()).collect();
+        let widgets = widgets.iter().filter_map(|widget| definitions::read(widget).ok()).collect();
         Ok(Found { dashboard, widgets })
     }
 }
@@ -92,7 +92,7 @@ fn conditions(dashboard: &DashboardView) -> Markup {
     }
 }
 
-fn actions(place: &Place, dashboard: &DashboardView, edits: bool) -> Markup {
+fn actions(place: &RequestContext, dashboard: &DashboardView, edits: bool) -> Markup {
     let here = place.here().without("done");
     html! {
         @if place.visitor.can_change() {
@@ -108,7 +108,7 @@ fn actions(place: &Place, dashboard: &DashboardView, edits: bool) -> Markup {
     }
 }
 
-fn nothing(place: &Place, dashboard: &DashboardView) -> Markup {
+fn nothing(place: &RequestContext, dashboard: &DashboardView) -> Markup {
     let how = html! {
         p {
             "Charts stand here side by side. Start with a question you ask every week, such as "
@@ -127,7 +127,12 @@ fn nothing(place: &Place, dashboard: &DashboardView) -> Markup {
     empty::empty("No charts yet.", &how)
 }
 
-async fn tiles(web: &Web, place: &Place, found: &Found, edits: bool) -> PageResult<Markup> {
+async fn tiles(
+    web: &Web,
+    place: &RequestContext,
+    found: &Found,
+    edits: bool,
+) -> PageResult<Markup> {
     let mut all: Vec<&Placement> = found.dashboard.definition.widgets.iter().collect();
     all.sort_by_key(|tile| in_reading_order(tile));
     let left_out = all.len().saturating_sub(DRAWN);
@@ -149,7 +154,12 @@ async fn tiles(web: &Web, place: &Place, found: &Found, edits: bool) -> PageResu
     })
 }
 
-async fn chart(web: &Web, place: &Place, found: &Found, tile: &Placement) -> PageResult<Markup> {
+async fn chart(
+    web: &Web,
+    place: &RequestContext,
+    found: &Found,
+    tile: &Placement,
+) -> PageResult<Markup> {
     let widget_id = match tile {
         Placement::Widget { widget_id, .. } => widget_id,
         Placement::Preset { preset_id, .. } => {
@@ -186,7 +196,7 @@ fn tall(tile: &Placement) -> Tall {
     }
 }
 
-fn handles(place: &Place, dashboard: &DashboardView, tile: &Placement) -> Markup {
+fn handles(place: &RequestContext, dashboard: &DashboardView, tile: &Placement) -> Markup {
     let to = |segments: &[&str]| Link::to_project(&place.project.id, segments);
     let action = to(&["dashboards", &dashboard.id, "tiles", tile.id()]).in_scope(&place.scope);
     html! {
@@ -204,7 +214,7 @@ fn handles(place: &Place, dashboard: &DashboardView, tile: &Placement) -> Markup
     }
 }
 
-fn edit(place: &Place, found: &Found) -> Markup {
+fn edit(place: &RequestContext, found: &Found) -> Markup {
     let dashboard = &found.dashboard;
     let to =
         |segments: &[&str]| Link::to_project(&place.project.id, segments).in_scope(&place.scope);
@@ -220,7 +230,7 @@ fn edit(place: &Place, found: &Found) -> Markup {
                         select name="widget" {
                             @for widget in found.widgets.iter().take(OFFERED) {
                                 option value=(widget.id) {
-                                    (ratchet_core::limit::elide(&widget.name, 80)) " (" (reading::about(widget)) ")"
+                                    (ratchet_core::record::limit::elide(&widget.name, 80)) " (" (reading::about(widget)) ")"
                                 }
                             }
                         }

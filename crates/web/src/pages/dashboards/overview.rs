@@ -8,8 +8,8 @@ use super::{keys, panel, tabs};
 use crate::components::stat::{self, Stat, Value};
 use crate::components::{empty, figure};
 use crate::frame::{Page, Section};
-use crate::place::Place;
-use crate::refusal::PageResult;
+use crate::page_error::PageResult;
+use crate::request_context::RequestContext;
 use crate::sums::{self, Reach, Timed, float, natural};
 use crate::web::Web;
 
@@ -22,7 +22,7 @@ pub(super) struct Shown {
     reach: Reach,
 }
 
-pub(super) async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+pub(super) async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let whole = sums::whole(&web, &place, place.range()).await?;
     let shown = gather(&web, &place).await?;
     let mut page = Page::new(Section::Dashboards, "Dashboards");
@@ -35,7 +35,7 @@ pub(super) async fn show(State(web): State<Web>, place: Place) -> PageResult<Mar
     Ok(page.show(&place))
 }
 
-async fn gather(web: &Web, place: &Place) -> PageResult<Shown> {
+async fn gather(web: &Web, place: &RequestContext) -> PageResult<Shown> {
     let split = Split::asked(place);
     let by = split.by.as_slice();
     let is_kept = by.iter().copied().all(Dimension::is_kept) && place.scope.agent.is_none();
@@ -58,7 +58,7 @@ async fn gather(web: &Web, place: &Place) -> PageResult<Shown> {
     Ok(Shown { split, now, before, reach })
 }
 
-fn nothing(place: &Place) -> Markup {
+fn nothing(place: &RequestContext) -> Markup {
     let how = html! {
         p {
             "Cost, tokens, latency, failures and volume appear here, by any dimension, as soon as "
@@ -73,7 +73,7 @@ fn nothing(place: &Place) -> Markup {
     empty::empty("Nothing has been recorded in this time.", &how)
 }
 
-fn body(place: &Place, shown: &Shown, whole: &Sums) -> Markup {
+fn body(place: &RequestContext, shown: &Shown, whole: &Sums) -> Markup {
     let before = shown.before.as_ref().map(Timed::whole);
     html! {
         (stat::row(&figures(&shown.now.whole(), before.as_ref(), &place.scope.span.label())))
@@ -84,7 +84,7 @@ fn body(place: &Place, shown: &Shown, whole: &Sums) -> Markup {
 }
 
 /// Says so when only the newest records were read.
-fn partly(place: &Place, shown: &Shown, whole: &Sums) -> Markup {
+fn partly(place: &RequestContext, shown: &Shown, whole: &Sums) -> Markup {
     html! {
         @if let Reach::Since(since) = shown.reach {
             p.partly role="note" {

@@ -47,7 +47,7 @@ fn figures(chart: &WidgetView, answer: &Answer, row: &MetricsRow) -> impl Iterat
     own.zip(&answer.shape.metrics).map(|(figure, column)| cell(figure, column))
 }
 
-fn cell(figure: &Figure, column: &ratchet_stages::look::shape::FigureColumn) -> Markup {
+fn cell(figure: &Figure, column: &ratchet_stages::dashboards::response::FigureColumn) -> Markup {
     html! {
         @match reading::number(figure) {
             Some(number) => {

@@ -3,8 +3,8 @@
 use ratchet_core::money::Money;
 use ratchet_remote::langfuse::wire::dashboard::{ChartType, WidgetData, WidgetMetric, WidgetView};
 use ratchet_remote::langfuse::wire::metrics::AggregationWord;
-use ratchet_stages::look::shape::{FigureColumn, Shape};
-use ratchet_stages::look::view::{APPROXIMATE_COST, Unit};
+use ratchet_stages::dashboards::response::{FigureColumn, Shape};
+use ratchet_stages::dashboards::view::{APPROXIMATE_COST, Unit};
 use ratchet_store::metrics::{Aggregation, Figure, MetricsRow};
 
 use crate::components::figure;

@@ -3,7 +3,7 @@ use ratchet_store::aggregate::Dimension;
 
 use crate::filter::{Term, WordField};
 use crate::frame::menu;
-use crate::place::{Link, Place};
+use crate::request_context::{Link, RequestContext};
 
 /// What the figures are split by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ const SPLITS: [Split; 14] = [
 
 impl Split {
     /// What the address asks for.
-    pub(super) fn asked(place: &Place) -> Self {
+    pub(super) fn asked(place: &RequestContext) -> Self {
         let word = match place.params.get("by") {
             Some("kind") => "type",
             Some(word) => word,
@@ -54,7 +54,7 @@ impl Split {
     }
 
     /// The choice, without a script.
-    pub(super) fn choice(self, place: &Place) -> Markup {
+    pub(super) fn choice(self, place: &RequestContext) -> Markup {
         let here = place.here().without("all");
         let choices = html! {
             @for split in SPLITS {
@@ -66,7 +66,7 @@ impl Split {
     }
 
     /// Where the steps of a key are listed, if the filter can name them.
-    pub(super) fn steps_of(self, place: &Place, key: &str) -> Option<Link> {
+    pub(super) fn steps_of(self, place: &RequestContext, key: &str) -> Option<Link> {
         let field = match self.by? {
             Dimension::Model => WordField::Model,
             Dimension::Name => WordField::Name,

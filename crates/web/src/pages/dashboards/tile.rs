@@ -6,8 +6,8 @@ use ratchet_core::money::Money;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dashboard::{WidgetFilter, WidgetView};
 use ratchet_remote::langfuse::wire::error::Issue;
-use ratchet_stages::look::shape::Shape;
-use ratchet_stages::look::widget;
+use ratchet_stages::dashboards::response::Shape;
+use ratchet_stages::dashboards::widget;
 use ratchet_store::StoreError;
 use ratchet_store::aggregate::AggregateSource;
 use ratchet_store::metrics::{Figure, MetricsRow, PERCENTILE_ERROR};
@@ -16,11 +16,12 @@ use ratchet_store::query::TimeRange;
 use super::{drawing, reading};
 use crate::components::figure;
 use crate::components::plot::Tall;
-use crate::course::{self, Course};
-use crate::filter::{Filter, Term, WordField, kept::Counted};
-use crate::place::Place;
-use crate::refusal::PageResult;
+use crate::filter::{Filter, Term, WordField, saved::Counted};
+use crate::page_error::PageResult;
+use crate::request_context::RequestContext;
 use crate::sums::{self, Reach};
+use crate::time_buckets;
+use crate::time_buckets::TimeBuckets;
 use crate::web::Web;
 
 /// The answer to what a chart asks.
@@ -30,7 +31,7 @@ pub(super) struct Answer {
     /// Its rows, in order.
     pub(super) rows: Vec<MetricsRow>,
     /// The steps of time, where it has any.
-    pub(super) course: Course,
+    pub(super) course: TimeBuckets,
     /// How much of its costs is approximate.
     pub(super) approximate_cost: Money,
     /// Where the figures come from, and of how many.
@@ -48,7 +49,7 @@ pub(super) enum Nothing {
 /// Draws a chart as it stands now.
 pub(super) async fn draw(
     web: &Web,
-    place: &Place,
+    place: &RequestContext,
     chart: &WidgetView,
     besides: &[WidgetFilter],
     tall: Tall,
@@ -62,14 +63,14 @@ pub(super) async fn draw(
 /// Asks what a chart asks, under the conditions of its page and in the part that is looked at.
 async fn answer(
     web: &Web,
-    place: &Place,
+    place: &RequestContext,
     chart: &WidgetView,
     besides: &[WidgetFilter],
 ) -> PageResult<Result<Answer, Nothing>> {
     let mut besides = besides.to_vec();
     besides.extend(of_scope(place));
     let time = time(web, place).await?;
-    let width = course::width(time.0, time.1);
+    let width = time_buckets::width(time.0, time.1);
     let asked = widget::asks(place.project_id(), chart, &besides, (time, width));
     let (mut question, shape) = match asked {
         Ok(asked) => asked,
@@ -98,7 +99,7 @@ async fn answer(
     );
     let rows = shape.arrange(found.rows);
     let width = shape.every.unwrap_or(Granularity::Day);
-    let course = Course::by(width, time.0, before(time.1));
+    let course = TimeBuckets::by(width, time.0, before(time.1));
     Ok(Ok(Answer { shape, rows, course, approximate_cost, note }))
 }
 
@@ -108,7 +109,7 @@ fn before(end: Timestamp) -> Timestamp {
 }
 
 /// The time that is looked at. All time begins with what hourly sums know first.
-async fn time(web: &Web, place: &Place) -> PageResult<(Timestamp, Timestamp)> {
+async fn time(web: &Web, place: &RequestContext) -> PageResult<(Timestamp, Timestamp)> {
     let range = place.range();
     let to = range.to.unwrap_or(place.now.plus_nanos(1));
     if let Some(from) = range.from {
@@ -119,7 +120,7 @@ async fn time(web: &Web, place: &Place) -> PageResult<(Timestamp, Timestamp)> {
 }
 
 /// The part of the project that is looked at, as conditions.
-fn of_scope(place: &Place) -> Vec<WidgetFilter> {
+fn of_scope(place: &RequestContext) -> Vec<WidgetFilter> {
     let scope = &place.scope;
     let environment = scope.environment.as_deref().map(|word| (WordField::Environment, word));
     let agent = scope.agent.as_deref().map(|word| (WordField::Agent, word));

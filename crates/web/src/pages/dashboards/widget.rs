@@ -2,7 +2,7 @@ use axum::extract::{Path, State};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use ratchet_remote::langfuse::wire::dashboard::{DashboardView, WidgetView};
-use ratchet_stages::look::kept;
+use ratchet_stages::dashboards::definitions;
 use ratchet_store::StoreResult;
 use ratchet_store::catalog::{DocumentKind, Documents};
 use uuid::Uuid;
@@ -13,11 +13,11 @@ use super::form::Draft;
 use super::tile;
 use crate::assets;
 use crate::components::plot::Tall;
+use crate::form::PageForm;
 use crate::frame::{Page, Section};
-use crate::place::{Link, Place};
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
-use crate::wish::Wish;
 
 /// A chart that is being made or changed, and where.
 struct Desk {
@@ -30,11 +30,11 @@ struct Desk {
 /// Makes a chart for a dashboard.
 pub(super) async fn new(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     place.visitor.may_change()?;
-    let find = move |documents: &Documents<'_>| kept::dashboard(documents, &id);
+    let find = move |documents: &Documents<'_>| definitions::dashboard(documents, &id);
     let dashboard = web.store.catalog.with_documents(place.project_id(), find).await?;
     let draft = Draft::read(&place.params);
     show(&web, &place, Desk { dashboard, kept: None, draft }).await
@@ -43,14 +43,14 @@ pub(super) async fn new(
 /// Changes a chart.
 pub(super) async fn edit(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id, widget)): Path<(String, String, String)>,
 ) -> PageResult<Markup> {
     place.visitor.may_change()?;
     let find = move |documents: &Documents<'_>| -> StoreResult<_> {
-        let dashboard = kept::dashboard(documents, &id)?;
-        let found = kept::widget(documents, &widget)?;
-        let shown_on = kept::shown_on(documents, &widget)?.len();
+        let dashboard = definitions::dashboard(documents, &id)?;
+        let found = definitions::widget(documents, &widget)?;
+        let shown_on = definitions::shown_on(documents, &widget)?.len();
         Ok((dashboard, found, shown_on))
     };
     let (dashboard, found, shown_on) =
@@ -60,7 +60,7 @@ pub(super) async fn edit(
     show(&web, &place, Desk { dashboard, kept: Some((found, shown_on)), draft }).await
 }
 
-async fn show(web: &Web, place: &Place, desk: Desk) -> PageResult<Markup> {
+async fn show(web: &Web, place: &RequestContext, desk: Desk) -> PageResult<Markup> {
     let title = if desk.kept.is_some() { "Change a chart" } else { "A new chart" };
     let mut page = Page::new(Section::Dashboards, title);
     let dashboard = &desk.dashboard;
@@ -83,7 +83,7 @@ async fn show(web: &Web, place: &Place, desk: Desk) -> PageResult<Markup> {
 }
 
 /// The chart as it would be.
-fn drawn(desk: &Desk, place: &Place) -> Result<WidgetView, String> {
+fn drawn(desk: &Desk, place: &RequestContext) -> Result<WidgetView, String> {
     let mut widget = match &desk.kept {
         Some((kept, _)) => {
             let mut widget = kept.clone();
@@ -98,7 +98,7 @@ fn drawn(desk: &Desk, place: &Place) -> Result<WidgetView, String> {
     Ok(widget)
 }
 
-async fn preview(web: &Web, place: &Place, desk: &Desk) -> PageResult<Markup> {
+async fn preview(web: &Web, place: &RequestContext, desk: &Desk) -> PageResult<Markup> {
     match drawn(desk, place) {
         Ok(widget) => tile::draw(web, place, &widget, &desk.dashboard.filters, Tall::High).await,
         Err(why) => Ok(html! {
@@ -107,7 +107,7 @@ async fn preview(web: &Web, place: &Place, desk: &Desk) -> PageResult<Markup> {
     }
 }
 
-fn fields(place: &Place, desk: &Desk) -> Markup {
+fn fields(place: &RequestContext, desk: &Desk) -> Markup {
     let here = place.here();
     let scope = ["env", "agent", "range"];
     html! {
@@ -130,7 +130,7 @@ fn fields(place: &Place, desk: &Desk) -> Markup {
     }
 }
 
-fn delete(place: &Place, desk: &Desk) -> Markup {
+fn delete(place: &RequestContext, desk: &Desk) -> Markup {
     let Some((widget, _)) = &desk.kept else { return html! {} };
     let to = ["dashboards", &desk.dashboard.id, "widgets", &widget.id];
     html! {
@@ -150,13 +150,13 @@ fn delete(place: &Place, desk: &Desk) -> Markup {
 pub(super) async fn create(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,
-    Wish { place, form }: Wish,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Redirect> {
     let draft = Draft::read(&form);
-    let widget = draft.new_widget(Uuid::new_v4().to_string(), place.now).map_err(Refusal::Bad)?;
+    let widget = draft.new_widget(Uuid::new_v4().to_string(), place.now).map_err(PageError::Bad)?;
     let (to, now) = (id.clone(), place.now);
     keep(&web, &place, move |documents| {
-        let widget = kept::keep_widget(documents, widget, now)?;
+        let widget = definitions::keep_widget(documents, widget, now)?;
         place_widget(documents, (&id, widget.id), now)
     })
     .await?;
@@ -167,15 +167,15 @@ pub(super) async fn create(
 pub(super) async fn save(
     State(web): State<Web>,
     Path((_, id, widget)): Path<(String, String, String)>,
-    Wish { place, form }: Wish,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Redirect> {
     let (to, now) = (id.clone(), place.now);
     if form.get("do") == Some("delete") {
         keep(&web, &place, move |documents| {
-            let mut dashboard = kept::dashboard(documents, &id)?;
+            let mut dashboard = definitions::dashboard(documents, &id)?;
             dashboard.definition.widgets.retain(|tile| !is_of(tile, &widget));
-            kept::keep_dashboard(documents, dashboard, now)?;
-            if kept::shown_on(documents, &widget)?.is_empty() {
+            definitions::keep_dashboard(documents, dashboard, now)?;
+            if definitions::shown_on(documents, &widget)?.is_empty() {
                 documents.delete(DocumentKind::Widget, &widget, now)?;
             }
             Ok(())
@@ -185,10 +185,10 @@ pub(super) async fn save(
     }
     let draft = Draft::read(&form);
     keep(&web, &place, move |documents| {
-        let mut changed = kept::widget(documents, &widget)?;
+        let mut changed = definitions::widget(documents, &widget)?;
         let bad = ratchet_store::StoreError::BadQuery;
         draft.write(&mut changed).map_err(bad)?;
-        kept::keep_widget(documents, changed, now)
+        definitions::keep_widget(documents, changed, now)
     })
     .await?;
     Ok(back(&place, &to, Done::Changed, false))

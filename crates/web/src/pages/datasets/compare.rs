@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use axum::extract::{Path, State};
 use maud::{Markup, html};
 use ratchet_core::id::TraceId;
-use ratchet_core::limit::elide;
-use ratchet_core::score::Score;
+use ratchet_core::record::limit::elide;
+use ratchet_core::record::score::Score;
+use ratchet_core::record::trace::Content;
 use ratchet_core::stats::interval;
-use ratchet_core::trace::Content;
 use ratchet_store::experiment::{
     ExperimentItemQuery, ExperimentQuery, KeptExperimentItem, Outcome,
 };
@@ -18,8 +18,8 @@ use ratchet_store::query::{
 
 use super::{PREVIEW, as_read, one};
 use crate::components::{badge, diff, figure, whisker};
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 /// Items of each run that are compared; the page says when there are more.
@@ -107,13 +107,13 @@ impl Pair {
 
 pub(super) async fn show(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, name)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let dataset = one::find(&web, &place, name).await?;
     let chosen = |side: &str| {
         let run = place.params.get(side).map(str::to_owned);
-        run.ok_or_else(|| Refusal::Bad(format!("{side}: choose a run")))
+        run.ok_or_else(|| PageError::Bad(format!("{side}: choose a run")))
     };
     let before = tries(&web, &place, chosen("before")?).await?;
     let after = tries(&web, &place, chosen("after")?).await?;
@@ -145,7 +145,7 @@ fn summary(pairs: &[Pair], lines: &Lines) -> Markup {
 
 pub(super) async fn tries(
     web: &Web,
-    place: &Place,
+    place: &RequestContext,
     run: String,
 ) -> PageResult<BTreeMap<String, Try>> {
     let of = ExperimentQuery {
@@ -184,7 +184,7 @@ fn output(item: &KeptExperimentItem) -> String {
 /// The numbers of the scores on some runs, by run and name.
 async fn scores(
     web: &Web,
-    place: &Place,
+    place: &RequestContext,
     items: &[KeptExperimentItem],
 ) -> PageResult<BTreeMap<TraceId, BTreeMap<String, f64>>> {
     let traces = items.iter().map(|item| item.trace.to_string()).collect();
@@ -206,7 +206,7 @@ async fn scores(
 }
 
 fn trace_of(score: &Score) -> Option<TraceId> {
-    use ratchet_core::score::ScoreTarget;
+    use ratchet_core::record::score::ScoreTarget;
     match &score.target {
         ScoreTarget::Trace(trace) | ScoreTarget::Observation(trace, _) => Some(trace.clone()),
         ScoreTarget::Session(_) | ScoreTarget::DatasetRun(_) => None,
@@ -225,7 +225,7 @@ fn pair(mut before: BTreeMap<String, Try>, after: BTreeMap<String, Try>) -> Vec<
 }
 
 /// One item in a row: what it is and what became of it, and both outputs beside each other.
-fn draw(pair: &Pair, flip: Flip, place: &Place) -> Markup {
+fn draw(pair: &Pair, flip: Flip, place: &RequestContext) -> Markup {
     let both = pair.before.as_ref().zip(pair.after.as_ref());
     let outputs = match both {
         Some((before, after)) => diff::columns(&before.output, &after.output).map(Some),

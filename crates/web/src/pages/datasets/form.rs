@@ -1,15 +1,15 @@
 //! What forms of datasets share.
 
 use maud::{Markup, html};
-use ratchet_core::dataset::upload::Target;
+use ratchet_core::catalog::dataset::upload::Target;
 use ratchet_core::json_size::small_tree;
 use ratchet_core::payload::Json;
 use ratchet_store::StoreError;
 use serde_json::Value;
 
 use crate::components::{figure, json, toast};
-use crate::place::{Params, Place};
-use crate::refusal::PageResult;
+use crate::page_error::PageResult;
+use crate::request_context::{Params, RequestContext};
 
 /// Bytes of a part of an item that are drawn; a longer one shows its beginning.
 const DRAWN: usize = 100_000;
@@ -52,7 +52,7 @@ pub(super) fn sides([input, expected, metadata]: [&Option<Json>; 3]) -> Markup {
                 dt { (name) }
                 dd {
                     @match part {
-                        Some(part) => { (json::json(&ratchet_core::limit::elide(part.as_str(), DRAWN))) },
+                        Some(part) => { (json::json(&ratchet_core::record::limit::elide(part.as_str(), DRAWN))) },
                         None => { span.muted { "none" } },
                     }
                 }
@@ -87,7 +87,7 @@ pub(super) fn to_type(part: Option<&Json>) -> String {
 }
 
 /// What the form that led here has done.
-pub(super) fn told(place: &Place) -> Markup {
+pub(super) fn told(place: &RequestContext) -> Markup {
     let words = match place.params.get("done") {
         Some("made") => "The dataset is made".to_owned(),
         Some("added") => "The item is added".to_owned(),

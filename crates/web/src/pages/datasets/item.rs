@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 use axum::response::Redirect;
 use maud::{Markup, html};
-use ratchet_core::dataset::{DatasetStatus, check_item_id};
+use ratchet_core::catalog::dataset::{DatasetStatus, check_item_id};
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{Dataset, DatasetItem, ItemVersion, NewDatasetItem};
@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use super::{form, one};
 use crate::components::{diff, figure};
+use crate::form::PageForm;
 use crate::frame::Page;
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
 use crate::web::Web;
-use crate::wish::Wish;
 
 /// Versions that are listed.
 const VERSIONS: u64 = 200;
@@ -34,7 +34,7 @@ type ItemPath = Path<(String, String, String)>;
 /// `GET …/datasets/{name}/items/{item}`: an item and its versions.
 pub(super) async fn show(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, name, id)): ItemPath,
 ) -> PageResult<Markup> {
     let dataset = one::find(&web, &place, name).await?;
@@ -48,13 +48,13 @@ pub(super) async fn show(
     };
     let chosen = chosen.and_then(|chosen| Some((versions.get(chosen)?, versions.get(chosen + 1))));
     let found = chosen.filter(|(version, _)| version.item.dataset == dataset.id);
-    let (version, before) = found.ok_or_else(|| Refusal::not_there("item in this dataset"))?;
+    let (version, before) = found.ok_or_else(|| PageError::not_there("item in this dataset"))?;
     let changed = match before {
         Some(before) => changed(&before.item, &version.item).await,
         None => Markup::default(),
     };
     let mut page = begin(&dataset, &place);
-    page.title = format!("Item {}", ratchet_core::limit::elide(&id, 60));
+    page.title = format!("Item {}", ratchet_core::record::limit::elide(&id, 60));
     page.summary = summary(version, &versions, &place);
     page.body = html! {
         (form::told(&place))
@@ -73,7 +73,7 @@ pub(super) async fn show(
     Ok(page.show(&place))
 }
 
-fn begin(dataset: &Dataset, place: &Place) -> Page {
+fn begin(dataset: &Dataset, place: &RequestContext) -> Page {
     let mut page = one::begin(dataset, place);
     page.crumbs.push((dataset.name.clone(), place.to(&["datasets", &dataset.name])));
     page
@@ -88,7 +88,7 @@ fn is_current(version: &ItemVersion, versions: &[ItemVersion]) -> bool {
     version.valid_to.is_none() && versions.first() == Some(version)
 }
 
-fn summary(version: &ItemVersion, versions: &[ItemVersion], place: &Place) -> Markup {
+fn summary(version: &ItemVersion, versions: &[ItemVersion], place: &RequestContext) -> Markup {
     html! {
         @if is_current(version, versions) { "The current version, written " } @else { "An old version, written " }
         (figure::ago(version.item.valid_from, place.now))
@@ -101,7 +101,7 @@ fn summary(version: &ItemVersion, versions: &[ItemVersion], place: &Place) -> Ma
     }
 }
 
-fn history(versions: &[ItemVersion], chosen: &ItemVersion, place: &Place) -> Markup {
+fn history(versions: &[ItemVersion], chosen: &ItemVersion, place: &RequestContext) -> Markup {
     let here = place.here().without("done").without("version");
     let newest = versions.len();
     html! {
@@ -144,7 +144,7 @@ fn what_changed(before: Option<&ItemVersion>, version: &ItemVersion) -> String {
     if words.is_empty() { "nothing else".to_owned() } else { words.join(", ").to_lowercase() }
 }
 
-fn facts(item: &DatasetItem, place: &Place) -> Markup {
+fn facts(item: &DatasetItem, place: &RequestContext) -> Markup {
     let source = item.source_trace.as_ref().map(|trace| {
         let link = place.to(&["traces", trace]);
         match &item.source_observation {
@@ -180,10 +180,10 @@ async fn changed(old: &DatasetItem, new: &DatasetItem) -> Markup {
 
 /// A part as one text, so that two of them can be compared word by word.
 fn written(part: Option<&Json>) -> String {
-    ratchet_core::limit::elide(&form::to_type(part), COMPARED).into_owned()
+    ratchet_core::record::limit::elide(&form::to_type(part), COMPARED).into_owned()
 }
 
-fn edit(dataset: &Dataset, item: &DatasetItem, place: &Place) -> Markup {
+fn edit(dataset: &Dataset, item: &DatasetItem, place: &RequestContext) -> Markup {
     let action = place.to(&["datasets", &dataset.name, "items", &item.id]);
     let (word, button) = match item.status {
         DatasetStatus::Active => ("archive", "Archive"),
@@ -223,7 +223,7 @@ fn fields(values: [String; 3]) -> Markup {
 /// `GET …/datasets/{name}/add`: a form for one more item.
 pub(super) async fn adding(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, name)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     place.visitor.may_change()?;
@@ -249,22 +249,22 @@ pub(super) async fn adding(
 pub(super) async fn add(
     State(web): State<Web>,
     Path((_, name)): Path<(String, String)>,
-    Wish { place, form: said }: Wish,
+    PageForm { place, form: said }: PageForm,
 ) -> PageResult<Redirect> {
     let dataset = one::find(&web, &place, name).await?;
     let input = form::typed(&said, "input");
     let id = said.get("id").map(|id| id.trim().to_owned()).filter(|id| !id.is_empty());
     if let Some(id) = &id {
-        check_item_id(id).map_err(|why| Refusal::Bad(format!("id: {why}")))?;
+        check_item_id(id).map_err(|why| PageError::Bad(format!("id: {why}")))?;
         let known = web.store.catalog.dataset_item(place.project_id(), id.clone(), None).await?;
         if known.is_some() {
-            return Err(Refusal::Bad("id: there is an item with it already".to_owned()));
+            return Err(PageError::Bad("id: there is an item with it already".to_owned()));
         }
     }
     let new = NewDatasetItem {
         dataset_name: dataset.name.clone(),
         id,
-        input: Some(input.ok_or_else(|| Refusal::Bad("input: say what goes in".to_owned()))?),
+        input: Some(input.ok_or_else(|| PageError::Bad("input: say what goes in".to_owned()))?),
         expected_output: form::typed(&said, "expected_output"),
         metadata: form::typed(&said, "metadata"),
         ..NewDatasetItem::default()
@@ -279,12 +279,12 @@ pub(super) async fn add(
 pub(super) async fn change(
     State(web): State<Web>,
     Path((_, name, id)): ItemPath,
-    Wish { place, form: said }: Wish,
+    PageForm { place, form: said }: PageForm,
 ) -> PageResult<Redirect> {
     let dataset = one::find(&web, &place, name).await?;
     let known = web.store.catalog.dataset_item(place.project_id(), id, None).await?;
     let known = known.filter(|known| known.dataset == dataset.id);
-    let known = known.ok_or_else(|| Refusal::not_there("item in this dataset"))?;
+    let known = known.ok_or_else(|| PageError::not_there("item in this dataset"))?;
     let same = NewDatasetItem {
         dataset_name: dataset.name.clone(),
         id: Some(known.id.clone()),
@@ -307,7 +307,7 @@ pub(super) async fn change(
         }
         "archive" => (NewDatasetItem { status: Some(DatasetStatus::Archived), ..same }, "archived"),
         "restore" => (NewDatasetItem { status: Some(DatasetStatus::Active), ..same }, "restored"),
-        _ => return Err(Refusal::Bad("action: change, archive or restore".to_owned())),
+        _ => return Err(PageError::Bad("action: change, archive or restore".to_owned())),
     };
     place.visitor.catalog(&web).save_dataset_item(place.project_id(), new, place.now).await?;
     let back = place.to(&["datasets", &dataset.name, "items", &known.id]);

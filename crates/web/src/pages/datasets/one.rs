@@ -1,6 +1,6 @@
 use axum::extract::{Path, State};
 use maud::{Markup, html};
-use ratchet_core::dataset::DatasetStatus;
+use ratchet_core::catalog::dataset::DatasetStatus;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{Dataset, DatasetItem, DatasetItemQuery, DatasetMoment};
 use ratchet_store::experiment::{Experiment, RunQuery};
@@ -10,25 +10,25 @@ use super::{ROWS, form, preview};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section, menu};
-use crate::place::{Link, Params, Place};
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::{Link, Params, RequestContext};
 use crate::web::Web;
 
 /// Moments at which a dataset changed that are offered.
 const MOMENTS: u64 = 30;
 
 /// A dataset by its name, or by its id as links that SDKs print have it.
-pub(super) async fn find(web: &Web, place: &Place, name: String) -> PageResult<Dataset> {
+pub(super) async fn find(web: &Web, place: &RequestContext, name: String) -> PageResult<Dataset> {
     let catalog = &web.store.catalog;
     if let Some(found) = catalog.dataset(place.project_id(), name.clone()).await? {
         return Ok(found);
     }
     let found = catalog.dataset_by_id(place.project_id(), name).await?;
-    found.ok_or_else(|| Refusal::not_there("dataset"))
+    found.ok_or_else(|| PageError::not_there("dataset"))
 }
 
 /// What every page of a dataset begins with.
-pub(super) fn begin(dataset: &Dataset, place: &Place) -> Page {
+pub(super) fn begin(dataset: &Dataset, place: &RequestContext) -> Page {
     let mut page = Page::new(Section::Datasets, dataset.name.clone());
     page.crumbs = vec![("Datasets".to_owned(), Section::Datasets.link(place))];
     page.summary = html! { (dataset.description.as_deref().unwrap_or_default()) };
@@ -36,7 +36,7 @@ pub(super) fn begin(dataset: &Dataset, place: &Place) -> Page {
 }
 
 /// The pages of a dataset.
-pub(super) fn tabs(dataset: &Dataset, place: &Place, chosen: &str) -> Markup {
+pub(super) fn tabs(dataset: &Dataset, place: &RequestContext, chosen: &str) -> Markup {
     let tab = |name: &'static str, link: Link| (name, link);
     let tabs = [
         tab("Items", place.to(&["datasets", &dataset.name])),
@@ -60,7 +60,7 @@ struct Asked {
 impl Asked {
     fn read(params: &Params) -> PageResult<Self> {
         let as_of = params.get("as_of").map(Timestamp::parse).transpose();
-        let as_of = as_of.map_err(|why| Refusal::Bad(format!("as_of: {why}")))?;
+        let as_of = as_of.map_err(|why| PageError::Bad(format!("as_of: {why}")))?;
         let status = match params.get("archived") {
             Some(_) => DatasetStatus::Archived,
             None => DatasetStatus::Active,
@@ -71,7 +71,7 @@ impl Asked {
 
 pub(super) async fn items(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, name)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let dataset = find(&web, &place, name).await?;
@@ -106,7 +106,7 @@ pub(super) async fn items(
     Ok(page.show(&place))
 }
 
-fn actions(dataset: &Dataset, place: &Place) -> Markup {
+fn actions(dataset: &Dataset, place: &RequestContext) -> Markup {
     html! {
         a.button href=(place.to(&["datasets", &dataset.name, "add"])) { "Add an item" }
         a.button.primary href=(place.to(&["datasets", &dataset.name, "upload"])) { "Upload" }
@@ -114,7 +114,7 @@ fn actions(dataset: &Dataset, place: &Place) -> Markup {
 }
 
 /// How many items, and the way to what the dataset was before.
-fn as_of(asked: &Asked, moments: &[DatasetMoment], total: u64, place: &Place) -> Markup {
+fn as_of(asked: &Asked, moments: &[DatasetMoment], total: u64, place: &RequestContext) -> Markup {
     let here = || place.here().without("done").without("count").without("page");
     let moment = |moment: &DatasetMoment| {
         let words = match (moment.written, moment.ended) {
@@ -167,7 +167,7 @@ fn as_of(asked: &Asked, moments: &[DatasetMoment], total: u64, place: &Place) ->
     }
 }
 
-fn drawn(items: &[DatasetItem], dataset: &Dataset, asked: &Asked, place: &Place) -> Table {
+fn drawn(items: &[DatasetItem], dataset: &Dataset, asked: &Asked, place: &RequestContext) -> Table {
     let columns = vec![
         Column::text("Item"),
         Column::wide("Input"),
@@ -179,7 +179,7 @@ fn drawn(items: &[DatasetItem], dataset: &Dataset, asked: &Asked, place: &Place)
     Table { caption: format!("Items of {}", dataset.name), columns, rows, select_for: None }
 }
 
-fn row(item: &DatasetItem, dataset: &Dataset, asked: &Asked, place: &Place) -> Row {
+fn row(item: &DatasetItem, dataset: &Dataset, asked: &Asked, place: &RequestContext) -> Row {
     let source = item.source_trace.as_ref().map(|trace| place.to(&["traces", trace]));
     let link = place.to(&["datasets", &dataset.name, "items", &item.id]);
     let link = match asked.as_of {
@@ -200,7 +200,7 @@ fn row(item: &DatasetItem, dataset: &Dataset, asked: &Asked, place: &Place) -> R
     }
 }
 
-fn no_items(asked: &Asked, dataset: &Dataset, place: &Place) -> Markup {
+fn no_items(asked: &Asked, dataset: &Dataset, place: &RequestContext) -> Markup {
     if asked.as_of.is_some() || asked.status == DatasetStatus::Archived {
         let now = place.here().without("as_of").without("archived").without("page");
         let how = html! { p { a.button href=(now) { "Show the items there are" } } };
@@ -217,7 +217,7 @@ fn no_items(asked: &Asked, dataset: &Dataset, place: &Place) -> Markup {
 
 pub(super) async fn runs(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, name)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let dataset = find(&web, &place, name).await?;
@@ -241,7 +241,7 @@ pub(super) async fn runs(
 }
 
 /// The runs, two of which can be chosen to be compared.
-fn chooser(runs: &[Experiment], dataset: &Dataset, place: &Place) -> Markup {
+fn chooser(runs: &[Experiment], dataset: &Dataset, place: &RequestContext) -> Markup {
     let action = place.to(&["datasets", &dataset.name, "compare"]);
     let choice = |side: &str, run: &Experiment, chosen: bool| {
         html! {

@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 use axum::response::Redirect;
 use maud::{Markup, html};
-use ratchet_core::limit::elide;
+use ratchet_core::record::limit::elide;
 use ratchet_store::catalog::Dataset;
 use ratchet_store::experiment::{Experiment, ExperimentQuery, RunQuery};
 use ratchet_store::query::{Paging, TimeRange};
@@ -12,14 +12,14 @@ use super::compare::{ITEMS, Try, tries};
 use super::{PREVIEW, one};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{badge, empty, figure};
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 /// `GET …/datasets/{name}/runs/{run}`: a run by its id, as SDKs print it, or by its name.
 pub(super) async fn show(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, name, run)): Path<(String, String, String)>,
 ) -> PageResult<Markup> {
     let dataset = one::find(&web, &place, name).await?;
@@ -51,7 +51,12 @@ pub(super) async fn show(
     Ok(page.show(&place))
 }
 
-async fn find(web: &Web, place: &Place, dataset: &Dataset, run: String) -> PageResult<Experiment> {
+async fn find(
+    web: &Web,
+    place: &RequestContext,
+    dataset: &Dataset,
+    run: String,
+) -> PageResult<Experiment> {
     let of_dataset = |found: &Experiment| found.dataset.as_ref() == Some(&dataset.id);
     if let Some(found) = by_id(web, place, run.clone()).await?.filter(of_dataset) {
         return Ok(found);
@@ -63,10 +68,10 @@ async fn find(web: &Web, place: &Place, dataset: &Dataset, run: String) -> PageR
         paging: Paging::After { cursor: None, limit: 1 },
     };
     let found = web.store.telemetry.runs(query).await?.rows.into_iter().next();
-    found.ok_or_else(|| Refusal::not_there("run over this dataset"))
+    found.ok_or_else(|| PageError::not_there("run over this dataset"))
 }
 
-async fn by_id(web: &Web, place: &Place, id: String) -> PageResult<Option<Experiment>> {
+async fn by_id(web: &Web, place: &RequestContext, id: String) -> PageResult<Option<Experiment>> {
     let query = ExperimentQuery {
         project: place.project_id(),
         range: TimeRange::default(),
@@ -79,7 +84,7 @@ async fn by_id(web: &Web, place: &Place, id: String) -> PageResult<Option<Experi
     Ok(found.map(|found| found.experiment))
 }
 
-fn row(item: &str, made: &Try, dataset: &Dataset, place: &Place) -> Row {
+fn row(item: &str, made: &Try, dataset: &Dataset, place: &RequestContext) -> Row {
     let of_item = place.to(&["datasets", &dataset.name, "items", item]);
     Row {
         id: item.to_owned(),
@@ -101,10 +106,13 @@ fn row(item: &str, made: &Try, dataset: &Dataset, place: &Place) -> Row {
 }
 
 /// `GET …/experiments/results?baseline={id}`: leads to the run that an SDK printed.
-pub(super) async fn of_experiment(State(web): State<Web>, place: Place) -> PageResult<Redirect> {
+pub(super) async fn of_experiment(
+    State(web): State<Web>,
+    place: RequestContext,
+) -> PageResult<Redirect> {
     let id = place.params.get("baseline").unwrap_or_default().to_owned();
     let found = by_id(&web, &place, id).await?;
-    let run = found.ok_or_else(|| Refusal::not_there("experiment"))?;
+    let run = found.ok_or_else(|| PageError::not_there("experiment"))?;
     // One without a dataset has no page of its own: its tries are traces.
     let link = match &run.dataset {
         Some(dataset) => place.to(&["datasets", dataset, "runs", &run.id]),

@@ -5,19 +5,20 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use ratchet_core::dataset::upload::{Mapping, MappingError, Target, guess};
-use ratchet_core::limit::elide;
-use ratchet_stages::collect::{self, BadTable, Cells, Format, Into, MAX_ROWS, Preview};
+use ratchet_core::catalog::dataset::upload::{Mapping, MappingError, Target, guess};
+use ratchet_core::record::limit::elide;
+use ratchet_stages::dataset_import;
+use ratchet_stages::dataset_import::{BadTable, Cells, Format, Into, MAX_ROWS, Preview};
 use ratchet_store::catalog::Dataset;
 use serde_json::Value;
 
 use super::{form, one};
 use crate::components::figure;
-use crate::desk::{MAX_BYTES, Upload};
 use crate::frame::Page;
 use crate::multipart;
-use crate::place::{Params, Place};
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::{Params, RequestContext};
+use crate::upload_staging::{MAX_BYTES, Upload};
 use crate::web::Web;
 
 /// Rows of the file that are shown.
@@ -32,7 +33,7 @@ const AROUND: usize = 20_000;
 /// `GET …/datasets/{name}/upload`: choose a file.
 pub(super) async fn choose(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, name)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     place.visitor.may_change()?;
@@ -40,7 +41,7 @@ pub(super) async fn choose(
     Ok(choosing(&dataset, &place, None).show(&place))
 }
 
-fn choosing(dataset: &Dataset, place: &Place, bad: Option<&BadTable>) -> Page {
+fn choosing(dataset: &Dataset, place: &RequestContext, bad: Option<&BadTable>) -> Page {
     let action = place.to(&["datasets", &dataset.name, "upload"]);
     let mut page = begin(dataset, place);
     page.summary = html! { "A table becomes items of " bdi { (dataset.name) } "." };
@@ -65,7 +66,7 @@ fn choosing(dataset: &Dataset, place: &Place, bad: Option<&BadTable>) -> Page {
     page
 }
 
-fn begin(dataset: &Dataset, place: &Place) -> Page {
+fn begin(dataset: &Dataset, place: &RequestContext) -> Page {
     let mut page = one::begin(dataset, place);
     page.crumbs.push((dataset.name.clone(), place.to(&["datasets", &dataset.name])));
     page.title = "Upload".to_owned();
@@ -91,14 +92,14 @@ fn problems(bad: &BadTable) -> Markup {
     }
 }
 
-fn refused(page: &Page, place: &Place) -> Response {
+fn refused(page: &Page, place: &RequestContext) -> Response {
     (StatusCode::BAD_REQUEST, page.show(place)).into_response()
 }
 
 /// `POST …/datasets/{name}/upload`: takes a file in, and leads to its first rows.
 pub(super) async fn receive(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, name)): Path<(String, String)>,
     headers: HeaderMap,
     body: Body,
@@ -107,9 +108,9 @@ pub(super) async fn receive(
     let dataset = one::find(&web, &place, name).await?;
     let (form, boundary) = multipart::read(&headers, body, MAX_BYTES + AROUND).await?;
     let fields = multipart::fields(&form, &boundary);
-    let fields = fields.ok_or_else(|| Refusal::Bad("the form was cut off".to_owned()))?;
+    let fields = fields.ok_or_else(|| PageError::Bad("the form was cut off".to_owned()))?;
     let field = fields.iter().find(|field| field.name == "file" && field.file.is_some());
-    let field = field.ok_or_else(|| Refusal::Bad("file: choose a file".to_owned()))?;
+    let field = field.ok_or_else(|| PageError::Bad("file: choose a file".to_owned()))?;
     let file = elide(field.file.unwrap_or_default(), 200).into_owned();
     let upload = Upload {
         person: place.visitor.person().map(str::to_owned),
@@ -130,14 +131,14 @@ pub(super) async fn receive(
 
 async fn read(upload: &Upload) -> PageResult<Result<Preview, BadTable>> {
     let upload = upload.clone();
-    let read = move || collect::preview(&upload.bytes, upload.format, SHOWN);
+    let read = move || dataset_import::preview(&upload.bytes, upload.format, SHOWN);
     form::beside(read).await
 }
 
 /// A file that waits for this very person, in this dataset.
 async fn waiting(
     web: &Web,
-    place: &Place,
+    place: &RequestContext,
     (name, word): (String, &str),
 ) -> PageResult<(Dataset, Upload, Preview)> {
     place.visitor.may_change()?;
@@ -149,9 +150,9 @@ async fn waiting(
     });
     let upload = upload.ok_or_else(|| {
         let why = "the file has waited too long or gone with a restart; choose it again";
-        Refusal::NotFound(why.to_owned())
+        PageError::NotFound(why.to_owned())
     })?;
-    let preview = read(&upload).await?.map_err(|_| Refusal::not_there("table"))?;
+    let preview = read(&upload).await?.map_err(|_| PageError::not_there("table"))?;
     Ok((dataset, upload, preview))
 }
 
@@ -168,7 +169,7 @@ fn chosen(preview: &Preview, said: &Params) -> Vec<(String, Target)> {
 /// `GET …/datasets/{name}/upload/{word}`: the first rows, and what they would become.
 pub(super) async fn preview(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, name, word)): Path<(String, String, String)>,
 ) -> PageResult<Markup> {
     let (dataset, upload, preview) = waiting(&web, &place, (name, &word)).await?;
@@ -179,7 +180,7 @@ pub(super) async fn preview(
 
 fn previewed(
     dataset: &Dataset,
-    place: &Place,
+    place: &RequestContext,
     (upload, preview, word): (&Upload, &Preview, &str),
     columns: &[(String, Target)],
 ) -> Page {
@@ -275,7 +276,7 @@ fn tried(mapping: &Result<Mapping, MappingError>, preview: &Preview) -> Markup {
 /// `POST …/datasets/{name}/upload/{word}`: writes all rows, or none.
 pub(super) async fn confirm(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, name, word)): Path<(String, String, String)>,
     said: String,
 ) -> PageResult<Response> {
@@ -288,13 +289,13 @@ pub(super) async fn confirm(
     };
     let Ok(mapping) = Mapping::new(columns.clone()) else { return Ok(again(html! {})) };
     let (bytes, format) = (upload.bytes.clone(), upload.format);
-    let cases = form::beside(move || collect::cases(&bytes, format, &mapping)).await?;
+    let cases = form::beside(move || dataset_import::cases(&bytes, format, &mapping)).await?;
     let cases = match cases {
         Ok(cases) => cases,
         Err(bad) => return Ok(again(problems(&bad))),
     };
     let into = Into { project: place.project_id(), dataset: dataset.name.clone() };
-    match collect::add(&place.visitor.catalog(&web), into, cases, place.now).await? {
+    match dataset_import::add(&place.visitor.catalog(&web), into, cases, place.now).await? {
         Ok(count) => {
             web.desk.forget(&word);
             let back = place.to(&["datasets", &dataset.name]).with("done", "uploaded");

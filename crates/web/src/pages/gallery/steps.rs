@@ -2,18 +2,18 @@
 
 use maud::{Markup, html};
 use ratchet_core::money::Money;
-use ratchet_core::observation::ObservationKind;
+use ratchet_core::record::observation::ObservationKind;
 
 use crate::call_graph::{CallGraph, GraphEdge, GraphNode};
 use crate::components::badge::{self, Decider};
 use crate::components::code::code;
 use crate::components::graph::graph;
-use crate::components::message::{Pen, Whereabouts};
+use crate::components::message::{ContentLinks, MessageStyle};
 use crate::components::stack::{Share, stack};
 use crate::components::strip::{StripBar, strip};
 use crate::components::tree::{self, Failure, TreeLine};
 use crate::trace_tree::Mark;
-use ratchet_core::chat::{Reading, read};
+use ratchet_core::record::message_formats::{Reading, read};
 
 /// Kind, name, depth, lines below, from, to, failure.
 type Sample = (ObservationKind, &'static str, usize, usize, u32, u32, Failure);
@@ -109,9 +109,9 @@ fn timeline() -> Markup {
 }
 
 fn messages() -> Markup {
-    let at = Whereabouts::default();
+    let at = ContentLinks::default();
     match read(CONVERSATION) {
-        Reading::Messages(messages) => Pen::new(&at).conversation(&messages),
+        Reading::Messages(messages) => MessageStyle::new(&at).conversation(&messages),
         Reading::Text(_) | Reading::Data(_) => Markup::default(),
     }
 }

@@ -7,8 +7,8 @@ use crate::components::figure;
 use crate::components::table::{Column, Row, Table, table};
 use crate::filter::{Filter, Pattern, Term, What, WordField};
 use crate::frame::Section;
-use crate::place::Place;
-use crate::refusal::PageResult;
+use crate::page_error::PageResult;
+use crate::request_context::RequestContext;
 use crate::sums::{self, float, natural};
 use crate::web::Web;
 
@@ -16,7 +16,7 @@ use crate::web::Web;
 const LINES: usize = 5;
 
 /// The steps that failed most often. Nothing where nothing failed.
-pub(super) async fn failures(web: &Web, place: &Place) -> PageResult<Markup> {
+pub(super) async fn failures(web: &Web, place: &RequestContext) -> PageResult<Markup> {
     let groups = sums::groups(web, place, place.range(), Step::Whole, &[Dimension::Name]).await?;
     let failed = greatest(groups, |group| float(group.sums.errors));
     let columns = vec![
@@ -46,7 +46,7 @@ pub(super) async fn failures(web: &Web, place: &Place) -> PageResult<Markup> {
 }
 
 /// The models that cost most. Nothing where no cost is known.
-pub(super) async fn spending(web: &Web, place: &Place) -> PageResult<Markup> {
+pub(super) async fn spending(web: &Web, place: &RequestContext) -> PageResult<Markup> {
     let groups = sums::groups(web, place, place.range(), Step::Whole, &[Dimension::Model]).await?;
     let dear = greatest(groups, |group| group.sums.cost.dollars());
     let columns = vec![

@@ -3,33 +3,33 @@ use std::collections::BTreeMap;
 use axum::extract::{Path, State};
 use axum::response::Redirect;
 use maud::{Markup, html};
-use ratchet_core::calibration::draft::mark;
 use ratchet_core::id::SessionId;
-use ratchet_core::label::table::within;
-use ratchet_core::label::{DATASET, Label, MAX_WHY, Mark};
-use ratchet_core::limit::elide;
-use ratchet_core::rubric::{Dimension, Rubric, Scale};
-use ratchet_stages::trust::labels;
-use ratchet_stages::trust::spoken::{self, Spoken};
+use ratchet_core::judge::rubric::{Dimension, Rubric, Scale};
+use ratchet_core::quality::calibration::draft::mark;
+use ratchet_core::quality::label::table::within;
+use ratchet_core::quality::label::{DATASET, Label, MAX_WHY, Mark};
+use ratchet_core::record::limit::elide;
+use ratchet_stages::review::judge_scores::{self, JudgeScore};
+use ratchet_stages::review::labels;
 
 use super::{Desk, by};
 use crate::assets;
 use crate::components::badge::{self, Decider};
 use crate::components::toast;
+use crate::form::PageForm;
 use crate::frame::{Page, Section};
+use crate::page_error::{PageError, PageResult};
 use crate::pages::calibration::{by_rubric, ends, refused, rubric};
 use crate::pages::session;
-use crate::place::{Params, Place};
-use crate::refusal::{PageResult, Refusal};
+use crate::request_context::{Params, RequestContext};
 use crate::web::Web;
-use crate::wish::Wish;
 
 pub(super) async fn show(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
-    let id = SessionId::parse(&id).map_err(|_| Refusal::not_there("session"))?;
+    let id = SessionId::parse(&id).map_err(|_| PageError::not_there("session"))?;
     let rubric = &rubric(&web, &place)?;
     let desk = Desk::read(&web, &place, rubric).await?;
     let me = by(&place.visitor);
@@ -41,7 +41,7 @@ pub(super) async fn show(
     let side = match mine {
         Some(label) if place.params.get("again").is_none() => {
             let (source, _) = ends(&web, &place);
-            let judged = spoken::first(&source, &id, rubric, None).await;
+            let judged = judge_scores::first(&source, &id, rubric, None).await;
             let judged = judged.map_err(|why| refused(why.into()))?;
             revealed(label, judged.as_ref(), rubric, &desk, &place)
         }
@@ -59,7 +59,7 @@ pub(super) async fn show(
 }
 
 /// What is asked: each dimension, and why.
-fn form(id: &SessionId, before: Option<&Label>, rubric: &Rubric, place: &Place) -> Markup {
+fn form(id: &SessionId, before: Option<&Label>, rubric: &Rubric, place: &RequestContext) -> Markup {
     let given = |name: &str| before.and_then(|label| label.marks.get(name));
     let why = before.and_then(|label| label.why.as_deref()).unwrap_or_default();
     html! {
@@ -122,10 +122,10 @@ fn choice(name: &str, value: &str, shown: &str, typed: Option<&str>) -> Markup {
 /// What the judge said, now that the visitor has spoken.
 fn revealed(
     label: &Label,
-    judged: Option<&Spoken>,
+    judged: Option<&JudgeScore>,
     rubric: &Rubric,
     desk: &Desk,
-    place: &Place,
+    place: &RequestContext,
 ) -> Markup {
     let marks = label.marks(rubric);
     let judge = |name: &str| judged.and_then(|judged| judged.marks.get(name)).copied();
@@ -167,16 +167,16 @@ fn shown(dimension: &Dimension, value: Option<f64>) -> String {
 pub(super) async fn keep(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,
-    Wish { place, form }: Wish,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Redirect> {
-    let id = SessionId::parse(&id).map_err(|_| Refusal::not_there("session"))?;
+    let id = SessionId::parse(&id).map_err(|_| PageError::not_there("session"))?;
     let there = web.store.telemetry.session(place.project_id(), id.clone()).await?;
-    there.ok_or_else(|| Refusal::not_there("session"))?;
+    there.ok_or_else(|| PageError::not_there("session"))?;
     let rubric = &rubric(&web, &place)?;
-    let marks = marks(&form, rubric).map_err(Refusal::Bad)?;
+    let marks = marks(&form, rubric).map_err(PageError::Bad)?;
     let why = form.get("why").map(|why| why.replace("\r\n", "\n").trim().to_owned());
     let why = why.filter(|why| !why.is_empty());
-    within("why", why.as_deref().unwrap_or_default(), MAX_WHY).map_err(Refusal::Bad)?;
+    within("why", why.as_deref().unwrap_or_default(), MAX_WHY).map_err(PageError::Bad)?;
     let desk = Desk::read(&web, &place, rubric).await?;
     let label = Label {
         by: by(&place.visitor),

@@ -13,12 +13,12 @@ use crate::components::figure;
 use crate::components::filter_bar::{self, FilterField};
 use crate::filter::{Filter, NumberField, On, Problem, Term, Verdict, WordField};
 use crate::frame::menu;
-use crate::place::{Link, Place};
+use crate::request_context::{Link, RequestContext};
 use crate::scope::Span;
 
 /// The field for the filter, and everything that can be clicked instead of typed.
 pub(super) fn bar(
-    place: &Place,
+    place: &RequestContext,
     state: &ListState,
     facets: &[Facet],
     saved: &[SavedView],
@@ -41,7 +41,7 @@ pub(super) fn bar(
     }
 }
 
-fn field(place: &Place, state: &ListState) -> Markup {
+fn field(place: &RequestContext, state: &ListState) -> Markup {
     let example = match state.on {
         On::Traces => "level:error cost>0.10 latency>2s name:refund* -tag:test \"free text\"",
         On::Observations => "type:generation model:claude* tokens>=1000 level:error \"free text\"",
@@ -81,7 +81,7 @@ pub(super) fn asks_to_leave_out_only(filter: &Filter) -> bool {
     texts.peek().is_some() && texts.all(|(_, is_wanted)| !is_wanted)
 }
 
-fn chips(place: &Place, state: &ListState) -> Markup {
+fn chips(place: &RequestContext, state: &ListState) -> Markup {
     let filter = &state.parsed.filter;
     let terms = filter.terms.iter().enumerate();
     let terms: Vec<(String, Link)> = terms
@@ -103,7 +103,7 @@ pub(super) fn quick_filters() -> [(&'static str, Term); 4] {
     ]
 }
 
-fn quick(place: &Place, state: &ListState) -> Markup {
+fn quick(place: &RequestContext, state: &ListState) -> Markup {
     let filter = &state.parsed.filter;
     html! {
         nav.quick aria-label="Quick filters" {
@@ -115,7 +115,7 @@ fn quick(place: &Place, state: &ListState) -> Markup {
     }
 }
 
-fn offered(place: &Place, state: &ListState, facet: &Facet) -> Markup {
+fn offered(place: &RequestContext, state: &ListState, facet: &Facet) -> Markup {
     let filter = &state.parsed.filter;
     let entries = facet.words.iter().map(|(word, count)| {
         let term = Term::word(facet.field, word);
@@ -132,7 +132,7 @@ fn offered(place: &Place, state: &ListState, facet: &Facet) -> Markup {
         &html! {
             @for (word, count, is_chosen, link) in entries {
                 a.facet href=(link) aria-current=[is_chosen.then_some("true")] {
-                    bdi { (ratchet_core::limit::elide(word, 60)) } span.muted { (figure::count(*count)) }
+                    bdi { (ratchet_core::record::limit::elide(word, 60)) } span.muted { (figure::count(*count)) }
                 }
             }
         },
@@ -140,7 +140,7 @@ fn offered(place: &Place, state: &ListState, facet: &Facet) -> Markup {
 }
 
 /// A switch for scripts: without them there is nothing it could do.
-fn live(place: &Place, state: &ListState) -> Markup {
+fn live(place: &RequestContext, state: &ListState) -> Markup {
     let is_possible = state.is_newest_first()
         && state.cursor.is_none()
         && state.parsed.filter.texts().next().is_none()
@@ -153,7 +153,7 @@ fn live(place: &Place, state: &ListState) -> Markup {
     }
 }
 
-fn exports(place: &Place, state: &ListState) -> Markup {
+fn exports(place: &RequestContext, state: &ListState) -> Markup {
     let file = served(place, state.on, "export");
     menu(
         "Export",
@@ -167,12 +167,12 @@ fn exports(place: &Place, state: &ListState) -> Markup {
 }
 
 /// What else is served of this very list.
-pub(super) fn served(place: &Place, on: On, what: &str) -> Link {
+pub(super) fn served(place: &RequestContext, on: On, what: &str) -> Link {
     let link = Link::to_project(&place.project.id, &["list", on.word(), what]);
     here(place, on).pairs().fold(link, |link, (name, value)| link.and(name, value))
 }
 
-fn columns(place: &Place, state: &ListState, scores: &[String]) -> Markup {
+fn columns(place: &RequestContext, state: &ListState, scores: &[String]) -> Markup {
     // Those that are shown stay, even if nothing was scored so lately.
     let known: BTreeSet<&String> = scores.iter().chain(&state.scores).collect();
     let all = ListColumn::of(state.on).filter(|column| *column != ListColumn::Name);
@@ -197,7 +197,7 @@ fn columns(place: &Place, state: &ListState, scores: &[String]) -> Markup {
                         label {
                             input type="checkbox" name="col" value={ (SCORE) (name) }
                                   checked[state.scores.contains(name)];
-                            bdi { (ratchet_core::limit::elide(name, 40)) }
+                            bdi { (ratchet_core::record::limit::elide(name, 40)) }
                         }
                     }
                 }

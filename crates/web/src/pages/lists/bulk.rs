@@ -3,10 +3,10 @@ use std::collections::BTreeSet;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
-use ratchet_core::annotation::{ItemKind, ItemStatus};
+use ratchet_core::catalog::annotation::{ItemKind, ItemStatus};
 use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::payload::Payload;
-use ratchet_core::trace::Content;
+use ratchet_core::record::trace::Content;
 use ratchet_stages::record;
 use ratchet_store::catalog::{
     Collected, Dataset, NewDatasetItem, NewQueueItem, Noun, Queue, QueueId,
@@ -18,11 +18,11 @@ use super::row::ListedRow;
 use super::views::{action, back};
 use crate::components::figure;
 use crate::filter::On;
+use crate::form::PageForm;
 use crate::frame::{Page, Section};
-use crate::place::{Params, Place};
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::{Params, RequestContext};
 use crate::web::Web;
-use crate::wish::Wish;
 
 /// The form that takes the rows one has chosen.
 pub(super) const FORM: &str = "chosen";
@@ -45,7 +45,7 @@ pub(super) struct Targets {
 }
 
 /// Where chosen rows can go; nowhere for those who may only look.
-pub(super) async fn targets(web: &Web, place: &Place) -> PageResult<Targets> {
+pub(super) async fn targets(web: &Web, place: &RequestContext) -> PageResult<Targets> {
     if !place.visitor.can_change() {
         return Ok(Targets::default());
     }
@@ -56,7 +56,7 @@ pub(super) async fn targets(web: &Web, place: &Place) -> PageResult<Targets> {
 }
 
 /// The bar at the bottom: what can be done with the chosen rows.
-pub(super) fn bar(place: &Place, on: On, targets: &Targets) -> Markup {
+pub(super) fn bar(place: &RequestContext, on: On, targets: &Targets) -> Markup {
     html! {
         form.chosen #(FORM) method="post" action=(action(place, on, "do")) data-selection hidden {
             (place.visitor.form_token.field())
@@ -106,15 +106,15 @@ fn of_traces(on: On, what: &str) -> String {
 /// Does something with the chosen rows.
 pub(super) async fn act<R: ListedRow>(
     State(web): State<Web>,
-    Wish { place, form }: Wish,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
     let ids: BTreeSet<&str> = form.all("id").filter(|id| !id.is_empty()).collect();
     let ids: Vec<String> = ids.into_iter().map(str::to_owned).collect();
     if ids.is_empty() {
-        return Err(Refusal::Bad("no row was chosen".to_owned()));
+        return Err(PageError::Bad("no row was chosen".to_owned()));
     }
     if ids.len() > MOST_ROWS {
-        return Err(Refusal::Bad(format!("at most {MOST_ROWS} rows are taken at a time")));
+        return Err(PageError::Bad(format!("at most {MOST_ROWS} rows are taken at a time")));
     }
     let done = match (form.get("action").unwrap_or_default(), R::ON) {
         ("tag", on) => {
@@ -136,8 +136,8 @@ pub(super) async fn act<R: ListedRow>(
             return Ok(confirm(&web, &place, &form, (ids, on)).await?.into_response());
         }
         (other, _) => {
-            let other = ratchet_core::limit::elide(other, 40);
-            return Err(Refusal::Bad(format!("rows cannot be {other}")));
+            let other = ratchet_core::record::limit::elide(other, 40);
+            return Err(PageError::Bad(format!("rows cannot be {other}")));
         }
     };
     Ok(done.back(&place, R::ON, &form).into_response())
@@ -146,10 +146,10 @@ pub(super) async fn act<R: ListedRow>(
 /// The traces that rows are or belong to, each once.
 async fn traces_of(
     web: &Web,
-    place: &Place,
+    place: &RequestContext,
     (ids, on): (&[String], On),
 ) -> PageResult<Vec<TraceId>> {
-    let bad = |why: ratchet_core::id::IdError| Refusal::Bad(why.to_string());
+    let bad = |why: ratchet_core::id::IdError| PageError::Bad(why.to_string());
     if on == On::Traces {
         return ids.iter().map(|id| TraceId::parse(id).map_err(bad)).collect();
     }
@@ -162,10 +162,15 @@ async fn traces_of(
     Ok(traces.into_iter().collect())
 }
 
-async fn tag(web: &Web, place: &Place, form: &Params, ids: Vec<TraceId>) -> PageResult<Done> {
+async fn tag(
+    web: &Web,
+    place: &RequestContext,
+    form: &Params,
+    ids: Vec<TraceId>,
+) -> PageResult<Done> {
     let tag = form.get("tag").unwrap_or_default().trim().to_owned();
     if tag.is_empty() || tag.chars().count() > MAX_TAG {
-        return Err(Refusal::Bad(format!("a tag has 1 to {MAX_TAG} characters")));
+        return Err(PageError::Bad(format!("a tag has 1 to {MAX_TAG} characters")));
     }
     let (telemetry, project) = (&web.store.telemetry, place.project_id());
     // Only traces that are there: a tag must not make one.
@@ -180,7 +185,7 @@ async fn tag(web: &Web, place: &Place, form: &Params, ids: Vec<TraceId>) -> Page
 
 async fn queue(
     web: &Web,
-    place: &Place,
+    place: &RequestContext,
     form: &Params,
     ids: Vec<String>,
     on: On,
@@ -207,7 +212,7 @@ struct Source {
 
 async fn collect(
     web: &Web,
-    place: &Place,
+    place: &RequestContext,
     form: &Params,
     ids: Vec<String>,
     on: On,
@@ -234,14 +239,14 @@ async fn collect(
         Collected::Kept(_) => Ok(Done::Collected(count)),
         Collected::Unfit(unfit) => {
             let first = unfit.into_iter().next().map(|(_, problem)| problem).unwrap_or_default();
-            Err(Refusal::Bad(format!("nothing was added, since a row does not fit: {first}")))
+            Err(PageError::Bad(format!("nothing was added, since a row does not fit: {first}")))
         }
     }
 }
 
-async fn source(web: &Web, place: &Place, id: &str, on: On) -> PageResult<Option<Source>> {
+async fn source(web: &Web, place: &RequestContext, id: &str, on: On) -> PageResult<Option<Source>> {
     let (telemetry, project) = (&web.store.telemetry, place.project_id());
-    let bad = |why: ratchet_core::id::IdError| Refusal::Bad(why.to_string());
+    let bad = |why: ratchet_core::id::IdError| PageError::Bad(why.to_string());
     match on {
         On::Traces => {
             let trace = telemetry.trace(project, TraceId::parse(id).map_err(bad)?).await?;
@@ -266,7 +271,7 @@ async fn source(web: &Web, place: &Place, id: &str, on: On) -> PageResult<Option
 /// The question before deleting: what goes, and that it does not come back.
 async fn confirm(
     web: &Web,
-    place: &Place,
+    place: &RequestContext,
     form: &Params,
     (chosen, on): (Vec<String>, On),
 ) -> PageResult<Markup> {

@@ -3,7 +3,7 @@ use maud::{Markup, html};
 
 use crate::components::toast;
 use crate::filter::On;
-use crate::place::{Link, Params, Place};
+use crate::request_context::{Link, Params, RequestContext};
 
 /// What a form has done; said once on the page it leads back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,25 +71,25 @@ impl Done {
     }
 
     /// Leads back to the list that a form was sent from, and says there what it has done.
-    pub(super) fn back(self, place: &Place, on: On, form: &Params) -> Redirect {
+    pub(super) fn back(self, place: &RequestContext, on: On, form: &Params) -> Redirect {
         let link = came_from(place, on, form).with("done", self.word());
         Redirect::to(&link.to_string())
     }
 }
 
 /// What was done just now, if anything was.
-pub(super) fn told(place: &Place, on: On) -> Markup {
+pub(super) fn told(place: &RequestContext, on: On) -> Markup {
     let done = place.params.get("done").and_then(Done::parse);
     html! { @if let Some(done) = done { (toast::toast(&done.words(on))) } }
 }
 
 /// A list, from its start and with nothing chosen.
-pub(super) fn list_link(place: &Place, on: On) -> Link {
+pub(super) fn list_link(place: &RequestContext, on: On) -> Link {
     Link::to_project(&place.project.id, &[on.word()])
 }
 
 /// The list that a form was sent from.
-pub(super) fn came_from(place: &Place, on: On, form: &Params) -> Link {
+pub(super) fn came_from(place: &RequestContext, on: On, form: &Params) -> Link {
     let back = Params::read(form.get("back").unwrap_or_default());
     back.pairs().fold(list_link(place, on), |link, (name, value)| link.and(name, value))
 }

@@ -11,12 +11,13 @@ use ratchet_store::telemetry::Telemetry;
 use super::bar;
 use super::column::ListColumn;
 use super::row::{CellValue, ListedRow};
-use super::scored::{self, Scored};
+use super::score_columns;
+use super::score_columns::Scored;
 use super::search::search;
 use super::state::{Ask, ListState};
 use crate::filter::On;
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 /// Tables with commas.
@@ -75,17 +76,17 @@ impl Format {
 /// taken, so that its size does not matter.
 pub(super) async fn export<R: ListedRow>(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
 ) -> PageResult<Response> {
     let wanted = place.params.get("format").unwrap_or_default();
     let format = Format::ALL.into_iter().find(|format| format.word() == wanted);
     let format =
-        format.ok_or_else(|| Refusal::Bad("format must be csv, jsonl or parquet".to_owned()))?;
+        format.ok_or_else(|| PageError::Bad("format must be csv, jsonl or parquet".to_owned()))?;
     // Any other order than that of time would look at all rows again for each slice.
     let state = ListState::read(R::ON, &place.params).newest_first();
     if bar::asks_to_leave_out_only(&state.parsed.filter) {
         let why = "a text can be left out only where another is searched for";
-        return Err(Refusal::Bad(why.to_owned()));
+        return Err(PageError::Bad(why.to_owned()));
     }
     let ask = Ask { limit: SLICE, detail: Detail::Content, ..state.ask(&place) };
     let rows = Rows::<R>::new(web.store.telemetry.clone(), ask);
@@ -125,7 +126,7 @@ async fn piece<R: ListedRow>(part: Part<R>) -> Result<Option<(Bytes, Part<R>)>, 
         return Ok(Some((writing.end()?, Part::Sent)));
     };
     let (telemetry, project) = (&rows.telemetry, rows.ask.project.clone());
-    let scored = scored::scored(telemetry, project, &slice, None).await?;
+    let scored = score_columns::scored(telemetry, project, &slice, None).await?;
     let bytes = writing.rows(&slice, &scored)?;
     Ok(Some((bytes, Part::Rows(rows, writing))))
 }

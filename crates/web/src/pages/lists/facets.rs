@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use ratchet_core::trace::Trace;
+use ratchet_core::record::trace::Trace;
 use ratchet_store::StoreResult;
 use ratchet_store::aggregate::{AggregateQuery, Dimension, Step};
 use ratchet_store::query::{Detail, Direction, TraceOrder};

@@ -1,16 +1,16 @@
 use axum::extract::State;
 use maud::{Markup, html};
 use ratchet_core::id::{ObservationId, TraceId};
-use ratchet_core::trace::Content;
+use ratchet_core::record::trace::Content;
 
 use super::page::drawn;
 use super::row::{ListedRow, preview};
-use super::scored;
+use super::score_columns;
 use super::state::ListState;
 use crate::components::table;
 use crate::filter::On;
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 /// Rows that one answer holds.
@@ -20,10 +20,10 @@ const AT_ONCE: usize = 50;
 /// once while there are more.
 pub(super) async fn newer<R: ListedRow>(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
 ) -> PageResult<Markup> {
     let after = place.params.get("after").and_then(|moment| moment.parse().ok());
-    let after = after.ok_or_else(|| Refusal::Bad("after must be a moment".to_owned()))?;
+    let after = after.ok_or_else(|| PageError::Bad("after must be a moment".to_owned()))?;
     let telemetry = &web.store.telemetry;
     let came = telemetry.arrivals((&place.project_id(), R::WATCHED), after, AT_ONCE);
     let state = ListState::read(R::ON, &place.params).newest_first();
@@ -32,7 +32,7 @@ pub(super) async fn newer<R: ListedRow>(
         _ => R::arrived(telemetry, &state.ask(&place), came.records).await?,
     };
     let scores = Some(state.scores.as_slice());
-    let scored = scored::scored(telemetry, place.project_id(), &rows, scores).await?;
+    let scored = score_columns::scored(telemetry, place.project_id(), &rows, scores).await?;
     Ok(html! {
         table data-arrived=(came.until) data-more[came.has_more] data-cut[came.is_cut] {
             tbody { (table::rows(&drawn(&place, &state, &rows, &scored))) }
@@ -44,16 +44,19 @@ pub(super) async fn newer<R: ListedRow>(
 const SHOWN: usize = 400;
 
 /// The first words of what went into a row and came out of it.
-pub(super) async fn peek<R: ListedRow>(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+pub(super) async fn peek<R: ListedRow>(
+    State(web): State<Web>,
+    place: RequestContext,
+) -> PageResult<Markup> {
     let id = place.params.get("id").unwrap_or_default();
     let (telemetry, project) = (&web.store.telemetry, place.project_id());
     let content = match R::ON {
         On::Traces => {
-            let id = TraceId::parse(id).map_err(|why| Refusal::Bad(why.to_string()))?;
+            let id = TraceId::parse(id).map_err(|why| PageError::Bad(why.to_string()))?;
             telemetry.trace(project, id).await?.and_then(|trace| trace.content)
         }
         On::Observations => {
-            let id = ObservationId::parse(id).map_err(|why| Refusal::Bad(why.to_string()))?;
+            let id = ObservationId::parse(id).map_err(|why| PageError::Bad(why.to_string()))?;
             telemetry.observation(project, id).await?.and_then(|seen| seen.content)
         }
     };

@@ -1,15 +1,15 @@
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
-use ratchet_core::observation::{Level, Observation};
-use ratchet_core::usage::Cost;
+use ratchet_core::record::observation::{Level, Observation};
+use ratchet_core::record::usage::Cost;
 use ratchet_store::StoreResult;
-use ratchet_store::arrival::{Arrival, Watched};
+use ratchet_store::deadline_query::{DeadlinePage, ObservationOrder};
+use ratchet_store::live_tail::{Arrival, RecordKind};
 use ratchet_store::query::{
     Condition, Direction, Matching, ObservationColumn, ObservationQuery, Paging, TallyQuery, Test,
     TimeRange, TraceOrder,
 };
-use ratchet_store::seek::{ObservationOrder, Sought};
 use ratchet_store::telemetry::Telemetry;
 
 use super::column::ListColumn;
@@ -17,14 +17,14 @@ use super::row::{self, COUNTED, CellValue, ListedRow, RowFacts};
 use super::state::Ask;
 use crate::components::{badge, copy, figure};
 use crate::filter::On;
-use crate::place::Place;
+use crate::request_context::RequestContext;
 
 impl ListedRow for Observation {
     const ON: On = On::Observations;
 
-    const WATCHED: Watched = Watched::Observations;
+    const WATCHED: RecordKind = RecordKind::Observations;
 
-    async fn read(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Sought<Self>> {
+    async fn read(telemetry: &Telemetry, ask: &Ask) -> StoreResult<DeadlinePage<Self>> {
         let paging = Paging::After { cursor: ask.cursor.clone(), limit: ask.limit };
         let (order, direction) = ask.order;
         let query = query(ask, direction, paging);
@@ -36,7 +36,7 @@ impl ListedRow for Observation {
             _ => return telemetry.seek_observations(query, ask.time).await,
         };
         let page = telemetry.sorted_observations(query, by, ask.time).await?;
-        Ok(Sought { page, reached: None })
+        Ok(DeadlinePage { page, reached: None })
     }
 
     async fn arrived(
@@ -99,7 +99,7 @@ impl ListedRow for Observation {
         }
     }
 
-    fn cell(&self, column: ListColumn, place: &Place) -> Markup {
+    fn cell(&self, column: ListColumn, place: &RequestContext) -> Markup {
         let content = self.content.as_ref();
         let word = |word: Option<&str>| html! { bdi { (word.unwrap_or_default()) } };
         let tokens = |count: u64| figure::count_in_part(count, self.approximate_cost());

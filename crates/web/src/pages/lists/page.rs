@@ -2,12 +2,13 @@ use axum::extract::State;
 use maud::{Markup, html};
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreError;
+use ratchet_store::deadline_query::DeadlinePage;
 use ratchet_store::query::Direction;
-use ratchet_store::seek::Sought;
 
 use super::column::ListColumn;
 use super::row::ListedRow;
-use super::scored::{self, Scored};
+use super::score_columns;
+use super::score_columns::Scored;
 use super::search::{self, Searched};
 use super::state::{ListState, ROWS, here, sort_word};
 use super::{bar, bulk, change, facets, panel, summary, views};
@@ -16,8 +17,8 @@ use crate::components::table::{self, Column, Order, Row, Sort, Table};
 use crate::components::{copy, empty, figure};
 use crate::filter::On;
 use crate::frame::{Page, Section};
-use crate::place::Place;
-use crate::refusal::PageResult;
+use crate::page_error::PageResult;
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 /// A page of rows, however they were found.
@@ -32,7 +33,10 @@ struct Found<R> {
 }
 
 /// A list: traces or observations.
-pub(super) async fn show<R: ListedRow>(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+pub(super) async fn show<R: ListedRow>(
+    State(web): State<Web>,
+    place: RequestContext,
+) -> PageResult<Markup> {
     let mut state = ListState::read(R::ON, &place.params);
     // Before rows are read: what comes meanwhile is shown twice rather than never.
     let arrived = web.store.telemetry.arrived();
@@ -44,9 +48,10 @@ pub(super) async fn show<R: ListedRow>(State(web): State<Web>, place: Place) -> 
     let saved = views::of(&web, &place, R::ON).await?;
     let targets = bulk::targets(&web, &place).await?;
     let telemetry = &web.store.telemetry;
-    let names = scored::names(telemetry, &state.ask(&place)).await?;
+    let names = score_columns::names(telemetry, &state.ask(&place)).await?;
     let scores = &state.scores;
-    let scored = scored::scored(telemetry, place.project_id(), &found.rows, Some(scores)).await?;
+    let scored =
+        score_columns::scored(telemetry, place.project_id(), &found.rows, Some(scores)).await?;
     let panel = panel::panel::<R>(&web, &place).await?;
     let section = match R::ON {
         On::Traces => Section::Traces,
@@ -76,7 +81,11 @@ pub(super) async fn show<R: ListedRow>(State(web): State<Web>, place: Place) -> 
     Ok(page.show(&place))
 }
 
-async fn find<R: ListedRow>(web: &Web, place: &Place, state: &ListState) -> PageResult<Found<R>> {
+async fn find<R: ListedRow>(
+    web: &Web,
+    place: &RequestContext,
+    state: &ListState,
+) -> PageResult<Found<R>> {
     let (telemetry, ask) = (&web.store.telemetry, state.ask(place));
     if let Some(found) = search::search::<R>(telemetry, &ask).await? {
         let summary = summary::of_search(&found, place);
@@ -90,7 +99,7 @@ async fn find<R: ListedRow>(web: &Web, place: &Place, state: &ListState) -> Page
         }
         answer => (answer?, false),
     };
-    let Sought { page, reached } = sought;
+    let DeadlinePage { page, reached } = sought;
     let summary = summary::summary::<R>(telemetry, &ask, place).await?;
     let summary = html! {
         (summary)
@@ -101,7 +110,7 @@ async fn find<R: ListedRow>(web: &Web, place: &Place, state: &ListState) -> Page
 
 /// The rows as a table.
 pub(super) fn drawn<R: ListedRow>(
-    place: &Place,
+    place: &RequestContext,
     state: &ListState,
     rows: &[R],
     scored: &Scored,
@@ -118,8 +127,10 @@ pub(super) fn drawn<R: ListedRow>(
         }
     };
     let columns = state.columns.iter().map(|column| head(place, state, *column));
-    let scores =
-        state.scores.iter().map(|name| Column::number(&ratchet_core::limit::elide(name, 40)));
+    let scores = state
+        .scores
+        .iter()
+        .map(|name| Column::number(&ratchet_core::record::limit::elide(name, 40)));
     let caption = match R::ON {
         On::Traces => "Traces",
         On::Observations => "Observations",
@@ -132,7 +143,7 @@ pub(super) fn drawn<R: ListedRow>(
     }
 }
 
-fn head(place: &Place, state: &ListState, column: ListColumn) -> Column {
+fn head(place: &RequestContext, state: &ListState, column: ListColumn) -> Column {
     let head = Column { name: column.title().to_owned(), align: column.align(), sort: None };
     let is_searched = state.parsed.filter.texts().next().is_some();
     if column.order(state.on).is_none() || is_searched {
@@ -156,7 +167,7 @@ fn head(place: &Place, state: &ListState, column: ListColumn) -> Column {
     })
 }
 
-fn pager<R>(place: &Place, state: &ListState, found: &Found<R>) -> Markup {
+fn pager<R>(place: &RequestContext, state: &ListState, found: &Found<R>) -> Markup {
     let is_searched = state.parsed.filter.texts().next().is_some() || found.reached.is_some();
     let goes_on = if is_searched { "Search further".to_owned() } else { format!("Next {ROWS}") };
     let mut list = here(place, state.on);
@@ -168,7 +179,7 @@ fn pager<R>(place: &Place, state: &ListState, found: &Found<R>) -> Markup {
 }
 
 /// Said when there are too many rows to sort.
-fn unsorted(place: &Place) -> Markup {
+fn unsorted(place: &RequestContext) -> Markup {
     html! {
         p.notice role="status" {
             "There are too many rows to sort all of them within " (place.patience.as_secs())
@@ -178,7 +189,7 @@ fn unsorted(place: &Place) -> Markup {
 }
 
 /// Said when nothing was found so far.
-fn not_yet(reached: Timestamp, place: &Place) -> Markup {
+fn not_yet(reached: Timestamp, place: &RequestContext) -> Markup {
     empty::empty(
         "Nothing found yet.",
         &html! {
@@ -189,7 +200,7 @@ fn not_yet(reached: Timestamp, place: &Place) -> Markup {
 }
 
 /// What to do when there is nothing to see.
-fn nothing(place: &Place, state: &ListState) -> Markup {
+fn nothing(place: &RequestContext, state: &ListState) -> Markup {
     let is_narrowed = state.ask(place).is_narrowed() || state.cursor.is_some();
     if is_narrowed {
         let all = here(place, state.on).without("q").without("env").without("agent");

@@ -3,19 +3,20 @@
 use axum::extract::State;
 use maud::{Markup, html};
 use ratchet_core::id::{ObservationId, TraceId};
-use ratchet_core::observation::Observation;
 use ratchet_core::payload::Payload;
-use ratchet_core::trace::{Content, Trace};
-use ratchet_core::usage::Cost;
+use ratchet_core::record::observation::Observation;
+use ratchet_core::record::trace::{Content, Trace};
+use ratchet_core::record::usage::Cost;
 
 use super::row::ListedRow;
 use super::state::here;
 use crate::components::icon::{Icon, icon};
 use crate::components::{badge, copy, figure};
 use crate::filter::On;
-use crate::place::{Link, Place};
-use crate::refusal::PageResult;
-use crate::said::{self, Side};
+use crate::message_preview;
+use crate::message_preview::Side;
+use crate::page_error::PageResult;
+use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
 /// What stands beside the list.
@@ -27,12 +28,15 @@ enum Peeked {
 }
 
 /// `GET …/list/{list}/panel?peek=ID`: the panel alone, for scripts.
-pub(super) async fn show<R: ListedRow>(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+pub(super) async fn show<R: ListedRow>(
+    State(web): State<Web>,
+    place: RequestContext,
+) -> PageResult<Markup> {
     panel::<R>(&web, &place).await
 }
 
 /// The panel of the row that the address names; nothing if it names none.
-pub(super) async fn panel<R: ListedRow>(web: &Web, place: &Place) -> PageResult<Markup> {
+pub(super) async fn panel<R: ListedRow>(web: &Web, place: &RequestContext) -> PageResult<Markup> {
     let Some(wanted) = place.params.get("peek") else { return Ok(Markup::default()) };
     let peeked = find(web, place, wanted, R::ON).await?;
     Ok(html! {
@@ -43,7 +47,7 @@ pub(super) async fn panel<R: ListedRow>(web: &Web, place: &Place) -> PageResult<
 }
 
 /// A step where one is named, otherwise the trace; in a list of steps an id may be either.
-async fn find(web: &Web, place: &Place, wanted: &str, on: On) -> PageResult<Peeked> {
+async fn find(web: &Web, place: &RequestContext, wanted: &str, on: On) -> PageResult<Peeked> {
     let (telemetry, project) = (&web.store.telemetry, place.project_id());
     let step = match on {
         On::Traces => place.params.get("observation"),
@@ -58,11 +62,11 @@ async fn find(web: &Web, place: &Place, wanted: &str, on: On) -> PageResult<Peek
         Ok(id) => telemetry.trace(project, id).await?,
         Err(_) => None,
     };
-    let nothing = || Peeked::Nothing(ratchet_core::limit::elide(wanted, 100).into_owned());
+    let nothing = || Peeked::Nothing(ratchet_core::record::limit::elide(wanted, 100).into_owned());
     Ok(trace.map_or_else(nothing, |trace| Peeked::Trace(Box::new(trace))))
 }
 
-fn draw(peeked: &Peeked, place: &Place, on: On) -> Markup {
+fn draw(peeked: &Peeked, place: &RequestContext, on: On) -> Markup {
     let close = here(place, on);
     match peeked {
         Peeked::Trace(trace) => {
@@ -100,14 +104,14 @@ fn close_link(close: &Link) -> Markup {
 fn head(name: Option<&str>, link: &Link, close: &Link) -> Markup {
     html! {
         header.peek-head {
-            h2 { bdi { (ratchet_core::limit::elide(name.unwrap_or("unnamed"), 120)) } }
+            h2 { bdi { (ratchet_core::record::limit::elide(name.unwrap_or("unnamed"), 120)) } }
             a.button.primary href=(link) { "Open" }
             (close_link(close))
         }
     }
 }
 
-fn facts_of_trace(trace: &Trace, place: &Place) -> Markup {
+fn facts_of_trace(trace: &Trace, place: &RequestContext) -> Markup {
     let sums = &trace.summary;
     html! {
         dl.facts {
@@ -131,7 +135,7 @@ fn facts_of_trace(trace: &Trace, place: &Place) -> Markup {
     }
 }
 
-fn facts_of_step(step: &Observation, place: &Place) -> Markup {
+fn facts_of_step(step: &Observation, place: &RequestContext) -> Markup {
     html! {
         dl.facts {
             dt { "Step" } dd { (copy::id(&step.id.to_string())) }
@@ -146,13 +150,13 @@ fn facts_of_step(step: &Observation, place: &Place) -> Markup {
                 }
             }
             @if let Some(status) = &step.status_message {
-                dt { "Status" } dd { bdi { (ratchet_core::limit::elide(status, 300)) } }
+                dt { "Status" } dd { bdi { (ratchet_core::record::limit::elide(status, 300)) } }
             }
         }
     }
 }
 
-fn words(content: Option<&Content>, trace: &TraceId, place: &Place) -> Markup {
+fn words(content: Option<&Content>, trace: &TraceId, place: &RequestContext) -> Markup {
     let input = content.and_then(|content| content.input.as_ref()).map(Payload::as_str);
     let output = content.and_then(|content| content.output.as_ref()).map(Payload::as_str);
     let sides = [("Input", input, Side::Input), ("Output", output, Side::Output)];
@@ -160,7 +164,7 @@ fn words(content: Option<&Content>, trace: &TraceId, place: &Place) -> Markup {
         @for (title, payload, side) in sides {
             h3 { (title) }
             @match payload {
-                Some(payload) => { (said::show(payload, side, trace, place)) },
+                Some(payload) => { (message_preview::show(payload, side, trace, place)) },
                 None => { p.muted { "none" } },
             }
         }

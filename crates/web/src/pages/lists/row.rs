@@ -1,22 +1,22 @@
 use std::future::Future;
 
 use maud::{Markup, html};
-use ratchet_core::observation::Observation;
 use ratchet_core::payload::Payload;
+use ratchet_core::record::observation::Observation;
+use ratchet_core::record::trace::Content;
 use ratchet_core::time::Timestamp;
-use ratchet_core::trace::Content;
 use ratchet_store::StoreResult;
-use ratchet_store::arrival::{Arrival, Watched};
+use ratchet_store::deadline_query::DeadlinePage;
+use ratchet_store::live_tail::{Arrival, RecordKind};
 use ratchet_store::query::Matching;
-use ratchet_store::seek::Sought;
 use ratchet_store::telemetry::Telemetry;
 
 use super::column::ListColumn;
 use super::state::Ask;
 use crate::filter::On;
-use crate::place::{Link, Place};
-use crate::said::one_line;
-use ratchet_core::chat::{self, Part, Reading};
+use crate::message_preview::one_line;
+use crate::request_context::{Link, RequestContext};
+use ratchet_core::record::message_formats::{self, Part, Reading};
 
 /// Records that are looked at to count how many match: the newest.
 pub(super) const COUNTED: u64 = 10_000;
@@ -27,14 +27,14 @@ pub(super) trait ListedRow: Sized + Send + Sync + 'static {
     const ON: On;
 
     /// What a list of them looks on at.
-    const WATCHED: Watched;
+    const WATCHED: RecordKind;
 
     /// Looks for a page of rows; texts in the filter are not looked at. In another order than that
     /// of their time there may be too many of them to tell.
     fn read(
         telemetry: &Telemetry,
         ask: &Ask,
-    ) -> impl Future<Output = StoreResult<Sought<Self>>> + Send;
+    ) -> impl Future<Output = StoreResult<DeadlinePage<Self>>> + Send;
 
     /// Those of some records that match, newest first.
     fn arrived(
@@ -60,7 +60,7 @@ pub(super) trait ListedRow: Sized + Send + Sync + 'static {
     fn facts(&self) -> RowFacts;
 
     /// A cell as people see it.
-    fn cell(&self, column: ListColumn, place: &Place) -> Markup;
+    fn cell(&self, column: ListColumn, place: &RequestContext) -> Markup;
 
     /// A cell as it is exported.
     fn value(&self, column: ListColumn) -> CellValue;
@@ -79,7 +79,7 @@ pub(super) struct RowFacts {
 
 impl RowFacts {
     /// Where the row leads.
-    pub(super) fn link(&self, on: On, place: &Place) -> Link {
+    pub(super) fn link(&self, on: On, place: &RequestContext) -> Link {
         let trace = place.to(&["traces", &self.trace]);
         match on {
             On::Traces => trace,
@@ -119,7 +119,7 @@ pub(super) fn preview(payload: Option<&Payload>, length: usize) -> Option<String
 }
 
 fn last_words(text: &str) -> Option<String> {
-    let messages = match chat::read(text) {
+    let messages = match message_formats::read(text) {
         Reading::Messages(messages) => messages,
         Reading::Text(text) => return Some(text),
         Reading::Data(_) => return None,

@@ -2,8 +2,8 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use ratchet_core::id::{ObservationId, TraceId};
-use ratchet_core::observation::Observation;
 use ratchet_core::payload::Payload;
+use ratchet_core::record::observation::Observation;
 use ratchet_core::time::Timestamp;
 use ratchet_store::query::{Detail, Direction, ObservationQuery, Paging, TextQuery, TimeRange};
 use ratchet_store::telemetry::Telemetry;

@@ -5,7 +5,7 @@ use ratchet_store::query::{Detail, Direction, TimeRange, TraceOrder};
 use super::change::list_link;
 use super::column::ListColumn;
 use crate::filter::{Filter, On, Parsed};
-use crate::place::{Link, Params, Place};
+use crate::request_context::{Link, Params, RequestContext};
 use ratchet_store::project::ProjectId;
 
 /// Rows on a page.
@@ -67,7 +67,7 @@ impl ListState {
     }
 
     /// What to ask the store for.
-    pub(super) fn ask(&self, place: &Place) -> Ask {
+    pub(super) fn ask(&self, place: &RequestContext) -> Ask {
         let needs_content = self.columns.iter().any(|column| column.is_content());
         let (column, direction) = self.sort;
         Ask {
@@ -95,7 +95,7 @@ impl ListState {
     }
 
     /// The same list with another filter.
-    pub(super) fn with_filter(place: &Place, on: On, filter: &Filter) -> Link {
+    pub(super) fn with_filter(place: &RequestContext, on: On, filter: &Filter) -> Link {
         let here = here(place, on);
         if filter.terms.is_empty() {
             return here.without("q");
@@ -109,7 +109,7 @@ pub(super) const NEWEST: (ListColumn, Direction) = (ListColumn::Time, Direction:
 
 /// This list from its first row, without what was said in passing; also from what is served beside
 /// it.
-pub(super) fn here(place: &Place, on: On) -> Link {
+pub(super) fn here(place: &RequestContext, on: On) -> Link {
     let list = list_link(place, on);
     let said = place.params.pairs().filter(|(name, _)| !IN_PASSING.contains(name));
     said.fold(list, |link, (name, value)| link.and(name, value))

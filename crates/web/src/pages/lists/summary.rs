@@ -9,14 +9,14 @@ use super::search::Searched;
 use super::state::Ask;
 use crate::components::figure;
 use crate::filter::On;
-use crate::place::Place;
+use crate::request_context::RequestContext;
 
 /// How many rows there are and how many match, in words. Reads hourly sums and the newest records
 /// only, so it costs the same at any size.
 pub(super) async fn summary<R: ListedRow>(
     telemetry: &Telemetry,
     ask: &Ask,
-    place: &Place,
+    place: &RequestContext,
 ) -> StoreResult<Markup> {
     let when = place.scope.span.within();
     let asks_sums = R::ON == On::Observations && ask.agent.is_none() && ask.filter.terms.is_empty();
@@ -47,7 +47,7 @@ pub(super) async fn summary<R: ListedRow>(
 }
 
 /// How far a search for a text came.
-pub(super) fn of_search<R: ListedRow>(found: &Searched<R>, place: &Place) -> Markup {
+pub(super) fn of_search<R: ListedRow>(found: &Searched<R>, place: &RequestContext) -> Markup {
     let rows = found.rows.len() as u64;
     html! {
         (counted(R::ON, rows)) " found in " (counted(On::Observations, found.steps))

@@ -1,13 +1,13 @@
 use maud::{Markup, html};
 use ratchet_core::money::Money;
-use ratchet_core::observation::{Level, Observation};
-use ratchet_core::trace::Trace;
+use ratchet_core::record::observation::{Level, Observation};
+use ratchet_core::record::trace::Trace;
 use ratchet_store::StoreResult;
-use ratchet_store::arrival::{Arrival, Watched};
+use ratchet_store::deadline_query::DeadlinePage;
+use ratchet_store::live_tail::{Arrival, RecordKind};
 use ratchet_store::query::{
     Condition, Direction, Matching, Paging, TallyQuery, Test, TraceColumn, TraceOrder, TraceQuery,
 };
-use ratchet_store::seek::Sought;
 use ratchet_store::telemetry::Telemetry;
 
 use super::column::ListColumn;
@@ -15,14 +15,14 @@ use super::row::{self, COUNTED, CellValue, ListedRow, RowFacts};
 use super::state::{Ask, ListState};
 use crate::components::{badge, copy, figure};
 use crate::filter::{Filter, On, Term, WordField};
-use crate::place::Place;
+use crate::request_context::RequestContext;
 
 impl ListedRow for Trace {
     const ON: On = On::Traces;
 
-    const WATCHED: Watched = Watched::Traces;
+    const WATCHED: RecordKind = RecordKind::Traces;
 
-    async fn read(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Sought<Self>> {
+    async fn read(telemetry: &Telemetry, ask: &Ask) -> StoreResult<DeadlinePage<Self>> {
         let paging = Paging::After { cursor: ask.cursor.clone(), limit: ask.limit };
         telemetry.seek_traces(query(ask, ask.order, paging), ask.time).await
     }
@@ -68,7 +68,7 @@ impl ListedRow for Trace {
         }
     }
 
-    fn cell(&self, column: ListColumn, place: &Place) -> Markup {
+    fn cell(&self, column: ListColumn, place: &RequestContext) -> Markup {
         let sums = &self.summary;
         let tokens = |count: u64| figure::count_in_part(count, sums.approximate_cost);
         let content = self.content.as_ref();
@@ -193,7 +193,7 @@ fn worst(trace: &Trace) -> Level {
 /// Tags that a row shows; the others are one hover away.
 const TAGS: usize = 3;
 
-fn tags(tags: &[String], place: &Place) -> Markup {
+fn tags(tags: &[String], place: &RequestContext) -> Markup {
     let filter = Filter::parse(On::Traces, place.params.get("q").unwrap_or_default()).filter;
     let toggled = |tag: &String| filter.toggled(&Term::word(WordField::Tag, tag));
     html! {

@@ -9,11 +9,11 @@ use super::change::{Done, list_link};
 use super::row::ListedRow;
 use super::state::here;
 use crate::filter::{Filter, On};
+use crate::form::PageForm;
 use crate::frame::menu;
-use crate::place::{Link, Params, Place};
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::{Link, Params, RequestContext};
 use crate::web::Web;
-use crate::wish::Wish;
 
 /// Characters of a name.
 const MAX_NAME: usize = 80;
@@ -30,13 +30,13 @@ const fn page_of(on: On) -> ViewedPage {
 }
 
 /// The saved views of a list.
-pub(super) async fn of(web: &Web, place: &Place, on: On) -> StoreResult<Vec<SavedView>> {
+pub(super) async fn of(web: &Web, place: &RequestContext, on: On) -> StoreResult<Vec<SavedView>> {
     web.store.catalog.saved_views(place.project_id(), page_of(on)).await
 }
 
 /// The menu of views: those that come with the program, those that people saved, and a form to
 /// save what is shown now.
-pub(super) fn views_menu(place: &Place, on: On, saved: &[SavedView]) -> Markup {
+pub(super) fn views_menu(place: &RequestContext, on: On, saved: &[SavedView]) -> Markup {
     let shipped = quick_filters().map(|(name, term)| {
         let filter = Filter { terms: vec![term] };
         (name, list_link(place, on).in_scope(&place.scope).with("q", filter.to_string()))
@@ -65,7 +65,7 @@ pub(super) fn views_menu(place: &Place, on: On, saved: &[SavedView]) -> Markup {
     )
 }
 
-fn save_form(place: &Place, on: On) -> Markup {
+fn save_form(place: &RequestContext, on: On) -> Markup {
     html! {
         form.save-view method="post" action=(action(place, on, "save-view")) {
             (place.visitor.form_token.field())
@@ -78,18 +78,18 @@ fn save_form(place: &Place, on: On) -> Markup {
 }
 
 /// The address a saved view stands for.
-fn link(place: &Place, on: On, view: &SavedView) -> Link {
+fn link(place: &RequestContext, on: On, view: &SavedView) -> Link {
     let pairs = Params::read(&view.query);
     pairs.pairs().fold(list_link(place, on), |link, (name, value)| link.and(name, value))
 }
 
 /// Where a change of this list is sent.
-pub(super) fn action(place: &Place, on: On, what: &str) -> Link {
+pub(super) fn action(place: &RequestContext, on: On, what: &str) -> Link {
     Link::to_project(&place.project.id, &["list", page_of(on).as_str(), what])
 }
 
 /// The field that leads back to where a form was sent from.
-pub(super) fn back(place: &Place, on: On) -> Markup {
+pub(super) fn back(place: &RequestContext, on: On) -> Markup {
     let here = here(place, on).to_string();
     let query = here.split_once('?').map_or("", |(_, query)| query);
     html! { input type="hidden" name="back" value=(query); }
@@ -98,19 +98,19 @@ pub(super) fn back(place: &Place, on: On) -> Markup {
 /// Keeps what is shown under a name.
 pub(super) async fn save<R: ListedRow>(
     State(web): State<Web>,
-    Wish { place, form }: Wish,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Redirect> {
     let name = form.get("name").unwrap_or_default().trim();
     if name.is_empty() || name.chars().count() > MAX_NAME {
         let why = format!("the name of a view has 1 to {MAX_NAME} characters");
-        return Err(Refusal::Bad(why));
+        return Err(PageError::Bad(why));
     }
     let shown = Params::read(form.get("back").unwrap_or_default());
     let kept = shown.pairs().filter(|(name, _)| !PASSING.contains(name));
     let kept = kept.fold(Link::new(""), |link, (name, value)| link.and(name, value)).to_string();
     let query = kept.trim_start_matches('?').to_owned();
     if query.len() > MAX_QUERY {
-        return Err(Refusal::Bad(format!("a view has at most {MAX_QUERY} bytes")));
+        return Err(PageError::Bad(format!("a view has at most {MAX_QUERY} bytes")));
     }
     let author = place.visitor.person().map(str::to_owned);
     let new = NewView { page: page_of(R::ON), name: name.to_owned(), query, author };
@@ -121,7 +121,7 @@ pub(super) async fn save<R: ListedRow>(
 /// Deletes a view.
 pub(super) async fn forget<R: ListedRow>(
     State(web): State<Web>,
-    Wish { place, form }: Wish,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Redirect> {
     let id = form.get("id").unwrap_or_default().to_owned();
     place.visitor.catalog(&web).delete_view(place.project_id(), id, place.now).await?;

@@ -1,17 +1,17 @@
 use maud::{Markup, html};
-use ratchet_core::prompt::{PromptBody, PromptKind};
-use ratchet_stages::connect;
+use ratchet_core::catalog::prompt::{PromptBody, PromptKind};
+use ratchet_stages::llm_connections;
 use ratchet_store::catalog::LlmConnection;
 
 use super::Desk;
-use super::try_out::{SLOTS, TryOut, VARIABLE};
-use crate::place::Place;
+use super::fields::{SLOTS, TryOut, VARIABLE};
+use crate::request_context::RequestContext;
 
 /// Lines of a prompt that are seen at once.
 const ROWS: usize = 14;
 
 /// The form: the prompt, its variables, whom to ask and within what bounds.
-pub(super) fn form(place: &Place, desk: &Desk) -> Markup {
+pub(super) fn form(place: &RequestContext, desk: &Desk) -> Markup {
     let asked = &desk.asked;
     html! {
         form.playground method="post" action=(place.to(&["playground"])) {
@@ -90,7 +90,7 @@ fn slot(desk: &Desk, nth: usize) -> Markup {
     let is_fresh = desk.asked.slots.iter().all(|(id, _)| id.is_empty());
     let first = desk.connections.first().filter(|_| nth == 0 && is_fresh);
     let chosen = desk.connections.iter().find(|known| known.id == *id).or(first);
-    let usual = chosen.and_then(connect::usual_model).unwrap_or_default();
+    let usual = chosen.and_then(llm_connections::usual_model).unwrap_or_default();
     let model = if model.is_empty() { usual.as_str() } else { model };
     let number = nth + 1;
     html! {
@@ -112,7 +112,8 @@ fn slot(desk: &Desk, nth: usize) -> Markup {
 fn known_models(connection: &LlmConnection) -> Vec<String> {
     let mut models = connection.custom_models.clone();
     models.extend(
-        connect::usual_model(connection).filter(|usual| !connection.custom_models.contains(usual)),
+        llm_connections::usual_model(connection)
+            .filter(|usual| !connection.custom_models.contains(usual)),
     );
     models
 }

@@ -1,18 +1,18 @@
 use maud::{Markup, html};
-use ratchet_agent::answer::{Answer, StopReason};
-use ratchet_core::limit::elide;
-use ratchet_core::tokens::Provenance;
+use ratchet_agent::response::{LlmResponse, StopReason};
+use ratchet_core::record::limit::elide;
+use ratchet_core::record::tokens::Provenance;
 
 use super::Desk;
-use super::asking::Tried;
+use super::model_calls::Tried;
 use crate::components::figure;
-use crate::place::Place;
+use crate::request_context::RequestContext;
 
 /// Bytes of an answer that are shown and kept.
 const SHOWN: usize = 200_000;
 
 /// All that came back, side by side.
-pub(super) fn all(place: &Place, desk: &Desk) -> Markup {
+pub(super) fn all(place: &RequestContext, desk: &Desk) -> Markup {
     html! {
         @if !desk.tried.is_empty() {
             section aria-label="Answers" {
@@ -24,7 +24,7 @@ pub(super) fn all(place: &Place, desk: &Desk) -> Markup {
     }
 }
 
-fn one(place: &Place, desk: &Desk, tried: &Tried) -> Markup {
+fn one(place: &RequestContext, desk: &Desk, tried: &Tried) -> Markup {
     html! {
         article.answer.failed[tried.outcome.is_err()] {
             header { h3 { bdi { (tried.connection) } } " " code { bdi { (tried.model) } } }
@@ -44,7 +44,7 @@ fn one(place: &Place, desk: &Desk, tried: &Tried) -> Markup {
     }
 }
 
-fn cut_off(answer: &Answer) -> Markup {
+fn cut_off(answer: &LlmResponse) -> Markup {
     html! {
         @if answer.stop == StopReason::MaxTokens {
             p.notice { "It was cut off at the most tokens that it may have." }
@@ -53,7 +53,7 @@ fn cut_off(answer: &Answer) -> Markup {
 }
 
 /// What an answer took.
-pub(crate) fn facts(tried: &Tried, answer: &Answer) -> Markup {
+pub(crate) fn facts(tried: &Tried, answer: &LlmResponse) -> Markup {
     let usage = &answer.usage;
     html! {
         dl.facts {
@@ -71,7 +71,7 @@ pub(crate) fn facts(tried: &Tried, answer: &Answer) -> Markup {
 }
 
 /// The answer as what should come out for these variables.
-fn keep(place: &Place, desk: &Desk, answer: &Answer) -> Markup {
+fn keep(place: &RequestContext, desk: &Desk, answer: &LlmResponse) -> Markup {
     html! {
         @if !desk.datasets.is_empty() {
             form.inline method="post" action=(place.to(&["playground", "item"])) {
@@ -89,7 +89,7 @@ fn keep(place: &Place, desk: &Desk, answer: &Answer) -> Markup {
 }
 
 /// The prompt as it is now, as a new version of the one it began as or of a new one.
-fn new_version(place: &Place, desk: &Desk) -> Markup {
+fn new_version(place: &RequestContext, desk: &Desk) -> Markup {
     let asked = &desk.asked;
     let kind = asked.body.as_ref().map(|body| body.kind().as_str());
     html! {

@@ -1,12 +1,12 @@
 //! Who changed what of a prompt, and when.
 
 use maud::{Markup, html};
-use ratchet_core::limit::elide;
+use ratchet_core::record::limit::elide;
 use ratchet_store::catalog::{Actor, AuditEntry, AuditQuery, Noun, Verb};
 
 use crate::components::{badge, figure};
-use crate::place::Place;
-use crate::refusal::PageResult;
+use crate::page_error::PageResult;
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 /// Changes that are shown; the audit log has them all.
@@ -15,7 +15,7 @@ const CHANGES: u64 = 50;
 const NAME: usize = 80;
 
 /// The newest changes of a prompt.
-pub(super) async fn changes(web: &Web, place: &Place, name: &str) -> PageResult<Markup> {
+pub(super) async fn changes(web: &Web, place: &RequestContext, name: &str) -> PageResult<Markup> {
     let query = AuditQuery::about(place.project_id(), Noun::Prompt, name.to_owned(), CHANGES);
     let found = web.store.catalog.audit(query).await?;
     Ok(html! {

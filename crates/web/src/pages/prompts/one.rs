@@ -1,23 +1,23 @@
 use axum::extract::{Path, State};
 use axum::response::Redirect;
 use maud::{Markup, html};
-use ratchet_core::observation::Observation;
-use ratchet_core::prompt::{LATEST, PRODUCTION, Pick, PromptBody, check_label};
+use ratchet_core::catalog::prompt::{LATEST, PRODUCTION, Pick, PromptBody, check_label};
+use ratchet_core::record::observation::Observation;
 use ratchet_store::catalog::{Prompt, Wanted};
+use ratchet_store::deadline_query::DeadlinePage;
 use ratchet_store::query::{
     Compare, Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging,
     Test,
 };
-use ratchet_store::seek::Sought;
 
 use super::{changes, labels};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{diff, figure, json, toast};
+use crate::form::PageForm;
 use crate::frame::{Page, Section};
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
 use crate::web::Web;
-use crate::wish::Wish;
 
 /// Versions in the list beside the text; older ones are there by number.
 const VERSIONS: u64 = 100;
@@ -26,7 +26,7 @@ const USES: u64 = 10;
 
 pub(super) async fn show(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, name)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let page = PageNumber { page: 1, limit: VERSIONS };
@@ -45,7 +45,7 @@ pub(super) async fn show(
             None => versions.first().cloned(),
         },
     };
-    let chosen = &chosen.ok_or_else(|| Refusal::not_there("version of this prompt"))?;
+    let chosen = &chosen.ok_or_else(|| PageError::not_there("version of this prompt"))?;
     let against = match number("against").or(chosen.version.checked_sub(1)) {
         Some(number) => find(Pick::Version(number)).await?,
         None => None,
@@ -86,7 +86,7 @@ pub(super) async fn show(
     Ok(page.show(&place))
 }
 
-fn history(versions: &[Prompt], chosen: &Prompt, place: &Place) -> Markup {
+fn history(versions: &[Prompt], chosen: &Prompt, place: &RequestContext) -> Markup {
     let here = place.here().without("against").without("done");
     html! {
         nav.versions aria-label="Versions" {
@@ -108,7 +108,7 @@ fn history(versions: &[Prompt], chosen: &Prompt, place: &Place) -> Markup {
     }
 }
 
-fn head(chosen: &Prompt, place: &Place) -> Markup {
+fn head(chosen: &Prompt, place: &RequestContext) -> Markup {
     let is_live = chosen.labels.iter().any(|label| label == PRODUCTION);
     html! {
         div.prompt-head {
@@ -124,7 +124,7 @@ fn head(chosen: &Prompt, place: &Place) -> Markup {
 }
 
 /// Puts a label at a version: the production label in one click, any other by name.
-fn label_form(chosen: &Prompt, place: &Place, label: Option<&str>) -> Markup {
+fn label_form(chosen: &Prompt, place: &RequestContext, label: Option<&str>) -> Markup {
     let action = place.to(&["prompts", &chosen.name, "label"]);
     html! {
         form.inline method="post" action=(action) {
@@ -172,7 +172,11 @@ fn written(body: &PromptBody) -> String {
     }
 }
 
-async fn uses(web: &Web, place: &Place, prompt: &Prompt) -> PageResult<Sought<Observation>> {
+async fn uses(
+    web: &Web,
+    place: &RequestContext,
+    prompt: &Prompt,
+) -> PageResult<DeadlinePage<Observation>> {
     let conditions = vec![
         Condition::equals(ObservationColumn::PromptName, prompt.name.clone()),
         Condition {
@@ -192,8 +196,8 @@ async fn uses(web: &Web, place: &Place, prompt: &Prompt) -> PageResult<Sought<Ob
     Ok(web.store.telemetry.seek_observations(query, place.patience).await?)
 }
 
-fn calls(uses: &Sought<Observation>, place: &Place) -> Markup {
-    let Sought { page, reached } = uses;
+fn calls(uses: &DeadlinePage<Observation>, place: &RequestContext) -> Markup {
+    let DeadlinePage { page, reached } = uses;
     let time = place.scope.span.label();
     html! {
         @match reached {
@@ -205,7 +209,7 @@ fn calls(uses: &Sought<Observation>, place: &Place) -> Markup {
     }
 }
 
-fn called(uses: &[Observation], place: &Place) -> Markup {
+fn called(uses: &[Observation], place: &RequestContext) -> Markup {
     let row = |call: &Observation| Row {
         id: call.id.to_string(),
         link: Some(
@@ -217,11 +221,11 @@ fn called(uses: &[Observation], place: &Place) -> Markup {
             html! { (call.model.as_deref().unwrap_or("–")) },
             html! { (call.latency().map(figure::duration).unwrap_or_default()) },
             figure::cost_in_part(
-                call.cost.as_ref().map(ratchet_core::usage::Cost::total),
+                call.cost.as_ref().map(ratchet_core::record::usage::Cost::total),
                 call.approximate_cost(),
             ),
         ],
-        failed: call.level == ratchet_core::observation::Level::Error,
+        failed: call.level == ratchet_core::record::observation::Level::Error,
     };
     let columns = vec![
         Column::text("Call"),
@@ -237,15 +241,15 @@ fn called(uses: &[Observation], place: &Place) -> Markup {
 pub(super) async fn label(
     State(web): State<Web>,
     Path((_, name)): Path<(String, String)>,
-    Wish { place, form }: Wish,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Redirect> {
     let label = form.get("label").unwrap_or_default().trim().to_owned();
-    check_label(&label).map_err(|why| Refusal::Bad(format!("label: {why}")))?;
+    check_label(&label).map_err(|why| PageError::Bad(format!("label: {why}")))?;
     if label == LATEST {
-        return Err(Refusal::Bad("label: latest always stands at the newest version".to_owned()));
+        return Err(PageError::Bad("label: latest always stands at the newest version".to_owned()));
     }
     let version = form.get("version").and_then(|version| version.parse().ok());
-    let version = version.ok_or_else(|| Refusal::Bad("version: must be a number".to_owned()))?;
+    let version = version.ok_or_else(|| PageError::Bad("version: must be a number".to_owned()))?;
     let which = (name.clone(), version);
     place
         .visitor

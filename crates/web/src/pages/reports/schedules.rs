@@ -4,14 +4,14 @@ use axum::response::Redirect;
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::calendar::Zone;
-use ratchet_store::catalog::{Schedule, ScheduleOutcome, ScheduleRun, Switched};
+use ratchet_store::catalog::{Schedule, ScheduleOutcome, ScheduleRun, ScheduleToggle};
 
 use super::{Tab, tabs};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{badge, copy, figure, toast};
 use crate::frame::{Page, Section};
-use crate::place::{Link, Params, Place};
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::{Link, Params, RequestContext};
 use crate::web::Web;
 
 /// Runs that a schedule shows.
@@ -23,7 +23,7 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/reports/schedules/{name}", post(switch))
 }
 
-async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let catalog = &web.store.catalog;
     catalog.ensure_weekly(place.project_id(), Zone::of_this_machine(), place.now).await?;
     let mut parts = Vec::new();
@@ -57,7 +57,7 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     Ok(page.show(&place))
 }
 
-fn part(schedule: &Schedule, runs: &[ScheduleRun], place: &Place) -> Markup {
+fn part(schedule: &Schedule, runs: &[ScheduleRun], place: &RequestContext) -> Markup {
     let next = schedule.is_on.then(|| schedule.cron.next(place.now, &schedule.zone)).flatten();
     let action = Link::to_project(&place.project.id, &["reports", "schedules", &schedule.name]);
     let (to, verb) = if schedule.is_on { ("off", "Pause") } else { ("on", "Resume") };
@@ -91,7 +91,7 @@ fn part(schedule: &Schedule, runs: &[ScheduleRun], place: &Place) -> Markup {
     }
 }
 
-fn history(runs: &[ScheduleRun], place: &Place) -> Markup {
+fn history(runs: &[ScheduleRun], place: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Due"),
         Column::text("Outcome"),
@@ -121,7 +121,7 @@ fn history(runs: &[ScheduleRun], place: &Place) -> Markup {
 
 async fn switch(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, name)): Path<(String, String)>,
     form: String,
 ) -> PageResult<Redirect> {
@@ -131,18 +131,18 @@ async fn switch(
     let (project, now) = (place.project_id(), place.now);
     let done = match Params::read(&form).get("to") {
         Some("on") => {
-            catalog.switch_schedule(project, name, Switched::On, now).await?;
+            catalog.switch_schedule(project, name, ScheduleToggle::On, now).await?;
             "on"
         }
         Some("off") => {
-            catalog.switch_schedule(project, name, Switched::Off, now).await?;
+            catalog.switch_schedule(project, name, ScheduleToggle::Off, now).await?;
             "off"
         }
         Some("run") => {
             catalog.ask_for_run(project, name, now).await?;
             "run"
         }
-        _ => return Err(Refusal::Bad("say whether it is to be on, off or run".to_owned())),
+        _ => return Err(PageError::Bad("say whether it is to be on, off or run".to_owned())),
     };
     let back = Tab::Schedules.link(&place).with("done", done);
     Ok(Redirect::to(&back.to_string()))

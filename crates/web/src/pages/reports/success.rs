@@ -2,32 +2,32 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use maud::{Markup, html};
-use ratchet_core::report::{WeekReport, met_word, reading_words, target_words};
-use ratchet_core::rubric::{self, Rubric};
-use ratchet_core::success::{Measure, SuccessMetric};
-use ratchet_stages::trust;
-use ratchet_stages::week::success_now;
+use ratchet_core::judge::rubric::{self, Rubric};
+use ratchet_core::quality::report::{WeekReport, met_word, reading_words, target_words};
+use ratchet_core::quality::success_metrics::{Measure, SuccessMetric};
+use ratchet_stages::review;
+use ratchet_stages::weekly_report::success_now;
 
 use super::{Tab, read, tabs};
 use crate::components::table::{self, Column, Row, Table};
 use crate::frame::{Page, Section};
+use crate::page_error::{PageError, PageResult};
 use crate::pages::calibration::{ends, refused};
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 pub(super) fn routes() -> Router<Web> {
     Router::new().route("/project/{project}/reports/success", get(show))
 }
 
-async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let catalog = &web.store.catalog;
     let kept = catalog.reports(place.project_id()).await?;
     let last = kept.iter().find_map(read);
     let tracked = catalog.suggestions(place.project_id()).await?;
     let rubric = &judged_by(&web, last.as_ref())?;
     let (source, sink) = ends(&web, &place);
-    let correlation = trust::correlation(&source, &sink, rubric).await.map_err(refused)?;
+    let correlation = review::correlation(&source, &sink, rubric).await.map_err(refused)?;
     let metrics = success_now(last.as_ref(), &tracked, correlation, place.now);
     let met = metrics.iter().filter(|metric| metric.is_met() == Some(true)).count();
     let mut page = Page::new(Section::Quality, "Does it pay");
@@ -49,10 +49,10 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
 /// The rubric of the last report, or the usual one.
 fn judged_by(web: &Web, last: Option<&WeekReport>) -> PageResult<Rubric> {
     let name = last.map_or(rubric::DEFAULT, |report| report.rubric.as_str());
-    let all = web.rubrics.read().map_err(Refusal::Bad)?;
+    let all = web.rubrics.read().map_err(PageError::Bad)?;
     let found = all.iter().find(|rubric| rubric.name == name);
     let usual = || all.iter().find(|rubric| rubric.name == rubric::DEFAULT);
-    found.or_else(usual).cloned().ok_or_else(|| Refusal::not_there("rubric"))
+    found.or_else(usual).cloned().ok_or_else(|| PageError::not_there("rubric"))
 }
 
 const fn meaning(measure: Measure) -> &'static str {

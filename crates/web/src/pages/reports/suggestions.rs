@@ -3,18 +3,18 @@ use axum::extract::{Path, State};
 use axum::response::Redirect;
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use ratchet_core::report::counted;
-use ratchet_core::suggestion::{Progress, Severity, Suggestion};
+use ratchet_core::quality::report::counted;
+use ratchet_core::quality::suggestion::{Progress, Severity, Suggestion};
 use ratchet_store::catalog::KeptSuggestion;
 
 use super::{Tab, tabs, week};
 use crate::components::badge::{self, Decider};
 use crate::components::{copy, empty, figure, toast};
+use crate::form::PageForm;
 use crate::frame::{Page, Section};
-use crate::place::{Link, Place};
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
-use crate::wish::Wish;
 
 pub(super) fn routes() -> Router<Web> {
     Router::new()
@@ -22,7 +22,7 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/reports/suggestions/{id}", post(decide))
 }
 
-async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let tracked = web.store.catalog.suggestions(place.project_id()).await?;
     let count = |progress: Progress| tracked.iter().filter(|k| k.progress == progress).count();
     let mut page = Page::new(Section::Quality, "Suggestions");
@@ -82,14 +82,14 @@ pub(super) fn newest<'a>(
 pub(super) fn card(
     suggestion: &Suggestion,
     kept: Option<&KeptSuggestion>,
-    place: &Place,
+    place: &RequestContext,
 ) -> Markup {
     html! {
         article.suggestion {
             h3 { bdi { (suggestion.title) } }
             p.muted {
                 (severity(suggestion.severity)) " " (badge::tag(&suggestion.dimension)) " "
-                bdi { (ratchet_core::limit::elide(&suggestion.reason, 600)) }
+                bdi { (ratchet_core::record::limit::elide(&suggestion.reason, 600)) }
             }
             p { "Add to the " strong { (suggestion.edit.as_str()) } ":" }
             (copy::snippet(&suggestion.text))
@@ -112,7 +112,7 @@ fn severity(severity: Severity) -> Markup {
 }
 
 /// How far it has come, who decided, and what can be decided now.
-fn progress(kept: &KeptSuggestion, place: &Place) -> Markup {
+fn progress(kept: &KeptSuggestion, place: &RequestContext) -> Markup {
     let back = place.here().without("done");
     let action = Link::to_project(&place.project.id, &["reports", "suggestions", &kept.id]);
     html! {
@@ -154,10 +154,10 @@ const fn verb(progress: Progress) -> &'static str {
 async fn decide(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,
-    Wish { place, form }: Wish,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Redirect> {
     let to = form.get("to").and_then(Progress::parse);
-    let to = to.ok_or_else(|| Refusal::Bad("say what is decided".to_owned()))?;
+    let to = to.ok_or_else(|| PageError::Bad("say what is decided".to_owned()))?;
     let catalog = place.visitor.catalog(&web);
     catalog.decide_suggestion(place.project_id(), id, to, place.now).await?;
     let reports = Link::to_project(&place.project.id, &["reports"]);

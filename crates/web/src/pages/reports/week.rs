@@ -3,17 +3,17 @@ use axum::extract::{Path, State};
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::calendar::{Week, Zone};
-use ratchet_core::report::{WeekReport, advice_words, counted};
-use ratchet_core::synthesis::{CommonIssue, Outlier};
+use ratchet_core::quality::report::{WeekReport, advice_words, counted};
+use ratchet_core::quality::synthesis::{CommonIssue, Outlier};
 use ratchet_store::catalog::KeptSuggestion;
 
-use super::{read, standing, success, suggestions};
+use super::{dimensions, read, success, suggestions};
 use crate::components::chart::{self, OverTime, Series};
 use crate::components::stat::{self, Stat, Value};
 use crate::components::{alarm, badge, figure, toast};
 use crate::frame::{Page, Section};
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 /// Sessions that an issue or a list of outliers shows.
@@ -25,13 +25,13 @@ pub(super) fn routes() -> Router<Web> {
 
 async fn show(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, week)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let catalog = &web.store.catalog;
     let kept = catalog.report(place.project_id(), week).await?;
-    let kept = kept.ok_or_else(|| Refusal::not_there("report"))?;
-    let report = read(&kept).ok_or_else(|| Refusal::not_there("report"))?;
+    let kept = kept.ok_or_else(|| PageError::not_there("report"))?;
+    let report = read(&kept).ok_or_else(|| PageError::not_there("report"))?;
     let tracked = catalog.suggestions(place.project_id()).await?;
     let mut page =
         Page::new(Section::Quality, format!("Week {} to {}", report.week, report.last_day));
@@ -53,7 +53,7 @@ async fn show(
 }
 
 /// The reports before and after, of all weeks from the newest to the oldest.
-fn neighbours(report: &WeekReport, weeks: &[String], place: &Place) -> Markup {
+fn neighbours(report: &WeekReport, weeks: &[String], place: &RequestContext) -> Markup {
     let at = weeks.iter().position(|week| *week == report.week);
     let before = at.and_then(|at| weeks.get(at + 1));
     let after = at.and_then(|at| weeks.get(at.checked_sub(1)?));
@@ -68,11 +68,11 @@ fn neighbours(report: &WeekReport, weeks: &[String], place: &Place) -> Markup {
     }
 }
 
-fn body(report: &WeekReport, tracked: &[KeptSuggestion], place: &Place) -> Markup {
+fn body(report: &WeekReport, tracked: &[KeptSuggestion], place: &RequestContext) -> Markup {
     html! {
         (alarm::drift(&report.drift))
         (stat::row(&figures(report)))
-        section.report-part { h2 { "Dimensions" } (standing::table(report)) (course(report)) }
+        section.report-part { h2 { "Dimensions" } (dimensions::table(report)) (course(report)) }
         section.report-part {
             h2 { "Sessions that stand out" }
             (outliers("Better than 0.85", &report.synthesis.excellent, place))
@@ -109,7 +109,7 @@ fn figures(report: &WeekReport) -> Vec<Stat> {
         ("Stand out for the worse", synthesis.poor.len()),
         ("Suggestions", report.suggestions.len()),
     ];
-    let overall = standing::stat(&synthesis.overall, "Overall quality", &provenance);
+    let overall = dimensions::stat(&synthesis.overall, "Overall quality", &provenance);
     let counts = counts.map(|(label, count)| Stat {
         label: label.to_owned(),
         value: Value::of(figure::grouped(count as u64), "counted in the week's scores"),
@@ -147,7 +147,7 @@ pub(super) fn course(report: &WeekReport) -> Markup {
     })
 }
 
-fn outliers(title: &str, outliers: &[Outlier], place: &Place) -> Markup {
+fn outliers(title: &str, outliers: &[Outlier], place: &RequestContext) -> Markup {
     html! {
         h3 { (title) " " span.muted { (outliers.len()) } }
         @if outliers.is_empty() { p.muted { "None." } } @else {
@@ -163,7 +163,7 @@ fn outliers(title: &str, outliers: &[Outlier], place: &Place) -> Markup {
     }
 }
 
-fn shared(issue: &CommonIssue, place: &Place) -> Markup {
+fn shared(issue: &CommonIssue, place: &RequestContext) -> Markup {
     html! {
         li {
             p { bdi { (short(&issue.title)) } }
@@ -173,7 +173,7 @@ fn shared(issue: &CommonIssue, place: &Place) -> Markup {
             }
             details {
                 summary { "An example, and where else" }
-                blockquote { bdi { (ratchet_core::limit::elide(&issue.example.rationale, 1_000)) } }
+                blockquote { bdi { (ratchet_core::record::limit::elide(&issue.example.rationale, 1_000)) } }
                 (sessions(&issue.sessions, place))
             }
         }
@@ -181,7 +181,7 @@ fn shared(issue: &CommonIssue, place: &Place) -> Markup {
 }
 
 /// Links to sessions.
-pub(super) fn sessions(sessions: &[String], place: &Place) -> Markup {
+pub(super) fn sessions(sessions: &[String], place: &RequestContext) -> Markup {
     html! {
         ul.chips {
             @for session in sessions.iter().take(SHOWN) {
@@ -194,5 +194,5 @@ pub(super) fn sessions(sessions: &[String], place: &Place) -> Markup {
 
 /// A text that fits a line or two.
 fn short(text: &str) -> String {
-    ratchet_core::limit::elide(text, 300).into_owned()
+    ratchet_core::record::limit::elide(text, 300).into_owned()
 }

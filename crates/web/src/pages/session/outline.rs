@@ -3,14 +3,14 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use ratchet_core::id::TraceId;
 use ratchet_core::money::Money;
-use ratchet_core::score::{DataType, Score};
-use ratchet_core::session::Session;
-use ratchet_core::trace::Trace;
+use ratchet_core::record::score::{DataType, Score};
+use ratchet_core::record::session::Session;
+use ratchet_core::record::trace::Trace;
 
 use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::figure;
 use crate::components::lanes::{self, Run};
-use crate::place::Place;
+use crate::request_context::RequestContext;
 
 /// Kinds of scores that are drawn.
 const MAX_SERIES: usize = 4;
@@ -25,7 +25,7 @@ pub(super) struct Outline<'a> {
 
 impl Outline<'_> {
     /// Draws who worked when, what each turn cost and what was said of it.
-    pub(super) fn draw(&self, place: &Place) -> Markup {
+    pub(super) fn draw(&self, place: &RequestContext) -> Markup {
         let runs = self.runs(place);
         let agents: std::collections::BTreeSet<&str> =
             runs.iter().map(|run| run.agent.as_str()).collect();
@@ -46,12 +46,12 @@ impl Outline<'_> {
     }
 
     /// The agent that called this turn as a tool, if it looks like one did.
-    pub(super) fn caller(&self, trace: &Trace, place: &Place) -> Option<String> {
+    pub(super) fn caller(&self, trace: &Trace, place: &RequestContext) -> Option<String> {
         let runs = self.runs(place);
         lanes::caller(&run(trace, place)?, &runs).map(|caller| caller.agent.clone())
     }
 
-    fn runs(&self, place: &Place) -> Vec<Run> {
+    fn runs(&self, place: &RequestContext) -> Vec<Run> {
         self.turns.iter().filter_map(|trace| run(trace, place)).collect()
     }
 
@@ -98,7 +98,7 @@ impl Outline<'_> {
     }
 }
 
-fn run(trace: &Trace, place: &Place) -> Option<Run> {
+fn run(trace: &Trace, place: &RequestContext) -> Option<Run> {
     let start = trace.summary.start.unwrap_or(trace.timestamp);
     Some(Run {
         agent: agent(trace)?.to_owned(),

@@ -3,13 +3,13 @@ use axum::extract::{Path, State};
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::id::TraceId;
-use ratchet_core::observation::Observation;
+use ratchet_core::record::observation::Observation;
 use ratchet_store::query::{Detail, Direction, ObservationQuery, Paging, TimeRange};
 
 use crate::components::badge;
 use crate::components::figure;
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
 use crate::trace_tree::assemble;
 use crate::web::Web;
 
@@ -25,10 +25,10 @@ pub(super) fn routes() -> Router<Web> {
 /// The steps of one turn: a part of a page, not a page.
 async fn show(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, _, trace)): Path<(String, String, String)>,
 ) -> PageResult<Markup> {
-    let trace = TraceId::parse(&trace).map_err(|_| Refusal::not_there("trace"))?;
+    let trace = TraceId::parse(&trace).map_err(|_| PageError::not_there("trace"))?;
     let question = ObservationQuery {
         project: place.project_id(),
         range: TimeRange::default(),
@@ -51,16 +51,16 @@ async fn show(
     })
 }
 
-fn line(step: &Observation, depth: usize, trace: &TraceId, place: &Place) -> Markup {
+fn line(step: &Observation, depth: usize, trace: &TraceId, place: &RequestContext) -> Markup {
     let link = place.to(&["traces", &trace.to_string()]).with("observation", step.id.to_string());
     let name = step.name.as_deref().unwrap_or("unnamed");
     html! {
         li class={ "depth-" (depth) } {
             (badge::glyph(step.kind))
-            a href=(link) { bdi { (ratchet_core::limit::elide(name, 120)) } }
+            a href=(link) { bdi { (ratchet_core::record::limit::elide(name, 120)) } }
             (badge::level(step.level))
             span.turn-facts {
-                @if let Some(model) = &step.model { code { (ratchet_core::limit::elide(model, 60)) } }
+                @if let Some(model) = &step.model { code { (ratchet_core::record::limit::elide(model, 60)) } }
                 @if let Some(end) = step.end { span { (figure::duration(end.since(step.start))) } }
                 @if step.usage.total() > 0 { span { (figure::count_in_part(step.usage.total(), step.approximate_cost())) " tokens" } }
                 @if let Some(cost) = &step.cost { span { (figure::money_in_part(cost.total(), step.approximate_cost())) } }

@@ -1,15 +1,16 @@
 use maud::{Markup, html};
-use ratchet_core::observation::Level;
 use ratchet_core::payload::Payload;
-use ratchet_core::score::Score;
-use ratchet_core::trace::Trace;
+use ratchet_core::record::observation::Level;
+use ratchet_core::record::score::Score;
+use ratchet_core::record::trace::Trace;
 
 use super::outline::agent;
 use crate::components::badge;
 use crate::components::figure;
-use crate::judged;
-use crate::place::Place;
-use crate::said::{self, Side};
+use crate::message_preview;
+use crate::message_preview::Side;
+use crate::request_context::RequestContext;
+use crate::score_summary;
 
 /// Scores shown beside a turn.
 const MAX_SCORES: usize = 12;
@@ -26,7 +27,7 @@ pub(super) struct Turn<'a> {
 
 impl Turn<'_> {
     /// Draws what was asked and what was answered.
-    pub(super) fn draw(&self, place: &Place) -> Markup {
+    pub(super) fn draw(&self, place: &RequestContext) -> Markup {
         let id = self.trace.id.to_string();
         let called = if self.called_by.is_some() { " called" } else { "" };
         let failed = if self.trace.summary.levels.error > 0 { " failed" } else { "" };
@@ -37,7 +38,7 @@ impl Turn<'_> {
                 footer.turn-foot {
                     @if !self.scores.is_empty() {
                         p.badges {
-                            @for score in self.scores.iter().take(MAX_SCORES) { (judged::chip(score, place)) }
+                            @for score in self.scores.iter().take(MAX_SCORES) { (score_summary::chip(score, place)) }
                             @if self.scores.len() > MAX_SCORES {
                                 span.muted { (self.scores.len() - MAX_SCORES) " more" }
                             }
@@ -49,7 +50,7 @@ impl Turn<'_> {
         }
     }
 
-    fn head(&self, place: &Place) -> Markup {
+    fn head(&self, place: &RequestContext) -> Markup {
         let trace = self.trace;
         let summary = &trace.summary;
         html! {
@@ -57,11 +58,11 @@ impl Turn<'_> {
                 h3 {
                     a href=(place.to(&["traces", &trace.id.to_string()])) {
                         span.turn-number { (self.number) }
-                        bdi { (ratchet_core::limit::elide(agent(trace).unwrap_or("unnamed"), 80)) }
+                        bdi { (ratchet_core::record::limit::elide(agent(trace).unwrap_or("unnamed"), 80)) }
                     }
                 }
                 @if let Some(caller) = &self.called_by {
-                    span.muted { "called by " bdi { (ratchet_core::limit::elide(caller, 80)) } }
+                    span.muted { "called by " bdi { (ratchet_core::record::limit::elide(caller, 80)) } }
                 }
                 @if summary.levels.error > 0 { (badge::level(Level::Error)) }
                 @else if summary.levels.warning > 0 { (badge::level(Level::Warning)) }
@@ -79,18 +80,18 @@ impl Turn<'_> {
         }
     }
 
-    fn words(&self, place: &Place) -> Markup {
+    fn words(&self, place: &RequestContext) -> Markup {
         let content = self.trace.content.as_ref();
         let input = content.and_then(|content| content.input.as_ref()).map(Payload::as_str);
         let output = content.and_then(|content| content.output.as_ref()).map(Payload::as_str);
         html! {
             div.words {
                 @match input {
-                    Some(input) => { (said::show(input, Side::Input, &self.trace.id, place)) },
+                    Some(input) => { (message_preview::show(input, Side::Input, &self.trace.id, place)) },
                     None => { p.muted { "Nothing was recorded of what went in." } },
                 }
                 @match output {
-                    Some(output) => { (said::show(output, Side::Output, &self.trace.id, place)) },
+                    Some(output) => { (message_preview::show(output, Side::Output, &self.trace.id, place)) },
                     None => { p.muted { "Nothing was recorded of what came out." } },
                 }
             }
@@ -98,7 +99,7 @@ impl Turn<'_> {
     }
 
     /// The steps of the turn, in place where there is a script, on the trace's page where not.
-    fn steps(&self, id: &str, place: &Place) -> Markup {
+    fn steps(&self, id: &str, place: &RequestContext) -> Markup {
         let total = self.trace.summary.levels.total();
         let session = self.trace.session.as_ref().map(ToString::to_string).unwrap_or_default();
         let source = place.to(&["sessions", &session, "steps", id]);

@@ -12,8 +12,8 @@ use super::{Tab, page};
 use crate::components::badge::{self, Decider};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{empty, figure};
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
 use crate::web::Web;
 use ratchet_core::csv;
 
@@ -28,11 +28,11 @@ pub(super) fn routes() -> Router<Web> {
 }
 
 /// Which entries are looked at: those of the project, or of the whole server.
-fn is_whole_server(place: &Place) -> bool {
+fn is_whole_server(place: &RequestContext) -> bool {
     place.params.get("of") == Some("server")
 }
 
-fn query(place: &Place, limit: u64) -> PageResult<AuditQuery> {
+fn query(place: &RequestContext, limit: u64) -> PageResult<AuditQuery> {
     place.visitor.may_own()?;
     let project = if is_whole_server(place) {
         place.visitor.may_own_server()?;
@@ -56,7 +56,7 @@ fn query(place: &Place, limit: u64) -> PageResult<AuditQuery> {
     }
 }
 
-async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let query = query(&place, ROWS)?;
     let actors = web.store.catalog.audit_actors(query.project.clone()).await?;
     let found = web.store.catalog.audit(query).await?;
@@ -93,7 +93,7 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
     Ok(page(&place, Tab::Audit, summary, &body))
 }
 
-fn filters(place: &Place, actors: &[Actor]) -> Markup {
+fn filters(place: &RequestContext, actors: &[Actor]) -> Markup {
     let chosen = |name: &str| place.params.get(name).unwrap_or_default().to_owned();
     let (who, what) = (chosen("who"), chosen("what"));
     let file = Tab::Audit.file(place);
@@ -133,7 +133,7 @@ fn filters(place: &Place, actors: &[Actor]) -> Markup {
     }
 }
 
-fn row(entry: &AuditEntry, place: &Place) -> Row {
+fn row(entry: &AuditEntry, place: &RequestContext) -> Row {
     Row {
         id: entry.number.to_string(),
         link: None,
@@ -163,7 +163,7 @@ fn thing(entry: &AuditEntry) -> Markup {
     html! {
         @if entry.verb != Verb::SignedIn { (entry.noun.as_str()) " " }
         @if has_name {
-            strong title=(entry.object) { bdi { (ratchet_core::limit::elide(&entry.name, 120)) } }
+            strong title=(entry.object) { bdi { (ratchet_core::record::limit::elide(&entry.name, 120)) } }
         }
     }
 }
@@ -172,7 +172,7 @@ fn side(text: Option<&str>) -> Markup {
     html! { @if let Some(text) = text { span.side title=(text) { bdi { (text) } } } }
 }
 
-async fn export(State(web): State<Web>, place: Place) -> PageResult<Response> {
+async fn export(State(web): State<Web>, place: RequestContext) -> PageResult<Response> {
     let mut query = AuditQuery { behind: None, ..query(&place, 1_000)? };
     let mut file =
         csv::head(&["at", "who", "kind", "verb", "noun", "id", "name", "before", "after"]);
@@ -188,7 +188,7 @@ async fn export(State(web): State<Web>, place: Place) -> PageResult<Response> {
             Some(_) => {
                 let why =
                     format!("an export has at most {EXPORTED} entries; choose a shorter time");
-                return Err(Refusal::Bad(why));
+                return Err(PageError::Bad(why));
             }
             None => break,
         }

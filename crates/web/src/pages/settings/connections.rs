@@ -7,11 +7,11 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use ratchet_core::llm::{LlmAdapter, Reach};
+use ratchet_core::catalog::llm::{ConnectionRequest, LlmAdapter};
 use ratchet_core::payload::Json;
 use ratchet_core::secret::Secret;
 use ratchet_remote::http;
-use ratchet_stages::connect;
+use ratchet_stages::llm_connections;
 use ratchet_store::catalog::{LlmConnection, LlmCredentials, NewLlmConnection};
 use ratchet_store::query::PageNumber;
 
@@ -19,9 +19,9 @@ use super::{Ask, Done, Tab, entered, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{empty, figure};
+use crate::page_error::{PageError, PageResult};
 use crate::pages::playground;
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 /// Connections that are shown; nobody has more.
@@ -74,16 +74,16 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/settings/connections/{connection}/test", post(test))
 }
 
-async fn all(web: &Web, place: &Place) -> PageResult<Vec<LlmConnection>> {
+async fn all(web: &Web, place: &RequestContext) -> PageResult<Vec<LlmConnection>> {
     Ok(web.store.catalog.llm_connections(place.project_id(), SHOWN).await?.rows)
 }
 
-async fn find(web: &Web, place: &Place, id: &str) -> PageResult<LlmConnection> {
+async fn find(web: &Web, place: &RequestContext, id: &str) -> PageResult<LlmConnection> {
     let found = all(web, place).await?.into_iter().find(|known| known.id == id);
-    found.ok_or_else(|| Refusal::not_there("connection"))
+    found.ok_or_else(|| PageError::not_there("connection"))
 }
 
-async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let preset = Entered::preset(&[
         ("adapter", LlmAdapter::Anthropic.as_str()),
         ("withDefaultModels", "yes"),
@@ -94,15 +94,16 @@ async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
 /// Asks the model behind a connection for a word, and tells what came of it.
 async fn test(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
     form: String,
 ) -> PageResult<Markup> {
     place.visitor.may_change()?;
     let one = find(&web, &place, &id).await?;
     let entered = entered(&form);
-    let model = entered.filled("model").map(str::to_owned).or_else(|| connect::usual_model(&one));
-    let model = model.ok_or_else(|| Refusal::Bad("model: say which one to ask".to_owned()))?;
+    let model =
+        entered.filled("model").map(str::to_owned).or_else(|| llm_connections::usual_model(&one));
+    let model = model.ok_or_else(|| PageError::Bad("model: say which one to ask".to_owned()))?;
     let tried = playground::greet(&web, &place, (&one, &model)).await?;
     let told = html! {
         section.settings.tried.failed[tried.outcome.is_err()] role="status" {
@@ -112,7 +113,7 @@ async fn test(
             }
             @match &tried.outcome {
                 Ok(answer) => {
-                    p { "“" bdi { (ratchet_core::limit::elide(answer.text.trim(), 200)) } "”" }
+                    p { "“" bdi { (ratchet_core::record::limit::elide(answer.text.trim(), 200)) } "”" }
                     (playground::facts(&tried, answer))
                 },
                 Err(why) => {
@@ -127,7 +128,12 @@ async fn test(
     drawn(&web, &place, &preset, &told).await
 }
 
-async fn drawn(web: &Web, place: &Place, entered: &Entered, above: &Markup) -> PageResult<Markup> {
+async fn drawn(
+    web: &Web,
+    place: &RequestContext,
+    entered: &Entered,
+    above: &Markup,
+) -> PageResult<Markup> {
     let known = all(web, place).await?;
     let body = html! {
         (above)
@@ -152,7 +158,7 @@ async fn drawn(web: &Web, place: &Place, entered: &Entered, above: &Markup) -> P
     Ok(page(place, Tab::Connections, summary, &body))
 }
 
-fn list(known: &[LlmConnection], place: &Place) -> Markup {
+fn list(known: &[LlmConnection], place: &RequestContext) -> Markup {
     let mut columns = vec![
         Column::text("Name"),
         Column::text("API"),
@@ -171,7 +177,7 @@ fn list(known: &[LlmConnection], place: &Place) -> Markup {
     table::table(&Table { caption: "LLM connections".to_owned(), columns, rows, select_for: None })
 }
 
-fn row(one: &LlmConnection, place: &Place) -> Row {
+fn row(one: &LlmConnection, place: &RequestContext) -> Row {
     let is_owner = place.visitor.can_own();
     let models: Vec<&str> = one.custom_models.iter().map(String::as_str).collect();
     let mut cells = vec![
@@ -197,18 +203,18 @@ fn row(one: &LlmConnection, place: &Place) -> Row {
     Row { id: one.id.clone(), link, cells, failed: false }
 }
 
-fn test_form(one: &LlmConnection, place: &Place) -> Markup {
+fn test_form(one: &LlmConnection, place: &RequestContext) -> Markup {
     html! {
         form.inline.connection-test method="post" action=(Tab::Connections.action(place, &[&one.id, "test"])) {
             (place.visitor.form_token.field())
             input type="text" name="model" required maxlength="500" placeholder="model" autocomplete="off"
-                value=[connect::usual_model(one)] aria-label={ "Model to test " (one.provider) " with" };
+                value=[llm_connections::usual_model(one)] aria-label={ "Model to test " (one.provider) " with" };
             button.button type="submit" { "Test" span.sr { " " (one.provider) } }
         }
     }
 }
 
-fn form(place: &Place, entered: &Entered, secret: FormField<'_>) -> Markup {
+fn form(place: &RequestContext, entered: &Entered, secret: FormField<'_>) -> Markup {
     let adapters = LlmAdapter::ALL.map(|adapter| (adapter.as_str(), adapter.as_str()));
     html! {
         form method="post" action=(Tab::Connections.action(place, &[])) {
@@ -229,7 +235,7 @@ fn form(place: &Place, entered: &Entered, secret: FormField<'_>) -> Markup {
 
 async fn edit(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     place.visitor.may_own()?;
@@ -246,7 +252,7 @@ async fn edit(
     Ok(edited(&place, &one, &entered))
 }
 
-fn edited(place: &Place, one: &LlmConnection, entered: &Entered) -> Markup {
+fn edited(place: &RequestContext, one: &LlmConnection, entered: &Entered) -> Markup {
     let body = html! {
         section.settings {
             h2 { bdi { (one.provider) } }
@@ -259,7 +265,7 @@ fn edited(place: &Place, one: &LlmConnection, entered: &Entered) -> Markup {
     page(place, Tab::Connections, html! { "A connection to a provider of models." }, &body)
 }
 
-async fn keep(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+async fn keep(State(web): State<Web>, place: RequestContext, form: String) -> PageResult<Response> {
     place.visitor.may_own()?;
     let mut entered = entered(&form);
     if let Err(why) = http::check_entered_text(entered.text("baseURL"), &web.settings.outbound) {
@@ -323,7 +329,7 @@ fn read(entered: &mut Entered, kept: Option<LlmCredentials>) -> Option<NewLlmCon
     };
     let (models, url) =
         (entered.lines("customModels"), entered.filled("baseURL").map(str::to_owned));
-    let reach = Reach {
+    let reach = ConnectionRequest {
         provider: entered.text("provider"),
         adapter,
         secret: secret.expose(),
@@ -349,7 +355,7 @@ fn read(entered: &mut Entered, kept: Option<LlmCredentials>) -> Option<NewLlmCon
 
 async fn remove(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
     form: String,
 ) -> PageResult<Response> {

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use ratchet_core::settle;
+use ratchet_core::catalog::validation;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::record::clock::{self, ClockHold};
 use ratchet_stages::record::sweep;
@@ -17,8 +17,8 @@ use ratchet_store::query::TimeRange;
 use super::{Ask, Done, Tab, entered, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::{copy, figure};
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
 use crate::sums::natural;
 use crate::web::{Access, Web};
 
@@ -45,18 +45,18 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/settings/delete", post(delete))
 }
 
-async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let hold = clock::held(&web.store, place.now).await?;
     Ok(drawn(&web, &place, &preset(&place), hold))
 }
 
 /// The forms before anyone touches them.
-fn preset(place: &Place) -> Entered {
+fn preset(place: &RequestContext) -> Entered {
     let days = place.project.retention_days.map(|days| days.to_string()).unwrap_or_default();
     Entered::preset(&[("name", &place.project.name), ("days", &days)])
 }
 
-fn drawn(web: &Web, place: &Place, entered: &Entered, hold: Option<ClockHold>) -> Markup {
+fn drawn(web: &Web, place: &RequestContext, entered: &Entered, hold: Option<ClockHold>) -> Markup {
     let body = html! {
         @if let Some(hold) = hold { p.notice role="status" { (hold) } }
         (facts(place))
@@ -67,7 +67,7 @@ fn drawn(web: &Web, place: &Place, entered: &Entered, hold: Option<ClockHold>) -
     page(place, Tab::General, summary, &body)
 }
 
-fn facts(place: &Place) -> Markup {
+fn facts(place: &RequestContext) -> Markup {
     let project = &place.project;
     html! {
         section.settings {
@@ -87,7 +87,7 @@ fn facts(place: &Place) -> Markup {
     }
 }
 
-fn name_form(place: &Place, entered: &Entered) -> Markup {
+fn name_form(place: &RequestContext, entered: &Entered) -> Markup {
     html! {
         section.settings {
             h2 { "Rename" }
@@ -100,7 +100,7 @@ fn name_form(place: &Place, entered: &Entered) -> Markup {
     }
 }
 
-fn retention_form(place: &Place, entered: &Entered) -> Markup {
+fn retention_form(place: &RequestContext, entered: &Entered) -> Markup {
     html! {
         section.settings {
             h2 { "Retention" }
@@ -113,7 +113,7 @@ fn retention_form(place: &Place, entered: &Entered) -> Markup {
     }
 }
 
-fn delete_form(place: &Place, entered: &Entered) -> Markup {
+fn delete_form(place: &RequestContext, entered: &Entered) -> Markup {
     html! {
         section.settings.grave {
             h2 { "Delete the project" }
@@ -129,15 +129,19 @@ fn delete_form(place: &Place, entered: &Entered) -> Markup {
 }
 
 /// Whether to offer it: a server needs a project, and one that asks nobody shows a certain one.
-fn may_be_deleted(web: &Web, place: &Place) -> bool {
+fn may_be_deleted(web: &Web, place: &RequestContext) -> bool {
     let is_shown = matches!(&web.access, Access::Open(project) if *project == place.project.id);
     place.visitor.owns_server() && place.projects.len() > 1 && !is_shown
 }
 
-async fn rename(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+async fn rename(
+    State(web): State<Web>,
+    place: RequestContext,
+    form: String,
+) -> PageResult<Response> {
     place.visitor.may_own()?;
     let entered = entered(&form);
-    let name = match settle::project_name(entered.text("name")) {
+    let name = match validation::project_name(entered.text("name")) {
         Ok(name) => name,
         Err(why) => return Ok(again(&web, &place, &entered, "name", why.problem)),
     };
@@ -154,7 +158,13 @@ async fn rename(State(web): State<Web>, place: Place, form: String) -> PageResul
 }
 
 /// The page with what is wrong; the other forms stand as they were.
-fn again(web: &Web, place: &Place, entered: &Entered, field: &str, why: String) -> Response {
+fn again(
+    web: &Web,
+    place: &RequestContext,
+    entered: &Entered,
+    field: &str,
+    why: String,
+) -> Response {
     let value = entered.raw(field).to_owned();
     let mut shown = preset(place);
     shown.set(field, &value);
@@ -162,11 +172,15 @@ fn again(web: &Web, place: &Place, entered: &Entered, field: &str, why: String) 
     wrong(drawn(web, place, &shown, None))
 }
 
-async fn retain(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+async fn retain(
+    State(web): State<Web>,
+    place: RequestContext,
+    form: String,
+) -> PageResult<Response> {
     place.visitor.may_own()?;
     let entered = entered(&form);
     let days = match entered.filled("days").map(str::parse::<u32>).transpose() {
-        Ok(days) => settle::retention(days).map_err(|why| why.problem),
+        Ok(days) => validation::retention(days).map_err(|why| why.problem),
         Err(_) => Err("a whole number of days, or nothing to keep telemetry forever".to_owned()),
     };
     let days = match days {
@@ -186,7 +200,7 @@ async fn retain(State(web): State<Web>, place: Place, form: String) -> PageResul
 }
 
 /// How many observations would be too old.
-async fn recorded_before(web: &Web, place: &Place, oldest: Timestamp) -> PageResult<u64> {
+async fn recorded_before(web: &Web, place: &RequestContext, oldest: Timestamp) -> PageResult<u64> {
     let question = AggregateQuery {
         project: place.project_id(),
         range: TimeRange { from: None, to: Some(oldest) },
@@ -198,7 +212,7 @@ async fn recorded_before(web: &Web, place: &Place, oldest: Timestamp) -> PageRes
     Ok(groups.iter().map(|group| natural(group.sums.count)).sum())
 }
 
-fn ask_first(place: &Place, days: u32, oldest: Timestamp, going: u64) -> Markup {
+fn ask_first(place: &RequestContext, days: u32, oldest: Timestamp, going: u64) -> Markup {
     let days = days.to_string();
     let ask = Ask {
         title: format!("Keep telemetry for {days} days only?"),
@@ -214,11 +228,15 @@ fn ask_first(place: &Place, days: u32, oldest: Timestamp, going: u64) -> Markup 
     question(place, Tab::General, &ask)
 }
 
-async fn delete(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+async fn delete(
+    State(web): State<Web>,
+    place: RequestContext,
+    form: String,
+) -> PageResult<Response> {
     place.visitor.may_own_server()?;
     if !may_be_deleted(&web, &place) {
         let why = "this is the project that the server begins with, or its only one";
-        return Err(Refusal::Bad(why.to_owned()));
+        return Err(PageError::Bad(why.to_owned()));
     }
     let entered = entered(&form);
     if entered.text("typed") != place.project.name {

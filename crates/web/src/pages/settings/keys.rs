@@ -7,7 +7,7 @@ use axum::http::header::HOST;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use ratchet_core::settle;
+use ratchet_core::catalog::validation;
 use ratchet_store::catalog::{ApiKey, KeyPair, NewKey, Permission, Permissions, Role};
 
 use super::{Ask, Done, Tab, entered, once, page, question, wrong};
@@ -15,8 +15,8 @@ use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, figure};
 use crate::cookie::Channel;
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 const ROLE: FormField<'_> = FormField {
@@ -38,7 +38,7 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/settings/keys/{key}/revoke", post(revoke))
 }
 
-async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     place.visitor.may_own()?;
     drawn(&web, &place, &preset(), &Markup::default()).await
 }
@@ -49,7 +49,9 @@ fn preset() -> Entered {
 
 /// What permissions do, in words. Whoever owns the project may run agents, and so may its keys;
 /// what reaches into other projects is for owners of the server to give.
-fn grantable(place: &Place) -> impl Iterator<Item = (Permission, FormField<'static>)> + use<> {
+fn grantable(
+    place: &RequestContext,
+) -> impl Iterator<Item = (Permission, FormField<'static>)> + use<> {
     let owns_server = place.visitor.owns_server();
     let may = move |permission: &Permission| match permission {
         Permission::Chat => true,
@@ -69,7 +71,7 @@ fn grantable(place: &Place) -> impl Iterator<Item = (Permission, FormField<'stat
 
 /// The permissions that a form leaves a key with: those that the visitor may not give stay as they
 /// are.
-fn ticked(place: &Place, entered: &Entered, before: Permissions) -> Permissions {
+fn ticked(place: &RequestContext, entered: &Entered, before: Permissions) -> Permissions {
     grantable(place).fold(before, |all, (permission, _)| {
         match entered.is_ticked(permission.as_str()) {
             true => all.with(permission),
@@ -86,7 +88,7 @@ fn misfit(permissions: Permissions, role: Role) -> Option<(&'static str, String)
 
 /// What roles do, in words. A key of an owner may administer the whole server, so that only its
 /// owners may make one.
-fn roles(place: &Place) -> Vec<(&'static str, &'static str)> {
+fn roles(place: &RequestContext) -> Vec<(&'static str, &'static str)> {
     let all = [
         (Role::IngestOnly, "ingest-only: record, and nothing else"),
         (Role::Viewer, "viewer: look at everything"),
@@ -100,7 +102,12 @@ fn roles(place: &Place) -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-async fn drawn(web: &Web, place: &Place, entered: &Entered, above: &Markup) -> PageResult<Markup> {
+async fn drawn(
+    web: &Web,
+    place: &RequestContext,
+    entered: &Entered,
+    above: &Markup,
+) -> PageResult<Markup> {
     let keys = web.store.catalog.keys(place.project_id()).await?;
     let body = html! {
         (above)
@@ -130,7 +137,7 @@ async fn drawn(web: &Web, place: &Place, entered: &Entered, above: &Markup) -> P
     Ok(page(place, Tab::Keys, summary, &body))
 }
 
-fn list(keys: &[ApiKey], place: &Place) -> Markup {
+fn list(keys: &[ApiKey], place: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Public key"),
         Column::text("Secret"),
@@ -144,7 +151,7 @@ fn list(keys: &[ApiKey], place: &Place) -> Markup {
     table::table(&Table { caption: "API keys".to_owned(), columns, rows, select_for: None })
 }
 
-fn row(key: &ApiKey, place: &Place) -> Row {
+fn row(key: &ApiKey, place: &RequestContext) -> Row {
     Row {
         id: key.id.clone(),
         link: None,
@@ -168,7 +175,7 @@ fn row(key: &ApiKey, place: &Place) -> Row {
 }
 
 /// What a key may do beyond its project, with a form that changes it.
-fn permissions(key: &ApiKey, place: &Place) -> Markup {
+fn permissions(key: &ApiKey, place: &RequestContext) -> Markup {
     html! {
         details {
             summary {
@@ -192,7 +199,7 @@ fn permissions(key: &ApiKey, place: &Place) -> Markup {
 
 async fn permit(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, key)): Path<(String, String)>,
     form: String,
 ) -> PageResult<Response> {
@@ -200,7 +207,7 @@ async fn permit(
     let found = find(&web, &place, &key).await?;
     let wanted = ticked(&place, &entered(&form), found.permissions);
     if let Some((permission, why)) = misfit(wanted, found.role) {
-        return Err(Refusal::Bad(format!("{permission} {why}")));
+        return Err(PageError::Bad(format!("{permission} {why}")));
     }
     let catalog = place.visitor.catalog(&web);
     catalog.set_permissions(place.project_id(), found.id, wanted, place.now).await?;
@@ -208,15 +215,15 @@ async fn permit(
 }
 
 /// A key of the project; one of another project is not there.
-async fn find(web: &Web, place: &Place, key: &str) -> PageResult<ApiKey> {
+async fn find(web: &Web, place: &RequestContext, key: &str) -> PageResult<ApiKey> {
     let keys = web.store.catalog.keys(place.project_id()).await?;
     let found = keys.into_iter().find(|known| known.id == key);
-    found.ok_or_else(|| Refusal::not_there("key"))
+    found.ok_or_else(|| PageError::not_there("key"))
 }
 
 async fn make(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     headers: HeaderMap,
     form: String,
 ) -> PageResult<Response> {
@@ -227,7 +234,7 @@ async fn make(
     if role.is_none() {
         entered.wrong("role", "choose one of these");
     }
-    let note = settle::key_note(entered.filled("note").map(str::to_owned));
+    let note = validation::key_note(entered.filled("note").map(str::to_owned));
     if let Err(why) = &note {
         entered.wrong("note", why.problem.clone());
     }
@@ -268,7 +275,7 @@ fn told(pair: &KeyPair, headers: &HeaderMap) -> Markup {
 
 async fn revoke(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, key)): Path<(String, String)>,
     form: String,
 ) -> PageResult<Response> {

@@ -5,9 +5,9 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use ratchet_core::account::Email;
+use ratchet_core::catalog::account::Email;
+use ratchet_core::catalog::validation;
 use ratchet_core::secret::Secret;
-use ratchet_core::settle;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{Membership, NewUser, Role, User};
 use ratchet_store::secrets::random_token;
@@ -16,8 +16,8 @@ use super::{Ask, Done, Tab, entered, once, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, figure};
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 const EMAIL: FormField<'_> = FormField { name: "email", label: "Email address", hint: "" };
@@ -39,7 +39,7 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/settings/members/{person}/remove", post(remove))
 }
 
-async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     place.visitor.may_own()?;
     drawn(&web, &place, &preset(), None).await
 }
@@ -56,7 +56,7 @@ struct Newcomer {
 
 async fn drawn(
     web: &Web,
-    place: &Place,
+    place: &RequestContext,
     entered: &Entered,
     newcomer: Option<&Newcomer>,
 ) -> PageResult<Markup> {
@@ -99,7 +99,7 @@ fn welcome(newcomer: &Newcomer) -> Markup {
     }
 }
 
-fn list(members: &[Membership], place: &Place) -> Markup {
+fn list(members: &[Membership], place: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Person"),
         Column::text("Role"),
@@ -110,7 +110,7 @@ fn list(members: &[Membership], place: &Place) -> Markup {
     table::table(&Table { caption: "Members".to_owned(), columns, rows, select_for: None })
 }
 
-fn row(member: &Membership, place: &Place) -> Row {
+fn row(member: &Membership, place: &RequestContext) -> Row {
     let Membership { user, role } = member;
     let action = |what: &str| Tab::Members.action(place, &[&user.id, what]);
     Row {
@@ -144,7 +144,7 @@ fn row(member: &Membership, place: &Place) -> Row {
     }
 }
 
-fn add_form(place: &Place, entered: &Entered) -> Markup {
+fn add_form(place: &RequestContext, entered: &Entered) -> Markup {
     let roles = ROLES.map(|role| (role.as_str(), role.as_str()));
     html! {
         section.settings {
@@ -172,7 +172,7 @@ fn role(word: &str) -> Option<Role> {
     Role::parse(word).filter(|role| ROLES.contains(role))
 }
 
-async fn add(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+async fn add(State(web): State<Web>, place: RequestContext, form: String) -> PageResult<Response> {
     place.visitor.may_own()?;
     let mut entered = entered(&form);
     let email = Email::parse(entered.text("email"));
@@ -183,7 +183,7 @@ async fn add(State(web): State<Web>, place: Place, form: String) -> PageResult<R
     if role.is_none() {
         entered.wrong("role", "viewer, member or owner");
     }
-    let name = settle::person_name(entered.filled("name").map(str::to_owned));
+    let name = validation::person_name(entered.filled("name").map(str::to_owned));
     if let Err(why) = &name {
         entered.wrong("name", why.problem.clone());
     }
@@ -214,7 +214,7 @@ async fn add(State(web): State<Web>, place: Place, form: String) -> PageResult<R
 /// project.
 async fn make(
     web: &Web,
-    place: &Place,
+    place: &RequestContext,
     (email, name): (Email, Option<String>),
     role: Role,
 ) -> PageResult<Newcomer> {
@@ -236,13 +236,13 @@ async fn make(
 
 async fn set_role(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, person)): Path<(String, String)>,
     form: String,
 ) -> PageResult<Response> {
     place.visitor.may_own()?;
     let role = role(entered(&form).raw("role"))
-        .ok_or_else(|| Refusal::Bad("role: viewer, member or owner".to_owned()))?;
+        .ok_or_else(|| PageError::Bad("role: viewer, member or owner".to_owned()))?;
     let member = member(&web, &place, &person).await?;
     let catalog = place.visitor.catalog(&web);
     catalog.set_membership(place.project_id(), member.user.id, role, place.now).await?;
@@ -251,7 +251,7 @@ async fn set_role(
 
 async fn remove(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, person)): Path<(String, String)>,
     form: String,
 ) -> PageResult<Response> {
@@ -276,8 +276,8 @@ async fn remove(
 }
 
 /// Someone who works here; anyone else looks as if they were not there.
-async fn member(web: &Web, place: &Place, person: &str) -> PageResult<Membership> {
+async fn member(web: &Web, place: &RequestContext, person: &str) -> PageResult<Membership> {
     let members = web.store.catalog.memberships(place.project_id()).await?;
     let found = members.into_iter().find(|member| member.user.id == person);
-    found.ok_or_else(|| Refusal::not_there("member"))
+    found.ok_or_else(|| PageError::not_there("member"))
 }

@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use ratchet_core::price::{ModelDefinition, ModelUnit, OwnModel, PricingTier};
+use ratchet_core::record::price::{ModelDefinition, ModelUnit, OwnModel, PricingTier};
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::KeptModel;
@@ -16,8 +16,8 @@ use super::{Ask, Done, Tab, entered, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{empty, figure};
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 /// Tiers with conditions that a model may have.
@@ -48,7 +48,7 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/settings/models/{model}/delete", post(delete))
 }
 
-async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let preset = match place.params.get("like") {
         Some(like) => copied(&web, like),
         None => Entered::preset(&[("unit", ModelUnit::Tokens.as_str())]),
@@ -62,7 +62,7 @@ fn copied(web: &Web, like: &str) -> Entered {
     known.map_or_else(Entered::default, |model| filled(&model))
 }
 
-async fn drawn(web: &Web, place: &Place, entered: &Entered) -> PageResult<Markup> {
+async fn drawn(web: &Web, place: &RequestContext, entered: &Entered) -> PageResult<Markup> {
     let own = web.store.catalog.models(place.project_id()).await?;
     let built_in = web.store.catalog.built_in_models();
     let body = html! {
@@ -92,7 +92,7 @@ async fn drawn(web: &Web, place: &Place, entered: &Entered) -> PageResult<Markup
     Ok(page(place, Tab::Models, summary, &body))
 }
 
-fn own_table(own: &[KeptModel], place: &Place) -> Markup {
+fn own_table(own: &[KeptModel], place: &RequestContext) -> Markup {
     let can_change = place.visitor.can_change();
     let mut columns = vec![
         Column::text("Model"),
@@ -130,7 +130,7 @@ fn own_table(own: &[KeptModel], place: &Place) -> Markup {
     table::table(&Table { caption, columns, rows, select_for: None })
 }
 
-fn built_in_table(built_in: &[ModelDefinition], place: &Place) -> Markup {
+fn built_in_table(built_in: &[ModelDefinition], place: &RequestContext) -> Markup {
     let can_change = place.visitor.can_change();
     let mut columns = vec![Column::text("Model"), Column::text("Prices")];
     if can_change {
@@ -192,7 +192,11 @@ fn filled(model: &ModelDefinition) -> Entered {
     entered
 }
 
-fn form(place: &Place, entered: &Entered, action: &crate::place::Link) -> Markup {
+fn form(
+    place: &RequestContext,
+    entered: &Entered,
+    action: &crate::request_context::Link,
+) -> Markup {
     let units = ModelUnit::ALL.map(|unit| (unit.as_str(), unit.as_str()));
     let used = (0..TIERS).filter(|index| entered.filled(&format!("tier{index}-name")).is_some());
     let room = (used.count() + 1).min(TIERS);
@@ -297,12 +301,12 @@ fn read_tier(entered: &mut Entered, index: usize) -> Option<PricingTier> {
     Some(PricingTier { id, name, is_default: false, priority, conditions, prices })
 }
 
-async fn find(web: &Web, place: &Place, id: &str) -> PageResult<KeptModel> {
+async fn find(web: &Web, place: &RequestContext, id: &str) -> PageResult<KeptModel> {
     let found = web.store.catalog.model(place.project_id(), id.to_owned()).await?;
-    found.ok_or_else(|| Refusal::not_there("model"))
+    found.ok_or_else(|| PageError::not_there("model"))
 }
 
-async fn make(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+async fn make(State(web): State<Web>, place: RequestContext, form: String) -> PageResult<Response> {
     place.visitor.may_change()?;
     let (mut entered, id) = (entered(&form), Uuid::new_v4().to_string());
     let Some(definition) = read(&mut entered, &id, None) else {
@@ -311,18 +315,18 @@ async fn make(State(web): State<Web>, place: Place, form: String) -> PageResult<
     keep(&web, &place, KeptModel { id, definition, created_at: place.now }).await
 }
 
-async fn keep(web: &Web, place: &Place, kept: KeptModel) -> PageResult<Response> {
+async fn keep(web: &Web, place: &RequestContext, kept: KeptModel) -> PageResult<Response> {
     let catalog = place.visitor.catalog(web);
     match catalog.keep_model(place.project_id(), kept, place.now).await {
         Ok(_) => Ok(Done::Saved.back(place, Tab::Models)),
-        Err(StoreError::BadQuery(why)) => Err(Refusal::Bad(why)),
+        Err(StoreError::BadQuery(why)) => Err(PageError::Bad(why)),
         Err(error) => Err(error.into()),
     }
 }
 
 async fn edit(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     place.visitor.may_change()?;
@@ -330,7 +334,7 @@ async fn edit(
     Ok(edited(&place, &kept, &filled(&kept.definition)))
 }
 
-fn edited(place: &Place, kept: &KeptModel, entered: &Entered) -> Markup {
+fn edited(place: &RequestContext, kept: &KeptModel, entered: &Entered) -> Markup {
     let body = html! {
         section.settings {
             h2 { bdi { (kept.definition.name) } }
@@ -344,7 +348,7 @@ fn edited(place: &Place, kept: &KeptModel, entered: &Entered) -> Markup {
 
 async fn change(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
     form: String,
 ) -> PageResult<Response> {
@@ -359,7 +363,7 @@ async fn change(
 
 async fn delete(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
     form: String,
 ) -> PageResult<Response> {

@@ -9,10 +9,10 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use ratchet_core::major::delivery::ReceiverKind;
-use ratchet_core::major::notice::NoticeKind;
+use ratchet_core::chat::delivery_retry::ReceiverKind;
+use ratchet_core::chat::notification::NotificationKind;
 use ratchet_core::secret::Secret;
-use ratchet_stages::notify::{self, WishError};
+use ratchet_stages::notify::{self, NotificationRequestError};
 use ratchet_store::catalog::{DeliveryOutcome, NoticeDelivery, NoticeReceiver};
 
 use super::{Done, Tab, entered, once, page, wrong};
@@ -20,8 +20,8 @@ use crate::assets;
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 const NAME: FormField<'_> = FormField { name: "name", label: "Name", hint: "" };
@@ -39,24 +39,24 @@ pub(super) fn routes() -> Router<Web> {
 }
 
 /// What kinds of news there are, with the words for them.
-const fn news(kind: NoticeKind) -> (&'static str, &'static str) {
+const fn news(kind: NotificationKind) -> (&'static str, &'static str) {
     match kind {
-        NoticeKind::TurnEnded => ("turn-ended", "a turn ends"),
-        NoticeKind::PersonNeeded => ("person-needed", "a person is needed"),
-        NoticeKind::SessionFailed => ("session-failed", "a session fails"),
-        NoticeKind::Test => ("test", "someone tries it"),
+        NotificationKind::TurnEnded => ("turn-ended", "a turn ends"),
+        NotificationKind::PersonNeeded => ("person-needed", "a person is needed"),
+        NotificationKind::SessionFailed => ("session-failed", "a session fails"),
+        NotificationKind::Test => ("test", "someone tries it"),
     }
 }
 
 /// What a form wants to hear.
-fn wanted(entered: &Entered) -> Result<Vec<NoticeKind>, WishError> {
-    let ticked = NoticeKind::NEWS.into_iter().filter(|kind| entered.is_ticked(news(*kind).0));
-    notify::events(ticked.map(NoticeKind::as_str))
+fn wanted(entered: &Entered) -> Result<Vec<NotificationKind>, NotificationRequestError> {
+    let ticked = NotificationKind::NEWS.into_iter().filter(|kind| entered.is_ticked(news(*kind).0));
+    notify::events(ticked.map(NotificationKind::as_str))
 }
 
 /// The form as it is before anyone has touched it: with everything ticked.
 fn preset() -> Entered {
-    let all = NoticeKind::NEWS.map(|kind| (news(kind).0, "yes"));
+    let all = NotificationKind::NEWS.map(|kind| (news(kind).0, "yes"));
     Entered::preset(&all)
 }
 
@@ -64,7 +64,7 @@ fn ticks(entered: &Entered) -> Markup {
     html! {
         fieldset.events {
             legend { "Tell when" }
-            @for kind in NoticeKind::NEWS {
+            @for kind in NotificationKind::NEWS {
                 (field::tick(FormField { name: news(kind).0, label: news(kind).1, hint: "" }, entered))
             }
         }
@@ -72,23 +72,28 @@ fn ticks(entered: &Entered) -> Markup {
 }
 
 /// Says what is wrong with a form beside the field that it is about.
-fn blame(entered: Entered, error: WishError) -> PageResult<Entered> {
+fn blame(entered: Entered, error: NotificationRequestError) -> PageResult<Entered> {
     match error {
-        WishError::Field("events", _) => {
+        NotificationRequestError::Field("events", _) => {
             Ok(entered.and_wrong("", "Tick at least one of the times to tell."))
         }
-        WishError::Field(field, why) => Ok(entered.and_wrong(field, why)),
-        WishError::Push(why) => Ok(entered.and_wrong("", why.to_string())),
-        WishError::Store(error) => Err(error.into()),
+        NotificationRequestError::Field(field, why) => Ok(entered.and_wrong(field, why)),
+        NotificationRequestError::Push(why) => Ok(entered.and_wrong("", why.to_string())),
+        NotificationRequestError::Store(error) => Err(error.into()),
     }
 }
 
-async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     place.visitor.may_change()?;
     drawn(&web, &place, &preset(), &Markup::default()).await
 }
 
-async fn drawn(web: &Web, place: &Place, entered: &Entered, above: &Markup) -> PageResult<Markup> {
+async fn drawn(
+    web: &Web,
+    place: &RequestContext,
+    entered: &Entered,
+    above: &Markup,
+) -> PageResult<Markup> {
     let known = web.store.catalog.notice_receivers(place.project_id()).await?;
     let mut rows: [Vec<Row>; 2] = Default::default();
     for one in &known {
@@ -131,12 +136,12 @@ async fn drawn(web: &Web, place: &Place, entered: &Entered, above: &Markup) -> P
 }
 
 /// What a script makes of the browser that shows the page.
-async fn this_browser(web: &Web, place: &Place) -> PageResult<Markup> {
+async fn this_browser(web: &Web, place: &RequestContext) -> PageResult<Markup> {
     let nobody = None;
     let key = match notify::vapid(&web.store, nobody, place.now).await {
         Ok(key) => key.public(),
-        Err(WishError::Store(error)) => return Err(error.into()),
-        Err(error) => return Err(Refusal::Bad(error.to_string())),
+        Err(NotificationRequestError::Store(error)) => return Err(error.into()),
+        Err(error) => return Err(PageError::Bad(error.to_string())),
     };
     Ok(html! {
         section.settings data-push=(key) data-to=(Tab::Notifications.action(place, &["browsers"])) {
@@ -163,7 +168,7 @@ fn list(caption: &str, second: &'static str, rows: Vec<Row>) -> Markup {
     table::table(&Table { caption: caption.to_owned(), columns, rows, select_for: None })
 }
 
-fn row(one: &NoticeReceiver, last: Option<&NoticeDelivery>, place: &Place) -> Row {
+fn row(one: &NoticeReceiver, last: Option<&NoticeDelivery>, place: &RequestContext) -> Row {
     let events: Vec<&str> = one.events.iter().map(|kind| news(*kind).1).collect();
     let whose = match one.kind {
         ReceiverKind::Webhook => html! { code { (one.address) } },
@@ -205,7 +210,7 @@ fn outcome(one: &NoticeDelivery) -> Markup {
     }
 }
 
-fn add_form(place: &Place, entered: &Entered) -> Markup {
+fn add_form(place: &RequestContext, entered: &Entered) -> Markup {
     html! {
         section.settings {
             h2 { "Add a webhook" }
@@ -221,7 +226,7 @@ fn add_form(place: &Place, entered: &Entered) -> Markup {
     }
 }
 
-async fn add(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+async fn add(State(web): State<Web>, place: RequestContext, form: String) -> PageResult<Response> {
     place.visitor.may_own()?;
     let entered = entered(&form);
     let (name, url) = (entered.text("name"), entered.text("url"));
@@ -253,17 +258,21 @@ fn shown_once(title: &str, secret: &Secret) -> Markup {
 }
 
 /// A script sends what the browser got from its push service.
-async fn subscribe(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+async fn subscribe(
+    State(web): State<Web>,
+    place: RequestContext,
+    form: String,
+) -> PageResult<Response> {
     place.visitor.may_change()?;
     let entered = entered(&form);
     let given = (entered.raw("endpoint"), entered.raw("p256dh"), entered.raw("auth"));
     let person = Some(place.visitor.name().to_owned());
-    let events = NoticeKind::NEWS.to_vec();
+    let events = NotificationKind::NEWS.to_vec();
     let (name, outbound) = (entered.text("name"), &web.settings.outbound);
     let new = match notify::browser(name, given, (events, person), outbound) {
         Ok(new) => new,
-        Err(WishError::Store(error)) => return Err(error.into()),
-        Err(error) => return Err(Refusal::Bad(error.to_string())),
+        Err(NotificationRequestError::Store(error)) => return Err(error.into()),
+        Err(error) => return Err(PageError::Bad(error.to_string())),
     };
     let (catalog, secrets) = (place.visitor.catalog(&web), web.store.secrets.clone());
     catalog.add_notice_receiver(place.project_id(), new, secrets, place.now).await?;

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use maud::{Markup, html};
-use ratchet_core::settle;
+use ratchet_core::catalog::validation;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{NewProject, Project};
 use ratchet_store::project::ProjectId;
@@ -14,8 +14,8 @@ use super::{Tab, entered, page, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::figure;
 use crate::components::table::{self, Column, Row, Table};
-use crate::place::{Link, Place};
-use crate::refusal::PageResult;
+use crate::page_error::PageResult;
+use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
 const NAME: FormField<'_> =
@@ -32,12 +32,12 @@ pub(super) fn routes() -> Router<Web> {
     Router::new().route("/project/{project}/settings/projects", get(show).post(make))
 }
 
-async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     place.visitor.may_own_server()?;
     drawn(&web, &place, &Entered::default()).await
 }
 
-async fn drawn(web: &Web, place: &Place, entered: &Entered) -> PageResult<Markup> {
+async fn drawn(web: &Web, place: &RequestContext, entered: &Entered) -> PageResult<Markup> {
     let projects = web.store.catalog.projects().await?;
     let row = |project: &Project| Row {
         id: project.id.to_string(),
@@ -85,7 +85,7 @@ async fn drawn(web: &Web, place: &Place, entered: &Entered) -> PageResult<Markup
     Ok(page(place, Tab::Projects, summary, &body))
 }
 
-async fn make(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+async fn make(State(web): State<Web>, place: RequestContext, form: String) -> PageResult<Response> {
     place.visitor.may_own_server()?;
     let mut entered = entered(&form);
     let Some(new) = read(&mut entered) else {
@@ -107,7 +107,7 @@ async fn make(State(web): State<Web>, place: Place, form: String) -> PageResult<
 
 /// The project that a form asks for; otherwise what is wrong is noted.
 fn read(entered: &mut Entered) -> Option<NewProject> {
-    let name = settle::project_name(entered.text("name"));
+    let name = validation::project_name(entered.text("name"));
     if let Err(why) = &name {
         entered.wrong("name", why.problem.clone());
     }
@@ -117,7 +117,7 @@ fn read(entered: &mut Entered) -> Option<NewProject> {
     }
     let days = entered.filled("days").map(str::parse::<u32>).transpose();
     let days = days.map_err(|_| "a whole number of days, or nothing".to_owned());
-    let days = days.and_then(|days| settle::retention(days).map_err(|why| why.problem));
+    let days = days.and_then(|days| validation::retention(days).map_err(|why| why.problem));
     if let Err(why) = &days {
         entered.wrong("days", why.clone());
     }

@@ -5,18 +5,18 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use ratchet_core::origin::PageOrigin;
-use ratchet_core::redact::preset::{self, Preset};
-use ratchet_core::redact::{Redactor, Rule, RuleError, What};
-use ratchet_core::settle;
+use ratchet_core::catalog::cors_origin::PageOrigin;
+use ratchet_core::catalog::validation;
+use ratchet_core::record::redact::preset::{self, Preset};
+use ratchet_core::record::redact::{RedactionPattern, Redactor, Rule, RuleError};
 use ratchet_store::catalog::KeptRule;
 
 use super::{Ask, Done, Tab, entered, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{diff, empty, figure};
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 /// The most of a text that rules are tried on.
@@ -52,7 +52,7 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/settings/origins", post(set_origins))
 }
 
-async fn show(State(web): State<Web>, place: Place) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     place.visitor.may_own()?;
     drawn(&web, &place, &Entered::default(), None).await
 }
@@ -65,7 +65,7 @@ struct Trial {
 
 async fn drawn(
     web: &Web,
-    place: &Place,
+    place: &RequestContext,
     entered: &Entered,
     trial: Option<&Trial>,
 ) -> PageResult<Markup> {
@@ -96,7 +96,7 @@ async fn drawn(
     Ok(page(place, Tab::Redaction, summary, &body))
 }
 
-fn list(rules: &[KeptRule], place: &Place) -> Markup {
+fn list(rules: &[KeptRule], place: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Looks for"),
         Column::text("Pattern, path or name"),
@@ -126,15 +126,15 @@ fn list(rules: &[KeptRule], place: &Place) -> Markup {
     table::table(&Table { caption: "Redaction rules".to_owned(), columns, rows, select_for: None })
 }
 
-const fn kind_words(what: &What) -> &'static str {
+const fn kind_words(what: &RedactionPattern) -> &'static str {
     match what {
-        What::Pattern(_) => "a pattern, in any text",
-        What::Field(_) => "whatever stands in a field",
-        What::Preset(_) => "a ready-made pattern",
+        RedactionPattern::Pattern(_) => "a pattern, in any text",
+        RedactionPattern::Field(_) => "whatever stands in a field",
+        RedactionPattern::Preset(_) => "a ready-made pattern",
     }
 }
 
-fn add_form(place: &Place, entered: &Entered, trial: Option<&Trial>) -> Markup {
+fn add_form(place: &RequestContext, entered: &Entered, trial: Option<&Trial>) -> Markup {
     let named = |preset: &Preset| (format!("preset:{}", preset.name), preset.finds.clone());
     let presets: Vec<(String, String)> = preset::all().iter().map(named).collect();
     let mut kinds = vec![("pattern", "a pattern of mine"), ("field", "a field")];
@@ -161,7 +161,7 @@ fn add_form(place: &Place, entered: &Entered, trial: Option<&Trial>) -> Markup {
     }
 }
 
-fn origins_form(place: &Place, entered: &Entered, origins: &[PageOrigin]) -> Markup {
+fn origins_form(place: &RequestContext, entered: &Entered, origins: &[PageOrigin]) -> Markup {
     let known: Vec<&str> = origins.iter().map(PageOrigin::as_str).collect();
     let mut shown = entered.clone();
     if !entered.has("origins") {
@@ -185,10 +185,10 @@ fn origins_form(place: &Place, entered: &Entered, origins: &[PageOrigin]) -> Mar
 fn read(entered: &Entered) -> Result<Rule, RuleError> {
     let text = || entered.text("what").to_owned();
     let what = match entered.raw("kind") {
-        "field" => What::Field(text()),
+        "field" => RedactionPattern::Field(text()),
         kind => match kind.strip_prefix("preset:") {
-            Some(name) => What::Preset(name.to_owned()),
-            None => What::Pattern(text()),
+            Some(name) => RedactionPattern::Preset(name.to_owned()),
+            None => RedactionPattern::Pattern(text()),
         },
     };
     Rule::new(what, entered.filled("replacement").map(str::to_owned))
@@ -207,7 +207,7 @@ fn field_of(why: &RuleError) -> &'static str {
     }
 }
 
-async fn add(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+async fn add(State(web): State<Web>, place: RequestContext, form: String) -> PageResult<Response> {
     place.visitor.may_own()?;
     let entered = entered(&form);
     let refused = async |why: RuleError| {
@@ -234,21 +234,21 @@ async fn add(State(web): State<Web>, place: Place, form: String) -> PageResult<R
 }
 
 fn tried(rules: &[Rule], sample: &str) -> Result<Trial, RuleError> {
-    let before = ratchet_core::limit::elide(sample, MAX_SAMPLE_BYTES).into_owned();
+    let before = ratchet_core::record::limit::elide(sample, MAX_SAMPLE_BYTES).into_owned();
     let after = Redactor::new(rules)?.trial(&before, "input")?;
     Ok(Trial { before, after })
 }
 
 async fn remove(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
     form: String,
 ) -> PageResult<Response> {
     place.visitor.may_own()?;
     let rules = web.store.catalog.redaction_rules(place.project_id()).await?;
     let found = rules.into_iter().find(|kept| kept.id == id);
-    let found = found.ok_or_else(|| Refusal::not_there("rule"))?;
+    let found = found.ok_or_else(|| PageError::not_there("rule"))?;
     if !entered(&form).is_ticked("sure") {
         let ask = Ask {
             title: "Remove this rule?".to_owned(),
@@ -266,10 +266,14 @@ async fn remove(
     Ok(Done::Removed.back(&place, Tab::Redaction))
 }
 
-async fn set_origins(State(web): State<Web>, place: Place, form: String) -> PageResult<Response> {
+async fn set_origins(
+    State(web): State<Web>,
+    place: RequestContext,
+    form: String,
+) -> PageResult<Response> {
     place.visitor.may_own()?;
     let entered = entered(&form);
-    match settle::origins(&entered.lines("origins")) {
+    match validation::origins(&entered.lines("origins")) {
         Ok(origins) => {
             let catalog = place.visitor.catalog(&web);
             catalog.set_page_origins(place.project_id(), origins, place.now).await?;

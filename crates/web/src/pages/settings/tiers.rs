@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ratchet_core::price::{AttributeSource, Comparison, TierCondition};
+use ratchet_core::record::price::{AttributeSource, Comparison, TierCondition};
 
 /// Prices are typed for so many units, as price lists have them.
 const UNITS: f64 = 1_000_000.0;

@@ -2,9 +2,9 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 use ratchet_core::json_size::small_tree;
-use ratchet_core::limit::elide;
-use ratchet_core::observation::{Observation, ObservationKind};
 use ratchet_core::payload::Payload;
+use ratchet_core::record::limit::elide;
+use ratchet_core::record::observation::{Observation, ObservationKind};
 use ratchet_store::query::{
     Condition, Detail, Direction, ObservationColumn, ObservationQuery, Paging, Test, TimeRange,
 };
@@ -12,10 +12,12 @@ use ratchet_store::query::{
 use super::run::{self, About, Subject};
 use super::{link, outline, plural};
 use crate::components::diff;
-use crate::place::Place;
-use crate::refusal::PageResult;
+use crate::page_error::PageResult;
+use crate::request_context::RequestContext;
 use crate::web::Web;
-use ratchet_core::chat::{self, ChatMessage, Part, Reading, RecordedResult, Role};
+use ratchet_core::record::message_formats::{
+    self, ChatMessage, Part, Reading, RecordedResult, Role,
+};
 
 /// Bytes of each side that are compared.
 const MAX_BYTES: usize = 60_000;
@@ -23,7 +25,11 @@ const MAX_BYTES: usize = 60_000;
 const LOOK_BACK: u64 = 100;
 
 /// What this model call was told that the one before it was not.
-pub(super) async fn changes(web: &Web, place: &Place, subject: &Subject) -> PageResult<Markup> {
+pub(super) async fn changes(
+    web: &Web,
+    place: &RequestContext,
+    subject: &Subject,
+) -> PageResult<Markup> {
     let About::Step(step) = &subject.about else { return Ok(Markup::default()) };
     let Some(before) = call_before(web, place, step).await? else {
         return Ok(
@@ -52,7 +58,7 @@ pub(super) async fn changes(web: &Web, place: &Place, subject: &Subject) -> Page
 /// The model call before a step: the last with the same parent, else the last of all.
 async fn call_before(
     web: &Web,
-    place: &Place,
+    place: &RequestContext,
     step: &Observation,
 ) -> PageResult<Option<Observation>> {
     let is_call = Condition {
@@ -77,7 +83,7 @@ async fn call_before(
 /// A payload as texts, one for each message.
 fn transcript(payload: Option<&Payload>) -> Vec<String> {
     let Some(payload) = payload else { return Vec::new() };
-    match chat::read(payload.to_json().as_str()) {
+    match message_formats::read(payload.to_json().as_str()) {
         Reading::Messages(messages) => messages.iter().map(written).collect(),
         Reading::Text(text) => vec![text],
         Reading::Data(text) => vec![pretty(&text)],

@@ -1,18 +1,18 @@
 use maud::{Markup, html};
-use ratchet_core::observation::ObservationKind;
 use ratchet_core::payload::Payload;
+use ratchet_core::record::observation::ObservationKind;
 
 use super::run::{About, Subject, TraceRun};
 use super::{changes, link, name, outline};
 use crate::call_graph;
 use crate::components::icon::{Icon, icon};
-use crate::components::message::{Pen, Whereabouts};
+use crate::components::message::{ContentLinks, MessageStyle};
 use crate::components::{badge, figure, graph, json};
-use crate::place::{Link, Place};
-use crate::refusal::PageResult;
-use crate::said::Side;
+use crate::message_preview::Side;
+use crate::page_error::PageResult;
+use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
-use ratchet_core::chat::{self, Reading};
+use ratchet_core::record::message_formats::{self, Reading};
 
 /// Bytes of a raw payload that are shown at once.
 const MAX_RAW: usize = 100_000;
@@ -54,7 +54,7 @@ impl View {
     }
 
     /// What the address asks for.
-    pub(super) fn asked(place: &Place) -> Self {
+    pub(super) fn asked(place: &RequestContext) -> Self {
         let word = place.params.get("view").unwrap_or_default();
         Self::ALL.into_iter().find(|view| view.as_str() == word).unwrap_or_default()
     }
@@ -72,7 +72,7 @@ impl View {
 /// The middle column.
 pub(super) async fn content(
     web: &Web,
-    place: &Place,
+    place: &RequestContext,
     subject: &Subject,
     view: View,
 ) -> PageResult<Markup> {
@@ -95,7 +95,7 @@ pub(super) async fn content(
 }
 
 /// The way to what is shown.
-pub(super) fn here(place: &Place, subject: &Subject) -> Link {
+pub(super) fn here(place: &RequestContext, subject: &Subject) -> Link {
     let to = link(place, &subject.trace);
     match subject.step_id() {
         Some(id) => to.with("observation", id),
@@ -103,7 +103,7 @@ pub(super) fn here(place: &Place, subject: &Subject) -> Link {
     }
 }
 
-fn head(place: &Place, subject: &Subject, view: View) -> Markup {
+fn head(place: &RequestContext, subject: &Subject, view: View) -> Markup {
     let here = here(place, subject);
     html! {
         header.content-head {
@@ -126,7 +126,7 @@ fn head(place: &Place, subject: &Subject, view: View) -> Markup {
     }
 }
 
-fn conversation(place: &Place, subject: &Subject) -> Markup {
+fn conversation(place: &RequestContext, subject: &Subject) -> Markup {
     let status = match &subject.about {
         About::Step(step) => step.status_message.as_deref().map(|text| (text, step.level)),
         About::Trace(..) => None,
@@ -134,7 +134,7 @@ fn conversation(place: &Place, subject: &Subject) -> Markup {
     let (input, output) = (&subject.content.input, &subject.content.output);
     html! {
         @if let Some((text, level)) = status {
-            p class={ "status " (level.as_str().to_lowercase()) } { bdi { (ratchet_core::limit::elide(text, 4_000)) } }
+            p class={ "status " (level.as_str().to_lowercase()) } { bdi { (ratchet_core::record::limit::elide(text, 4_000)) } }
         }
         @if let Some(input) = input { (read(place, subject, Side::Input, input)) }
         @if let Some(output) = output { (read(place, subject, Side::Output, output)) }
@@ -145,10 +145,10 @@ fn conversation(place: &Place, subject: &Subject) -> Markup {
 }
 
 /// One side as people read it.
-fn read(place: &Place, subject: &Subject, side: Side, payload: &Payload) -> Markup {
+fn read(place: &RequestContext, subject: &Subject, side: Side, payload: &Payload) -> Markup {
     let at = whereabouts(place, subject, side);
-    let mut pen = Pen::new(&at);
-    let body = match chat::read(payload.to_json().as_str()) {
+    let mut pen = MessageStyle::new(&at);
+    let body = match message_formats::read(payload.to_json().as_str()) {
         Reading::Messages(messages) => pen.conversation(&messages),
         Reading::Text(text) => pen.lone_text(&text),
         Reading::Data(text) => cut_json(&text, &at.whole),
@@ -156,7 +156,7 @@ fn read(place: &Place, subject: &Subject, side: Side, payload: &Payload) -> Mark
     html! { section.side { h3 { (side.label()) } (body) } }
 }
 
-fn whereabouts(place: &Place, subject: &Subject, side: Side) -> Whereabouts {
+fn whereabouts(place: &RequestContext, subject: &Subject, side: Side) -> ContentLinks {
     let trace = subject.trace.to_string();
     match subject.step_id() {
         Some(step) => side.whereabouts(place, &[&trace, "observations", &step]),
@@ -177,7 +177,7 @@ fn cut_json(text: &str, whole: &str) -> Markup {
 }
 
 /// Both sides and the metadata as they came.
-fn raw(place: &Place, subject: &Subject) -> Markup {
+fn raw(place: &RequestContext, subject: &Subject) -> Markup {
     let sides = [(Side::Input, &subject.content.input), (Side::Output, &subject.content.output)];
     html! {
         @for (side, payload) in sides {

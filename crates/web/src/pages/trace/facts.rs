@@ -1,26 +1,30 @@
 use maud::{Markup, html};
 use ratchet_core::json_size::small_tree;
-use ratchet_core::limit::elide;
-use ratchet_core::observation::Observation;
-use ratchet_core::score::Score;
-use ratchet_core::trace::Trace;
+use ratchet_core::record::limit::elide;
+use ratchet_core::record::observation::Observation;
+use ratchet_core::record::score::Score;
+use ratchet_core::record::trace::Trace;
 
 use super::kinds::{self, Spent};
 use super::run::{About, Subject};
-use super::{forms, remarks};
+use super::{comments, forms};
 use crate::components::badge::{self, Decider};
 use crate::components::{copy, figure, json};
-use crate::judged;
-use crate::place::Place;
-use crate::refusal::PageResult;
+use crate::page_error::PageResult;
+use crate::request_context::RequestContext;
+use crate::score_summary;
 use crate::web::Web;
 
 /// Bytes of a value of metadata that are shown.
 const MAX_VALUE: usize = 4_000;
 
 /// The column on the right.
-pub(super) async fn facts(web: &Web, place: &Place, subject: &Subject) -> PageResult<Markup> {
-    let comments = remarks::comments(web, place, subject).await?;
+pub(super) async fn facts(
+    web: &Web,
+    place: &RequestContext,
+    subject: &Subject,
+) -> PageResult<Markup> {
+    let comments = comments::comments(web, place, subject).await?;
     let judging = forms::judge_forms(web, place, subject).await?;
     Ok(html! {
         nav.jump aria-label="Jump to" {
@@ -34,7 +38,7 @@ pub(super) async fn facts(web: &Web, place: &Place, subject: &Subject) -> PageRe
         }
         (scores(&subject.scores, place))
         (judging)
-        (remarks::remarks(&comments, place.now))
+        (comments::remarks(&comments, place.now))
         (forms::comment_form(place, subject))
         (metadata(subject))
     })
@@ -45,7 +49,7 @@ fn fact(name: &str, value: &Markup) -> Markup {
     html! { dt { (name) } dd { (value) } }
 }
 
-fn of_trace(place: &Place, trace: &Trace, spent: &Spent) -> Markup {
+fn of_trace(place: &RequestContext, trace: &Trace, spent: &Spent) -> Markup {
     let sums = &trace.summary;
     let lasted = sums.start.zip(sums.end).map(|(start, end)| end.since(start));
     html! {
@@ -71,7 +75,7 @@ fn of_trace(place: &Place, trace: &Trace, spent: &Spent) -> Markup {
     }
 }
 
-fn of_step(place: &Place, step: &Observation) -> Markup {
+fn of_step(place: &RequestContext, step: &Observation) -> Markup {
     html! {
         h3 { "Timing" }
         dl.facts {
@@ -104,7 +108,7 @@ fn speed(step: &Observation) -> Option<String> {
     Some(format!("{} tokens/s", figure::number((rate * 10.0).round() / 10.0)))
 }
 
-fn model(place: &Place, step: &Observation) -> Markup {
+fn model(place: &RequestContext, step: &Observation) -> Markup {
     html! {
         @if step.model.is_some() || step.prompt.is_some() || step.model_parameters.is_some() {
             h3 { "Model" }
@@ -124,7 +128,7 @@ fn model(place: &Place, step: &Observation) -> Markup {
     }
 }
 
-fn scores(scores: &[Score], place: &Place) -> Markup {
+fn scores(scores: &[Score], place: &RequestContext) -> Markup {
     html! {
         h3 #scores { "Scores" }
         @if scores.is_empty() { p.muted { "None yet." } }
@@ -132,7 +136,7 @@ fn scores(scores: &[Score], place: &Place) -> Markup {
             @for score in scores {
                 li {
                     span.verdict-name { bdi { (score.name) } }
-                    " " (badge::decided(Decider::of_source(score.source), &elide(&judged::value(&score.value), 200)))
+                    " " (badge::decided(Decider::of_source(score.source), &elide(&score_summary::value(&score.value), 200)))
                     " " span.muted { (figure::when(score.timestamp, place.now)) }
                     @if let Some(comment) = &score.comment { p { bdi { (elide(comment, MAX_VALUE)) } } }
                 }

@@ -1,24 +1,24 @@
 use axum::extract::{Path, State};
 use axum::response::Redirect;
 use maud::{Markup, html};
-use ratchet_core::annotation::CommentedKind;
+use ratchet_core::catalog::annotation::CommentedKind;
 use ratchet_core::environment::Environment;
-use ratchet_core::field::{Act, Field, Stamp};
 use ratchet_core::id::ScoreId;
-use ratchet_core::merge::Earliest;
-use ratchet_core::score::config::{ConfigValues, ScoreConfig};
-use ratchet_core::score::rule::{SentScore, SentValue, judge};
-use ratchet_core::score::{ScorePatch, ScoreSource, ScoreTarget};
+use ratchet_core::record::field::{Field, Stamp, WriteKind};
+use ratchet_core::record::merge::Earliest;
+use ratchet_core::record::score::config::{ConfigValues, ScoreConfig};
+use ratchet_core::record::score::rule::{SentScore, SentValue, judge};
+use ratchet_core::record::score::{ScorePatch, ScoreSource, ScoreTarget};
 use ratchet_store::catalog::NewComment;
 use ratchet_store::telemetry::Batch;
 use uuid::Uuid;
 
 use super::run::{About, Subject, TraceRun};
 use super::{TracePath, content, run, trace_id};
-use crate::place::{Params, Place};
-use crate::refusal::{PageResult, Refusal};
+use crate::form::PageForm;
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::{Params, RequestContext};
 use crate::web::Web;
-use crate::wish::Wish;
 
 /// Characters of a comment, as the API takes them.
 const MAX_CHARS: usize = 5_000;
@@ -26,7 +26,7 @@ const MAX_CHARS: usize = 5_000;
 const MAX_CONFIGS: usize = 20;
 
 /// A form to say something about a trace or a step.
-pub(super) fn comment_form(place: &Place, subject: &Subject) -> Markup {
+pub(super) fn comment_form(place: &RequestContext, subject: &Subject) -> Markup {
     html! {
         @if place.visitor.can_change() {
             form method="post" action=(action(place, subject, "comments")) {
@@ -40,7 +40,11 @@ pub(super) fn comment_form(place: &Place, subject: &Subject) -> Markup {
 }
 
 /// Forms to judge a trace or a step, one for each way of judging that the project knows.
-pub(super) async fn judge_forms(web: &Web, place: &Place, subject: &Subject) -> PageResult<Markup> {
+pub(super) async fn judge_forms(
+    web: &Web,
+    place: &RequestContext,
+    subject: &Subject,
+) -> PageResult<Markup> {
     let intake = web.store.catalog.intake(&place.project_id()).await?;
     let offered = intake.score_configs.values().filter(|config| !config.is_archived);
     let mut offered: Vec<&ScoreConfig> = offered.collect();
@@ -63,11 +67,11 @@ pub(super) async fn judge_forms(web: &Web, place: &Place, subject: &Subject) -> 
     })
 }
 
-fn action(place: &Place, subject: &Subject, what: &str) -> String {
+fn action(place: &RequestContext, subject: &Subject, what: &str) -> String {
     place.to(&["traces", &subject.trace.to_string(), what]).to_string()
 }
 
-fn hidden(place: &Place, subject: &Subject) -> Markup {
+fn hidden(place: &RequestContext, subject: &Subject) -> Markup {
     html! {
         (place.visitor.form_token.field())
         @if let Some(step) = subject.step_id() { input type="hidden" name="observation" value=(step); }
@@ -95,7 +99,12 @@ fn control(config: &ScoreConfig) -> Markup {
 }
 
 /// What a form is about. Whoever asks about what is not there is told so.
-async fn subject(web: &Web, place: &Place, trace: &str, form: &Params) -> PageResult<Subject> {
+async fn subject(
+    web: &Web,
+    place: &RequestContext,
+    trace: &str,
+    form: &Params,
+) -> PageResult<Subject> {
     let trace = trace_id(trace)?;
     match form.get("observation") {
         Some(step) => Subject::step(web, place, &trace, &run::step_id(step)?).await,
@@ -107,11 +116,11 @@ async fn subject(web: &Web, place: &Place, trace: &str, form: &Params) -> PageRe
 pub(super) async fn comment(
     State(web): State<Web>,
     Path((_, trace)): TracePath,
-    Wish { place, form }: Wish,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Redirect> {
     let content = form.get("content").unwrap_or_default().trim();
     if !(1..=MAX_CHARS).contains(&content.chars().count()) {
-        return Err(Refusal::Bad(format!("a comment has 1 to {MAX_CHARS} characters")));
+        return Err(PageError::Bad(format!("a comment has 1 to {MAX_CHARS} characters")));
     }
     let subject = subject(&web, &place, &trace, &form).await?;
     let (kind, object) = match &subject.about {
@@ -128,12 +137,12 @@ pub(super) async fn comment(
 pub(super) async fn score(
     State(web): State<Web>,
     Path((_, trace)): TracePath,
-    Wish { place, form }: Wish,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Redirect> {
     let subject = subject(&web, &place, &trace, &form).await?;
     let intake = web.store.catalog.intake(&place.project_id()).await?;
     let config = form.get("config").and_then(|id| intake.score_configs.get(id));
-    let config = config.ok_or_else(|| Refusal::not_there("score config"))?;
+    let config = config.ok_or_else(|| PageError::not_there("score config"))?;
     let patch = verdict(&place, &subject, config, form.get("value").unwrap_or_default())?;
     record_score(&web, &place, intake.redactor.uncut().score(patch)).await?;
     Ok(back(&place, &subject, "judged"))
@@ -142,7 +151,7 @@ pub(super) async fn score(
 /// Records a score that somebody gave on a page, without what the project's rules find.
 pub(in crate::pages) async fn record_score(
     web: &Web,
-    place: &Place,
+    place: &RequestContext,
     score: ScorePatch,
 ) -> PageResult<()> {
     let batch = Batch {
@@ -157,7 +166,7 @@ pub(in crate::pages) async fn record_score(
 }
 
 fn verdict(
-    place: &Place,
+    place: &RequestContext,
     subject: &Subject,
     config: &ScoreConfig,
     value: &str,
@@ -183,10 +192,10 @@ fn verdict(
         target: &target,
         config: Some(config),
     };
-    let verdict = judge(sent).map_err(|unfit| Refusal::Bad(unfit.to_string()))?;
+    let verdict = judge(sent).map_err(|unfit| PageError::Bad(unfit.to_string()))?;
     let id = ScoreId::parse(&Uuid::new_v4().to_string());
-    let mut patch = ScorePatch::new(id.map_err(|why| Refusal::Bad(why.to_string()))?);
-    let stamp = Stamp::stated(place.now, Act::Create);
+    let mut patch = ScorePatch::new(id.map_err(|why| PageError::Bad(why.to_string()))?);
+    let stamp = Stamp::stated(place.now, WriteKind::Create);
     patch.timestamp = Earliest(Some(place.now));
     patch.environment = Field::said(environment.clone(), stamp);
     patch.target = Field::said(target, stamp);
@@ -201,7 +210,7 @@ fn verdict(
 }
 
 /// What a form that led here has done, in words.
-pub(super) fn done(place: &Place) -> Option<&'static str> {
+pub(super) fn done(place: &RequestContext) -> Option<&'static str> {
     match place.params.get("done")? {
         "commented" => Some("Comment kept"),
         "judged" => Some("Judgement kept"),
@@ -210,6 +219,6 @@ pub(super) fn done(place: &Place) -> Option<&'static str> {
 }
 
 /// Back to what the form was about.
-fn back(place: &Place, subject: &Subject, done: &str) -> Redirect {
+fn back(place: &RequestContext, subject: &Subject, done: &str) -> Redirect {
     Redirect::to(&content::here(place, subject).with("done", done).to_string())
 }

@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use ratchet_core::limit::elide;
 use ratchet_core::money::Money;
-use ratchet_core::observation::Observation;
-use ratchet_core::usage::TOTAL;
+use ratchet_core::record::limit::elide;
+use ratchet_core::record::observation::Observation;
+use ratchet_core::record::usage::TOTAL;
 
 use crate::components::figure;
 use crate::components::stack::{Share, stack};

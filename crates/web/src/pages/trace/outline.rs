@@ -1,8 +1,8 @@
 use std::collections::HashMap;
 
 use maud::{Markup, html};
-use ratchet_core::observation::{Level, Observation};
-use ratchet_core::score::{Score, ScoreTarget};
+use ratchet_core::record::observation::{Level, Observation};
+use ratchet_core::record::score::{Score, ScoreTarget};
 
 use super::run::TraceRun;
 use super::{link, name, plural};
@@ -11,8 +11,8 @@ use crate::components::figure;
 use crate::components::icon::{Icon, icon};
 use crate::components::strip::{self, StripBar};
 use crate::components::tree::{self, Failure, TreeLine};
-use crate::judged;
-use crate::place::Place;
+use crate::request_context::RequestContext;
+use crate::score_summary;
 use crate::timeline::{TimeFrame, WHOLE, lanes};
 use crate::trace_tree::TreeRow;
 
@@ -26,7 +26,7 @@ const MAX_NAME: usize = 120;
 const MAX_SCORES: usize = 2;
 
 /// The strip of time above everything.
-pub(super) fn strip(place: &Place, run: &TraceRun, selected: Option<usize>) -> Markup {
+pub(super) fn strip(place: &RequestContext, run: &TraceRun, selected: Option<usize>) -> Markup {
     let frame = TimeFrame::of(&run.tree.steps);
     let to_trace = link(place, &run.trace.id);
     let bars: Vec<StripBar> = lanes(frame, &run.tree.steps, &run.tree.rows)
@@ -50,7 +50,7 @@ pub(super) fn strip(place: &Place, run: &TraceRun, selected: Option<usize>) -> M
 }
 
 /// The tree: the lines around the chosen one, and the room for the others.
-pub(super) fn tree(place: &Place, run: &TraceRun, selected: Option<usize>) -> Markup {
+pub(super) fn tree(place: &RequestContext, run: &TraceRun, selected: Option<usize>) -> Markup {
     let total = run.tree.rows.len() + 1;
     let chosen = selected.and_then(|step| run.tree.rows.iter().position(|row| row.step == step));
     let chosen = chosen.map_or(0, |row| row + 1);
@@ -91,7 +91,7 @@ pub(super) fn tree(place: &Place, run: &TraceRun, selected: Option<usize>) -> Ma
 }
 
 /// For those without a script: the lines before and after.
-fn pager(place: &Place, run: &TraceRun, here: usize) -> Markup {
+fn pager(place: &RequestContext, run: &TraceRun, here: usize) -> Markup {
     let first_of = |chunk: usize| {
         let row = run.tree.rows.get((chunk * CHUNK).saturating_sub(1))?;
         let id = run.tree.steps[row.step].id.to_string();
@@ -106,13 +106,13 @@ fn pager(place: &Place, run: &TraceRun, here: usize) -> Markup {
 }
 
 /// Some lines alone: what a script adds.
-pub(super) fn some_lines(place: &Place, run: &TraceRun, from: usize, to: usize) -> Markup {
+pub(super) fn some_lines(place: &RequestContext, run: &TraceRun, from: usize, to: usize) -> Markup {
     tree::lines(&Lines::new(place, run, None).range(from, to))
 }
 
 /// Makes lines of a trace, by number. Number 0 is the trace itself.
 struct Lines<'a> {
-    place: &'a Place,
+    place: &'a RequestContext,
     run: &'a TraceRun,
     frame: TimeFrame,
     chosen: Option<usize>,
@@ -120,7 +120,7 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    fn new(place: &'a Place, run: &'a TraceRun, chosen: Option<usize>) -> Self {
+    fn new(place: &'a RequestContext, run: &'a TraceRun, chosen: Option<usize>) -> Self {
         let mut scores: HashMap<String, Vec<&Score>> = HashMap::new();
         for score in &run.scores {
             if let ScoreTarget::Observation(_, step) = &score.target {
@@ -217,8 +217,8 @@ fn few_scores(scores: &[&Score]) -> Markup {
     html! {
         @for score in scores.iter().take(MAX_SCORES) {
             span class={ "score-mark " (Decider::of_source(score.source).class()) }
-                 title={ (score.name) ": " (judged::value(&score.value)) } {
-                (judged::value(&score.value).chars().take(12).collect::<String>())
+                 title={ (score.name) ": " (score_summary::value(&score.value)) } {
+                (score_summary::value(&score.value).chars().take(12).collect::<String>())
             }
         }
     }

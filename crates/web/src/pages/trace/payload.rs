@@ -4,34 +4,34 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ratchet_core::media::MediaType;
 use ratchet_core::payload::Payload;
-use ratchet_core::trace::Content;
+use ratchet_core::record::media::MediaType;
+use ratchet_core::record::trace::Content;
 use std::io::{Read, Seek, SeekFrom};
 
-use super::part::Part;
+use super::byte_range::Part;
 use super::{StepPath, TracePath, run, trace_id};
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
-use crate::said::Side;
+use crate::message_preview::Side;
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
 use crate::web::Web;
-use ratchet_core::chat::{self, Medium, Picture};
+use ratchet_core::record::message_formats::{self, Medium, Picture};
 
 /// Bytes of kept media that a page loads; larger ones are for the API.
 const MAX_MEDIA: u64 = 50_000_000;
 
 /// The side that the address asks for.
-fn asked(place: &Place, content: Option<Content>) -> PageResult<Payload> {
+fn asked(place: &RequestContext, content: Option<Content>) -> PageResult<Payload> {
     let content = content.unwrap_or_default();
     let is_output = place.params.get("side") == Some(Side::Output.as_str());
     let side = if is_output { content.output } else { content.input };
-    side.ok_or_else(|| Refusal::not_there("payload"))
+    side.ok_or_else(|| PageError::not_there("payload"))
 }
 
 /// `GET …/traces/{trace}/payload`: all of a payload, as text.
 pub(super) async fn of_trace(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, trace)): TracePath,
 ) -> PageResult<Response> {
     let trace = run::trace(&web, &place, trace_id(&trace)?).await?;
@@ -41,7 +41,7 @@ pub(super) async fn of_trace(
 /// `GET …/observations/{observation}/payload`: all of a payload, as text.
 pub(super) async fn of_step(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, trace, step)): StepPath,
 ) -> PageResult<Response> {
     let step = run::step(&web, &place, &trace_id(&trace)?, &run::step_id(&step)?).await?;
@@ -56,7 +56,7 @@ fn plain(payload: &Payload) -> Response {
 /// `GET …/traces/{trace}/picture`: one of the pictures in a payload.
 pub(super) async fn picture_of_trace(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     headers: HeaderMap,
     Path((_, trace)): TracePath,
 ) -> PageResult<Response> {
@@ -67,7 +67,7 @@ pub(super) async fn picture_of_trace(
 /// `GET …/observations/{observation}/picture`: one of the pictures in a payload.
 pub(super) async fn picture_of_step(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     headers: HeaderMap,
     Path((_, trace, step)): StepPath,
 ) -> PageResult<Response> {
@@ -77,14 +77,14 @@ pub(super) async fn picture_of_step(
 
 /// The picture with the number that the address says.
 pub(in crate::pages) fn picture(
-    place: &Place,
+    place: &RequestContext,
     headers: &HeaderMap,
     payload: &Payload,
 ) -> PageResult<Response> {
-    let missing = || Refusal::not_there("picture");
+    let missing = || PageError::not_there("picture");
     let number: usize = place.params.get("n").and_then(|n| n.parse().ok()).ok_or_else(missing)?;
-    let reading = chat::read(payload.to_json().as_str());
-    let found = chat::pictures(&reading).into_iter().nth(number).ok_or_else(missing)?;
+    let reading = message_formats::read(payload.to_json().as_str());
+    let found = message_formats::pictures(&reading).into_iter().nth(number).ok_or_else(missing)?;
     let Picture::Inline { mime, data } = found else { return Err(missing()) };
     let bytes = STANDARD.decode(data.trim()).map_err(|_| missing())?;
     // Whatever a browser might run is a file to save, never a page.
@@ -97,14 +97,14 @@ pub(in crate::pages) fn picture(
 /// `GET /project/{project}/media/{media}`: media that were sent apart.
 pub(super) async fn media(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     headers: HeaderMap,
     Path((_, id)): TracePath,
 ) -> PageResult<Response> {
-    let missing = || Refusal::not_there("media");
+    let missing = || PageError::not_there("media");
     let media = web.store.catalog.media(place.project_id(), id).await?.ok_or_else(missing)?;
     if media.content_length > MAX_MEDIA {
-        return Err(Refusal::Bad(
+        return Err(PageError::Bad(
             "the file is too large for a page; fetch it by the API".to_owned(),
         ));
     }
@@ -117,7 +117,7 @@ pub(super) async fn media(
         let read = file
             .seek(SeekFrom::Start(from))
             .and_then(|_| file.take(length.min(MAX_MEDIA)).read_to_end(&mut bytes));
-        read.map_err(|_| Refusal::not_there("media"))?;
+        read.map_err(|_| PageError::not_there("media"))?;
         Ok(Some(bytes))
     };
     let done = tokio::task::spawn_blocking(read).await;

@@ -1,16 +1,16 @@
 use std::sync::Arc;
 
 use ratchet_core::id::{ObservationId, TraceId};
-use ratchet_core::observation::Observation;
-use ratchet_core::score::{Score, ScoreTarget};
-use ratchet_core::trace::{Content, Trace};
+use ratchet_core::record::observation::Observation;
+use ratchet_core::record::score::{Score, ScoreTarget};
+use ratchet_core::record::trace::{Content, Trace};
 use ratchet_store::query::{Detail, Paging, ScoreQuery, ScoresOn, TimeRange};
-use ratchet_store::walk::ObservationWalk;
+use ratchet_store::trace_stream::ObservationWalk;
 
 use super::kinds::Spent;
-use crate::kept_steps::TraceSteps;
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
+use crate::trace_cache::TraceSteps;
 use crate::trace_tree::assemble;
 use crate::web::Web;
 
@@ -29,19 +29,23 @@ pub(super) struct TraceRun {
 
 impl TraceRun {
     /// All of it, the trace with what it carries.
-    pub(super) async fn load(web: &Web, place: &Place, id: TraceId) -> PageResult<Self> {
+    pub(super) async fn load(web: &Web, place: &RequestContext, id: TraceId) -> PageResult<Self> {
         let trace = trace(web, place, id).await?;
         Self::of(web, place, trace).await
     }
 
     /// All of it, the trace without what it carries: enough for lines of its tree.
-    pub(super) async fn load_bare(web: &Web, place: &Place, id: TraceId) -> PageResult<Self> {
+    pub(super) async fn load_bare(
+        web: &Web,
+        place: &RequestContext,
+        id: TraceId,
+    ) -> PageResult<Self> {
         let found = web.store.telemetry.find_traces(place.project_id(), vec![id]).await?;
-        let trace = found.into_iter().next().ok_or_else(|| Refusal::not_there("trace"))?;
+        let trace = found.into_iter().next().ok_or_else(|| PageError::not_there("trace"))?;
         Self::of(web, place, trace).await
     }
 
-    async fn of(web: &Web, place: &Place, trace: Trace) -> PageResult<Self> {
+    async fn of(web: &Web, place: &RequestContext, trace: Trace) -> PageResult<Self> {
         let telemetry = &web.store.telemetry;
         let tree = match web.kept_steps.of(telemetry, (&place.project.id, &trace)) {
             Some(kept) => kept,
@@ -70,26 +74,30 @@ impl TraceRun {
 }
 
 pub(super) fn step_id(text: &str) -> PageResult<ObservationId> {
-    ObservationId::parse(text).map_err(|_| Refusal::not_there("step"))
+    ObservationId::parse(text).map_err(|_| PageError::not_there("step"))
 }
 
-pub(super) async fn trace(web: &Web, place: &Place, id: TraceId) -> PageResult<Trace> {
+pub(super) async fn trace(web: &Web, place: &RequestContext, id: TraceId) -> PageResult<Trace> {
     let found = web.store.telemetry.trace(place.project_id(), id).await?;
-    found.ok_or_else(|| Refusal::not_there("trace"))
+    found.ok_or_else(|| PageError::not_there("trace"))
 }
 
 /// A step with its content, if it belongs to the trace.
 pub(super) async fn step(
     web: &Web,
-    place: &Place,
+    place: &RequestContext,
     trace: &TraceId,
     id: &ObservationId,
 ) -> PageResult<Observation> {
     let found = web.store.telemetry.observation(place.project_id(), id.clone()).await?;
-    found.filter(|step| step.trace == *trace).ok_or_else(|| Refusal::not_there("step"))
+    found.filter(|step| step.trace == *trace).ok_or_else(|| PageError::not_there("step"))
 }
 
-async fn steps(web: &Web, place: &Place, id: &TraceId) -> PageResult<(Vec<Observation>, bool)> {
+async fn steps(
+    web: &Web,
+    place: &RequestContext,
+    id: &TraceId,
+) -> PageResult<(Vec<Observation>, bool)> {
     let mut steps = Vec::new();
     let mut next = Some(ObservationWalk::new(place.project_id(), id.clone(), Detail::Row));
     while steps.len() < MAX_STEPS
@@ -102,7 +110,7 @@ async fn steps(web: &Web, place: &Place, id: &TraceId) -> PageResult<(Vec<Observ
     Ok((steps, next.is_some()))
 }
 
-async fn scores(web: &Web, place: &Place, on: ScoresOn) -> PageResult<Vec<Score>> {
+async fn scores(web: &Web, place: &RequestContext, on: ScoresOn) -> PageResult<Vec<Score>> {
     let question = ScoreQuery {
         project: place.project_id(),
         range: TimeRange::default(),
@@ -130,7 +138,11 @@ pub(super) enum About {
 }
 
 impl Subject {
-    pub(super) async fn trace(web: &Web, place: &Place, run: &TraceRun) -> PageResult<Self> {
+    pub(super) async fn trace(
+        web: &Web,
+        place: &RequestContext,
+        run: &TraceRun,
+    ) -> PageResult<Self> {
         let (mut trace, id) = (run.trace.clone(), run.trace.id.clone());
         let mut scores = scores(web, place, ScoresOn::Trace(id.clone())).await?;
         scores.retain(|score| matches!(score.target, ScoreTarget::Trace(_)));
@@ -140,7 +152,7 @@ impl Subject {
 
     pub(super) async fn step(
         web: &Web,
-        place: &Place,
+        place: &RequestContext,
         trace: &TraceId,
         id: &ObservationId,
     ) -> PageResult<Self> {

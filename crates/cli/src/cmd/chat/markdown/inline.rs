@@ -1,4 +1,4 @@
-use crate::cmd::chat::paint::Marks;
+use crate::cmd::chat::style::Marks;
 
 /// How deep emphasis may be nested; what is deeper stands as it was written.
 const MAX_DEPTH: usize = 8;

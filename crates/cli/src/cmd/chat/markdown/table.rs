@@ -1,7 +1,7 @@
 use super::inline::{self, Span};
 use super::wrap::{self, Flow, Margin};
-use crate::cmd::chat::paint::{Marks, Style};
-use crate::cmd::chat::safe::columns;
+use crate::cmd::chat::sanitize::columns;
+use crate::cmd::chat::style::{Marks, Style};
 
 /// More columns than this are no table for a terminal.
 const MAX_COLUMNS: usize = 24;

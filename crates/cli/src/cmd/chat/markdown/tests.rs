@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::cmd::chat::safe::columns;
+use crate::cmd::chat::sanitize::columns;
 
 const PAGE: &str = "\
 # A page

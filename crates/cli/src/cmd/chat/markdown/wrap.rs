@@ -1,6 +1,6 @@
 use super::inline::Span;
-use crate::cmd::chat::paint::{Marks, Style};
-use crate::cmd::chat::safe::{char_columns, columns};
+use crate::cmd::chat::sanitize::{char_columns, columns};
+use crate::cmd::chat::style::{Marks, Style};
 
 /// Narrower than this nothing can be laid out.
 const MIN_WIDTH: usize = 20;

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
 
-use ratchet_core::claude_code::Patches;
-use ratchet_core::observation::ObservationKind;
+use ratchet_core::record::claude_code::Patches;
+use ratchet_core::record::observation::ObservationKind;
 use serde::Serialize;
 
 /// How many bad lines are named.

@@ -7,8 +7,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use ratchet_core::claude_code::Patches;
-use ratchet_core::claude_code::transcript::{AgentAbout, Taken, Transcript, Turns};
+use ratchet_core::record::claude_code::Patches;
+use ratchet_core::record::claude_code::transcript::{AgentAbout, LineResult, Transcript, Turns};
 
 use super::report::Report;
 
@@ -194,16 +194,16 @@ impl Tail {
         report.count_line();
         let taken = match std::str::from_utf8(line) {
             Ok(text) => self.transcript.take(text, turns),
-            Err(error) => Taken::Malformed(format!("it is not UTF-8: {error}")),
+            Err(error) => LineResult::Malformed(format!("it is not UTF-8: {error}")),
         };
         match taken {
-            Taken::Said(patches) => {
+            LineResult::Said(patches) => {
                 report.count(&patches);
                 return patches;
             }
-            Taken::Nothing => {}
-            Taken::Unknown(word) => report.note_unknown(path, self.line, &word),
-            Taken::Malformed(why) => report.note_malformed(path, self.line, why),
+            LineResult::Nothing => {}
+            LineResult::Unknown(word) => report.note_unknown(path, self.line, &word),
+            LineResult::Malformed(why) => report.note_malformed(path, self.line, why),
         }
         Patches::default()
     }

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use ratchet_stages::record::copy::{Checkpoint, Part, Refused, Witness};
+use ratchet_stages::record::copy::{Checkpoint, CopyProgress, Part, Refused};
 use serde::Serialize;
 
 use super::checkpoint::CheckpointFile;
@@ -36,7 +36,7 @@ impl<'a> Teller<'a> {
     }
 }
 
-impl Witness for Teller<'_> {
+impl CopyProgress for Teller<'_> {
     fn advanced(&mut self, part: Part, checkpoint: &Checkpoint) -> io::Result<()> {
         if let Some(file) = self.file {
             file.keep(checkpoint)?;

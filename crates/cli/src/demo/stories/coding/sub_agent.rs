@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::demo::cast::HAIKU;
+use crate::demo::people::HAIKU;
 use crate::demo::scene::{Dialogue, Memory, Scene, Trouble};
 use crate::demo::story::{Message, Step, ToolCall, Work};
 

@@ -1,4 +1,4 @@
-use crate::demo::cast::{self, Crowd, Person};
+use crate::demo::people::{self, Crowd, Person};
 use crate::demo::scene::Scene;
 use crate::demo::words;
 
@@ -24,7 +24,7 @@ impl Customer {
         let chance = &mut scene.chance;
         let product = chance.choose(&PRODUCTS)?;
         let case = chance.choose(&CASES)?;
-        let person = cast::person(chance, Crowd::Customers);
+        let person = people::person(chance, Crowd::Customers);
         let order = format!("KC-{}", chance.between(410_000, 489_999));
         let city = chance.pick("Leipzig", &["Lyon", "Utrecht", "Graz", "Porto", "Gdansk", "Malmo"]);
         let pickup = chance.pick("12 Mill Lane", &["the station kiosk", "the corner bakery"]);

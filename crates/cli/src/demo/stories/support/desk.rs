@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::demo::cast::LUNA;
+use crate::demo::people::LUNA;
 use crate::demo::scene::{Dialogue, Errand, Memory, Scene, Trouble};
 use crate::demo::story::{Message, Outcome, Step, Work};
 

@@ -2,9 +2,9 @@
 
 use ratchet_core::time::Timestamp;
 
-use crate::demo::cast::{self, Place, Release, TERRA};
-use crate::demo::chance::Chance;
+use crate::demo::people::{self, Place, Release, TERRA};
 use crate::demo::scene::{Dialogue, Memory, Scene};
+use crate::demo::seeded_random::Chance;
 use crate::demo::story::Run;
 
 use super::customer::Customer;
@@ -39,7 +39,7 @@ pub(crate) fn trial(chance: &Chance, at: Timestamp, release: &'static Release) -
     let run = Run {
         id: scene.chance.bytes(),
         name: format!("support: {}", customer.case.topic),
-        agent: &cast::SUPPORT,
+        agent: &people::SUPPORT,
         place: Place::Beta,
         release,
         user: "release-check".to_owned(),

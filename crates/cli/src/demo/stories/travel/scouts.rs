@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::demo::cast::HAIKU;
+use crate::demo::people::HAIKU;
 use crate::demo::scene::{Dialogue, Errand, Memory, Scene, Trouble};
 use crate::demo::story::{Message, Step, Work};
 

@@ -1,5 +1,5 @@
-use ratchet_core::field::Act;
-use ratchet_core::observation::ObservationKind;
+use ratchet_core::record::field::WriteKind;
+use ratchet_core::record::observation::ObservationKind;
 
 use crate::langfuse::wire::word::{Spelled, Word};
 
@@ -11,7 +11,7 @@ pub enum EventType {
     /// About a score; sent again, it updates.
     Score,
     /// About an observation of this kind; of the kind its body names when `None`.
-    Observation(Option<ObservationKind>, Act),
+    Observation(Option<ObservationKind>, WriteKind),
     /// A note from an SDK to its authors.
     SdkLog,
 }
@@ -41,17 +41,17 @@ const WORDS: [(&str, EventType); 24] = [
     ("embedding-update", update(ObservationKind::Embedding)),
     ("guardrail-create", create(ObservationKind::Guardrail)),
     ("guardrail-update", update(ObservationKind::Guardrail)),
-    ("observation-create", EventType::Observation(None, Act::Create)),
-    ("observation-update", EventType::Observation(None, Act::Update)),
+    ("observation-create", EventType::Observation(None, WriteKind::Create)),
+    ("observation-update", EventType::Observation(None, WriteKind::Update)),
     ("sdk-log", EventType::SdkLog),
 ];
 
 const fn create(kind: ObservationKind) -> EventType {
-    EventType::Observation(Some(kind), Act::Create)
+    EventType::Observation(Some(kind), WriteKind::Create)
 }
 
 const fn update(kind: ObservationKind) -> EventType {
-    EventType::Observation(Some(kind), Act::Update)
+    EventType::Observation(Some(kind), WriteKind::Update)
 }
 
 impl Spelled for EventType {

@@ -1,4 +1,4 @@
-use ratchet_core::observation::{Level, ObservationKind};
+use ratchet_core::record::observation::{Level, ObservationKind};
 use serde::{Deserialize, Serialize};
 
 use crate::langfuse::wire::json::Raw;

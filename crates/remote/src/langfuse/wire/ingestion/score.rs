@@ -1,6 +1,6 @@
 use std::fmt;
 
-use ratchet_core::score::rule::SentValue;
+use ratchet_core::record::score::rule::SentValue;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-use ratchet_core::score::{DataType, Score, ScoreTarget, ScoreValue};
+use ratchet_core::record::score::{DataType, Score, ScoreTarget, ScoreValue};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

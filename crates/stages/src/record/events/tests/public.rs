@@ -1,7 +1,7 @@
-use ratchet_core::field::Authority;
-use ratchet_core::merge::Merge;
-use ratchet_core::score::ScorePatch;
-use ratchet_core::score::public::is_public;
+use ratchet_core::record::field::Authority;
+use ratchet_core::record::merge::Merge;
+use ratchet_core::record::score::ScorePatch;
+use ratchet_core::record::score::public::is_public;
 use ratchet_core::time::Timestamp;
 
 use super::{event, public_rules, score};

@@ -1,5 +1,5 @@
 use super::{AT, RULES, event, interpret, public_rules, raw, refused, trace};
-use crate::record::events::{Outcome, Refusal, Statements};
+use crate::record::events::{EventError, Outcome, Statements};
 
 #[test]
 fn ids_that_make_no_sense_are_refused() {
@@ -117,11 +117,11 @@ fn a_public_key_alone_sends_scores_and_nothing_else() {
         event("sdk-log", "{}"),
     ];
     let said = Statements::from_batch(&batch, &rules);
-    assert_eq!(said.outcomes[0].result, Err(Refusal::NotAllowed));
+    assert_eq!(said.outcomes[0].result, Err(EventError::NotAllowed));
     assert!(said.outcomes[1].result.is_ok());
     let forged = said.outcomes[2].result.clone().unwrap_err().to_string();
     assert_eq!(forged, "body.source: a public key alone may only send scores whose source is API");
-    assert_eq!(said.outcomes[3].result, Err(Refusal::NotAllowed));
+    assert_eq!(said.outcomes[3].result, Err(EventError::NotAllowed));
 }
 
 #[test]

@@ -1,5 +1,5 @@
 use ratchet_core::id::ScoreId;
-use ratchet_core::score::{ScoreSource, ScoreTarget, ScoreValue};
+use ratchet_core::record::score::{ScoreSource, ScoreTarget, ScoreValue};
 use ratchet_core::time::Timestamp;
 
 use super::{AT, RULES, raw, refused, score};

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use ratchet_core::calendar::{self, Granularity};
 use ratchet_core::money::Money;
-use ratchet_core::observation::ObservationKind;
+use ratchet_core::record::observation::ObservationKind;
 use ratchet_core::time::Timestamp;
 use rusqlite::{Connection, Row, params};
 

@@ -4,7 +4,7 @@ use axum::body::Bytes;
 
 use super::super::column::ListColumn;
 use super::super::row::{CellValue, ListedRow};
-use super::super::scored::Scored;
+use super::super::score_columns::Scored;
 use super::{SCORES, cells};
 use crate::parquet::{Cell, Kind, Parquet};
 

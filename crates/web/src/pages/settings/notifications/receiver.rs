@@ -3,9 +3,9 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use ratchet_core::major::delivery::ReceiverKind;
-use ratchet_core::major::notice::NoticeKind;
-use ratchet_remote::hook;
+use ratchet_core::chat::delivery_retry::ReceiverKind;
+use ratchet_core::chat::notification::NotificationKind;
+use ratchet_remote::webhook;
 use ratchet_stages::notify;
 use ratchet_store::catalog::{DeliveryOutcome, NoticeDelivery, NoticeReceiver, ReceiverChange};
 use uuid::Uuid;
@@ -14,9 +14,9 @@ use super::{NAME, blame, is_lost, news, outcome, shown_once, ticks, wanted};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{empty, figure};
+use crate::page_error::{PageError, PageResult};
 use crate::pages::settings::{Ask, Done, Tab, entered, once, page, question, wrong};
-use crate::place::Place;
-use crate::refusal::{PageResult, Refusal};
+use crate::request_context::RequestContext;
 use crate::web::Web;
 
 /// Deliveries that are shown.
@@ -38,7 +38,7 @@ pub(super) fn routes() -> Router<Web> {
 }
 
 /// A receiver that the visitor may change: webhooks are an owner's affair.
-async fn theirs(web: &Web, place: &Place, id: String) -> PageResult<NoticeReceiver> {
+async fn theirs(web: &Web, place: &RequestContext, id: String) -> PageResult<NoticeReceiver> {
     place.visitor.may_change()?;
     let found = find(web, place, id).await?;
     if found.kind == ReceiverKind::Webhook {
@@ -47,15 +47,15 @@ async fn theirs(web: &Web, place: &Place, id: String) -> PageResult<NoticeReceiv
     Ok(found)
 }
 
-async fn find(web: &Web, place: &Place, id: String) -> PageResult<NoticeReceiver> {
+async fn find(web: &Web, place: &RequestContext, id: String) -> PageResult<NoticeReceiver> {
     let all = web.store.catalog.notice_receivers(place.project_id()).await?;
     let found = all.into_iter().find(|known| known.id == id);
-    found.ok_or_else(|| Refusal::not_there("receiver"))
+    found.ok_or_else(|| PageError::not_there("receiver"))
 }
 
 async fn show(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     place.visitor.may_change()?;
@@ -73,7 +73,7 @@ fn settled(one: &NoticeReceiver) -> Entered {
 
 async fn drawn(
     web: &Web,
-    place: &Place,
+    place: &RequestContext,
     one: &NoticeReceiver,
     entered: &Entered,
     above: &Markup,
@@ -141,7 +141,7 @@ const fn kind_words(kind: ReceiverKind) -> &'static str {
     }
 }
 
-fn deed(place: &Place, one: &NoticeReceiver, what: &str, words: &str) -> Markup {
+fn deed(place: &RequestContext, one: &NoticeReceiver, what: &str, words: &str) -> Markup {
     html! {
         form.inline method="post" action=(Tab::Notifications.action(place, &[&one.id, what])) {
             (place.visitor.form_token.field())
@@ -150,7 +150,7 @@ fn deed(place: &Place, one: &NoticeReceiver, what: &str, words: &str) -> Markup 
     }
 }
 
-fn change_form(place: &Place, one: &NoticeReceiver, entered: &Entered) -> Markup {
+fn change_form(place: &RequestContext, one: &NoticeReceiver, entered: &Entered) -> Markup {
     html! {
         section.settings {
             h2 { "Change it" }
@@ -166,7 +166,7 @@ fn change_form(place: &Place, one: &NoticeReceiver, entered: &Entered) -> Markup
     }
 }
 
-fn list(deliveries: &[NoticeDelivery], place: &Place) -> Markup {
+fn list(deliveries: &[NoticeDelivery], place: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("What"),
         Column::text("Happened"),
@@ -180,9 +180,9 @@ fn list(deliveries: &[NoticeDelivery], place: &Place) -> Markup {
     table::table(&Table { caption: "Last notices".to_owned(), columns, rows, select_for: None })
 }
 
-fn row(one: &NoticeDelivery, place: &Place) -> Row {
+fn row(one: &NoticeDelivery, place: &RequestContext) -> Row {
     let words = match one.kind {
-        NoticeKind::Test => "a test",
+        NotificationKind::Test => "a test",
         kind => news(kind).1,
     };
     Row {
@@ -218,7 +218,7 @@ fn row(one: &NoticeDelivery, place: &Place) -> Row {
 
 async fn change(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
     form: String,
 ) -> PageResult<Response> {
@@ -246,7 +246,7 @@ async fn change(
 
 async fn test(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Response> {
     let one = theirs(&web, &place, id).await?;
@@ -259,7 +259,7 @@ async fn test(
 
 async fn renew(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
     form: String,
 ) -> PageResult<Response> {
@@ -275,8 +275,8 @@ async fn renew(
         };
         return Ok(question(&place, Tab::Notifications, &ask).into_response());
     }
-    let none = || Refusal::Bad("the system has no randomness to give".to_owned());
-    let secret = hook::new_secret().ok_or_else(none)?;
+    let none = || PageError::Bad("the system has no randomness to give".to_owned());
+    let secret = webhook::new_secret().ok_or_else(none)?;
     let change = ReceiverChange { secret: Some(secret.clone()), ..ReceiverChange::default() };
     let (catalog, with) = (place.visitor.catalog(&web), (change, web.store.secrets.clone()));
     let id = one.id.clone();
@@ -287,7 +287,7 @@ async fn renew(
 
 async fn remove(
     State(web): State<Web>,
-    place: Place,
+    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
     form: String,
 ) -> PageResult<Response> {

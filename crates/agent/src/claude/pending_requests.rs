@@ -1,0 +1,159 @@
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+/// Who waits for which answer, on both sides.
+#[derive(Debug)]
+pub(super) struct PendingRequests(Mutex<Papers>);
+
+#[derive(Debug)]
+struct Papers {
+    /// Our requests without an answer.
+    ours: HashMap<String, oneshot::Sender<Outcome>>,
+    /// Its requests without an answer.
+    theirs: HashSet<String>,
+    /// Whether it should be at work.
+    is_busy: bool,
+    /// When either side last said something.
+    last: Instant,
+    is_closed: bool,
+}
+
+/// What came of a request of ours.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Success(Value),
+    Error { why: String, code: Option<String> },
+}
+
+#[derive(Deserialize)]
+struct Envelope {
+    response: Response,
+}
+
+#[derive(Deserialize)]
+struct Response {
+    subtype: String,
+    request_id: String,
+    #[serde(default)]
+    response: Value,
+    #[serde(default)]
+    error: Option<String>,
+    #[serde(default)]
+    error_code: Option<String>,
+}
+
+impl PendingRequests {
+    pub(super) fn new() -> Self {
+        Self(Mutex::new(Papers {
+            ours: HashMap::new(),
+            theirs: HashSet::new(),
+            is_busy: false,
+            last: Instant::now(),
+            is_closed: false,
+        }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Papers> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a request of ours; `None` when nobody will answer any more.
+    pub(super) fn ask(&self, id: &str) -> Option<oneshot::Receiver<Outcome>> {
+        let mut papers = self.lock();
+        if papers.is_closed {
+            return None;
+        }
+        let (sender, receiver) = oneshot::channel();
+        papers.ours.insert(id.to_owned(), sender);
+        papers.last = Instant::now();
+        Some(receiver)
+    }
+
+    /// Forgets a request of ours.
+    pub(super) fn forget(&self, id: &str) {
+        self.lock().ours.remove(id);
+    }
+
+    /// Hands an answer to whoever asked; says whether somebody did.
+    pub(super) fn answered(&self, raw: &RawValue) -> bool {
+        let Ok(Envelope { response }) = serde_json::from_str::<Envelope>(raw.get()) else {
+            return false;
+        };
+        let Some(asker) = self.lock().ours.remove(&response.request_id) else { return false };
+        let outcome = match response.subtype.as_str() {
+            "success" => Outcome::Success(response.response),
+            _ => {
+                let why = response.error.unwrap_or_else(|| "it does not say why".to_owned());
+                Outcome::Error { why, code: response.error_code }
+            }
+        };
+        // Who does not wait any more does not mind.
+        drop(asker.send(outcome));
+        true
+    }
+
+    /// Notes that it asks something.
+    pub(super) fn asked(&self, id: &str) {
+        self.lock().theirs.insert(id.to_owned());
+    }
+
+    /// Takes a request of its off the desk: it is answered, or withdrawn. Says whether it was there.
+    pub(super) fn settle(&self, id: &str) -> bool {
+        let mut papers = self.lock();
+        papers.last = Instant::now();
+        papers.theirs.remove(id)
+    }
+
+    /// Notes that it has something to do.
+    pub(super) fn began(&self) {
+        let mut papers = self.lock();
+        papers.is_busy = true;
+        papers.last = Instant::now();
+    }
+
+    /// Notes that it said something, perhaps that it is done.
+    pub(super) fn heard(&self, is_done: bool) {
+        let mut papers = self.lock();
+        papers.is_busy = papers.is_busy && !is_done;
+        papers.last = Instant::now();
+    }
+
+    /// How long ago either side last said something.
+    pub(super) fn quiet(&self) -> Duration {
+        self.lock().last.elapsed()
+    }
+
+    /// Waits until it has been silent for so long while it should have worked.
+    pub(super) async fn silence(&self, limit: Duration) {
+        loop {
+            let is_its_turn = {
+                let papers = self.lock();
+                papers.is_busy && papers.theirs.is_empty()
+            };
+            let left = match is_its_turn {
+                true => limit.saturating_sub(self.quiet()),
+                // Whatever begins from now on has as long at least.
+                false => limit,
+            };
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(left).await;
+        }
+    }
+
+    /// Nobody will answer any more.
+    pub(super) fn close(&self) {
+        let mut papers = self.lock();
+        papers.is_closed = true;
+        papers.ours.clear();
+        papers.theirs.clear();
+    }
+}

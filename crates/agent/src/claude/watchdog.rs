@@ -1,0 +1,97 @@
+use std::ffi::OsString;
+use std::io::{self, PipeWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use tokio::process::{Child, Command};
+
+use super::error::ClaudeError;
+use super::process_identity::ProcessIdentity;
+
+/// Who ends an agent when this process is gone, however that came about.
+#[derive(Clone, Debug)]
+pub enum Supervision {
+    /// A process of its own, started with this; it runs [`supervise`](super::watchdog_main::supervise).
+    By(SupervisorCommand),
+    /// Nobody: the agent may go on, and spend, without us. For tests that end it themselves.
+    Nobody,
+}
+
+/// How the process that ends an agent with its host is started. The folder for the agent's
+/// temporary files is added as the last argument.
+#[derive(Clone, Debug)]
+pub struct SupervisorCommand {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+}
+
+/// The process that ends an agent with its host, as the host holds it. If it is dropped before
+/// [`dismiss`](Self::dismiss), the agent is ended.
+#[derive(Debug)]
+pub(super) struct Supervisor {
+    process: Child,
+    /// Closed by the system when this process ends, whatever ended it.
+    lifeline: PipeWriter,
+}
+
+impl SupervisorCommand {
+    /// Another run of this very program, with these arguments.
+    pub fn this_program(arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+        // The file may have been replaced by a newer one since we started. This one is ours still.
+        let running = Some(PathBuf::from("/proc/self/exe")).filter(|path| path.exists());
+        let named = || std::env::args_os().next().map(PathBuf::from);
+        let program = running.or_else(|| std::env::current_exe().ok()).or_else(named);
+        let arguments = arguments.into_iter().map(Into::into).collect();
+        Self { program: program.unwrap_or_default(), arguments }
+    }
+
+    fn spawn(&self, temp: &Path) -> io::Result<Supervisor> {
+        let (orders, lifeline) = io::pipe()?;
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.arguments)
+            .arg(temp)
+            // It needs nothing of ours, least of all keys.
+            .env_clear()
+            .current_dir("/")
+            .stdin(orders)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // What ends us, as a terminal that hangs up does, must not end it.
+            .process_group(0);
+        Ok(Supervisor { process: command.spawn()?, lifeline })
+    }
+}
+
+impl Supervision {
+    /// Starts the supervisor of a process that is about to start.
+    pub(super) fn begin(&self, temp: &Path) -> Result<Option<Supervisor>, ClaudeError> {
+        let Self::By(command) = self else { return Ok(None) };
+        let supervisor = command.spawn(temp).map_err(|error| ClaudeError::NotStarted {
+            why: format!("the supervisor of the claude program does not start ({error})"),
+        })?;
+        Ok(Some(supervisor))
+    }
+}
+
+impl Supervisor {
+    /// Says which process is to end with this one.
+    pub(super) fn watch(&mut self, mark: &ProcessIdentity) -> Result<(), ClaudeError> {
+        let order = format!("watch {} {}\n", mark.pid, mark.started);
+        self.lifeline.write_all(order.as_bytes()).map_err(|error| ClaudeError::NotStarted {
+            why: format!("the supervisor of the claude program is gone ({error})"),
+        })
+    }
+
+    /// Waits until it has ended, which it should not before it is dismissed.
+    pub(super) async fn lost(&mut self) {
+        // Whatever it says of its end, it is of no use any more.
+        drop(self.process.wait().await);
+    }
+
+    /// The agent has ended: there is nothing left to do.
+    pub(super) fn dismiss(mut self) {
+        // One that is gone already needs no telling.
+        drop(self.lifeline.write_all(b"done\n"));
+    }
+}

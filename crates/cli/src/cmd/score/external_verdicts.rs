@@ -1,0 +1,178 @@
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use ratchet_core::id::SessionId;
+use ratchet_core::judge::verdict;
+use ratchet_stages::score::external_verdicts::{self, SubmittedVerdict};
+use ratchet_stages::score::judge::{ExternalJudge, Judge};
+use ratchet_stages::score::{Request, Rescore, WritePolicy, select_sessions::SessionFilter};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::report::{self, ScoringView};
+use super::{RubricArgs, desk_of, find_rubric, judge, session_id};
+use crate::data_target::{DataTarget, WorkplaceArgs};
+use crate::exit::Outcome;
+use crate::print::OutputArgs;
+
+/// The longest verdict that is read.
+const MAX_VERDICT_BYTES: u64 = 1_000_000;
+
+/// `ratchet score prompt`
+#[derive(Args, Debug)]
+pub(super) struct PromptArgs {
+    /// Which session
+    #[arg(value_name = "SESSION", value_parser = session_id)]
+    session: SessionId,
+    /// Which chunk, from 1 [default: the next one without a verdict]
+    #[arg(long, value_name = "N")]
+    chunk: Option<usize>,
+    /// Write it to this file, whose folder is made if it is not there [default: print it]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    outside: OutsideArgs,
+}
+
+/// `ratchet score submit`
+#[derive(Args, Debug)]
+pub(super) struct SubmitArgs {
+    /// Where the verdict is [default: on standard input]
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    outside: OutsideArgs,
+}
+
+/// Who judges outside, and by what.
+#[derive(Args, Debug)]
+struct OutsideArgs {
+    #[command(flatten)]
+    place: WorkplaceArgs,
+    #[command(flatten)]
+    rubric: RubricArgs,
+    /// What the scores will call the judge
+    #[arg(long, value_name = "NAME", default_value = "claude-code", value_parser = judge_name)]
+    judge: String,
+    /// Judge again what is scored; the earlier scores are kept and marked
+    #[arg(long)]
+    rescore: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+fn judge_name(text: &str) -> Result<String, String> {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_.:/".contains(char);
+    let fits = (1..=60).contains(&text.len()) && text.chars().all(is_plain) && text != "offline";
+    if fits { Ok(text.to_owned()) } else { Err("1 to 60 letters, digits, - _ . : /".to_owned()) }
+}
+
+impl OutsideArgs {
+    fn request(&self, place: &DataTarget, session: &SessionId) -> anyhow::Result<Request> {
+        let outsider =
+            ExternalJudge { name: self.judge.clone(), briefing: judge::briefing(place)? };
+        Ok(Request {
+            run: place.run.clone(),
+            rubric: find_rubric(place, &self.rubric.rubric)?,
+            judge: Judge::HandedIn(outsider),
+            wanted: SessionFilter::These(vec![session.clone()]),
+            again: if self.rescore { Rescore::Always } else { Rescore::IfGrown },
+            keeping: WritePolicy::Write,
+            at_once: 1,
+            batch: None,
+        })
+    }
+}
+
+/// What someone is to judge.
+#[derive(Debug, Serialize)]
+struct TaskView {
+    session_id: String,
+    rubric: String,
+    chunk: usize,
+    chunks: usize,
+    prompt_hash: String,
+    system: String,
+    message: String,
+    schema: Value,
+}
+
+/// Runs `ratchet score prompt`.
+pub(super) async fn prompt(args: &PromptArgs) -> anyhow::Result<Outcome> {
+    let PromptArgs { session, chunk, out, outside } = args;
+    DataTarget::with(&outside.place, "ratchet score prompt", async |place| {
+        let request = outside.request(place, session)?;
+        let task = external_verdicts::task(&desk_of(place), &request, session, *chunk).await?;
+        let view = TaskView {
+            session_id: session.to_string(),
+            rubric: request.rubric.name.clone(),
+            chunk: task.chunk,
+            chunks: task.of,
+            prompt_hash: task.prompt.hash(),
+            message: task.prompt.message(),
+            system: task.prompt.system,
+            schema: verdict::schema(&request.rubric),
+        };
+        let told = |view: &TaskView| format!("{}\n\n{}", view.system, view.message);
+        match out {
+            Some(file) => write(file, &outside.output.text(&view, told)?)?,
+            None => outside.output.show(&view, told)?,
+        }
+        Ok(Outcome::Done)
+    })
+    .await
+}
+
+fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    let folder = file.parent().unwrap_or(file);
+    let written = fs::create_dir_all(folder).and_then(|()| fs::write(file, text));
+    written.with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// What someone hands in.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Submission {
+    session_id: String,
+    chunk: Option<usize>,
+    prompt_hash: Option<String>,
+    verdict: Value,
+}
+
+/// Runs `ratchet score submit`.
+pub(super) async fn submit(args: &SubmitArgs) -> anyhow::Result<Outcome> {
+    let (place, text) = match &args.file {
+        Some(file) => (file.display().to_string(), File::open(file).and_then(read)),
+        None => ("standard input".to_owned(), read(io::stdin())),
+    };
+    let text = text.with_context(|| format!("cannot read the verdict: {place}"))?;
+    let handed: Submission = serde_json::from_str(&text).with_context(|| {
+        format!("{place} is not {{\"session_id\", \"chunk\", \"prompt_hash\", \"verdict\"}}")
+    })?;
+    let session = SessionId::parse(&handed.session_id)?;
+    let outside = &args.outside;
+    DataTarget::with(&outside.place, "ratchet score submit", async |place| {
+        let request = outside.request(place, &session)?;
+        let desk = desk_of(place);
+        let verdict = SubmittedVerdict {
+            chunk: handed.chunk.unwrap_or(1),
+            prompt_hash: handed.prompt_hash.clone(),
+            answer: handed.verdict.to_string(),
+        };
+        external_verdicts::hand_in(&desk, &request, &session, &verdict).await?;
+        let report = ratchet_stages::score::run(&desk, &request).await?;
+        let view = ScoringView::new(&request, &report);
+        outside.output.show(&view, report::detail)?;
+        Ok(view.outcome())
+    })
+    .await
+}
+
+fn read(from: impl Read) -> io::Result<String> {
+    let mut text = String::new();
+    from.take(MAX_VERDICT_BYTES).read_to_string(&mut text)?;
+    Ok(text)
+}

@@ -1,0 +1,193 @@
+//! The way into a running server for commands on the same machine.
+//!
+//! A server owns its data folder, so a command that wants the same folder must go through the
+//! server. Whoever may write to a socket in that folder is let in: they are given an address and a
+//! key that holds for as long as they stay connected.
+
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use ratchet_core::secret::Secret;
+use ratchet_server::auth::LocalKeys;
+use ratchet_server::clock::Clock;
+use ratchet_server::shutdown::Stop;
+use ratchet_store::catalog::{Catalog, KeyPair, NewKey, Permission, Permissions, Role};
+use ratchet_store::project::ProjectId;
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::task::JoinSet;
+
+use crate::config::Credentials;
+
+/// The socket, in the data folder.
+const NAME: &str = "door";
+/// How many may be let in at once.
+const MOST_GUESTS: usize = 64;
+/// What a key is called that lives as long as one conversation.
+pub(crate) const CONVERSATION: &str = "ratchet chat";
+
+/// Revokes keys of conversations that a server did not see the end of, for it was killed. The
+/// caller owns the folder, so that no such conversation goes on.
+pub(crate) async fn revoke_leftovers(catalog: &Catalog) -> anyhow::Result<()> {
+    let permissions = Permissions::NONE.with(Permission::Chat);
+    for project in catalog.projects().await? {
+        for key in catalog.keys(project.id).await? {
+            let is_ours = key.note.as_deref() == Some(CONVERSATION);
+            if is_ours && key.role == Role::Member && key.permissions == permissions {
+                catalog.revoke_key(key.project, key.id, Clock::System.now()).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What someone is given at the door.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Welcome {
+    url: String,
+    public_key: String,
+    secret_key: String,
+}
+
+/// A server's side of the door.
+#[derive(Debug)]
+pub(crate) struct Doorway {
+    path: PathBuf,
+    listener: UnixListener,
+}
+
+/// What guests are let into.
+#[derive(Clone, Debug)]
+pub(crate) struct House {
+    /// Where keys are made.
+    pub(crate) catalog: Catalog,
+    /// The project that they open.
+    pub(crate) project: ProjectId,
+    /// Where the server listens.
+    pub(crate) url: String,
+    /// Where the server learns which keys are theirs: they may have agents work in any folder.
+    pub(crate) local_keys: LocalKeys,
+}
+
+impl Doorway {
+    /// Opens the door of a data folder. The caller owns the folder.
+    ///
+    /// A path that is too long for a socket leaves it closed: then others must name the server.
+    pub(crate) fn open(data: &Path) -> Option<Self> {
+        let path = data.join(NAME);
+        let opened = || {
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            let listener = UnixListener::bind(&path)?;
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+            Ok(listener)
+        };
+        match opened() {
+            Ok(listener) => Some(Self { path, listener }),
+            Err(error) => {
+                tracing::debug!(error.cause = %error, "others on this machine must name the server");
+                None
+            }
+        }
+    }
+
+    /// Lets people in until told to stop.
+    pub(crate) async fn run(self, house: House, stop: Stop) {
+        let mut guests = JoinSet::new();
+        loop {
+            let came = tokio::select! {
+                () = stop.requested() => break,
+                Some(_left) = guests.join_next() => continue,
+                came = self.listener.accept(), if guests.len() < MOST_GUESTS => came,
+            };
+            match came {
+                Ok((guest, _)) if is_one_of_us(&guest) => {
+                    let (house, stop) = (house.clone(), stop.clone());
+                    guests.spawn(async move {
+                        if let Err(error) = receive(guest, &house, &stop).await {
+                            tracing::warn!(error.cause = %error, "cannot let a command in");
+                        }
+                    });
+                }
+                Ok(_) => tracing::warn!("another user of this machine was not let in"),
+                Err(error) => {
+                    tracing::warn!(error.cause = %error, "nobody on this machine can be let in");
+                    break;
+                }
+            }
+        }
+        while guests.join_next().await.is_some() {}
+        drop(std::fs::remove_file(&self.path));
+    }
+}
+
+/// Whether someone is who runs the server, or may do anything anyway.
+fn is_one_of_us(guest: &UnixStream) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    guest.peer_cred().is_ok_and(|who| who.uid() == own || who.uid() == 0)
+}
+
+/// Gives someone a key, and takes it back when they leave.
+async fn receive(mut guest: UnixStream, house: &House, stop: &Stop) -> anyhow::Result<()> {
+    let new = NewKey {
+        project: house.project.clone(),
+        role: Role::Member,
+        permissions: Permissions::NONE.with(Permission::Chat),
+        note: Some(CONVERSATION.to_owned()),
+        pair: None,
+    };
+    let made = house.catalog.create_key(new, Clock::System.now()).await;
+    let (key, KeyPair { public_key, secret_key }) = made.context("cannot make a key")?;
+    let _local = house.local_keys.note(&key.id);
+    let welcome = Welcome {
+        url: house.url.clone(),
+        public_key: public_key.clone(),
+        secret_key: secret_key.expose().to_owned(),
+    };
+    let line = serde_json::to_string(&welcome)? + "\n";
+    if guest.write_all(line.as_bytes()).await.is_ok() {
+        let mut nothing = [0; 64];
+        tokio::select! {
+            () = stop.requested() => {}
+            () = async { while matches!(guest.read(&mut nothing).await, Ok(1..)) {} } => {}
+        }
+    }
+    let revoked = house.catalog.revoke_key(house.project.clone(), public_key, Clock::System.now());
+    revoked.await.context("cannot take a key back")?;
+    Ok(())
+}
+
+/// A guest's side: stays let in until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Guest {
+    /// Where the server listens.
+    pub(crate) url: String,
+    /// The key that was given.
+    pub(crate) credentials: Credentials,
+    _stream: BufReader<UnixStream>,
+}
+
+impl Guest {
+    /// Asks to be let in; `None` if no server runs on that data folder.
+    pub(crate) async fn knock(data: &Path) -> anyhow::Result<Option<Self>> {
+        // Nobody there, or what one left who was killed.
+        let Ok(stream) = UnixStream::connect(data.join(NAME)).await else { return Ok(None) };
+        let mut stream = BufReader::new(stream);
+        let mut line = String::new();
+        stream.read_line(&mut line).await.context("cannot read what the server says")?;
+        let welcome: Welcome = serde_json::from_str(&line).with_context(|| {
+            format!("the server on {} lets nobody in; name it with --server", data.display())
+        })?;
+        let credentials = Credentials {
+            public_key: Some(welcome.public_key),
+            secret_key: Some(Secret::new(welcome.secret_key)),
+        };
+        Ok(Some(Self { url: welcome.url, credentials, _stream: stream }))
+    }
+}

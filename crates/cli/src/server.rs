@@ -1,0 +1,337 @@
+//! A server, from its configuration to its end. `serve` and `demo` both run one.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use ratchet_core::chat::workspace::WorkspaceSource;
+use ratchet_core::network::Networks;
+use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
+use ratchet_server::app::{Access, App, Settings};
+use ratchet_server::auth::LocalKey;
+use ratchet_server::clock::Clock;
+use ratchet_server::run::Listeners;
+use ratchet_server::shutdown::Stop;
+use ratchet_stages::notify::{CourierLimits, Notifier};
+use ratchet_stages::record::count::TokenCounting;
+use ratchet_store::catalog::{ApiKey, Catalog, KeyPair, NewKey, Permission, Permissions, Role};
+use ratchet_store::embedded::Store;
+use ratchet_store::private_files;
+use ratchet_store::project::ProjectId;
+use ratchet_web::sign_in::{OidcLogin, SignIn};
+use ratchet_web::web::{RubricReader, WebSettings};
+use ratchet_web::{Web, web};
+use tokio::net::TcpListener;
+
+use crate::config::Config;
+use crate::config::value::{Address, Switch};
+use crate::first_start::{FirstKeysFor, Opening, Presets};
+use crate::local_socket::{Doorway, House};
+use crate::rubrics::Rubrics;
+use crate::scheduler::{self, Station};
+use crate::target::Target;
+use crate::{agents, folder, local_socket, oidc_config, open_files, startup_message};
+
+/// A server with its folder open and its ports bound; clients may connect and wait.
+#[derive(Debug)]
+pub(crate) struct Server {
+    folder: Store,
+    app: App,
+    listeners: Listeners,
+    vouching: Option<OidcLogin>,
+    trusted_proxies: Networks,
+    pages: WebSettings,
+    station: Station,
+    courier: Notifier,
+    door: Option<Doorway>,
+    /// What there is to talk to, and secrets made just now.
+    pub(crate) opening: Opening,
+    /// Where it listens.
+    pub(crate) bound: Bound,
+}
+
+/// The addresses a server got.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound {
+    /// Web pages and all APIs.
+    pub(crate) web: SocketAddr,
+    /// OTLP over HTTP, besides the first.
+    pub(crate) otlp_http: Option<SocketAddr>,
+    /// OTLP over gRPC.
+    pub(crate) otlp_grpc: Option<SocketAddr>,
+}
+
+impl Server {
+    /// Opens the folder, binds the ports, and makes what a first start needs.
+    ///
+    /// Agents work under `chat.roots`; without sign-in, which takes a loopback address, anywhere.
+    pub(crate) async fn open(
+        config: &Config,
+        command: &str,
+        first_keys: FirstKeysFor,
+    ) -> anyhow::Result<Self> {
+        let exposure = match config.auth {
+            Switch::On => WorkspaceSource::Network,
+            Switch::Off => WorkspaceSource::OwnMachine,
+        };
+        Self::open_for(config, command, (exposure, first_keys)).await
+    }
+
+    /// The same for one conversation: whoever runs the command may have agents work anywhere.
+    pub(crate) async fn open_for_chat(config: &Config) -> anyhow::Result<Self> {
+        let wishes = (WorkspaceSource::OwnMachine, FirstKeysFor::Nobody);
+        Self::open_for(config, "ratchet chat", wishes).await
+    }
+
+    async fn open_for(
+        config: &Config,
+        command: &str,
+        (exposure, first_keys): (WorkspaceSource, FirstKeysFor),
+    ) -> anyhow::Result<Self> {
+        refuse_open_door(config)?;
+        let presets = Presets::check(&config.init)?;
+        let folder = folder::open(config, command)?;
+        let listeners = bind(config).await?;
+        local_socket::revoke_leftovers(&folder.catalog).await?;
+        let opening = presets.apply(&folder.catalog, first_keys, Clock::System.now()).await?;
+        let vouching = oidc_config::check(&config.oidc, &opening.project.id)?;
+        let settings = settings(config, &opening.project.id)?;
+        let prices = folder::prices(&config.data)?;
+        let app = App::new(folder.clone(), settings, Clock::System, prices);
+        app.run_agents(agents::open(config, &folder, exposure).await?);
+        let bound = Bound::of(&listeners)?;
+        let trusted_proxies = config.trusted_proxies.clone();
+        let pages = WebSettings {
+            forms: config.forms.clone(),
+            outbound: config.outbound.clone(),
+            ..WebSettings::default()
+        };
+        let outbound = config.outbound.clone();
+        let station = Station::new(folder.clone(), config.data.clone(), outbound);
+        let courier = Notifier {
+            store: folder.clone(),
+            server: config.url.clone().map_or_else(|| startup_message::url(bound.web), |url| url.0),
+            outbound: config.outbound.clone(),
+            pace: Arc::new(SystemBackoffClock),
+            limits: CourierLimits::default(),
+        };
+        let door = Doorway::open(&config.data);
+        Ok(Self {
+            folder,
+            app,
+            listeners,
+            vouching,
+            trusted_proxies,
+            pages,
+            station,
+            courier,
+            door,
+            opening,
+            bound,
+        })
+    }
+
+    /// Makes one more key for the project, for a client of our own.
+    pub(crate) async fn another_key(&self, note: &str) -> anyhow::Result<KeyPair> {
+        Ok(self.member_key(note, Permissions::NONE).await?.1)
+    }
+
+    /// Makes one for whoever sits at this machine, which may have agents work in any folder.
+    pub(crate) async fn local_key(&self, note: &str) -> anyhow::Result<(KeyPair, LocalKey)> {
+        let permissions = Permissions::NONE.with(Permission::Chat);
+        let (key, pair) = self.member_key(note, permissions).await?;
+        Ok((pair, self.app.local_keys.note(&key.id)))
+    }
+
+    async fn member_key(
+        &self,
+        note: &str,
+        permissions: Permissions,
+    ) -> anyhow::Result<(ApiKey, KeyPair)> {
+        let (project, note) = (self.opening.project.id.clone(), Some(note.to_owned()));
+        let new = NewKey { project, role: Role::Member, permissions, note, pair: None };
+        let made = self.folder.catalog.create_key(new, Clock::System.now()).await;
+        made.context("cannot make a key")
+    }
+
+    /// The catalog of its folder.
+    pub(crate) fn catalog(&self) -> Catalog {
+        self.folder.catalog.clone()
+    }
+
+    /// Whether nobody is asked to sign in.
+    pub(crate) fn is_open(&self) -> bool {
+        self.app.settings.access != Access::Keys
+    }
+
+    /// Where the first owner is set up, if nobody can sign in yet.
+    pub(crate) fn set_up_url(&self) -> Option<String> {
+        let token = self.opening.set_up_token.as_ref().filter(|_| !self.is_open())?;
+        Some(format!("{}/set-up?token={}", startup_message::url(self.bound.web), token.expose()))
+    }
+
+    /// The same folder, for what commands do with it.
+    pub(crate) fn target(&self) -> Target {
+        Target::Folder(self.folder.clone())
+    }
+
+    /// Serves until told to stop, then finishes what is under way and closes the folder.
+    pub(crate) async fn run(self, stop: Stop) -> anyhow::Result<()> {
+        let sign_in = SignIn {
+            set_up_token: self.opening.set_up_token,
+            vouching: self.vouching.map(Box::new),
+            trusted_proxies: self.trusted_proxies,
+        };
+        let web = pages_of(&self.app, sign_in, self.pages, self.station.data.clone());
+        let pages = ratchet_web::pages(web);
+        let app = self.app.clone();
+        let chats = self.app.chats();
+        let serving = ratchet_server::run::run(self.app, self.listeners, pages, stop.clone());
+        let house = House {
+            catalog: self.folder.catalog.clone(),
+            project: self.opening.project.id.clone(),
+            url: startup_message::url(self.bound.web),
+            local_keys: app.local_keys.clone(),
+        };
+        let (courier, door, stopping) = (self.courier, self.door, stop.clone());
+        let letting_in = async {
+            if let Some(door) = door {
+                door.run(house, stopping.clone()).await;
+            }
+        };
+        let scheduling = scheduler::run(self.station, app, stop);
+        let beside =
+            async { tokio::join!(scheduling, courier.run(stopping.requested()), letting_in) };
+        tokio::pin!(serving, beside);
+        tokio::select! {
+            served = &mut serving => {
+                served?;
+                // What runs by itself was told to stop as well, and writes down how far it came.
+                beside.await;
+            }
+            _ = &mut beside => serving.await?,
+        }
+        if let Some(chats) = chats {
+            chats.major.stop().await;
+        }
+        self.folder.close().await.context("cannot close the data folder")?;
+        tracing::info!("stopped");
+        Ok(())
+    }
+}
+
+/// What the pages reach: the same folder and clock as the APIs.
+fn pages_of(app: &App, sign_in: SignIn, settings: WebSettings, data: PathBuf) -> Web {
+    let access = match &app.settings.access {
+        Access::Keys => web::Access::People(sign_in),
+        Access::Open(project) => web::Access::Open(project.clone()),
+    };
+    let clock = app.clock.clone();
+    let rubrics = RubricReader::new(move || {
+        let found = Rubrics::open(&data).map_err(|why| format!("{why:#}"))?;
+        Ok(found.all().iter().map(|shelved| shelved.rubric.clone()).collect())
+    });
+    let web = Web::new(settings, app.store.clone(), access, rubrics, move || clock.now());
+    if let Some(chats) = app.chats() {
+        let app = app.clone();
+        web.run_agents(chats, move || {
+            let app = app.clone();
+            async move { app.closing().await }
+        });
+    }
+    web
+}
+
+impl Bound {
+    fn of(listeners: &Listeners) -> io::Result<Self> {
+        let address = |listener: &Option<TcpListener>| {
+            listener.as_ref().map(TcpListener::local_addr).transpose()
+        };
+        Ok(Self {
+            web: listeners.web.local_addr()?,
+            otlp_http: address(&listeners.otlp_http)?,
+            otlp_grpc: address(&listeners.otlp_grpc)?,
+        })
+    }
+}
+
+fn settings(config: &Config, project: &ProjectId) -> anyhow::Result<Settings> {
+    let access = match config.auth {
+        Switch::On => Access::Keys,
+        Switch::Off => Access::Open(project.clone()),
+    };
+    // What an earlier process left here when it was killed is of no use to anyone.
+    let scratch = config.data.join("tmp");
+    match std::fs::remove_dir_all(&scratch) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("cannot empty {}", scratch.display()));
+        }
+        _ => {}
+    }
+    private_files::create_dir(&scratch)
+        .with_context(|| format!("cannot make the folder {}", scratch.display()))?;
+    let limits = open_files::fit(config.limits.clone(), open_files::raise());
+    let timeouts = config.timeouts.clone();
+    let trusted_proxies = config.trusted_proxies.clone();
+    let outbound = config.outbound.clone();
+    let token_counting = match config.count_tokens {
+        Switch::On => TokenCounting::On,
+        Switch::Off => TokenCounting::Off,
+    };
+    let scratch = Some(scratch);
+    Ok(Settings { access, limits, timeouts, trusted_proxies, outbound, token_counting, scratch })
+}
+
+/// Without keys anyone who can connect owns the data, so nobody else may be able to connect.
+fn refuse_open_door(config: &Config) -> anyhow::Result<()> {
+    if config.auth == Switch::On {
+        return Ok(());
+    }
+    for (flag, address) in config.addresses.doors() {
+        if !address.ip().is_loopback() {
+            bail!(
+                "{flag} {address} can be reached by others, and --no-auth would let them in; \
+                 use a loopback address or leave --no-auth out"
+            );
+        }
+    }
+    Ok(())
+}
+
+async fn bind(config: &Config) -> anyhow::Result<Listeners> {
+    let addresses = config.addresses;
+    let web = addresses.web.0;
+    let web = TcpListener::bind(web).await.map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => anyhow::anyhow!(
+            "{web} is in use by another program; stop it or choose another address with --listen"
+        ),
+        _ => anyhow::Error::from(error)
+            .context(format!("cannot listen on {web}; choose another address with --listen")),
+    })?;
+    Ok(Listeners {
+        web,
+        otlp_http: bind_optional("--otlp-http", addresses.otlp_http).await?,
+        otlp_grpc: bind_optional("--otlp-grpc", addresses.otlp_grpc).await?,
+    })
+}
+
+/// A busy extra port is often a collector that forwards to us anyway: worth a warning only.
+async fn bind_optional(
+    flag: &'static str,
+    address: Address,
+) -> anyhow::Result<Option<TcpListener>> {
+    let Address::At(address) = address else { return Ok(None) };
+    match TcpListener::bind(address).await {
+        Ok(listener) => Ok(Some(listener)),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            tracing::warn!(
+                "{address} is in use by another program; going on without it \
+                 (choose another address with {flag}, or {flag} off)"
+            );
+            Ok(None)
+        }
+        Err(error) => Err(error).with_context(|| format!("cannot listen on {address}; see {flag}")),
+    }
+}

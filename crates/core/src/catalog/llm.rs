@@ -1,0 +1,65 @@
+/// What may be asked of a connection.
+mod reach;
+
+pub use reach::ConnectionRequest;
+
+/// How to speak to a provider of models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LlmAdapter {
+    /// Anthropic's API.
+    Anthropic,
+    /// OpenAI's API, which many others speak too.
+    OpenAi,
+    /// Azure's form of it.
+    Azure,
+    /// AWS Bedrock.
+    Bedrock,
+    /// Google Vertex AI.
+    VertexAi,
+    /// Google AI Studio.
+    AiStudio,
+}
+
+impl LlmAdapter {
+    /// Every adapter.
+    pub const ALL: [Self; 6] =
+        [Self::Anthropic, Self::OpenAi, Self::Azure, Self::Bedrock, Self::VertexAi, Self::AiStudio];
+
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::OpenAi => "openai",
+            Self::Azure => "azure",
+            Self::Bedrock => "bedrock",
+            Self::VertexAi => "google-vertex-ai",
+            Self::AiStudio => "google-ai-studio",
+        }
+    }
+
+    /// Reads the word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|adapter| adapter.as_str() == word)
+    }
+}
+
+/// How a secret is shown so that people can tell it from another: its last four characters, if it
+/// has plenty more.
+pub fn masked(secret: &str) -> String {
+    let chars = secret.chars().count();
+    let shown = if chars >= 12 { 4 } else { 0 };
+    let end: String = secret.chars().skip(chars - shown).collect();
+    format!("...{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_secret_shows_nothing() {
+        assert_eq!(masked("sk-0123456789"), "...6789");
+        assert_eq!(masked("hunter2"), "...");
+        assert_eq!(masked("пароль-длинный"), "...нный");
+    }
+}

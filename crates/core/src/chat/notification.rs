@@ -1,0 +1,270 @@
+use serde_json::{Value, json};
+
+use super::event::{ChatEvent, EventKind};
+use super::state::ChatStateName;
+use crate::id::SessionId;
+use crate::time::Timestamp;
+
+/// Characters of a text that goes out: enough to know what it is about. The rest stays here, where
+/// whoever wants to read it has to sign in.
+const SHOWN: usize = 200;
+/// Characters of what the agent calls a question.
+const NAME: usize = 100;
+
+/// What kind of news it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NotificationKind {
+    /// The agent has done what it was told, or failed to.
+    TurnEnded,
+    /// It cannot go on without a person.
+    PersonNeeded,
+    /// Its process died at work or does not start.
+    SessionFailed,
+    /// Nothing has happened; someone tries whether notices arrive.
+    Test,
+}
+
+impl NotificationKind {
+    /// Every kind.
+    pub const ALL: [Self; 4] =
+        [Self::TurnEnded, Self::PersonNeeded, Self::SessionFailed, Self::Test];
+    /// Those that one may ask to be told of.
+    pub const NEWS: [Self; 3] = [Self::TurnEnded, Self::PersonNeeded, Self::SessionFailed];
+
+    /// The word for it, as receivers read it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::TurnEnded => "turn.ended",
+            Self::PersonNeeded => "person.needed",
+            Self::SessionFailed => "session.failed",
+            Self::Test => "test",
+        }
+    }
+
+    /// Reads the word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+}
+
+/// What someone who is not looking may want to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notification {
+    /// What kind of news.
+    pub kind: NotificationKind,
+    /// What is known of it; a JSON object.
+    facts: Value,
+}
+
+/// Where something happened.
+#[derive(Clone, Copy, Debug)]
+pub struct NotificationSource<'a> {
+    /// In which project.
+    pub project: &'a str,
+    /// In which session.
+    pub session: &'a SessionId,
+    /// What people call the session.
+    pub title: Option<&'a str>,
+    /// Where people reach the server, without a slash at the end.
+    pub server: &'a str,
+}
+
+impl Notification {
+    /// Reads an event; `None` if nobody has to be told of it.
+    pub fn of(event: &ChatEvent) -> Option<Self> {
+        let body = || serde_json::from_str::<Value>(&event.body).ok();
+        match event.kind {
+            EventKind::Done => body().map(|body| turn_ended(&body)),
+            EventKind::Question | EventKind::Permission => {
+                body().map(|body| person_needed(event.kind, &body))
+            }
+            EventKind::State => body().and_then(|body| session_failed(&body)),
+            EventKind::Raw
+            | EventKind::Message
+            | EventKind::TextDelta
+            | EventKind::ThinkingDelta
+            | EventKind::ToolUse
+            | EventKind::ToolResult
+            | EventKind::Answered
+            | EventKind::Error
+            | EventKind::Notice => None,
+        }
+    }
+
+    /// The message that receivers get: a JSON object of a few thousand bytes at most.
+    pub fn message(&self, place: NotificationSource<'_>, at: Timestamp) -> String {
+        let NotificationSource { project, session, title, server } = place;
+        let path = format!("/project/{project}/chats/{session}");
+        let mut data = json!({
+            "project": project,
+            "session": session.to_string(),
+            "title": title.map(|title| short(title, SHOWN)),
+            "path": path,
+            "url": format!("{server}{path}"),
+        });
+        if let (Some(data), Some(facts)) = (data.as_object_mut(), self.facts.as_object()) {
+            data.extend(facts.clone());
+        }
+        message(self.kind, &data, at)
+    }
+}
+
+/// The message of someone who tries whether notices arrive.
+pub fn test_message(project: &str, server: &str, at: Timestamp) -> String {
+    let path = format!("/project/{project}/settings/notifications");
+    let data = json!({"project": project, "path": path, "url": format!("{server}{path}")});
+    message(NotificationKind::Test, &data, at)
+}
+
+/// The name of the notice of an event: the same whenever it is delivered again.
+pub fn notice_id(session: &SessionId, seq: u64) -> String {
+    format!("{session}-{seq}")
+}
+
+fn message(kind: NotificationKind, data: &Value, at: Timestamp) -> String {
+    json!({"type": kind.as_str(), "timestamp": at.to_string(), "data": data}).to_string()
+}
+
+fn turn_ended(body: &Value) -> Notification {
+    let outcome = if body["is_error"] == true { "failed" } else { "done" };
+    // What the agent said at the end is for those who look: it may be about anything.
+    let facts =
+        json!({"state": ChatStateName::Idle.as_str(), "turn": body["turn"], "outcome": outcome});
+    Notification { kind: NotificationKind::TurnEnded, facts }
+}
+
+fn person_needed(kind: EventKind, body: &Value) -> Notification {
+    let questions = body["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let asked = questions.first().map_or(&body["message"], |first| &first["question"]);
+    let text = match kind {
+        // What exactly it wants to do may hold a secret; the chat shows it.
+        EventKind::Permission => format!("may it use {}?", text(&body["tool"])),
+        _ => text(asked).to_owned(),
+    };
+    let ask = json!({
+        "id": short(text_or(&body["id"], ""), NAME),
+        "kind": kind.as_str(),
+        "text": short(&text, SHOWN),
+        "more": questions.len().saturating_sub(1),
+    });
+    let facts = json!({"state": ChatStateName::Waiting.as_str(), "ask": ask});
+    Notification { kind: NotificationKind::PersonNeeded, facts }
+}
+
+fn session_failed(body: &Value) -> Option<Notification> {
+    if body["state"] != ChatStateName::Failed.as_str() {
+        return None;
+    }
+    let why = short(text_or(&body["why"], ""), SHOWN);
+    let facts = json!({"state": ChatStateName::Failed.as_str(), "why": why});
+    Some(Notification { kind: NotificationKind::SessionFailed, facts })
+}
+
+fn text(value: &Value) -> &str {
+    text_or(value, "something")
+}
+
+fn text_or<'a>(value: &'a Value, other: &'a str) -> &'a str {
+    value.as_str().filter(|text| !text.trim().is_empty()).unwrap_or(other)
+}
+
+/// The beginning of a text, on one line.
+fn short(text: &str, most: usize) -> String {
+    let words: Vec<&str> = text.split(|c: char| c.is_control() || c.is_whitespace()).collect();
+    let line = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= most {
+        return line;
+    }
+    let kept: String = line.chars().take(most.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(kind: EventKind, body: &Value) -> ChatEvent {
+        let at = Timestamp::from_nanos(0);
+        ChatEvent { seq: 7, at, kind, body: body.to_string().into() }
+    }
+
+    fn told(kind: EventKind, body: &Value) -> Option<Value> {
+        let session = SessionId::parse("s1").unwrap();
+        let (title, server) = (Some("Ship\nit"), "https://ratchet.test");
+        let place = NotificationSource { project: "shop", session: &session, title, server };
+        let notice = Notification::of(&event(kind, body))?;
+        let message = notice.message(place, Timestamp::from_nanos(0));
+        Some(serde_json::from_str(&message).unwrap())
+    }
+
+    #[test]
+    fn words_are_read_as_they_are_written() {
+        for kind in NotificationKind::ALL {
+            assert_eq!(NotificationKind::parse(kind.as_str()), Some(kind));
+        }
+        assert!(!NotificationKind::NEWS.contains(&NotificationKind::Test));
+    }
+
+    #[test]
+    fn the_end_of_a_turn_says_how_it_went_and_not_what_was_said() {
+        let body = json!({"turn": "t1", "is_error": false, "result": "the password is hush"});
+        let told = told(EventKind::Done, &body).unwrap();
+        assert_eq!(
+            told,
+            json!({
+                "type": "turn.ended",
+                "timestamp": "1970-01-01T00:00:00.000Z",
+                "data": {
+                    "project": "shop", "session": "s1", "title": "Ship it",
+                    "path": "/project/shop/chats/s1",
+                    "url": "https://ratchet.test/project/shop/chats/s1",
+                    "state": "idle", "turn": "t1", "outcome": "done",
+                },
+            })
+        );
+    }
+
+    #[test]
+    fn a_question_is_told_with_its_id_and_a_permission_without_the_command() {
+        let question = json!({"id": "q1", "questions": [{"question": "Which?"}, {}]});
+        let asked = told(EventKind::Question, &question).unwrap();
+        let expected = json!({"id": "q1", "kind": "question", "text": "Which?", "more": 1});
+        assert_eq!(asked["data"]["ask"], expected);
+        assert_eq!(
+            (&asked["type"], &asked["data"]["state"]),
+            (&json!("person.needed"), &json!("waiting"))
+        );
+        let form = told(EventKind::Question, &json!({"id": "f", "message": "Colour?"})).unwrap();
+        assert_eq!(form["data"]["ask"]["text"], "Colour?");
+        let permission = json!({"id": "p1", "tool": "Bash", "input": {"command": "echo hush"}});
+        let asked = told(EventKind::Permission, &permission).unwrap().to_string();
+        assert!(asked.contains("may it use Bash?") && !asked.contains("hush"), "{asked}");
+    }
+
+    #[test]
+    fn of_states_only_failure_is_news() {
+        assert_eq!(told(EventKind::State, &json!({"state": "idle"})), None);
+        assert_eq!(told(EventKind::TextDelta, &json!({"text": "Hi"})), None);
+        let failed = told(EventKind::State, &json!({"state": "failed", "why": "signal 9"}));
+        assert_eq!(failed.unwrap()["data"]["why"], "signal 9");
+    }
+
+    #[test]
+    fn whatever_is_asked_the_message_stays_small() {
+        for odd in ["\u{1F980}", "\"", "\\", "\u{0}", "x\u{7f}", "\u{2028}"] {
+            let long = odd.repeat(100_000);
+            let body = json!({"id": long, "questions": [{"question": long}], "tool": long});
+            for kind in [EventKind::Question, EventKind::Permission] {
+                let told = told(kind, &body).unwrap().to_string();
+                assert!(told.len() < 3_000, "{} bytes of {odd:?}", told.len());
+            }
+        }
+        assert!(
+            Notification::of(&ChatEvent {
+                body: "no JSON".into(),
+                ..event(EventKind::Done, &Value::Null)
+            })
+            .is_none()
+        );
+    }
+}

@@ -1,0 +1,324 @@
+//! From the agent's lines to events.
+//!
+//! The agent may tell its words twice: piece by piece as they come, and whole when a block is
+//! complete. Each is told to clients once. Costs come as sums over the whole conversation; each
+//! turn is told its own part.
+
+/// Words that come in pieces and once more whole.
+mod stream;
+/// The call that is on its way.
+mod open_call;
+/// What a turn used and cost.
+mod turn_cost;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::event::{EventBody, EventKind, UnorderedEvent};
+use crate::id::TraceId;
+use crate::money::Money;
+use crate::record::claude_code::object::Object;
+use crate::record::price::PriceTable;
+use crate::record::usage::Usage;
+use open_call::OpenCall;
+use stream::Stream;
+
+pub use turn_cost::{AgentCost, price_of, tell_spending};
+
+/// Kinds of lines that say something worth knowing, and where they say it.
+const NOTICES: [(&str, &str); 5] = [
+    ("compact_boundary", "content"),
+    ("api_retry", "error"),
+    ("informational", "content"),
+    ("permission_denied", "message"),
+    ("task_notification", "summary"),
+];
+
+/// The line that says that a call of the model is tried again.
+const RETRY: &str = "api_retry";
+
+/// How the word for an end that a person wanted begins.
+const ABORTED: &str = "aborted";
+
+/// What a line comes to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LineOutcome {
+    /// What clients are told, beside the line itself.
+    pub told: Vec<UnorderedEvent>,
+    /// What it means for the session.
+    pub sign: Option<LineSignal>,
+}
+
+/// What a line means for the session.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LineSignal {
+    /// A turn begins, in this conversation of the agent's.
+    Began {
+        /// What the agent calls the conversation.
+        conversation: Option<String>,
+        /// The model it asks.
+        model: Option<String>,
+        /// What it may do without asking.
+        mode: Option<String>,
+    },
+    /// A message of ours, by its id, was taken up.
+    TakenUp(String),
+    /// A message of ours, by its id, waits until the agent has ended what it does.
+    PutOff(String),
+    /// A message of ours, by its id, was taken back before the agent took it up, or after its turn.
+    TakenBack(String),
+    /// The mode changed.
+    Mode(String),
+    /// So many tasks run in the background.
+    Background(usize),
+    /// The turn is over.
+    Ended(TurnEnd),
+    /// What the agent keeps of the conversation, line by line: for the record, not for clients.
+    Kept {
+        /// The file it keeps them in.
+        file: String,
+        /// The lines.
+        lines: Vec<String>,
+    },
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TurnEnd {
+    /// Whether it failed.
+    pub is_error: bool,
+    /// Whether a person stopped it.
+    pub is_interrupted: bool,
+    /// What the agent said last, or why it failed.
+    pub result: Option<String>,
+    /// What the turn cost, as the agent reckons, with what is known of a call that was interrupted.
+    pub cost: Option<Money>,
+    /// What it used of each model, sub-agents included; nothing when the agent does not say.
+    pub used: BTreeMap<String, Usage>,
+    /// What each model cost, as the agent reckons.
+    pub costs: BTreeMap<String, AgentCost>,
+    /// Whether more may have been billed: a call was interrupted or tried again.
+    pub is_at_least: bool,
+}
+
+/// Reads the lines of one agent process, in order.
+#[derive(Clone, Debug, Default)]
+pub struct LineReader {
+    /// What is being said, by whom: the agent itself, or the sub-agent of a tool call.
+    streams: BTreeMap<Option<String>, Stream>,
+    /// What the conversation cost so far, as the agent reckons.
+    cost: Money,
+    /// The call of the agent itself that is on its way.
+    open: OpenCall,
+    /// Whether a call of this turn was tried again.
+    is_retried: bool,
+    /// Whether a sub-agent spoke in this turn.
+    has_sub_agents: bool,
+    /// What models cost, for calls that the agent does not count.
+    prices: Arc<PriceTable>,
+}
+
+impl LineReader {
+    /// A reader for a process that goes on with a conversation which cost so much.
+    pub fn new(cost: Money) -> Self {
+        Self { cost, ..Self::default() }
+    }
+
+    /// The same reader, with what models cost.
+    #[must_use]
+    pub fn with_prices(self, prices: Arc<PriceTable>) -> Self {
+        Self { prices, ..self }
+    }
+
+    /// What the conversation cost so far, as the agent reckons.
+    pub const fn cost(&self) -> Money {
+        self.cost
+    }
+
+    /// Takes the next line. A line of a kind that nobody knows says nothing, and neither does one
+    /// that is no JSON object.
+    pub fn take(&mut self, line: &str, turn: Option<&TraceId>) -> LineOutcome {
+        let Ok(said) = Object::parse(line) else { return LineOutcome::default() };
+        let parent = said.text("parent_tool_use_id");
+        self.has_sub_agents |= parent.is_some();
+        match said.text("type").as_deref() {
+            Some("stream_event") => self.piece(&said, parent.as_ref()).into(),
+            Some("assistant") => self.whole(&said, parent.as_ref()).into(),
+            Some("user") => results(&said, parent.as_deref()).into(),
+            Some("system") => {
+                self.is_retried |= said.text("subtype").as_deref() == Some(RETRY);
+                system(&said)
+            }
+            Some("result") => self.ended(&said, turn),
+            Some("command_lifecycle") => lifecycle(&said).into(),
+            Some("transcript_mirror") => kept(&said).into(),
+            _ => LineOutcome::default(),
+        }
+    }
+
+    fn piece(&mut self, said: &Object<'_>, parent: Option<&String>) -> Vec<UnorderedEvent> {
+        let Some(event) = said.object("event") else { return Vec::new() };
+        if parent.is_none() {
+            self.open.take(&event);
+        }
+        let stream = self.streams.entry(parent.cloned()).or_default();
+        let Some((kind, text)) = stream.piece(&event) else { return Vec::new() };
+        vec![words(kind, &text, stream.message(), parent.map(String::as_str))]
+    }
+
+    fn whole(&mut self, said: &Object<'_>, parent: Option<&String>) -> Vec<UnorderedEvent> {
+        let Some(message) = said.object("message") else { return Vec::new() };
+        let id = message.text("id");
+        let mut told = Vec::new();
+        for raw in message.list("content") {
+            let Ok(block) = Object::parse(raw.get()) else { continue };
+            let spoken = match block.text("type").as_deref() {
+                Some("text") => Some((EventKind::TextDelta, block.text("text"))),
+                Some("thinking") => Some((EventKind::ThinkingDelta, block.text("thinking"))),
+                Some("tool_use" | "server_tool_use" | "mcp_tool_use") => {
+                    told.push(tool_use(&block, id.as_deref(), parent.map(String::as_str)));
+                    None
+                }
+                _ => None,
+            };
+            let Some((kind, Some(text))) = spoken else { continue };
+            let stream = self.streams.entry(parent.cloned()).or_default();
+            if let Some(rest) = stream.whole(id.as_deref(), kind, &text) {
+                told.push(words(kind, rest, id.as_deref(), parent.map(String::as_str)));
+            }
+        }
+        told
+    }
+
+    fn ended(&mut self, said: &Object<'_>, turn: Option<&TraceId>) -> LineOutcome {
+        // Sub-agents in the background go on talking.
+        self.streams.remove(&None);
+        let is_error = said.is("is_error") || said.text("subtype").is_some_and(|s| s != "success");
+        let stopped = said.text("terminal_reason").is_some_and(|why| why.starts_with(ABORTED));
+        let why = || reason(said, stopped).filter(|_| is_error);
+        let bill = self.bill(said, stopped);
+        let end = TurnEnd {
+            is_error,
+            is_interrupted: is_error && stopped,
+            result: said.text("result").or_else(why),
+            cost: bill.cost,
+            used: bill.used,
+            costs: bill.costs,
+            is_at_least: bill.is_at_least,
+        };
+        let raw = |key: &str| said.written(key);
+        let body = EventBody::default()
+            .text_if("turn", turn.map(ToString::to_string).as_deref())
+            .value("is_error", end.is_error)
+            .raw_if("subtype", raw("subtype"))
+            .raw_if("reason", raw("terminal_reason"))
+            .raw_if("status", raw("api_error_status"))
+            .text_if("result", end.result.as_deref())
+            .raw_if("errors", raw("errors"))
+            .raw_if("usage", raw("usage"))
+            .raw_if("duration_ms", raw("duration_ms"))
+            .raw_if("rounds", raw("num_turns"));
+        let body = tell_spending(body, &end.used, end.cost, end.is_at_least);
+        let body = match end.cost {
+            Some(_) => body.value("total_cost", self.cost.dollars()),
+            None => body,
+        };
+        LineOutcome { told: vec![body.told(EventKind::Done)], sign: Some(LineSignal::Ended(end)) }
+    }
+}
+
+impl From<Vec<UnorderedEvent>> for LineOutcome {
+    fn from(told: Vec<UnorderedEvent>) -> Self {
+        Self { told, sign: None }
+    }
+}
+
+impl From<Option<LineSignal>> for LineOutcome {
+    fn from(sign: Option<LineSignal>) -> Self {
+        Self { told: Vec::new(), sign }
+    }
+}
+
+/// Why a turn failed that says no last word.
+fn reason(said: &Object<'_>, is_stopped: bool) -> Option<String> {
+    if is_stopped {
+        return Some("interrupted".to_owned());
+    }
+    let errors = said.list("errors").into_iter();
+    let errors: Vec<String> =
+        errors.filter_map(|raw| serde_json::from_str(raw.get()).ok()).collect();
+    if errors.is_empty() { said.text("subtype") } else { Some(errors.join("; ")) }
+}
+
+fn words(
+    kind: EventKind,
+    text: &str,
+    message: Option<&str>,
+    parent: Option<&str>,
+) -> UnorderedEvent {
+    let body = EventBody::default().text("text", text).text_if("message", message);
+    body.text_if("parent", parent).told(kind)
+}
+
+fn tool_use(block: &Object<'_>, message: Option<&str>, parent: Option<&str>) -> UnorderedEvent {
+    EventBody::default()
+        .raw_if("id", block.written("id"))
+        .raw_if("name", block.written("name"))
+        .raw_if("input", block.written("input"))
+        .text_if("message", message)
+        .text_if("parent", parent)
+        .told(EventKind::ToolUse)
+}
+
+fn results(said: &Object<'_>, parent: Option<&str>) -> Vec<UnorderedEvent> {
+    let Some(message) = said.object("message") else { return Vec::new() };
+    let blocks = message.list("content").into_iter();
+    let blocks = blocks.filter_map(|raw| Object::parse(raw.get()).ok());
+    let results = blocks.filter(|block| block.text("type").as_deref() == Some("tool_result"));
+    let tell = |block: Object<'_>| {
+        EventBody::default()
+            .raw_if("tool_use_id", block.written("tool_use_id"))
+            .raw_if("output", block.written("content"))
+            .value("is_error", block.is("is_error"))
+            .text_if("parent", parent)
+            .told(EventKind::ToolResult)
+    };
+    results.map(tell).collect()
+}
+
+fn system(said: &Object<'_>) -> LineOutcome {
+    let subtype = said.text("subtype").unwrap_or_default();
+    let sign = match subtype.as_str() {
+        "init" => Some(LineSignal::Began {
+            conversation: said.text("session_id"),
+            model: said.text("model"),
+            mode: said.text("permissionMode"),
+        }),
+        "status" => said.text("permissionMode").map(LineSignal::Mode),
+        "background_tasks_changed" => Some(LineSignal::Background(said.list("tasks").len())),
+        _ => None,
+    };
+    let notice = NOTICES.iter().find(|(known, _)| *known == subtype).map(|(what, key)| {
+        let text = said.written(key);
+        EventBody::default().text("what", what).raw_if("text", text).told(EventKind::Notice)
+    });
+    LineOutcome { told: notice.into_iter().collect(), sign }
+}
+
+fn lifecycle(said: &Object<'_>) -> Option<LineSignal> {
+    let message = said.text("command_uuid")?;
+    match said.text("state")?.as_str() {
+        "queued" => Some(LineSignal::PutOff(message)),
+        "started" => Some(LineSignal::TakenUp(message)),
+        "cancelled" => Some(LineSignal::TakenBack(message)),
+        _ => None,
+    }
+}
+
+fn kept(said: &Object<'_>) -> Option<LineSignal> {
+    let lines = said.list("entries").into_iter().map(|raw| raw.get().to_owned()).collect();
+    Some(LineSignal::Kept { file: said.text("filePath")?, lines })
+}
+
+#[cfg(test)]
+mod tests;

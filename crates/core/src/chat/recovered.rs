@@ -1,0 +1,86 @@
+//! Lines of a transcript that nobody was told.
+//!
+//! An agent writes its transcript on its own, so that it may hold more than was told when the
+//! server was killed. A line of it has the id and the message of the line that would have been told,
+//! and is put into that form, so that it becomes the same events.
+
+use super::event::EventBody;
+use crate::record::claude_code::object::Object;
+
+/// A line of a transcript in the form in which it is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecoveredLine {
+    /// Its id, the same in both forms.
+    pub id: String,
+    /// The line as it would have been told.
+    pub line: String,
+}
+
+impl RecoveredLine {
+    /// Reads a line of a transcript: the agent's own, or that of a sub-agent which this call of a
+    /// tool began. `None` for what is not said by anyone.
+    ///
+    /// ```
+    /// use ratchet_core::chat::recovered::ToldLine;
+    ///
+    /// let kept = r#"{"type":"assistant","uuid":"u1","message":{"id":"m1","content":[]}}"#;
+    /// assert_eq!(ToldLine::of_kept(kept, None).unwrap().id, "u1");
+    /// assert!(ToldLine::of_kept(r#"{"type":"mode"}"#, None).is_none());
+    /// ```
+    pub fn of_kept(line: &str, call: Option<&str>) -> Option<Self> {
+        let kept = Object::parse(line).ok()?;
+        let kind = kept.text("type").filter(|kind| kind == "assistant" || kind == "user")?;
+        let is_elsewhere = kept.is("isSidechain") && call.is_none();
+        if is_elsewhere || kept.is("isMeta") {
+            return None;
+        }
+        let body = EventBody::default()
+            .text("type", &kind)
+            .raw("message", kept.written("message")?)
+            .text_if("parent_tool_use_id", call);
+        Some(Self { id: kept.text("uuid")?, line: body.finish() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::EventKind;
+    use super::super::reader::LineReader;
+    use super::*;
+
+    fn told(line: &str, call: Option<&str>) -> Vec<(EventKind, String)> {
+        let mut reader = LineReader::default();
+        let Some(told) = RecoveredLine::of_kept(line, call) else { return Vec::new() };
+        let told = reader.take(&told.line, None).told.into_iter();
+        told.map(|telling| (telling.kind, telling.body.to_string())).collect()
+    }
+
+    #[test]
+    fn words_calls_and_results_become_the_events_they_would_have_been() {
+        let words = r#"{"type":"assistant","uuid":"u","isSidechain":false,"message":{"id":"m","content":[{"type":"text","text":"Hi"}]}}"#;
+        let [(kind, body)] = &told(words, None)[..] else { panic!("one event") };
+        assert_eq!(
+            (*kind, body.as_str()),
+            (EventKind::TextDelta, r#"{"text":"Hi","message":"m"}"#)
+        );
+        let call = r#"{"type":"assistant","uuid":"u","isSidechain":true,"message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}]}}"#;
+        assert_eq!(told(call, None), [], "another file's");
+        let [(kind, body)] = &told(call, Some("parent"))[..] else { panic!("one event") };
+        assert_eq!(*kind, EventKind::ToolUse);
+        assert!(body.contains(r#""parent":"parent""#), "{body}");
+        let result = r#"{"type":"user","uuid":"u","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"ok"}]}}"#;
+        assert_eq!(told(result, None)[0].0, EventKind::ToolResult);
+    }
+
+    #[test]
+    fn what_nobody_said_is_not_told() {
+        for line in [
+            r#"{"type":"user","uuid":"u","isMeta":true,"message":{"content":[{"type":"tool_result","tool_use_id":"t"}]}}"#,
+            r#"{"type":"user","uuid":"u","message":{"content":"a prompt, which was told when it came"}}"#,
+            r#"{"type":"system","uuid":"u","content":"a note"}"#,
+            r#"{"type":"assistant","uuid":"u","mess"#,
+        ] {
+            assert_eq!(told(line, None), [], "{line}");
+        }
+    }
+}

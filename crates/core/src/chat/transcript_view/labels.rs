@@ -1,0 +1,116 @@
+use serde_json::Value;
+
+use super::{PermissionPromptView, ToolView};
+
+/// What a tool's input is best known by, in this order.
+const TELLING: [&str; 10] = [
+    "command",
+    "file_path",
+    "notebook_path",
+    "path",
+    "pattern",
+    "url",
+    "query",
+    "skill",
+    "description",
+    "prompt",
+];
+
+/// The part of a tool's input that tells most, if there is one that we know.
+pub fn best_known(input: &Value) -> Option<&str> {
+    TELLING.iter().find_map(|key| input[*key].as_str())
+}
+
+impl ToolView {
+    /// What it was given, in as few words as tell most.
+    pub fn gist(&self) -> String {
+        best_known(&self.input).map_or_else(|| in_words(&self.input), str::to_owned)
+    }
+
+    /// The text of what it gave.
+    pub fn output_text(&self) -> String {
+        match &self.output {
+            Some(Value::Array(blocks)) => {
+                let say = |block: &Value| match block["text"].as_str() {
+                    Some(text) => text.to_owned(),
+                    None => format!("({})", block["type"].as_str().unwrap_or("something else")),
+                };
+                blocks.iter().map(say).collect::<Vec<_>>().join("\n")
+            }
+            Some(other) => in_words(other),
+            None => String::new(),
+        }
+    }
+}
+
+impl PermissionPromptView {
+    /// Who answered and what, in words; `None` while it is open.
+    pub fn outcome(&self) -> Option<String> {
+        self.answer.as_ref().map(outcome)
+    }
+}
+
+/// What an answer says, as clients are told it, in words.
+pub fn outcome(answer: &Value) -> String {
+    let what = match answer["decision"].as_str() {
+        Some("allow") if answer["always"] == true => "allowed for this session",
+        Some("allow") => "allowed",
+        Some("deny") => "denied",
+        Some("answer") => "answered",
+        Some("timeout") => "nobody answered in time",
+        _ => "no longer asked",
+    };
+    match answer["by"].as_str() {
+        Some(by) => format!("{what} by {by}"),
+        None => what.to_owned(),
+    }
+}
+
+/// The reason of a turn that a person stopped before the agent had heard of it.
+pub const ABORTED_START: &str = "aborted_start";
+
+/// Why a turn ended early, by what its end says: in a word, and what was said of it if that is more.
+///
+/// The agent may say the same in several places; each is told once.
+pub fn early_end(end: &Value) -> (String, Option<&str>) {
+    let text = |key: &str| end[key].as_str().filter(|text| !text.is_empty());
+    let word = match text("reason").or_else(|| text("subtype")).unwrap_or("failed") {
+        "aborted_streaming" | "aborted_tools" | ABORTED_START => "interrupted".to_owned(),
+        word => word.replace('_', " "),
+    };
+    let said = text("result").filter(|said| end["subtype"] != *said && *said != word);
+    (word, said)
+}
+
+/// Any JSON value in words.
+pub fn in_words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        Value::Object(map) if map.is_empty() => String::new(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn why_a_turn_ended_is_said_once() {
+        let told = |end: Value| {
+            let (word, said) = early_end(&end);
+            [Some(word), said.map(str::to_owned)].into_iter().flatten().collect::<Vec<_>>()
+        };
+        let same = json!({"subtype": "error_during_execution", "result": "error_during_execution"});
+        assert_eq!(told(same), ["error during execution"]);
+        let more = json!({"subtype": "success", "reason": "api_error", "result": "API Error: 400"});
+        assert_eq!(told(more), ["api error", "API Error: 400"]);
+        let stopped = json!({"reason": "aborted_tools", "result": "interrupted"});
+        assert_eq!(told(stopped), ["interrupted"]);
+        assert_eq!(told(json!({"subtype": "error_max_turns"})), ["error max turns"]);
+        assert_eq!(told(json!({})), ["failed"]);
+    }
+}

@@ -1,0 +1,265 @@
+//! What the agent said and had not kept when it was killed.
+//!
+//! The agent tells its words as they come, and a little later what it keeps of them: the lines of
+//! its transcript, of which traces are made. Between the two it may die. What it told is then all
+//! there is, and is put into the form of the lines that it would have kept: they have the same ids
+//! and the same times, so that it is no harm if they were kept after all.
+
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::event::EventBody;
+use crate::id::SessionId;
+use crate::record::claude_code::object::Object;
+use crate::record::claude_code::transcript::usage_of;
+use crate::record::usage::Usage;
+use crate::time::Timestamp;
+
+/// How much is remembered: the agent keeps its words ten times a second.
+const MAX_BYTES: usize = 16_000_000;
+
+/// What was said in a turn by the agent itself, and not kept so far. Sub-agents have transcripts
+/// of their own, and are left out.
+#[derive(Clone, Debug, Default)]
+pub struct UnpersistedOutput {
+    /// The prompt, and lines that came whole, by their ids in the transcript.
+    said: Vec<(String, Spoken)>,
+    /// The message that is on its way.
+    open: Option<OpenMessage>,
+    /// What messages used; of one that was broken off, what it had used when it began.
+    used: BTreeMap<String, Map<String, Value>>,
+    /// Calls that broke off and were tried again.
+    lost: Vec<LostCall>,
+    /// The last time that the agent named.
+    last: Option<Timestamp>,
+    bytes: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Spoken {
+    Prompt { content: String, at: Timestamp },
+    Line(String),
+}
+
+/// A message on its way, and the words of the block that has not come whole yet.
+#[derive(Clone, Debug, Default)]
+struct OpenMessage {
+    id: String,
+    model: Option<String>,
+    request: Option<String>,
+    used: Map<String, Value>,
+    words: String,
+    /// Whether a block of it came whole.
+    is_told: bool,
+    /// Whether the model said what it used in all.
+    is_counted: bool,
+    /// Whether nothing more of it comes.
+    is_over: bool,
+}
+
+/// A call of the model that broke off and was tried again: the agent counts it and keeps no line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostCall {
+    /// The message that it had begun.
+    pub message: String,
+    /// The model that was asked.
+    pub model: String,
+    /// What it had used by then.
+    pub usage: Usage,
+}
+
+impl UnpersistedOutput {
+    /// The turn begins.
+    pub fn begin_at(&mut self, at: Timestamp) {
+        self.last = self.last.max(Some(at));
+    }
+
+    /// The last time that is known of the turn.
+    pub fn last_moment(&self) -> Timestamp {
+        self.last.unwrap_or_default()
+    }
+
+    /// A message of this id, whose content is JSON, begins the turn.
+    pub fn prompt(&mut self, id: &str, content: &str, at: Timestamp) {
+        self.open = self.open.take().filter(|open| !open.is_over);
+        if self.has_room(content) {
+            let content = content.to_owned();
+            self.said.push((id.to_owned(), Spoken::Prompt { content, at }));
+        }
+    }
+
+    /// Takes a line that the agent told.
+    pub fn take(&mut self, line: &str) {
+        let Ok(told) = Object::parse(line) else { return };
+        let is_sub_agent = told.raw("parent_tool_use_id").is_some();
+        match told.text("type").as_deref() {
+            _ if is_sub_agent => {}
+            Some("stream_event") => drop(self.piece(&told)),
+            Some("assistant" | "user") => drop(self.whole(&told, line)),
+            _ => {}
+        }
+    }
+
+    fn piece(&mut self, told: &Object<'_>) -> Option<()> {
+        let event = told.object("event")?;
+        match event.text("type")?.as_str() {
+            "message_start" => {
+                let message = event.object("message")?;
+                let (id, model) = (message.text("id")?, message.text("model"));
+                let used = object(message.raw("usage"));
+                self.begin(OpenMessage { id, model, used, ..OpenMessage::default() });
+            }
+            "content_block_start" => self.open.as_mut()?.words.clear(),
+            "content_block_delta" => {
+                let words = event.object("delta")?.text("text")?;
+                if self.has_room(&words) {
+                    self.open.as_mut()?.words.push_str(&words);
+                }
+            }
+            // The agent ends the stream of a call that was interrupted itself, and counts nothing.
+            "message_delta"
+                if event.object("delta").is_some_and(|it| it.text("stop_reason").is_none()) => {}
+            "message_delta" => {
+                let open = self.open.as_mut()?;
+                open.used.extend(object(event.raw("usage")));
+                open.is_counted = true;
+                self.used.insert(open.id.clone(), open.used.clone());
+            }
+            // The agent also ends the stream of a call that broke off, and may try it again.
+            "message_stop" => {
+                let open = self.open.as_mut()?;
+                open.is_over = true;
+                if open.is_counted || open.is_told {
+                    self.open = None;
+                }
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// A message begins. One before it that never ended was given up, and its call tried again.
+    fn begin(&mut self, message: OpenMessage) {
+        if !message.used.is_empty() {
+            self.used.insert(message.id.clone(), message.used.clone());
+        }
+        let before = self.open.replace(message);
+        let given_up = before.filter(|before| !before.is_counted && !before.is_told);
+        self.lost.extend(given_up.and_then(OpenMessage::lost));
+    }
+
+    /// Takes the calls that broke off and were tried again since someone last asked.
+    pub fn take_lost(&mut self) -> Vec<LostCall> {
+        std::mem::take(&mut self.lost)
+    }
+
+    fn whole(&mut self, told: &Object<'_>, line: &str) -> Option<()> {
+        self.last = self.last.max(told.time("timestamp"));
+        let message = told.object("message")?;
+        if let Some(open) = &mut self.open
+            && message.text("id").as_ref() == Some(&open.id)
+        {
+            open.words.clear();
+            open.is_told = true;
+            open.request = told.text("request_id");
+        }
+        if self.has_room(line) {
+            self.said.push((told.text("uuid")?, Spoken::Line(line.to_owned())));
+        }
+        Some(())
+    }
+
+    fn has_room(&mut self, text: &str) -> bool {
+        let bytes = self.bytes + text.len();
+        let has_room = bytes <= MAX_BYTES;
+        if has_room {
+            self.bytes = bytes;
+        }
+        has_room
+    }
+
+    /// The agent has kept a line, as it stands in its transcript.
+    pub fn kept(&mut self, line: &str) {
+        let id = Object::parse(line).ok().and_then(|kept| kept.text("uuid"));
+        let Some(place) = self.said.iter().position(|(said, _)| Some(said) == id.as_ref()) else {
+            return;
+        };
+        let (_, said) = self.said.remove(place);
+        self.bytes = self.bytes.saturating_sub(match said {
+            Spoken::Prompt { content, .. } => content.len(),
+            Spoken::Line(line) => line.len(),
+        });
+    }
+
+    /// What was not kept, as lines of the transcript of a session.
+    pub fn lines(&self, session: &SessionId, now: Timestamp) -> Vec<String> {
+        let session = Value::from(session.to_string()).to_string();
+        let whole = self.said.iter().filter_map(|(id, said)| match said {
+            Spoken::Prompt { content, at } => {
+                let message = EventBody::default().text("role", "user").raw("content", content);
+                let line = line("user", id, &session).text("timestamp", &at.to_string());
+                Some(line.raw("message", &message.finish()).finish())
+            }
+            Spoken::Line(told) => self.as_kept(id, told, &session),
+        });
+        let at = self.last.max(Some(now)).unwrap_or(now);
+        let is_left =
+            |open: &&OpenMessage| !open.words.is_empty() || !(open.is_told || open.used.is_empty());
+        let open = self.open.iter().filter(is_left);
+        whole.chain(open.map(|open| open.as_kept(&session, at))).collect()
+    }
+
+    fn as_kept(&self, id: &str, told: &str, session: &str) -> Option<String> {
+        let told = Object::parse(told).ok()?;
+        let said = told.object("message")?;
+        let used = said.text("id").and_then(|id| self.used.get(&id));
+        let used = used.map(|used| Value::from(used.clone()).to_string());
+        let copied = ["id", "role", "model", "content"].into_iter();
+        let message =
+            copied.fold(EventBody::default(), |body, key| body.raw_if(key, said.written(key)));
+        let message = message.raw_if("usage", used.as_deref());
+        let line = line(&told.text("type")?, id, session)
+            .raw_if("timestamp", told.written("timestamp"))
+            .raw_if("requestId", told.written("request_id"))
+            .raw_if("toolUseResult", told.written("tool_use_result"));
+        Some(line.raw("message", &message.finish()).finish())
+    }
+}
+
+impl OpenMessage {
+    fn lost(self) -> Option<LostCall> {
+        let used = Value::from(self.used).to_string();
+        let usage = usage_of(&Object::parse(&used).ok()?)?;
+        Some(LostCall { message: self.id, model: self.model?, usage })
+    }
+
+    fn as_kept(&self, session: &str, at: Timestamp) -> String {
+        let words = EventBody::default().text("type", "text").text("text", &self.words).finish();
+        let words = if self.words.is_empty() { String::new() } else { words };
+        let used = (!self.used.is_empty()).then(|| Value::from(self.used.clone()).to_string());
+        let message = EventBody::default()
+            .text("id", &self.id)
+            .text("role", "assistant")
+            .text_if("model", self.model.as_deref())
+            .raw("content", &format!("[{words}]"))
+            .raw_if("usage", used.as_deref());
+        line("assistant", &format!("{}-open", self.id), session)
+            .text("timestamp", &at.to_string())
+            .text_if("requestId", self.request.as_deref())
+            .raw("message", &message.finish())
+            .finish()
+    }
+}
+
+fn line(kind: &str, id: &str, session: &str) -> EventBody {
+    EventBody::default().text("type", kind).text("uuid", id).raw("sessionId", session)
+}
+
+fn object(raw: Option<&RawValue>) -> Map<String, Value> {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

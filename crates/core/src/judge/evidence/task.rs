@@ -1,0 +1,254 @@
+use serde_json::Value;
+
+use super::Evidence;
+use crate::judge::session_timeline::{self, Call, TimelineAction, TimelineEvent};
+
+/// What agents call the tool that keeps their todo list, in small letters and without dashes.
+const LIST_TOOLS: [&str; 5] = ["todowrite", "updateplan", "writetodos", "settodos", "taskcreate"];
+/// Where such tools take the list.
+const LISTS: [&str; 5] = ["todos", "plan", "tasks", "items", "steps"];
+/// Where an item of the list says what is to be done.
+const ITEM_WORDS: [&str; 6] = ["content", "step", "subject", "title", "description", "task"];
+/// How many of the user's later words are kept.
+const LATER: usize = 20;
+/// How much of what the user says is looked at for a change of mind.
+const OPENING_CHARS: usize = 240;
+/// Words that begin a change of mind.
+const TURNS: [&str; 12] = [
+    "no",
+    "nope",
+    "stop",
+    "wait",
+    "actually",
+    "instead",
+    "undo",
+    "revert",
+    "wrong",
+    "rather",
+    "hold on",
+    "scratch that",
+];
+/// Words that are one wherever they stand.
+const CORRECTIONS: [&str; 20] = [
+    " instead",
+    "not what i",
+    "that's wrong",
+    "that is wrong",
+    "that's not",
+    "that is not",
+    "i meant",
+    "i said",
+    "i asked",
+    "don't ",
+    "do not ",
+    "please stop",
+    "change of plan",
+    "forget about",
+    "never mind",
+    "nevermind",
+    "you forgot",
+    "you missed",
+    "still fails",
+    "request interrupted",
+];
+
+/// What a session was about: what was asked, what the agent made of it, and how that changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskContext {
+    /// The first real request of the user.
+    pub request: Option<Words>,
+    /// The agent's first todo list, an item a line.
+    pub todos: Option<Words>,
+    /// What the user said later, in order: changes of mind first to be kept, where it was much.
+    pub later: Vec<Words>,
+}
+
+/// Words, and where they were said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Words {
+    /// The number of the trace.
+    pub trace: u32,
+    /// The words.
+    pub text: String,
+    /// Whether they turn the work another way: a correction, a stop, a change of mind.
+    pub redirects: bool,
+}
+
+impl TaskContext {
+    /// Reads what a session was about.
+    ///
+    /// ```
+    /// use ratchet_core::judge::evidence::{Evidence, TaskContext};
+    /// use ratchet_core::id::SessionId;
+    ///
+    /// let nothing = Evidence::new(SessionId::parse("s-1")?, Vec::new());
+    /// assert_eq!(TaskContext::of(&nothing), TaskContext::default());
+    /// # Ok::<(), ratchet_core::id::IdError>(())
+    /// ```
+    pub fn of(evidence: &Evidence) -> Self {
+        Self::of_moves(&session_timeline::of(evidence))
+    }
+
+    /// The same, from what happened.
+    pub fn of_moves(moves: &[TimelineEvent]) -> Self {
+        let mut said = moves.iter().filter_map(|told| match &told.act {
+            TimelineAction::UserSays(text) => {
+                Some(Words { trace: told.trace, text: text.clone(), redirects: redirects(text) })
+            }
+            TimelineAction::AgentSays(_) | TimelineAction::Calls(_) => None,
+        });
+        let request = said.next().map(|first| Words { redirects: false, ..first });
+        let todos = moves.iter().find_map(|told| match &told.act {
+            TimelineAction::Calls(call) => {
+                Some(Words { trace: told.trace, text: todos(call)?, redirects: false })
+            }
+            TimelineAction::UserSays(_) | TimelineAction::AgentSays(_) => None,
+        });
+        Self { request, todos, later: kept(said.collect()) }
+    }
+
+    /// The user's changes of mind.
+    pub fn redirections(&self) -> impl Iterator<Item = &Words> {
+        self.later.iter().filter(|words| words.redirects)
+    }
+}
+
+/// The later words that are kept, in order: of many, the changes of mind before all others.
+fn kept(later: Vec<Words>) -> Vec<Words> {
+    let redirections = later.iter().filter(|words| words.redirects).count().min(LATER);
+    let (mut turns, mut others) = (redirections, LATER - redirections);
+    let mut keep = |words: &Words| {
+        let room = if words.redirects { &mut turns } else { &mut others };
+        let has_room = *room > 0;
+        *room -= usize::from(has_room);
+        has_room
+    };
+    later.into_iter().filter(|words| keep(words)).collect()
+}
+
+/// Whether words turn the work another way. A guess, by how people begin to say so.
+fn redirects(text: &str) -> bool {
+    let opening: String = text.trim_start().chars().take(OPENING_CHARS).collect();
+    let opening = opening.to_lowercase().replace('’', "'");
+    let begins = |turn: &str| {
+        let rest = opening.strip_prefix(turn);
+        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
+    };
+    TURNS.iter().any(|turn| begins(turn)) || CORRECTIONS.iter().any(|cue| opening.contains(cue))
+}
+
+/// The todo list that a call writes.
+fn todos(call: &Call) -> Option<String> {
+    let name: String = call.tool.chars().filter(char::is_ascii_alphanumeric).collect();
+    let name = name.to_ascii_lowercase();
+    if !LIST_TOOLS.iter().any(|tool| name.ends_with(tool)) {
+        return None;
+    }
+    let list = LISTS.iter().find_map(|key| call.input.get(*key));
+    let items = match list {
+        Some(Value::Array(items)) => items.iter().filter_map(item).collect(),
+        Some(Value::String(text)) => vec![text.as_str()],
+        _ => item(&call.input).into_iter().collect(),
+    };
+    (!items.is_empty()).then(|| items.join("\n"))
+}
+
+fn item(value: &Value) -> Option<&str> {
+    match value {
+        Value::String(text) => Some(text),
+        other => ITEM_WORDS.iter().find_map(|key| other.get(*key)?.as_str()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::sessions::{agent, generation, session, tool, trace, turn, user};
+
+    fn context(evidence: &Evidence) -> (Option<String>, Option<String>, Vec<(u32, String)>) {
+        let context = TaskContext::of(evidence);
+        let redirections = context.redirections().map(|words| (words.trace, words.text.clone()));
+        let redirections = redirections.collect();
+        let text = |words: Option<Words>| words.map(|words| words.text);
+        (text(context.request), text(context.todos), redirections)
+    }
+
+    #[test]
+    fn a_session_in_turns_of_plain_text() {
+        let todos = json!({"todos": [{"content": "Find the till", "status": "pending"},
+            {"content": "Fix it", "status": "pending"}]});
+        let evidence = session(vec![
+            turn(
+                json!("Fix the till."),
+                vec![tool("TodoWrite", todos, json!("ok"))],
+                json!("On it."),
+            ),
+            turn(json!("Thanks, go on."), vec![], json!("Done.")),
+            turn(json!("No, leave the tests alone."), vec![], json!("Sorry.")),
+        ]);
+        let (request, todos, redirections) = context(&evidence);
+        assert_eq!(request.as_deref(), Some("Fix the till."));
+        assert_eq!(todos.as_deref(), Some("Find the till\nFix it"));
+        assert_eq!(redirections, [(3, "No, leave the tests alone.".to_owned())]);
+    }
+
+    #[test]
+    fn a_conversation_that_grows_in_one_trace() {
+        let call = json!({"role": "assistant", "content": [
+            {"type": "tool_use", "id": "t", "name": "update_plan", "input": {"plan": [{"step": "Look"}]}}]});
+        let evidence = session(vec![trace(vec![
+            generation(json!([user("Book a flight.")]), agent("Where to?")),
+            generation(
+                json!([user("Book a flight."), agent("Where to?"), user("Actually, a train.")]),
+                call,
+            ),
+        ])]);
+        let (request, todos, redirections) = context(&evidence);
+        assert_eq!(request.as_deref(), Some("Book a flight."));
+        assert_eq!(todos.as_deref(), Some("Look"));
+        assert_eq!(redirections, [(1, "Actually, a train.".to_owned())]);
+    }
+
+    #[test]
+    fn what_harnesses_write_is_no_request() {
+        let evidence = session(vec![
+            turn(json!("<local-command-stdout>x</local-command-stdout>"), vec![], json!("a")),
+            turn(
+                json!("<system-reminder>be kind</system-reminder>Name the tests."),
+                vec![],
+                json!("b"),
+            ),
+        ]);
+        assert_eq!(context(&evidence).0.as_deref(), Some("Name the tests."));
+    }
+
+    #[test]
+    fn changes_of_mind_are_told_from_the_rest() {
+        for text in
+            ["No.", "stop!", "I’d use tabs instead", "That's not what I asked for", "wait, why?"]
+        {
+            assert!(redirects(text), "{text}");
+        }
+        for text in [
+            "Now run them.",
+            "Note the name",
+            "nothing else",
+            "Great, thank you",
+            "Stopwatch page next",
+        ] {
+            assert!(!redirects(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn of_many_words_the_changes_of_mind_are_kept() {
+        let words =
+            |trace: u32| Words { trace, text: String::new(), redirects: trace.is_multiple_of(10) };
+        let kept: Vec<u32> = kept((1..=100).map(words).collect()).iter().map(|w| w.trace).collect();
+        assert_eq!(kept.len(), LATER);
+        assert!((1..=10).all(|n| kept.contains(&(n * 10))));
+        assert!(kept.is_sorted());
+    }
+}

@@ -1,0 +1,282 @@
+//! What judging would take, before anyone is asked.
+
+use std::ops::Add;
+
+use serde::Deserialize;
+
+use super::{Instructions, JudgeCase};
+use crate::judge::rubric::Rubric;
+use crate::money::Money;
+use crate::record::price::{ModelCall, PriceTable};
+use crate::record::tokens::Tokens;
+use crate::record::usage::Usage;
+use crate::time::Timestamp;
+
+const SHIPPED: &str = include_str!("../../../../../prices/judges.toml");
+
+/// What a judge usually writes for one dimension: a mark, a sentence or two, and citations.
+const DIMENSION_TOKENS: u64 = 130;
+
+/// What judging some sessions takes. All counts are approximate, without headroom.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JudgingEstimate {
+    /// How many sessions.
+    pub sessions: u64,
+    /// In how many chunks.
+    pub chunks: u64,
+    /// Tokens that judges read in all.
+    pub input: u64,
+    /// Tokens that they write.
+    pub output: u64,
+    /// Of what they read, what is the same for all chunks of all sessions.
+    pub instructions: u64,
+    /// What the chunks of a session share, once for each session that has several.
+    pub shared: u64,
+    /// The same, once more for each chunk but the first.
+    pub shared_again: u64,
+}
+
+impl JudgingEstimate {
+    /// What judging one session takes.
+    pub fn of(case: &JudgeCase, instructions: &Instructions, rubric: &Rubric) -> Self {
+        let chunks = count(case.chunks().len());
+        let count_of = |text: &str| Tokens::approximate(text).count;
+        let told = count_of(instructions.as_str());
+        let shared = count_of(&case.shared);
+        let frame = case.chunks().first().map_or(0, |chunk| {
+            let empty = crate::judge::chunk::Chunk { traces: 0..0, ..chunk.clone() };
+            count_of(&case.chunk_text(&empty, &[]))
+        });
+        let shown: u64 = case.chunks().iter().map(|chunk| chunk.tokens.count).sum();
+        let written = DIMENSION_TOKENS * count(rubric.dimensions.len());
+        let several = u64::from(chunks > 1);
+        Self {
+            sessions: 1,
+            chunks,
+            input: (told + shared + frame) * chunks + shown,
+            output: written.min(u64::from(rubric.judge.max_output_tokens)) * chunks,
+            instructions: told * chunks,
+            shared: shared * several,
+            shared_again: shared * chunks.saturating_sub(1),
+        }
+    }
+
+    /// What judges read when nothing is read twice: what they read fresh, what is written to a
+    /// cache, and what is read from it.
+    fn cached(&self) -> Cached {
+        // The first question of all writes the instructions, every other reads them.
+        let told = self.instructions.checked_div(self.chunks).unwrap_or(0);
+        let written = told + self.shared;
+        let read = self.instructions - told + self.shared_again;
+        Cached { fresh: self.input.saturating_sub(written + read), written, read }
+    }
+
+    /// Tokens that judges read at full price when all that can be is read from a cache.
+    pub fn input_with_cache(&self) -> u64 {
+        let cached = self.cached();
+        cached.fresh + cached.written
+    }
+
+    /// What it costs with some judge at a time; `None` if the price of its model is not known.
+    pub fn price(&self, offer: &PricedJudge, prices: &PriceTable, at: Timestamp) -> Option<Quote> {
+        let Some(model) = &offer.model else {
+            return Some(Quote { plain: Money::ZERO, cached: None, batch: None });
+        };
+        // Prices depend on how long a question is, so one of the usual length is priced.
+        let cost = |kinds: &[(&str, u64)]| {
+            let usual = |tokens: u64| tokens.div_ceil(self.chunks.max(1));
+            let units = kinds.iter().map(|(kind, tokens)| ((*kind).to_owned(), usual(*tokens)));
+            let usage = Usage::new(units.collect());
+            let call = ModelCall { model, usage: &usage, parameters: None, metadata: None, at };
+            prices.cost(call).map(|cost| cost.total().times(self.chunks))
+        };
+        let plain = cost(&[("input", self.input), ("output", self.output)])?;
+        let Cached { fresh, written, read } = self.cached();
+        let cached = [
+            ("input", fresh),
+            ("input_cache_creation", written),
+            ("input_cached_tokens", read),
+            ("output", self.output),
+        ];
+        let cached = if offer.cache { cost(&cached) } else { None };
+        let batch = offer.batch.and_then(|share| Money::from_dollars(plain.dollars() * share));
+        Some(Quote { plain, cached, batch })
+    }
+}
+
+impl Add for JudgingEstimate {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            sessions: self.sessions + other.sessions,
+            chunks: self.chunks + other.chunks,
+            input: self.input + other.input,
+            output: self.output + other.output,
+            instructions: self.instructions + other.instructions,
+            shared: self.shared + other.shared,
+            shared_again: self.shared_again + other.shared_again,
+        }
+    }
+}
+
+/// What judges read, by what a provider bills it as.
+struct Cached {
+    fresh: u64,
+    written: u64,
+    read: u64,
+}
+
+/// What some judging costs with some judge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quote {
+    /// Every question at full price.
+    pub plain: Money,
+    /// With what questions begin with read from a cache; `None` where there is none.
+    pub cached: Option<Money>,
+    /// As a batch, whose questions cannot wait for a cache; `None` where there are no batches.
+    pub batch: Option<Money>,
+}
+
+/// A judge that has a price, and how it may be asked.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PricedJudge {
+    /// As `--judge` takes it.
+    pub judge: String,
+    /// As the price table knows it; without one, asking costs nothing.
+    pub model: Option<String>,
+    /// Whether what questions begin with is read from a cache.
+    #[serde(default)]
+    pub cache: bool,
+    /// What is left of the price in a batch; `None` where there are no batches.
+    pub batch: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OfferFile {
+    #[serde(default)]
+    offer: Vec<PricedJudge>,
+}
+
+/// Why a file of judges cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OfferError {
+    /// It is not TOML of the right shape.
+    #[error("the file of judges cannot be read: {0}")]
+    Malformed(String),
+    /// A batch cannot cost less than nothing or more than the whole.
+    #[error("the batch of judge {0} must be left with a share from 0 to 1")]
+    Batch(String),
+}
+
+impl PricedJudge {
+    /// Reads a file of judges, as `prices/judges.toml` is one.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    pub fn parse_all(toml: &str) -> Result<Vec<Self>, OfferError> {
+        let file: OfferFile = toml::from_str(toml)
+            .map_err(|error| OfferError::Malformed(error.message().to_owned()))?;
+        let is_share = |share: f64| (0.0..=1.0).contains(&share);
+        match file.offer.iter().find(|offer| !offer.batch.is_none_or(is_share)) {
+            Some(offer) => Err(OfferError::Batch(offer.judge.clone())),
+            None => Ok(file.offer),
+        }
+    }
+
+    /// The judges that come with Ratchet.
+    #[expect(clippy::expect_used, reason = "the file is part of the program, and a test reads it")]
+    pub fn shipped() -> Vec<Self> {
+        Self::parse_all(SHIPPED).expect("the built-in file of judges is well-formed")
+    }
+
+    /// The offer of a judge as `--judge` takes it. A judge that is not listed may be asked like
+    /// any other of its provider.
+    pub fn find(offers: &[Self], judge: &str) -> Option<Self> {
+        if let Some(listed) = offers.iter().find(|offer| offer.judge == judge) {
+            return Some(listed.clone());
+        }
+        let (provider, model) = judge.split_once(':')?;
+        let is_of_provider =
+            |offer: &&Self| offer.judge.split_once(':').is_some_and(|(of, _)| of == provider);
+        let alike = offers.iter().find(is_of_provider)?;
+        Some(Self { judge: judge.to_owned(), model: Some(model.to_owned()), ..alike.clone() })
+    }
+}
+
+fn count(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(chunks: u64) -> JudgingEstimate {
+        JudgingEstimate {
+            sessions: 1,
+            chunks,
+            input: 60_000 * chunks,
+            output: 1_000 * chunks,
+            instructions: 3_000 * chunks,
+            shared: 2_000,
+            shared_again: 2_000 * (chunks - 1),
+        }
+    }
+
+    fn quote(estimate: &JudgingEstimate, judge: &str) -> Option<Quote> {
+        let offer = PricedJudge::find(&PricedJudge::shipped(), judge).unwrap();
+        estimate.price(&offer, &PriceTable::builtin(), Timestamp::default())
+    }
+
+    fn dollars(money: Money) -> String {
+        format!("{:.4}", money.dollars())
+    }
+
+    #[test]
+    fn every_judge_that_is_listed_has_a_price() {
+        for PricedJudge { judge, .. } in PricedJudge::shipped() {
+            assert!(quote(&estimate(1), &judge).is_some(), "{judge}");
+        }
+    }
+
+    #[test]
+    fn no_model_costs_nothing() {
+        assert_eq!(quote(&estimate(9), "offline").unwrap().plain, Money::ZERO);
+    }
+
+    #[test]
+    fn a_price_is_told_plain_cached_and_as_a_batch() {
+        // Ten questions of 60,000 tokens at $2 a million, ten answers of 1,000 at $10.
+        let quote = quote(&estimate(10), "anthropic:claude-sonnet-5").unwrap();
+        assert_eq!(dollars(quote.plain), "1.3000");
+        // 5,000 tokens are written at $2.50, and 45,000 are read at $0.20 instead of $2.
+        assert_eq!(quote.cached.map(dollars).as_deref(), Some("1.2215"));
+        assert_eq!(quote.batch.map(dollars).as_deref(), Some("0.6500"));
+    }
+
+    #[test]
+    fn a_long_run_is_not_a_long_question() {
+        let (one, many) = (estimate(1), estimate(1000));
+        let (one, many) = (quote(&one, "openai:gpt-5.6-luna"), quote(&many, "openai:gpt-5.6-luna"));
+        assert_eq!(one.unwrap().plain.times(1000), many.unwrap().plain);
+    }
+
+    #[test]
+    fn other_models_of_a_provider_are_asked_alike() {
+        let offer =
+            PricedJudge::find(&PricedJudge::shipped(), "anthropic:claude-opus-4-8").unwrap();
+        assert_eq!((offer.model.as_deref(), offer.batch), (Some("claude-opus-4-8"), Some(0.5)));
+        assert_eq!(PricedJudge::find(&PricedJudge::shipped(), "nobody:x"), None);
+        assert_eq!(quote(&estimate(1), "anthropic:unheard-of"), None);
+    }
+
+    #[test]
+    fn a_batch_is_part_of_a_price() {
+        let file = "[[offer]]\njudge = \"x:y\"\nbatch = 1.5\n";
+        assert_eq!(PricedJudge::parse_all(file), Err(OfferError::Batch("x:y".to_owned())));
+        assert!(PricedJudge::parse_all("[[offer]]\nprice = 1").is_err());
+    }
+}

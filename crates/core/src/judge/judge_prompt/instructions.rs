@@ -1,0 +1,66 @@
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::{FINGERPRINT_DIGITS, digits};
+use crate::judge::rubric::{Aggregation, Dimension, Rubric, Scale};
+
+/// What every judge is told first, unless the user has words of their own.
+pub const SHIPPED: &str = include_str!("../../../../../prompts/judge-system.md");
+
+/// What a file of the user's own words is called, in the data folder's `prompts`.
+pub const FILE: &str = "judge-system.md";
+
+/// What a judge is told: how to go about it, by what criteria, and the form of the answer.
+///
+/// It depends on the rubric alone and never on what is judged, so that it is the same for all
+/// sessions of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instructions(String);
+
+impl Instructions {
+    /// Puts together what a judge is told: some general words ([`SHIPPED`] or the user's own), the
+    /// rubric's criteria, and the JSON schema of the answer.
+    pub fn new(words: &str, rubric: &Rubric, schema: &Value) -> Self {
+        let mut text = format!("{}\n\n# Criteria: {}\n", words.trim(), rubric.name);
+        if !rubric.description.is_empty() {
+            text.push_str(&format!("\n{}\n", rubric.description.trim()));
+        }
+        for dimension in &rubric.dimensions {
+            text.push_str(&criterion(dimension));
+        }
+        text.push_str(&format!(
+            "\n# Form of the answer\n\nJSON that fits this schema:\n{schema}\n"
+        ));
+        Self(text)
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// A short name for exactly this text, to be kept with what judges say.
+    pub fn fingerprint(&self) -> String {
+        digits(Sha256::new_with_prefix(&self.0), FINGERPRINT_DIGITS)
+    }
+}
+
+fn criterion(dimension: &Dimension) -> String {
+    let Dimension { name, weight, scale, criteria, aggregation } = dimension;
+    let marks = match scale {
+        Scale::Numeric => "a number from 0 to 1".to_owned(),
+        Scale::Ordered(grades) => {
+            let labels: Vec<&str> = grades.iter().map(|grade| grade.label.as_str()).collect();
+            format!("one of {}, from worst to best", labels.join(", "))
+        }
+    };
+    let percent = weight * 100.0;
+    let whole = match aggregation {
+        Aggregation::Mean => "the mean over the parts of a session counts",
+        Aggregation::Vote => "what most parts of a session say counts",
+        Aggregation::Worst => "the worst part of a session counts",
+        Aggregation::Last => "the last part of a session that can tell counts",
+    };
+    let criteria = criteria.trim();
+    format!("\n## {name}\n\nMark: {marks}. Weight: {percent:.0} %; {whole}.\n\n{criteria}\n")
+}

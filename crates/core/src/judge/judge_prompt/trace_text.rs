@@ -1,0 +1,158 @@
+/// What went in and what came out.
+mod payloads;
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::quoting::QuotedText;
+use super::session_facts::duration;
+use crate::id::ObservationId;
+use crate::judge::evidence::NumberedTrace;
+use crate::record::observation::{Level, Observation, ObservationKind};
+use crate::record::trace::{Content, TraceSummary};
+use payloads::Side;
+
+/// How much of a name or a tag is shown.
+const NAME_BYTES: usize = 200;
+/// How many tags are shown.
+const TAGS: usize = 20;
+/// How much is shown of why a step ended as it did.
+const STATUS_BYTES: usize = 1_000;
+/// How much of a trace's metadata is shown.
+const METADATA_BYTES: usize = 600;
+/// Metadata that says which tool a step called.
+const TOOL_NAMES: [&str; 3] = ["gen_ai.tool.name", "tool_name", "ai.toolCall.name"];
+
+/// Writes traces down for a judge, one after the other.
+///
+/// Recordings repeat themselves: a model's input holds the conversation up to then, a trace what
+/// its first and last steps hold. What a conversation repeats is left out, and what a trace
+/// repeats is referred to.
+#[derive(Debug, Default)]
+pub(super) struct TraceWriter {
+    sheet: QuotedText,
+    /// What conversations have told so far.
+    told: HashSet<u64>,
+    /// What this trace has shown so far.
+    shown: HashSet<u64>,
+}
+
+impl TraceWriter {
+    /// Writes one more trace; says where it stands.
+    pub(super) fn tell(&mut self, numbered: &NumberedTrace) -> Range<usize> {
+        self.shown.clear();
+        let start = self.sheet.next_line();
+        self.heading(numbered);
+        let content = numbered.trace.content.as_ref();
+        self.metadata(content);
+        self.payload(content.and_then(|content| content.input.as_ref()), Side::Heard);
+        let places = numbered.steps.iter().map(|step| &step.id).zip(1..).collect();
+        for step in &numbered.steps {
+            self.step(step, &places);
+        }
+        self.payload(content.and_then(|content| content.output.as_ref()), Side::Closing);
+        start..self.sheet.len()
+    }
+
+    /// All that was written.
+    pub(super) fn into_text(self) -> String {
+        self.sheet.into_text()
+    }
+
+    fn heading(&mut self, NumberedTrace { number, trace, steps }: &NumberedTrace) {
+        let summary = TraceSummary::of(steps);
+        self.sheet.line(format_args!("# Trace {number} at {}", trace.timestamp));
+        if let Some(nanos) = summary.latency() {
+            self.sheet.ours(format_args!(", {}", duration(nanos)));
+        }
+        self.sheet.ours(format_args!(", {} steps", steps.len()));
+        if summary.levels.error > 0 {
+            self.sheet.ours(format_args!(", {} with errors", summary.levels.error));
+        }
+        if let Some(name) = &trace.name {
+            self.sheet.ours(", named ").word(name, NAME_BYTES);
+        }
+        for (tag, before) in trace.tags.iter().zip([", tags"].into_iter().chain([""; TAGS - 1])) {
+            self.sheet.ours(before).ours(" ").word(tag, NAME_BYTES);
+        }
+    }
+
+    /// Words and numbers that a client keeps with a trace; what has parts of its own is noise.
+    fn metadata(&mut self, content: Option<&Content>) {
+        let mut kept = String::new();
+        for (key, value) in content.iter().flat_map(|content| &content.metadata) {
+            let value = value.as_str();
+            let is_plain = !value.starts_with(['{', '[']) && value != "null";
+            if is_plain && kept.len() < METADATA_BYTES {
+                // Writing to a string cannot fail.
+                let written = writeln!(kept, "{key}: {value}");
+                debug_assert!(written.is_ok());
+            }
+        }
+        if !kept.is_empty() {
+            self.sheet.line("metadata:").block(&kept, METADATA_BYTES);
+        }
+    }
+
+    fn step(&mut self, step: &Observation, places: &HashMap<&ObservationId, usize>) {
+        let place = |id: &ObservationId| places.get(id).copied();
+        self.sheet.line(format_args!("[{}] ", place(&step.id).unwrap_or_default()));
+        self.sheet.ours(step.kind.as_str());
+        if let Some(name) = &step.name {
+            self.sheet.ours(" ").word(name, NAME_BYTES);
+        }
+        if let Some(tool) = tool(step).filter(|tool| Some(tool) != step.name.as_ref()) {
+            self.sheet.ours(", tool ").word(&tool, NAME_BYTES);
+        }
+        if let Some(model) = &step.model {
+            self.sheet.ours(", model ").word(model, NAME_BYTES);
+        }
+        if let Some(nanos) = step.latency() {
+            self.sheet.ours(format_args!(", {}", duration(nanos)));
+        }
+        match (step.usage.input(), step.usage.output(), step.usage.total()) {
+            (0, 0, 0) => {}
+            (0, 0, total) => {
+                self.sheet.ours(format_args!(", {total} tokens"));
+            }
+            (input, output, _) => {
+                self.sheet.ours(format_args!(", {input} tokens in, {output} out"));
+            }
+        }
+        if let Some(parent) = step.parent.as_ref().and_then(place) {
+            self.sheet.ours(format_args!(", in [{parent}]"));
+        }
+        self.ending(step);
+        let Some(content) = &step.content else { return };
+        let is_tool = matches!(step.kind, ObservationKind::Tool | ObservationKind::Retriever);
+        let sides = if is_tool { [Side::Asked, Side::Given] } else { [Side::Heard, Side::Spoken] };
+        for (payload, side) in [&content.input, &content.output].into_iter().zip(sides) {
+            self.payload(payload.as_ref(), side);
+        }
+    }
+
+    /// How a step ended, where it is worth a word.
+    fn ending(&mut self, step: &Observation) {
+        if matches!(step.level, Level::Error | Level::Warning) {
+            self.sheet.ours(format_args!(", {}", step.level.as_str()));
+        }
+        if let Some(status) = step.status_message.as_ref().filter(|status| !status.is_empty()) {
+            self.sheet.ours(", status ").word(status, STATUS_BYTES);
+        }
+    }
+}
+
+/// The tool that a step called, where it is not the step's name.
+fn tool(step: &Observation) -> Option<String> {
+    let metadata = &step.content.as_ref()?.metadata;
+    let is_tool = step.kind == ObservationKind::Tool;
+    let named =
+        metadata.iter().filter(|_| is_tool).find(|(key, _)| TOOL_NAMES.contains(&key.as_str()));
+    match serde_json::from_str(named?.1.as_str()) {
+        Ok(Value::String(name)) => Some(name),
+        _ => None,
+    }
+}

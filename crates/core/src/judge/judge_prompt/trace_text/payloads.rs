@@ -1,0 +1,225 @@
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::Value;
+
+use super::{NAME_BYTES, TraceWriter};
+use crate::json_size::small_tree;
+use crate::payload::Payload;
+use crate::record::message_formats::{
+    self, ChatMessage, Part, Picture, Reading, RecordedResult, Role,
+};
+
+/// How much of one text is shown: what is longer is mostly a file or a log.
+const TEXT_BYTES: usize = 16_000;
+/// How much is shown of what a model thought, or of what the system told it.
+const ASIDE_BYTES: usize = 2_000;
+/// Longer payloads are not taken apart.
+const READ_UP_TO: usize = 8_000_000;
+/// Shorter texts are repeated rather than referred to.
+const WORTH_SPARING: usize = 32;
+
+/// A short stand-in for a text. Whoever makes two texts collide hides what they said themselves.
+fn key(thing: &(impl Hash + ?Sized)) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    thing.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// What a payload is part of, and so how it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// What was said to an agent or a model.
+    Heard,
+    /// What an agent or a model said. It may say that others said something.
+    Spoken,
+    /// What a trace says came of it.
+    Closing,
+    /// What a tool was asked.
+    Asked,
+    /// What a tool gave back: never a conversation, though it may look like one.
+    Given,
+}
+
+impl Side {
+    const fn label(self) -> &'static str {
+        match self {
+            Self::Heard | Self::Asked => "input",
+            Self::Spoken | Self::Given => "output",
+            Self::Closing => "output of the trace",
+        }
+    }
+}
+
+impl TraceWriter {
+    /// Writes what went in or came out, if anything.
+    pub(super) fn payload(&mut self, payload: Option<&Payload>, side: Side) {
+        let Some(payload) = payload else { return };
+        let raw = payload.as_str();
+        if matches!(raw.trim(), "" | "null" | "\"\"" | "{}" | "[]") {
+            return;
+        }
+        if raw.len() > READ_UP_TO {
+            self.sheet.line(side.label()).ours(":").block(raw, TEXT_BYTES);
+            return;
+        }
+        match side {
+            Side::Heard | Side::Spoken | Side::Closing => {
+                match message_formats::read(payload.to_json().as_str()) {
+                    Reading::Text(text) => self.words(&text, side),
+                    Reading::Data(text) => self.text(side.label(), &plain(&text)),
+                    Reading::Messages(messages) => self.messages(&messages, side),
+                }
+            }
+            Side::Asked => self.text(side.label(), &plain(raw)),
+            Side::Given => {
+                let text = plain(raw);
+                self.told.insert(key(&("result", text.trim())));
+                self.text(side.label(), &text);
+            }
+        }
+    }
+
+    fn words(&mut self, text: &str, side: Side) {
+        let speaker = if side == Side::Heard { Role::User } else { Role::Assistant };
+        self.told.insert(key(&(word(&speaker), text.trim())));
+        self.text(side.label(), text);
+    }
+
+    /// Writes a text, unless this trace has shown it.
+    fn text(&mut self, label: &str, text: &str) {
+        self.once(label, text, TEXT_BYTES);
+    }
+
+    fn once(&mut self, label: &str, text: &str, max_bytes: usize) {
+        let is_new = self.shown.insert(key(text.trim()));
+        self.sheet.line(label);
+        if is_new || text.len() < WORTH_SPARING {
+            self.sheet.ours(":").block(text, max_bytes);
+        } else {
+            self.sheet.ours(": as above");
+        }
+    }
+
+    /// Writes what is new of a conversation, and always its last message.
+    fn messages(&mut self, messages: &[ChatMessage], side: Side) {
+        let Some((last, before)) = messages.split_last() else { return };
+        self.sheet.line(side.label()).ours(":");
+        let known = before.iter().take_while(|message| self.is_told(message)).count();
+        if known > 0 {
+            self.sheet.ours(format_args!(" after {known} messages that were shown before"));
+        }
+        for message in before.iter().skip(known).chain([last]) {
+            self.message(message, side);
+        }
+    }
+
+    /// Whether a conversation has told all of a message.
+    fn is_told(&self, message: &ChatMessage) -> bool {
+        message.parts.iter().all(|part| match part {
+            Part::Text(text) => self.told.contains(&key(&(word(&message.role), text.trim()))),
+            Part::Call(call) => {
+                let result = call.result.as_ref().map(came_back);
+                self.told.contains(&key(&(&call.name, call.arguments.to_string())))
+                    && result.is_none_or(|text| self.told.contains(&key(&("result", text.trim()))))
+            }
+            Part::Result(result) => self.told.contains(&key(&("result", came_back(result).trim()))),
+            Part::Thinking(_) | Part::Picture(_) | Part::Data(_) => true,
+        })
+    }
+
+    fn message(&mut self, message: &ChatMessage, side: Side) {
+        let role = word(&message.role);
+        let label = match (side, &message.role) {
+            // An agent that puts words into others' mouths is to be seen doing so.
+            (Side::Spoken | Side::Closing, Role::User) => "the output, as user",
+            (Side::Spoken | Side::Closing, Role::System) => "the output, as system",
+            _ => role,
+        };
+        for part in &message.parts {
+            match part {
+                Part::Text(text) if text.trim().is_empty() => {}
+                Part::Text(text) => {
+                    self.told.insert(key(&(role, text.trim())));
+                    let is_aside = message.role == Role::System;
+                    self.once(label, text, if is_aside { ASIDE_BYTES } else { TEXT_BYTES });
+                }
+                Part::Thinking(text) => self.once("thinking", text, ASIDE_BYTES),
+                Part::Picture(picture) => self.picture(picture),
+                Part::Call(call) => {
+                    let arguments = call.arguments.to_string();
+                    self.told.insert(key(&(&call.name, &arguments)));
+                    self.sheet.line("calls ").word(&call.name, NAME_BYTES);
+                    self.text("with", &arguments);
+                    if let Some(result) = &call.result {
+                        self.result(result);
+                    }
+                }
+                Part::Result(result) => self.result(result),
+                Part::Data(value) => self.text("data", &value.to_string()),
+            }
+        }
+    }
+
+    fn result(&mut self, result: &RecordedResult) {
+        let text = came_back(result);
+        self.told.insert(key(&("result", text.trim())));
+        self.text(if result.is_error { "failed result" } else { "result" }, &text);
+    }
+
+    fn picture(&mut self, picture: &Picture) {
+        match picture {
+            Picture::Inline { mime, data } => {
+                let size = data.len() / 4 * 3;
+                self.sheet.line("a file of ").word(mime, NAME_BYTES);
+                self.sheet.ours(format_args!(", about {size} bytes, not shown"));
+            }
+            Picture::Kept { mime, .. } => {
+                self.sheet.line("a file of ").word(mime, NAME_BYTES).ours(", not shown");
+            }
+            Picture::Elsewhere(address) => {
+                self.sheet.line("a file at ").word(address, NAME_BYTES).ours(", not shown");
+            }
+        }
+    }
+}
+
+/// A payload that is no conversation: blocks of text as text, other JSON in the one form that calls
+/// in messages have as well.
+fn plain(raw: &str) -> String {
+    match small_tree(raw) {
+        Ok(Value::Array(blocks)) if blocks.iter().all(|block| text_of(block).is_some()) => {
+            blocks.iter().filter_map(text_of).collect::<Vec<_>>().join("\n")
+        }
+        Ok(Value::String(text)) => text,
+        Ok(value @ (Value::Array(_) | Value::Object(_))) => value.to_string(),
+        // A number may be a text by chance: it stays as it came.
+        Ok(_) | Err(_) => raw.to_owned(),
+    }
+}
+
+fn text_of(block: &Value) -> Option<&str> {
+    block.get("text")?.as_str()
+}
+
+/// What a tool gave back, in words.
+fn came_back(result: &RecordedResult) -> String {
+    let words = result.parts.iter().map(|part| match part {
+        Part::Text(text) | Part::Thinking(text) => text.clone(),
+        Part::Data(value) => value.to_string(),
+        Part::Picture(_) => "(a file)".to_owned(),
+        Part::Call(call) => call.name.clone(),
+        Part::Result(inner) => format!("({} parts)", inner.parts.len()),
+    });
+    words.collect::<Vec<_>>().join("\n")
+}
+
+/// The word for who speaks. What a client calls a role of its own is not ours to say.
+fn word(role: &Role) -> &'static str {
+    match role {
+        Role::System => "system",
+        Role::User => "user",
+        Role::Assistant => "agent",
+        Role::Tool => "tool",
+        Role::Other(_) => "other",
+    }
+}

@@ -1,0 +1,40 @@
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::tests_and_edits::command;
+use super::{Scene, Sightings};
+use crate::judge::offline::signals::Signal;
+use crate::record::redact::preset;
+
+/// The presets of redaction that find secrets, not personal data.
+const SECRETS: [&str; 3] = ["api-key", "bearer", "private-key"];
+
+static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    let presets = SECRETS.iter().filter_map(|name| preset::find(name).ok());
+    presets.filter_map(|preset| Regex::new(&preset.pattern).ok()).collect()
+});
+
+/// Looks at dangerous commands and at secrets that the agent itself writes out. What tools give
+/// back is not the agent's doing.
+pub(super) fn look(scene: Scene<'_>, seen: &mut Sightings) {
+    for (trace, text) in scene.agents() {
+        if has_secret(text) {
+            seen.note(Signal::Secret, trace);
+        }
+    }
+    for (trace, call) in scene.calls() {
+        let command = command(scene.set, call).filter(|_| !call.failed);
+        let is_danger = |command: &str| scene.set.dangers.iter().any(|it| it.is_match(command));
+        if command.is_some_and(is_danger) {
+            seen.note(Signal::Danger, trace);
+        }
+        if has_secret(&call.input.to_string()) {
+            seen.note(Signal::Secret, trace);
+        }
+    }
+}
+
+fn has_secret(text: &str) -> bool {
+    PATTERNS.iter().any(|pattern| pattern.is_match(text))
+}

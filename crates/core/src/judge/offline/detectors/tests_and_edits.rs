@@ -1,0 +1,65 @@
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::{Scene, Sightings};
+use crate::judge::offline::signals::{Signal, SignalSet, Words};
+use crate::judge::session_timeline::Call;
+
+/// Where edits say which file, what was there and what comes instead.
+const PATHS: [&str; 4] = ["file_path", "path", "filename", "file"];
+const OLD: [&str; 3] = ["old_string", "old_str", "old_text"];
+const NEW: [&str; 3] = ["new_string", "new_str", "new_text"];
+
+/// The command that a call gives to a shell.
+pub(super) fn command<'a>(set: &SignalSet, call: &'a Call) -> Option<&'a str> {
+    let keys = ["command", "cmd", "script", "code", "input"];
+    if !set.has(Words::ToolShell, &call.tool) {
+        return None;
+    }
+    call.input.as_str().or_else(|| text(&call.input, &keys))
+}
+
+fn text<'a>(input: &'a Value, keys: &[&str]) -> Option<&'a str> {
+    keys.iter().find_map(|key| input.get(*key)?.as_str())
+}
+
+/// Looks at tests and at edits that were taken back.
+pub(super) fn look(scene: Scene<'_>, seen: &mut Sightings) {
+    let mut verdict = None;
+    let mut edits: HashSet<[&str; 3]> = HashSet::new();
+    for (trace, call) in scene.calls() {
+        if let Some(command) = command(scene.set, call) {
+            if scene.set.has(Words::CommandTests, command) {
+                verdict = outcome(scene.set, call).map(|signal| (signal, trace)).or(verdict);
+            }
+            if !call.failed && scene.set.has(Words::CommandReverts, command) {
+                seen.note(Signal::Revert, trace);
+            }
+        }
+        if let Some([path, old, new]) = edit(call) {
+            if edits.contains(&[path, new, old]) {
+                seen.note(Signal::Revert, trace);
+            }
+            edits.insert([path, old, new]);
+        }
+    }
+    if let Some((signal, trace)) = verdict {
+        seen.note(signal, trace);
+    }
+}
+
+/// How a test run ended, where it can be told.
+fn outcome(set: &SignalSet, call: &Call) -> Option<Signal> {
+    let output = call.output.as_deref().unwrap_or_default();
+    if call.failed || set.has(Words::OutputFailed, output) {
+        return Some(Signal::TestsFailed);
+    }
+    set.has(Words::OutputPassed, output).then_some(Signal::TestsPassed)
+}
+
+/// An edit that was made: the file, what was there and what came instead.
+fn edit(call: &Call) -> Option<[&str; 3]> {
+    let (old, new) = (text(&call.input, &OLD)?, text(&call.input, &NEW)?);
+    (!call.failed && old != new).then(|| [text(&call.input, &PATHS).unwrap_or_default(), old, new])
+}

@@ -1,0 +1,132 @@
+use std::collections::BTreeSet;
+
+use super::detectors::{Sighting, Sightings};
+use super::file::{Marking, Weighing};
+use super::signals::{Signal, SignalSet};
+use crate::judge::rubric::{Dimension, Grade, Scale};
+use crate::judge::verdict::{Finding, Judgement};
+
+/// The most signals that a rationale names.
+const NAMED: usize = 4;
+/// The most traces that are cited.
+const CITED: usize = 12;
+
+/// A signal that was seen and bears on a dimension.
+#[derive(Clone, Copy, Debug)]
+struct Cause<'a> {
+    signal: Signal,
+    weighing: &'a Weighing,
+    sighting: &'a Sighting,
+    effect: f64,
+}
+
+/// Marks one dimension.
+pub(super) fn judge(set: &SignalSet, dimension: &Dimension, seen: &Sightings) -> Judgement {
+    let Some(marking) = set.dimensions.get(&dimension.name) else {
+        let why = format!("The offline judge has no signals for {}.", dimension.name);
+        return not_observable(dimension, why);
+    };
+    if !marking.needs.iter().any(|signal| seen.of(*signal).is_some()) {
+        let needs: Vec<String> = marking.needs.iter().map(|signal| missing(*signal)).collect();
+        let why = format!("Nothing was recorded that speaks of it: no {}.", needs.join(", no "));
+        return not_observable(dimension, why);
+    }
+    let causes = causes(set, dimension, seen);
+    let sum: f64 = causes.iter().map(|cause| cause.effect).sum();
+    let mark = (marking.base + sum).clamp(0.0, 1.0);
+    Judgement {
+        dimension: dimension.name.clone(),
+        finding: finding(&dimension.scale, marking, mark),
+        rationale: rationale(&causes, seen),
+        evidence: evidence(&causes, seen, marking),
+        confidence: confidence(marking, &causes),
+    }
+}
+
+fn not_observable(dimension: &Dimension, rationale: String) -> Judgement {
+    Judgement {
+        dimension: dimension.name.clone(),
+        finding: Finding::NotObservable,
+        rationale,
+        evidence: Vec::new(),
+        confidence: 0.0,
+    }
+}
+
+/// What bears on a dimension, weightiest first.
+fn causes<'a>(set: &'a SignalSet, dimension: &Dimension, seen: &'a Sightings) -> Vec<Cause<'a>> {
+    let cause = |(signal, sighting): (Signal, &'a Sighting)| {
+        let weighing = set.signals.get(&signal)?;
+        let effect = weighing.effects.get(&dimension.name)? * sighting.strength.min(weighing.limit);
+        Some(Cause { signal, weighing, sighting, effect })
+    };
+    let mut causes: Vec<Cause<'_>> = seen.iter().filter_map(cause).collect();
+    causes.sort_by(|one, other| {
+        other.effect.abs().total_cmp(&one.effect.abs()).then(one.signal.cmp(&other.signal))
+    });
+    causes
+}
+
+fn finding(scale: &Scale, marking: &Marking, mark: f64) -> Finding {
+    let Scale::Ordered(grades) = scale else { return Finding::Number(mark) };
+    let place = marking.cuts.iter().filter(|cut| mark >= **cut).count();
+    let fits = !marking.cuts.is_empty() && grades.len() > marking.cuts.len();
+    let nearest = |one: &&Grade, other: &&Grade| {
+        (one.value - mark).abs().total_cmp(&(other.value - mark).abs())
+    };
+    let grade = if fits { grades.get(place) } else { grades.iter().min_by(nearest) };
+    grade.map_or(Finding::NotObservable, |grade| Finding::Grade(grade.clone()))
+}
+
+fn rationale(causes: &[Cause<'_>], seen: &Sightings) -> String {
+    let named: Vec<String> = causes.iter().take(NAMED).map(words).collect();
+    if named.is_empty() {
+        let calls = seen.of(Signal::ToolCall).map_or(0, |sighting| sighting.count);
+        return format!("Nothing spoke for or against it in {calls} tool calls.");
+    }
+    let mut sentence = named.join("; ") + ".";
+    if let Some(first) = sentence.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    sentence
+}
+
+fn words(cause: &Cause<'_>) -> String {
+    let Sighting { count, strength, .. } = cause.sighting;
+    let text = if *count > 1 { &cause.weighing.many } else { &cause.weighing.one };
+    let share = format!("{:.0}", strength * 100.0);
+    text.replace("{n}", &count.to_string()).replace("{p}", &share)
+}
+
+/// The traces that show it: those of the causes, or else what there was to look at.
+fn evidence(causes: &[Cause<'_>], seen: &Sightings, marking: &Marking) -> Vec<u32> {
+    let shown: BTreeSet<u32> =
+        causes.iter().flat_map(|cause| &cause.sighting.traces).copied().collect();
+    let looked_at = marking.needs.iter().filter_map(|signal| seen.of(*signal));
+    let looked_at: BTreeSet<u32> =
+        looked_at.flat_map(|sighting| &sighting.traces).copied().collect();
+    let traces = if shown.is_empty() { looked_at } else { shown };
+    traces.into_iter().take(CITED).collect()
+}
+
+/// How sure: the more weight was seen, and the more of it on one side, the surer.
+fn confidence(marking: &Marking, causes: &[Cause<'_>]) -> f64 {
+    let [least, greatest] = marking.sure;
+    let weight: f64 = causes.iter().map(|cause| cause.effect.abs()).sum();
+    let net: f64 = causes.iter().map(|cause| cause.effect).sum::<f64>().abs();
+    if weight <= 0.0 {
+        return least;
+    }
+    let agreement = 0.5 + 0.5 * net / weight;
+    least + (greatest - least) * (1.0 - (-3.0 * weight).exp()) * agreement
+}
+
+/// A signal's name as words, for when it was not seen.
+fn missing(signal: Signal) -> String {
+    match signal {
+        Signal::AmongPeers => "peers to compare with".to_owned(),
+        Signal::CostAmongPeers => "costs of peers".to_owned(),
+        Signal::CostAlone => "cost of its own".to_owned(),
+        other => other.name().replace('_', " "),
+    }
+}

@@ -1,0 +1,130 @@
+use crate::judge::evidence::Evidence;
+use crate::judge::session_timeline::{self, TimelineAction, TimelineEvent};
+use crate::money::Money;
+use crate::record::trace::TraceSummary;
+
+/// The fewest peers that a session is held against.
+const FEWEST: usize = 5;
+
+/// What a session took.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Size {
+    /// Tokens in and out; `None` where nobody counted them.
+    pub tokens: Option<u64>,
+    /// Steps: observations of all its traces.
+    pub steps: u64,
+    /// Calls of tools, be they steps or part of messages.
+    pub calls: u64,
+    /// What its models cost together; `None` where no cost is known.
+    pub cost: Option<Money>,
+}
+
+impl Size {
+    /// The size of a session.
+    pub fn of(evidence: &Evidence) -> Self {
+        Self::with(evidence, &session_timeline::of(evidence))
+    }
+
+    /// The size of a session of which is known what happened.
+    pub(super) fn with(evidence: &Evidence, moves: &[TimelineEvent]) -> Self {
+        let mut tokens = 0_u64;
+        let mut cost = None;
+        for trace in &evidence.traces {
+            let sum = TraceSummary::of(&trace.steps);
+            tokens = tokens.saturating_add(sum.total_tokens);
+            cost = cost.into_iter().chain(sum.cost).reduce(|sum: Money, more| sum + more);
+        }
+        let steps = evidence.traces.iter().map(|trace| trace.steps.len()).sum();
+        let calls =
+            moves.iter().filter(|told| matches!(told.act, TimelineAction::Calls(_))).count();
+        let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let tokens = (tokens > 0).then_some(tokens);
+        Self { tokens, steps: count(steps), calls: count(calls), cost }
+    }
+}
+
+/// What other sessions of the same agent took; none where there is nothing to compare with.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Peers {
+    tokens: Vec<u64>,
+    steps: Vec<u64>,
+    costs: Vec<Money>,
+    /// How many call tools.
+    callers: usize,
+}
+
+impl Peers {
+    /// The peers of a session: other sessions of the same agent, in any order.
+    pub fn new(sizes: impl IntoIterator<Item = Size>) -> Self {
+        let mut peers = Self::default();
+        for size in sizes {
+            peers.tokens.extend(size.tokens);
+            peers.steps.push(size.steps);
+            peers.costs.extend(size.cost);
+            peers.callers += usize::from(size.calls > 0);
+        }
+        peers.tokens.sort_unstable();
+        peers.steps.sort_unstable();
+        peers.costs.sort_unstable();
+        peers
+    }
+
+    /// Whether most peers do without tools; `None` where there are too few to tell.
+    pub fn do_without_tools(&self) -> Option<bool> {
+        (self.steps.len() >= FEWEST).then(|| self.callers * 2 < self.steps.len())
+    }
+
+    /// The share of peers that took less, from 0 to 1: by tokens where they are known, else by
+    /// steps; `None` where there are too few.
+    pub fn rank(&self, size: &Size) -> Option<f64> {
+        match size.tokens {
+            Some(tokens) if self.tokens.len() >= FEWEST => rank(&self.tokens, &tokens),
+            _ => rank(&self.steps, &size.steps),
+        }
+    }
+
+    /// The share of peers that cost less, from 0 to 1; `None` where there are too few whose cost
+    /// is known.
+    pub fn cost_rank(&self, cost: Money) -> Option<f64> {
+        rank(&self.costs, &cost)
+    }
+}
+
+/// The share of sorted values under one; equals count half.
+fn rank<T: Ord>(sorted: &[T], value: &T) -> Option<f64> {
+    if sorted.len() < FEWEST {
+        return None;
+    }
+    let under = sorted.partition_point(|other| other < value);
+    let up_to = sorted.partition_point(|other| other <= value);
+    #[expect(clippy::cast_precision_loss, reason = "counts of sessions, far below 2^52")]
+    let share = (under + up_to) as f64 / (2 * sorted.len()) as f64;
+    Some(share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_is_the_share_of_peers_that_took_less() {
+        let size = |tokens| Size { tokens: Some(tokens), steps: tokens, ..Size::default() };
+        let peers = Peers::new([5, 1, 4, 2, 3].map(size));
+        assert_eq!(peers.rank(&size(0)), Some(0.0));
+        assert_eq!(peers.rank(&size(3)), Some(0.5));
+        assert_eq!(peers.rank(&size(9)), Some(1.0));
+        assert_eq!(peers.rank(&Size { steps: 9, ..Size::default() }), Some(1.0));
+        assert_eq!(Peers::new([1, 2].map(size)).rank(&size(9)), None);
+        assert_eq!(peers.do_without_tools(), Some(true));
+    }
+
+    #[test]
+    fn costs_are_compared_where_enough_are_known() {
+        let size = |pico| Size { cost: Some(Money::from_pico(pico)), ..Size::default() };
+        let known = Peers::new([1, 2, 3, 4, 5].map(size));
+        assert_eq!(known.cost_rank(Money::from_pico(9)), Some(1.0));
+        assert_eq!(known.cost_rank(Money::from_pico(3)), Some(0.5));
+        let unknown = Peers::new([Size::default(); 9]);
+        assert_eq!(unknown.cost_rank(Money::from_pico(9)), None);
+    }
+}

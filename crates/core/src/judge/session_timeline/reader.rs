@@ -1,0 +1,291 @@
+use std::collections::{HashMap, HashSet};
+
+use super::item::{Called, Given, Item, items};
+use super::new_messages::Thread;
+use super::tool_calls;
+use super::tool_calls::Observed;
+use super::{Call, TimelineAction, TimelineEvent, tool_outcome};
+use crate::id::ObservationId;
+use crate::judge::evidence::{Evidence, NumberedTrace};
+use crate::payload::Payload;
+use crate::record::message_formats::Role;
+use crate::record::observation::{Observation, ObservationKind};
+use crate::time::Timestamp;
+
+/// The conversation with whoever asks. What sub-agents are told are others.
+const MAIN: usize = 0;
+/// A question this long is not part of another text by chance.
+const TELLING: usize = 12;
+
+/// Reads all traces of a session.
+pub(super) fn read(evidence: &Evidence) -> Vec<TimelineEvent> {
+    let mut reader = Reader { observed: Observed::of(evidence), ..Reader::default() };
+    reader.threads.push(Thread::default());
+    for trace in &evidence.traces {
+        reader.trace(trace);
+    }
+    reader.moves
+}
+
+#[derive(Debug, Default)]
+struct Reader {
+    observed: Observed,
+    threads: Vec<Thread>,
+    /// The conversations, by what they began with and by the sub-agent that has them.
+    by_first: HashMap<u64, usize>,
+    by_agent: HashMap<ObservationId, usize>,
+    /// Calls that messages told: where they stand, by id, and by what was asked while they wait.
+    by_id: HashMap<String, usize>,
+    waiting: HashMap<u64, usize>,
+    /// The last call that waits for what it gives back.
+    last_call: Option<usize>,
+    moves: Vec<TimelineEvent>,
+}
+
+/// Where and when something is told.
+#[derive(Clone, Copy, Debug)]
+struct Scene<'a> {
+    trace: u32,
+    at: Timestamp,
+    thread: usize,
+    /// What the trace says it was asked.
+    question: Option<&'a str>,
+}
+
+impl Reader {
+    fn trace(&mut self, trace: &NumberedTrace) {
+        let first_move = self.moves.len();
+        let content = trace.trace.content.as_ref();
+        let start =
+            Scene { trace: trace.number, at: trace.trace.timestamp, thread: MAIN, question: None };
+        let asked = content.and_then(|content| content.input.as_ref());
+        let question = asked.and_then(|asked| self.question(asked, start));
+        let scene = Scene { question: question.as_deref(), ..start };
+        let outer = outer_generations(trace);
+        let sub_agents = sub_agents(trace);
+        let calls = tool_calls::calls(trace);
+        for step in &trace.steps {
+            if step.kind == ObservationKind::Generation && !outer.contains(&step.id) {
+                let agent = sub_agents.get(&step.id);
+                self.generation(step, scene, agent);
+            } else if calls.contains(&step.id) {
+                let act = TimelineAction::Calls(tool_calls::call(step));
+                self.moves.push(TimelineEvent { trace: trace.number, at: step.start, act });
+            }
+        }
+        if let Some(answer) = content.and_then(|content| content.output.as_ref()) {
+            let at = trace.steps.iter().filter_map(|step| step.end).max().unwrap_or(scene.at);
+            self.answer(answer, Scene { at, ..scene }, first_move);
+        }
+    }
+
+    /// What a trace says it was asked; returns the words of a lone question.
+    fn question(&mut self, asked: &Payload, scene: Scene<'_>) -> Option<String> {
+        let items = items(asked, &Role::User);
+        // A lone question is new, even if it was asked before.
+        if let [Item::User(text)] = items.as_slice() {
+            let text = text.clone();
+            self.tell_all(items, scene);
+            return Some(text);
+        }
+        self.hear(items, scene);
+        None
+    }
+
+    /// What a trace says came out, unless its steps have told it.
+    fn answer(&mut self, answer: &Payload, scene: Scene<'_>, first_move: usize) {
+        let items = items(answer, &Role::Assistant);
+        if let [Item::Agent(text)] = items.as_slice() {
+            let spoken = self.moves[first_move..].iter().rev().find_map(|told| match &told.act {
+                TimelineAction::AgentSays(said) => Some(said),
+                TimelineAction::UserSays(_) | TimelineAction::Calls(_) => None,
+            });
+            let is_data = answer.to_json().as_str().starts_with(['{', '[']);
+            let is_told = spoken.is_some_and(|said| is_data || said.trim().contains(text.trim()));
+            if !is_told {
+                self.tell_all(items, scene);
+            }
+            return;
+        }
+        self.hear(items, scene);
+    }
+
+    fn generation(&mut self, step: &Observation, scene: Scene<'_>, agent: Option<&ObservationId>) {
+        let content = step.content.as_ref();
+        let heard = content.and_then(|content| content.input.as_ref());
+        let heard = heard.map(|heard| items(heard, &Role::User)).unwrap_or_default();
+        let thread = self.thread(&heard, agent);
+        let scene = Scene { at: step.start, thread, ..scene };
+        self.hear(heard, scene);
+        let Some(said) = content.and_then(|content| content.output.as_ref()) else { return };
+        let said = items(said, &Role::Assistant);
+        let scene = Scene { at: step.end.unwrap_or(step.start), ..scene };
+        // Frameworks give back the whole conversation; then only its end is what was said.
+        let is_history = said.iter().any(|item| matches!(item, Item::User(_)));
+        if is_history {
+            self.hear(said, scene);
+        } else {
+            self.tell_all(said, scene);
+        }
+    }
+
+    /// The conversation that a model call is part of.
+    fn thread(&mut self, heard: &[Item], agent: Option<&ObservationId>) -> usize {
+        let first = heard.iter().find_map(Item::key);
+        if let Some(thread) = first.and_then(|first| self.by_first.get(&first)) {
+            return *thread;
+        }
+        let Some(agent) = agent else { return MAIN };
+        let next = self.threads.len();
+        let thread = *self.by_agent.entry(agent.clone()).or_insert(next);
+        if thread == next {
+            self.threads.push(Thread::default());
+        }
+        thread
+    }
+
+    /// Tells what is new in a list that may repeat what was told.
+    fn hear(&mut self, list: Vec<Item>, scene: Scene<'_>) {
+        let keys: Vec<u64> = list.iter().filter_map(Item::key).collect();
+        let mut news = self.threads[scene.thread].news(&keys).into_iter();
+        for item in list {
+            let is_new = item.key().is_none() || news.next().unwrap_or_default();
+            if is_new {
+                self.tell(item, scene);
+            } else if let Item::Call(call) = item {
+                self.complete(call);
+            }
+        }
+    }
+
+    fn tell_all(&mut self, list: Vec<Item>, scene: Scene<'_>) {
+        for item in list {
+            self.tell(item, scene);
+        }
+    }
+
+    fn tell(&mut self, item: Item, scene: Scene<'_>) {
+        let key = item.key();
+        if let Some(key) = key {
+            self.by_first.entry(key).or_insert(scene.thread);
+            self.threads[scene.thread].add(key);
+        }
+        let act = match item {
+            // What an agent tells another is neither the user's word nor its own to the user.
+            Item::User(_) | Item::Agent(_) if scene.thread != MAIN => return,
+            Item::User(text) => {
+                // Applications put a question into a longer prompt.
+                let is_wrapped = scene
+                    .question
+                    .is_some_and(|question| question.len() >= TELLING && text.contains(question));
+                if is_wrapped {
+                    return;
+                }
+                TimelineAction::UserSays(text)
+            }
+            Item::Agent(text) => TimelineAction::AgentSays(text),
+            Item::Back(id, given) => return self.give_back(id.as_deref(), given),
+            Item::Call(call) => match self.call(call, key, scene.trace) {
+                Some(call) => TimelineAction::Calls(call),
+                None => return,
+            },
+        };
+        self.moves.push(TimelineEvent { trace: scene.trace, at: scene.at, act });
+    }
+
+    /// A call that a message tells; `None` if it is a step of its own.
+    fn call(&mut self, call: Called, key: Option<u64>, trace: u32) -> Option<Call> {
+        let Called { id, tool, input, given } = call;
+        if self.observed.tells(trace, id.as_deref(), &tool, &input) {
+            return None;
+        }
+        let place = self.moves.len();
+        if let Some(id) = id {
+            self.by_id.insert(id, place);
+        } else if let (Some(key), None) = (key, &given) {
+            self.waiting.insert(key, place);
+        }
+        self.last_call = given.is_none().then_some(place);
+        let mut told = Call { tool, input, output: None, failed: false };
+        if let Some(given) = given {
+            complete(&mut told, given);
+        }
+        Some(told)
+    }
+
+    /// What came back for a call that was told before.
+    fn complete(&mut self, call: Called) {
+        let key = Item::Call(Called { given: None, ..call.clone() }).key();
+        let Some(given) = call.given else { return };
+        let place = match &call.id {
+            Some(id) => self.by_id.get(id).copied(),
+            None => key.and_then(|key| self.waiting.remove(&key)),
+        };
+        self.complete_at(place, given);
+    }
+
+    /// What a tool gave back, apart from its call.
+    fn give_back(&mut self, id: Option<&str>, given: Given) {
+        let place = match id {
+            Some(id) => self.by_id.get(id).copied(),
+            None => self.last_call.take(),
+        };
+        self.complete_at(place, given);
+    }
+
+    fn complete_at(&mut self, place: Option<usize>, given: Given) {
+        let told = place.and_then(|place| self.moves.get_mut(place));
+        if let Some(TimelineEvent { act: TimelineAction::Calls(call), .. }) = told
+            && call.output.is_none()
+        {
+            complete(call, given);
+        }
+    }
+}
+
+fn complete(call: &mut Call, given: Given) {
+    call.failed = given.is_error || tool_outcome::says_failure(&given.text);
+    call.output = Some(given.text);
+}
+
+/// Model calls that only wrap another one.
+fn outer_generations(trace: &NumberedTrace) -> HashSet<&ObservationId> {
+    let generations = trace.steps.iter().filter(|step| step.kind == ObservationKind::Generation);
+    generations.filter_map(|step| step.parent.as_ref()).collect()
+}
+
+/// The sub-agent that each step is part of, for those that are part of one: an agent that works
+/// within another one, or within a tool.
+fn sub_agents(trace: &NumberedTrace) -> HashMap<&ObservationId, ObservationId> {
+    let steps: HashMap<&ObservationId, &Observation> =
+        trace.steps.iter().map(|step| (&step.id, step)).collect();
+    let mut known: HashMap<&ObservationId, Surroundings<'_>> = HashMap::new();
+    for step in &trace.steps {
+        let mut path = Vec::new();
+        let mut next = Some(step);
+        // A step that is its own ancestor is noted before its parents are looked at.
+        while let Some(step) = next.filter(|step| !known.contains_key(&step.id)) {
+            known.insert(&step.id, Surroundings::default());
+            path.push(step);
+            next = step.parent.as_ref().and_then(|parent| steps.get(parent).copied());
+        }
+        let mut around = next.and_then(|step| known.get(&step.id)).copied().unwrap_or_default();
+        for step in path.into_iter().rev() {
+            let is_agent = step.kind == ObservationKind::Agent;
+            if is_agent && around.is_working {
+                around.sub_agent = Some(&step.id);
+            }
+            around.is_working |= is_agent || step.kind == ObservationKind::Tool;
+            known.insert(&step.id, around);
+        }
+    }
+    known.into_iter().filter_map(|(id, around)| Some((id, around.sub_agent?.clone()))).collect()
+}
+
+/// What a step is part of.
+#[derive(Clone, Copy, Debug, Default)]
+struct Surroundings<'a> {
+    /// Whether an agent or a tool is at work.
+    is_working: bool,
+    sub_agent: Option<&'a ObservationId>,
+}

@@ -1,0 +1,146 @@
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::item::key_of;
+use super::{Call, tool_outcome};
+use crate::id::ObservationId;
+use crate::json_size::small_tree;
+use crate::judge::evidence::{Evidence, NumberedTrace};
+use crate::payload::Payload;
+use crate::record::observation::{Level, Observation, ObservationKind};
+
+/// Metadata that says which call of a model a step carried out.
+const CALL_IDS: [&str; 4] =
+    ["gen_ai.tool.call.id", "tool_use_id", "tool_call_id", "ai.toolCall.id"];
+/// Metadata that says which tool it was.
+const TOOL_NAMES: [&str; 3] = ["gen_ai.tool.name", "tool_name", "ai.toolCall.name"];
+/// What some conventions put before a tool's name.
+const OPERATION: &str = "execute_tool ";
+
+/// The tool calls of a session that are steps of their own, so that messages need not tell them
+/// again.
+#[derive(Debug, Default)]
+pub(super) struct Observed {
+    ids: HashSet<String>,
+    /// How many calls of a trace messages may still refer to, by what was asked.
+    open: HashMap<(u32, u64), usize>,
+}
+
+impl Observed {
+    /// Those of a session.
+    pub(super) fn of(evidence: &Evidence) -> Self {
+        let mut observed = Self::default();
+        for trace in &evidence.traces {
+            let calls = calls(trace);
+            for step in trace.steps.iter().filter(|step| calls.contains(&step.id)) {
+                observed.ids.insert(step.id.to_string());
+                observed.ids.extend(CALL_IDS.iter().filter_map(|key| metadata(step, key)));
+                let key = (trace.number, likeness(&name(step), &input(step)));
+                *observed.open.entry(key).or_default() += 1;
+            }
+        }
+        observed
+    }
+
+    /// Whether a call that a message of a trace tells is one of these; each answers for one.
+    pub(super) fn tells(
+        &mut self,
+        trace: u32,
+        id: Option<&str>,
+        tool: &str,
+        asked: &Value,
+    ) -> bool {
+        let open = self.open.get_mut(&(trace, likeness(tool, asked))).filter(|open| **open > 0);
+        let is_known = id.is_some_and(|id| self.ids.contains(id));
+        if let Some(open) = open {
+            *open -= 1;
+            return true;
+        }
+        is_known
+    }
+}
+
+/// What a call and the step that carries it out have in common. Names differ between conventions,
+/// so they only count where nothing was asked.
+fn likeness(tool: &str, asked: &Value) -> u64 {
+    match asked {
+        Value::Null => key_of(&tool),
+        Value::Object(object) if object.is_empty() => key_of(&tool),
+        other => key_of(&other.to_string()),
+    }
+}
+
+/// The steps of a trace that are calls of tools; what is part of a call of the same name is not.
+pub(super) fn calls(trace: &NumberedTrace) -> HashSet<&ObservationId> {
+    let is_tool = |step: &&Observation| {
+        matches!(step.kind, ObservationKind::Tool | ObservationKind::Retriever)
+    };
+    let names: HashMap<&ObservationId, &Option<String>> =
+        trace.steps.iter().filter(is_tool).map(|step| (&step.id, &step.name)).collect();
+    let is_part = |step: &&Observation| {
+        step.parent.as_ref().and_then(|parent| names.get(parent)) == Some(&&step.name)
+    };
+    let whole = trace.steps.iter().filter(is_tool).filter(|step| !is_part(step));
+    whole.map(|step| &step.id).collect()
+}
+
+/// The call that a step is.
+pub(super) fn call(step: &Observation) -> Call {
+    let output = step.content.as_ref().and_then(|content| content.output.as_ref()).map(text);
+    let says_failure = output.as_deref().is_some_and(tool_outcome::says_failure);
+    let failed = step.level == Level::Error || says_failure;
+    let output = output.or_else(|| step.status_message.clone());
+    Call { tool: name(step), input: input(step), output, failed }
+}
+
+fn name(step: &Observation) -> String {
+    let said = TOOL_NAMES.iter().find_map(|key| metadata(step, key));
+    let name = said.or_else(|| step.name.clone()).unwrap_or_default();
+    name.strip_prefix(OPERATION).map_or(name.clone(), str::to_owned)
+}
+
+fn metadata(step: &Observation, key: &str) -> Option<String> {
+    let kept = &step.content.as_ref()?.metadata;
+    let (_, value) = kept.iter().find(|(known, _)| known == key)?;
+    serde_json::from_str::<String>(value.as_str()).ok()
+}
+
+/// What was asked, without what decorators of functions put around it.
+fn input(step: &Observation) -> Value {
+    let payload = step.content.as_ref().and_then(|content| content.input.as_ref());
+    let Some(payload) = payload else { return Value::Null };
+    let asked = serde_json::from_str(payload.to_json().as_str()).unwrap_or(Value::Null);
+    match asked {
+        Value::Object(mut object) if object.len() == 2 => {
+            let is_wrapped = object.get("args") == Some(&Value::Array(Vec::new()));
+            match object.remove("kwargs") {
+                Some(kept) if is_wrapped => kept,
+                Some(kept) => {
+                    object.insert("kwargs".to_owned(), kept);
+                    Value::Object(object)
+                }
+                None => Value::Object(object),
+            }
+        }
+        // Arguments come as JSON or as its text.
+        Value::String(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        other => other,
+    }
+}
+
+/// The words of what a tool gave back.
+fn text(payload: &Payload) -> String {
+    match small_tree(payload.to_json().as_str()) {
+        Ok(Value::String(text)) => text,
+        Ok(Value::Array(blocks)) if !blocks.is_empty() && blocks.iter().all(is_text) => {
+            let texts = blocks.iter().filter_map(|block| block.get("text")?.as_str());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => payload.as_str().to_owned(),
+    }
+}
+
+fn is_text(block: &Value) -> bool {
+    block.get("text").is_some_and(Value::is_string)
+}

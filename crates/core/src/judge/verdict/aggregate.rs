@@ -1,0 +1,207 @@
+use super::{Finding, Judgement, MAX_CITATIONS, MAX_RATIONALE_CHARS, Verdict};
+use crate::judge::rubric::{Aggregation, Dimension, Rubric};
+use crate::stats::float;
+
+/// Weights that differ by less are equal: they are sums of decimals.
+const TIE: f64 = 1e-9;
+
+/// A verdict on one chunk of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChunkVerdict {
+    /// What was said of it.
+    pub verdict: Verdict,
+    /// How many tokens it has: what it counts for in a mean.
+    pub tokens: u64,
+}
+
+/// The verdict on a session, and what its chunks said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionVerdict {
+    /// What is said of the session.
+    pub verdict: Verdict,
+    /// What the chunks said of each dimension, in the rubric's order.
+    pub marks: Vec<ChunkMarks>,
+}
+
+/// What the chunks of a session said of one dimension.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChunkMarks {
+    /// What each found, in order.
+    pub findings: Vec<Finding>,
+    /// The lowest mark; `None` if none could tell.
+    pub min: Option<f64>,
+    /// The highest.
+    pub max: Option<f64>,
+    /// How far they lie apart: the sample variance, 0 of a single one.
+    pub variance: Option<f64>,
+    /// Whether a vote ended in a tie, so that the worse was taken.
+    pub is_tie: bool,
+}
+
+/// One judgement of a dimension that could tell, and what it counts for.
+#[derive(Clone, Copy)]
+struct Mark<'a> {
+    /// Which part of the session, from 1.
+    part: usize,
+    value: f64,
+    tokens: u64,
+    judgement: &'a Judgement,
+}
+
+/// Makes one verdict of those on the chunks of a session, each dimension by its own rule.
+///
+/// A single verdict stays as it is. Chunks that could not tell do not count; where none could, the
+/// dimension is not observable. Marks lie between those of the chunks. Except for what is said last,
+/// the order of the chunks does not matter to the marks.
+pub fn aggregate(rubric: &Rubric, chunks: &[ChunkVerdict]) -> SessionVerdict {
+    let settled = rubric.dimensions.iter().map(|dimension| settle(dimension, chunks));
+    let (dimensions, marks) = settled.unzip();
+    SessionVerdict { verdict: Verdict { dimensions }, marks }
+}
+
+fn settle(dimension: &Dimension, chunks: &[ChunkVerdict]) -> (Judgement, ChunkMarks) {
+    let said: Vec<_> =
+        chunks.iter().map(|chunk| chunk.verdict.judgement(&dimension.name)).collect();
+    let marks: Vec<_> = (1..)
+        .zip(said.iter().zip(chunks))
+        .filter_map(|(part, (judgement, chunk))| {
+            let judgement = (*judgement)?;
+            let value = judgement.finding.value()?;
+            Some(Mark { part, value, tokens: chunk.tokens, judgement })
+        })
+        .collect();
+    let settled = match chunks {
+        [_] => marks.first().map(|only| (only.judgement.clone(), false)),
+        _ => by_rule(dimension.aggregation, &marks, chunks.len()),
+    };
+    let (judgement, is_tie) = settled
+        .unwrap_or_else(|| (unseen(dimension, said.iter().copied().flatten().last()), false));
+    let values: Vec<_> = marks.iter().map(|mark| mark.value).collect();
+    let finding = |said: &Option<&Judgement>| {
+        said.map_or(Finding::NotObservable, |judgement| judgement.finding.clone())
+    };
+    let chunk_marks = ChunkMarks {
+        findings: said.iter().map(finding).collect(),
+        min: values.iter().copied().reduce(f64::min),
+        max: values.iter().copied().reduce(f64::max),
+        variance: variance(&values),
+        is_tie,
+    };
+    (judgement, chunk_marks)
+}
+
+/// No chunk could tell: the last that said why says it for the session.
+fn unseen(dimension: &Dimension, said: Option<&Judgement>) -> Judgement {
+    said.cloned().unwrap_or_else(|| Judgement {
+        dimension: dimension.name.clone(),
+        finding: Finding::NotObservable,
+        rationale: "nothing was judged".to_owned(),
+        evidence: Vec::new(),
+        confidence: 0.0,
+    })
+}
+
+/// What the marks come to, and whether that took a tie to be broken; `None` if there are none.
+fn by_rule(rule: Aggregation, marks: &[Mark<'_>], parts: usize) -> Option<(Judgement, bool)> {
+    let mut rising = marks.to_vec();
+    rising.sort_by(|one, other| {
+        let by_value = one.value.total_cmp(&other.value).then(one.tokens.cmp(&other.tokens));
+        by_value.then(one.judgement.confidence.total_cmp(&other.judgement.confidence))
+    });
+    let settled = match rule {
+        Aggregation::Mean => mean(&rising, parts),
+        Aggregation::Vote => return vote(&rising),
+        Aggregation::Worst => speaker(rising.chunk_by(|a, b| a.value == b.value).next()?),
+        Aggregation::Last => marks.last().map(|last| last.judgement.clone()),
+    };
+    Some((settled?, false))
+}
+
+/// The most confident of the marks, the earliest among equals, with what all of them cite.
+fn speaker(marks: &[Mark<'_>]) -> Option<Judgement> {
+    let best = marks.iter().max_by(|one, other| {
+        let by_confidence = one.judgement.confidence.total_cmp(&other.judgement.confidence);
+        by_confidence.then(other.part.cmp(&one.part))
+    })?;
+    Some(Judgement { evidence: cited(marks), ..best.judgement.clone() })
+}
+
+/// The mean by tokens of marks that rise, told by the lowest and the highest.
+fn mean(rising: &[Mark<'_>], parts: usize) -> Option<Judgement> {
+    let (lowest, highest) = (rising.first()?, rising.last()?);
+    let has_tokens = rising.iter().any(|mark| mark.tokens > 0);
+    let weight = |mark: &Mark<'_>| {
+        if has_tokens { float(usize::try_from(mark.tokens).unwrap_or(usize::MAX)) } else { 1.0 }
+    };
+    let weights: f64 = rising.iter().map(weight).sum();
+    let weighed = |of: fn(&Mark<'_>) -> f64| {
+        rising.iter().map(|mark| weight(mark) * of(mark)).sum::<f64>() / weights
+    };
+    // A mean lies between its parts; adding up decimals may carry it past them.
+    let value = weighed(|mark| mark.value).max(lowest.value).min(highest.value);
+    let rationale = if lowest.value == highest.value {
+        speaker(rising)?.rationale
+    } else {
+        format!("{} {}", told("Lowest", lowest, parts), told("Highest", highest, parts))
+    };
+    Some(Judgement {
+        dimension: lowest.judgement.dimension.clone(),
+        finding: Finding::Number(value),
+        rationale,
+        evidence: cited(rising),
+        confidence: weighed(|mark| mark.judgement.confidence).clamp(0.0, 1.0),
+    })
+}
+
+fn told(which: &str, mark: &Mark<'_>, parts: usize) -> String {
+    const MOST: usize = MAX_RATIONALE_CHARS / 2 - 50;
+    let why = &mark.judgement.rationale;
+    let why = match why.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", why.get(..end).unwrap_or_default()),
+        None => why.clone(),
+    };
+    format!("{which} ({:.2}, part {} of {parts}): {why}", mark.value, mark.part)
+}
+
+/// What most say, each by its confidence; between equals the worse.
+fn vote(rising: &[Mark<'_>]) -> Option<(Judgement, bool)> {
+    let has_confidence = rising.iter().any(|mark| mark.judgement.confidence > 0.0);
+    let weight = |mark: &Mark<'_>| if has_confidence { mark.judgement.confidence } else { 1.0 };
+    let groups: Vec<_> = rising
+        .chunk_by(|one, other| one.value == other.value)
+        .map(|group| (group, group.iter().map(weight).sum::<f64>()))
+        .collect();
+    let most = groups.iter().map(|(_, weight)| *weight).fold(0.0, f64::max);
+    let mut winners = groups.iter().filter(|(_, weight)| most - weight <= TIE);
+    let (group, weight) = winners.next()?;
+    let total: f64 = groups.iter().map(|(_, weight)| weight).sum();
+    let confidences = group.iter().map(|mark| mark.judgement.confidence);
+    let confidence = confidences.sum::<f64>() / float(group.len());
+    let settled =
+        Judgement { confidence: (confidence * weight / total).clamp(0.0, 1.0), ..speaker(group)? };
+    Some((settled, winners.next().is_some()))
+}
+
+/// What the marks cite, in order.
+fn cited(marks: &[Mark<'_>]) -> Vec<u32> {
+    let mut cited: Vec<_> =
+        marks.iter().flat_map(|mark| mark.judgement.evidence.iter().copied()).collect();
+    cited.sort_unstable();
+    cited.dedup();
+    cited.truncate(MAX_CITATIONS);
+    cited
+}
+
+/// The sample variance; 0 of a single value, `None` of none.
+fn variance(values: &[f64]) -> Option<f64> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    let n = float(values.len());
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    match values.len() {
+        0 => None,
+        1 => Some(0.0),
+        _ => Some(squares / (n - 1.0)),
+    }
+}

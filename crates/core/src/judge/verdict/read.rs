@@ -1,0 +1,210 @@
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use serde_json::{Map, Value};
+
+use super::find::{Entries, the_object};
+use super::{Finding, Judgement, MAX_CITATIONS, MAX_RATIONALE_CHARS, Verdict};
+use crate::judge::rubric::{Dimension, MARKS, Rubric, Scale};
+
+/// More than anyone can use at once.
+const MAX_FAULTS: usize = 50;
+/// What an answer may wrap its dimensions in.
+const WRAPPER: &str = "dimensions";
+const MARKED_KEYS: [&str; 4] = ["score", "rationale", "evidence", "confidence"];
+const UNSEEN_KEYS: [&str; 4] = ["score", "reason", "evidence", "confidence"];
+
+/// One thing that is wrong with an answer, told so that whoever gave it can put it right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerdictFault {
+    /// Where: a dimension and its key, or the answer.
+    pub place: String,
+    /// What is wrong, and what would be right.
+    pub problem: String,
+}
+
+impl fmt::Display for VerdictFault {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: {}", self.place, self.problem)
+    }
+}
+
+impl Verdict {
+    /// Reads a judge's answer: the one JSON object in it, of the form that [`schema`] describes.
+    ///
+    /// `traces` are the numbers that may be cited. The object may stand bare, in a code fence or
+    /// among words, and may wrap its dimensions in `dimensions`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, in the rubric's order.
+    ///
+    /// [`schema`]: super::schema()
+    pub fn read(
+        answer: &str,
+        rubric: &Rubric,
+        traces: &RangeInclusive<u32>,
+    ) -> Result<Self, Vec<VerdictFault>> {
+        let object = verdict_object(answer, rubric)
+            .map_err(|problem| vec![VerdictFault { place: "answer".to_owned(), problem }])?;
+        let mut faults = Vec::new();
+        let mut dimensions = Vec::new();
+        for dimension in &rubric.dimensions {
+            let mut reader = Reader { dimension, traces, faults: &mut faults };
+            dimensions.extend(reader.judgement(object.get(&dimension.name)));
+        }
+        let unknown = object.0.iter().filter(|(key, _)| rubric.dimension(key).is_none());
+        faults.extend(unknown.map(|(key, _)| VerdictFault {
+            place: short(key),
+            problem: "is not a dimension of the rubric; leave it out".to_owned(),
+        }));
+        faults.truncate(MAX_FAULTS);
+        if faults.is_empty() { Ok(Self { dimensions }) } else { Err(faults) }
+    }
+}
+
+fn verdict_object(answer: &str, rubric: &Rubric) -> Result<Entries, String> {
+    let names = rubric.dimensions.iter().map(|dimension| dimension.name.as_str());
+    let keys: Vec<_> = names.chain([WRAPPER]).collect();
+    let object = the_object(answer, &keys)?;
+    let is_wrapper_a_dimension = rubric.dimension(WRAPPER).is_some();
+    match object.0.as_slice() {
+        [(key, Value::Object(inner))] if key == WRAPPER && !is_wrapper_a_dimension => {
+            let inner = inner.iter().map(|(key, value)| (key.clone(), value.clone()));
+            Ok(Entries(inner.collect()))
+        }
+        _ => Ok(object),
+    }
+}
+
+/// Reads what is said of one dimension, and notes what is wrong with it.
+struct Reader<'a> {
+    dimension: &'a Dimension,
+    traces: &'a RangeInclusive<u32>,
+    faults: &'a mut Vec<VerdictFault>,
+}
+
+impl Reader<'_> {
+    fn judgement(&mut self, said: Option<&Value>) -> Option<Judgement> {
+        let Some(said) = said else {
+            return self
+                .fault("", "is missing; every dimension needs a score, or null and a reason");
+        };
+        let Value::Object(said) = said else {
+            return self
+                .fault("", "must be an object with score, rationale, evidence and confidence");
+        };
+        let is_unseen = said.get("score") == Some(&Value::Null);
+        let known = if is_unseen { UNSEEN_KEYS } else { MARKED_KEYS };
+        for key in said.keys().filter(|key| !known.contains(&key.as_str())) {
+            self.note(&short(key), "is not a key of a judgement; leave it out");
+        }
+        let finding = self.finding(said.get("score"));
+        let rationale = self.words(if is_unseen { "reason" } else { "rationale" }, said);
+        let evidence = self.evidence(said.get("evidence"), is_unseen);
+        let confidence = self.confidence(said.get("confidence"), is_unseen);
+        Some(Judgement {
+            dimension: self.dimension.name.clone(),
+            finding: finding?,
+            rationale: rationale?,
+            evidence: evidence?,
+            confidence: confidence?,
+        })
+    }
+
+    fn finding(&mut self, score: Option<&Value>) -> Option<Finding> {
+        let Some(score) = score else { return self.fault("score", "is missing") };
+        if score.is_null() {
+            return Some(Finding::NotObservable);
+        }
+        match &self.dimension.scale {
+            Scale::Numeric => match score.as_f64().filter(|number| MARKS.contains(number)) {
+                Some(number) => Some(Finding::Number(number)),
+                None => self.fault("score", "must be a number from 0 to 1, or null with a reason"),
+            },
+            Scale::Ordered(grades) => {
+                let grade = score.as_str().and_then(|label| self.dimension.scale.grade(label));
+                if let Some(grade) = grade {
+                    return Some(Finding::Grade(grade.clone()));
+                }
+                let labels: Vec<_> = grades.iter().map(|grade| grade.label.as_str()).collect();
+                let problem =
+                    format!("must be one of {}, or null with a reason", labels.join(", "));
+                self.fault("score", &problem)
+            }
+        }
+    }
+
+    fn words(&mut self, key: &str, said: &Map<String, Value>) -> Option<String> {
+        let words = said.get(key).and_then(Value::as_str).map(str::trim).unwrap_or_default();
+        if words.is_empty() {
+            return self.fault(key, "must say why, in a sentence or two");
+        }
+        let length = words.chars().count();
+        if length > MAX_RATIONALE_CHARS {
+            let problem = format!("has {length} characters; at most {MAX_RATIONALE_CHARS}");
+            return self.fault(key, &problem);
+        }
+        Some(words.to_owned())
+    }
+
+    fn evidence(&mut self, said: Option<&Value>, is_optional: bool) -> Option<Vec<u32>> {
+        let numbers = match said {
+            None if is_optional => return Some(Vec::new()),
+            Some(Value::Array(numbers)) => numbers,
+            _ => return self.fault("evidence", "must be a list of trace numbers"),
+        };
+        if numbers.len() > MAX_CITATIONS {
+            let problem = format!("cites {} traces; at most {MAX_CITATIONS}", numbers.len());
+            return self.fault("evidence", &problem);
+        }
+        let mut cited = Vec::new();
+        let before = self.faults.len();
+        for number in numbers {
+            let trace = number.as_u64().and_then(|number| u32::try_from(number).ok());
+            match trace.filter(|trace| self.traces.contains(trace)) {
+                Some(trace) if cited.contains(&trace) => {}
+                Some(trace) => cited.push(trace),
+                None => {
+                    let (first, last) = (self.traces.start(), self.traces.end());
+                    let number = short(&number.to_string());
+                    let problem = format!(
+                        "there is no trace {number}; what you were shown are {first} to {last}"
+                    );
+                    self.note("evidence", &problem);
+                }
+            }
+        }
+        (self.faults.len() == before).then_some(cited)
+    }
+
+    fn confidence(&mut self, said: Option<&Value>, is_optional: bool) -> Option<f64> {
+        if said.is_none() && is_optional {
+            return Some(1.0);
+        }
+        match said.and_then(Value::as_f64).filter(|number| MARKS.contains(number)) {
+            Some(number) => Some(number),
+            None => self.fault("confidence", "must be a number from 0 to 1"),
+        }
+    }
+
+    /// Notes a fault; there is no value then.
+    fn fault<T>(&mut self, key: &str, problem: &str) -> Option<T> {
+        self.note(key, problem);
+        None
+    }
+
+    fn note(&mut self, key: &str, problem: &str) {
+        let name = &self.dimension.name;
+        let place = if key.is_empty() { name.clone() } else { format!("{name}.{key}") };
+        self.faults.push(VerdictFault { place, problem: problem.to_owned() });
+    }
+}
+
+/// What someone else wrote, as much of it as a message should carry.
+fn short(text: &str) -> String {
+    const MOST: usize = 60;
+    if text.chars().count() <= MOST {
+        return text.to_owned();
+    }
+    text.chars().take(MOST).chain(['…']).collect()
+}

@@ -1,0 +1,268 @@
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::id::SessionId;
+use crate::judge::rubric::{OVERALL, Rubric};
+use crate::quality::label::{LabelItem, item_id};
+
+use super::Marks;
+use super::drift::{Drift, Judged, drift};
+
+/// What the dataset is called that holds what judges say of the panel.
+pub const DATASET: &str = "judge-panel";
+/// How many sessions a panel has.
+pub const SIZE: usize = 12;
+
+/// What a judge said of one session of the panel in one week.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PanelVerdict {
+    /// Which session.
+    pub session: SessionId,
+    /// Who judged, by what.
+    pub who: PanelKey,
+    /// In which week, by the day it began.
+    pub week: String,
+    /// The marks by dimension, and the overall one.
+    pub marks: Marks,
+}
+
+/// A judge with a rubric: what must not change for a panel to be comparable.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PanelKey {
+    /// The judge, by its name.
+    pub judge: String,
+    /// The rubric, by its name.
+    pub rubric: String,
+    /// All that the rubric tells a judge, as a hash.
+    pub fingerprint: String,
+}
+
+/// How a judge has changed since it first saw its panel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PanelDrift {
+    /// Who judged, by what.
+    pub who: PanelKey,
+    /// The week that all others are held against.
+    pub first: String,
+    /// The newest week.
+    pub newest: String,
+    /// Dimension by dimension, the overall mark first.
+    pub drifts: Vec<Drift>,
+}
+
+/// A judge that no longer says what it used to say, on one dimension.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DriftAlert {
+    /// Who.
+    pub judge: String,
+    /// By which rubric.
+    pub rubric: String,
+    /// On which dimension.
+    pub dimension: String,
+    /// Since which week, by the day it began.
+    pub since: String,
+    /// When it was last asked, by the day the week began.
+    pub week: String,
+    /// How much more it gives now.
+    pub change: f64,
+    /// Between what that lies, with 95 % confidence.
+    pub interval: [f64; 2],
+    /// On how many sessions, the same both times.
+    pub n: u64,
+}
+
+impl DriftAlert {
+    /// The alert as a sentence without a full stop.
+    pub fn words(&self) -> String {
+        let Self { judge, rubric, dimension, since, .. } = self;
+        format!(
+            "{judge} has become {} on {dimension} of {rubric} since the week of {since}: {} on the \
+             same sessions",
+            self.way(),
+            self.measured()
+        )
+    }
+
+    /// What it has become.
+    pub fn way(&self) -> &'static str {
+        if self.change > 0.0 { "kinder" } else { "stricter" }
+    }
+
+    /// By how much, with interval and n.
+    pub fn measured(&self) -> String {
+        let Self { change, interval: [lower, upper], n, .. } = self;
+        format!("{change:+.2} ({lower:+.2} to {upper:+.2}, n = {n})")
+    }
+}
+
+impl PanelKey {
+    /// A judge with a rubric.
+    pub fn new(judge: &str, rubric: &Rubric) -> Self {
+        let (judge, name) = (judge.to_owned(), rubric.name.clone());
+        Self { judge, rubric: name, fingerprint: rubric.fingerprint() }
+    }
+}
+
+impl PanelDrift {
+    /// What somebody should be told, if anything.
+    pub fn alerts(&self) -> Vec<DriftAlert> {
+        let alert = |drift: &Drift| {
+            let change = drift.change.ok().filter(|_| drift.bearing.is_alarming())?;
+            let interval = change.interval?;
+            Some(DriftAlert {
+                judge: self.who.judge.clone(),
+                rubric: self.who.rubric.clone(),
+                dimension: drift.dimension.clone(),
+                since: self.first.clone(),
+                week: self.newest.clone(),
+                change: change.value,
+                interval: [interval.lower, interval.upper],
+                n: change.n,
+            })
+        };
+        self.drifts.iter().filter_map(alert).collect()
+    }
+}
+
+impl PanelVerdict {
+    /// The verdict as a dataset item.
+    pub fn item(&self) -> LabelItem {
+        let PanelKey { judge, rubric, fingerprint } = &self.who;
+        let session = self.session.to_string();
+        let marks = self.marks.iter().map(|(name, mark)| (name.clone(), json!(mark)));
+        LabelItem {
+            id: item_id("panel", &[judge, rubric, fingerprint, &self.week, &session]),
+            input: json!({ "session_id": session }),
+            expected_output: Some(Value::Object(marks.collect::<Map<_, _>>())),
+            metadata: json!({
+                "judge": judge,
+                "rubric": rubric,
+                "fingerprint": fingerprint,
+                "week": self.week,
+            }),
+        }
+    }
+
+    /// Reads a dataset item; `None` where it is somebody's own.
+    pub fn read(input: &Value, expected_output: &Value, metadata: &Value) -> Option<Self> {
+        let text = |name: &str| metadata.get(name).and_then(Value::as_str).map(str::to_owned);
+        let marks = expected_output.as_object()?.iter();
+        let marks = marks.filter_map(|(name, mark)| Some((name.clone(), mark.as_f64()?)));
+        let (judge, rubric, fingerprint) = (text("judge")?, text("rubric")?, text("fingerprint")?);
+        Some(Self {
+            session: SessionId::parse(input.get("session_id")?.as_str()?).ok()?,
+            who: PanelKey { judge, rubric, fingerprint },
+            week: text("week")?,
+            marks: marks.collect(),
+        })
+    }
+}
+
+/// Returns how judges have changed since they first saw their panels, each judge for itself.
+pub fn drifts(verdicts: &[PanelVerdict]) -> Vec<PanelDrift> {
+    let mut sittings: BTreeMap<&PanelKey, BTreeMap<&str, Judged>> = BTreeMap::new();
+    for verdict in verdicts {
+        let weeks = sittings.entry(&verdict.who).or_default();
+        let judged = weeks.entry(&verdict.week).or_default();
+        judged.insert(verdict.session.clone(), verdict.marks.clone());
+    }
+    let of = |(who, weeks): (&PanelKey, BTreeMap<&str, Judged>)| {
+        let (first, then) = weeks.first_key_value()?;
+        let (newest, now) = weeks.last_key_value()?;
+        let names = then.values().flat_map(BTreeMap::keys).filter(|name| *name != OVERALL);
+        let mut names: Vec<String> = names.cloned().collect();
+        names.sort();
+        names.dedup();
+        names.insert(0, OVERALL.to_owned());
+        // A week held against itself says nothing.
+        let now = if first == newest { &Judged::new() } else { now };
+        let drifts = drift(&names, then, now);
+        let (first, newest) = ((*first).to_owned(), (*newest).to_owned());
+        Some(PanelDrift { who: who.clone(), first, newest, drifts })
+    };
+    sittings.into_iter().filter_map(of).collect()
+}
+
+/// Returns what somebody should be told of the judges that saw their panels in these weeks, as it
+/// was known at their end. Weeks go by the day they began.
+pub fn alerts(verdicts: &[PanelVerdict], weeks: RangeInclusive<&str>) -> Vec<DriftAlert> {
+    let known = verdicts.iter().filter(|verdict| verdict.week.as_str() <= *weeks.end());
+    let drifts = drifts(&known.cloned().collect::<Vec<_>>());
+    let is_new = |drift: &&PanelDrift| drift.newest.as_str() >= *weeks.start();
+    drifts.iter().filter(is_new).flat_map(PanelDrift::alerts).collect()
+}
+
+/// Returns the sessions of a judge's panel: those it saw first, or the first of these.
+pub fn members(verdicts: &[PanelVerdict], who: &PanelKey, others: &[SessionId]) -> Vec<SessionId> {
+    let own = || verdicts.iter().filter(|verdict| verdict.who == *who);
+    let Some(first) = own().map(|verdict| &verdict.week).min() else {
+        return others.iter().take(SIZE).cloned().collect();
+    };
+    own().filter(|verdict| verdict.week == *first).map(|verdict| verdict.session.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quality::calibration::drift::DriftVerdict;
+
+    fn verdict(session: usize, week: &str, mark: f64) -> PanelVerdict {
+        PanelVerdict {
+            session: SessionId::parse(&format!("s{session}")).unwrap(),
+            who: PanelKey {
+                judge: "offline".to_owned(),
+                rubric: "session-quality".to_owned(),
+                fingerprint: "abc".to_owned(),
+            },
+            week: week.to_owned(),
+            marks: [(OVERALL.to_owned(), mark), ("tool_mastery".to_owned(), 0.5)].into(),
+        }
+    }
+
+    #[test]
+    fn a_verdict_is_a_dataset_item() {
+        let verdict = verdict(1, "2026-11-08", 0.25);
+        let item = verdict.item();
+        let read = PanelVerdict::read(&item.input, &item.expected_output.unwrap(), &item.metadata);
+        assert_eq!(read, Some(verdict));
+    }
+
+    #[test]
+    fn each_week_is_held_against_the_first() {
+        let weeks = [("2026-11-01", 0.5), ("2026-11-08", 0.5), ("2026-11-15", 0.7)];
+        let all: Vec<_> = weeks
+            .into_iter()
+            .flat_map(|(week, mark)| (0..6).map(move |n| verdict(n, week, mark)))
+            .collect();
+        let drifts = drifts(&all);
+        let [panel] = drifts.as_slice() else { panic!("{drifts:?}") };
+        assert_eq!((panel.first.as_str(), panel.newest.as_str()), ("2026-11-01", "2026-11-15"));
+        let told = panel.alerts();
+        assert_eq!(told.len(), 1);
+        assert_eq!(
+            told[0].words(),
+            "offline has become kinder on overall_quality of session-quality since the week of \
+             2026-11-01: +0.20 (+0.20 to +0.20, n = 6) on the same sessions"
+        );
+        assert_eq!(alerts(&all, "2026-11-09"..="2026-11-15"), told);
+        assert_eq!(alerts(&all, "2026-11-02"..="2026-11-08"), [], "it was steady then");
+        assert_eq!(alerts(&all, "2026-11-16"..="2026-11-22"), [], "nobody asked it then");
+        let first_week: Vec<_> = all.into_iter().take(6).collect();
+        let alone = super::drifts(&first_week);
+        assert!(alone[0].drifts.iter().all(|drift| drift.bearing == DriftVerdict::CannotTell));
+    }
+
+    #[test]
+    fn a_panel_stays_the_same() {
+        let others: Vec<_> = (0..30).map(|n| SessionId::parse(&format!("o{n}")).unwrap()).collect();
+        let who = verdict(0, "2026-11-01", 0.5).who;
+        assert_eq!(members(&[], &who, &others).len(), SIZE);
+        let seen = [verdict(1, "2026-11-01", 0.5), verdict(2, "2026-11-08", 0.5)];
+        let kept: Vec<String> =
+            members(&seen, &who, &others).iter().map(ToString::to_string).collect();
+        assert_eq!(kept, ["s1"]);
+    }
+}

@@ -1,0 +1,240 @@
+use std::collections::BTreeMap;
+
+use sha2::{Digest, Sha256};
+
+use crate::id::SessionId;
+
+/// How many sessions people are asked about each week, unless told otherwise.
+pub const SIZE: usize = 10;
+/// The least that is drawn from each stratum, where there are places enough.
+const FLOOR: usize = 2;
+
+/// A session that people could be asked about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// Which session.
+    pub session: SessionId,
+    /// The agent that ran, where it is known.
+    pub agent: Option<String>,
+    /// The judge's overall mark; `None` where it gave none.
+    pub overall: Option<f64>,
+}
+
+/// How well a session went, as the judge sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Band {
+    /// Under 0.5.
+    Poor,
+    /// From 0.5, under 0.7.
+    Fair,
+    /// From 0.7 to 0.85.
+    Good,
+    /// Over 0.85.
+    Excellent,
+    /// It gave no mark.
+    Unscored,
+}
+
+impl Band {
+    /// Every band.
+    pub const ALL: [Self; 5] =
+        [Self::Poor, Self::Fair, Self::Good, Self::Excellent, Self::Unscored];
+
+    /// The band of a mark.
+    pub fn of(overall: Option<f64>) -> Self {
+        match overall {
+            None => Self::Unscored,
+            Some(mark) if mark < 0.5 => Self::Poor,
+            Some(mark) if mark < 0.7 => Self::Fair,
+            Some(mark) if mark <= 0.85 => Self::Good,
+            Some(_) => Self::Excellent,
+        }
+    }
+
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Poor => "poor",
+            Self::Fair => "fair",
+            Self::Good => "good",
+            Self::Excellent => "excellent",
+            Self::Unscored => "unscored",
+        }
+    }
+
+    /// Reads the word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|band| band.as_str() == word)
+    }
+}
+
+/// A session that was drawn, and how likely that was.
+///
+/// The numbers are those of the moment of the draw and must be kept with the label: they cannot be
+/// found out later.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SampledSession {
+    /// Which session.
+    pub session: SessionId,
+    /// How well it went, as the judge sees it.
+    pub band: Band,
+    /// The agent that ran, where agents were told apart.
+    pub agent: Option<String>,
+    /// How many sessions there were like it.
+    pub population: u64,
+    /// How many of them were drawn.
+    pub taken: u64,
+}
+
+impl SampledSession {
+    /// How likely it was to be drawn.
+    pub fn probability(&self) -> f64 {
+        crate::stats::interval::share(self.taken, self.population).map_or(0.0, |share| share.value)
+    }
+}
+
+/// Draws sessions, spread as evenly as can be over bands and agents. The same seed over the same
+/// sessions draws the same.
+///
+/// Every kind of session gets two places at least, or agents are not told apart. In which order
+/// sessions are drawn within their kind depends on the seed and their ids alone.
+pub fn draw(candidates: &[Candidate], size: usize, seed: &str) -> Vec<SampledSession> {
+    let by_agent = strata(candidates, |candidate| candidate.agent.clone());
+    let strata =
+        if by_agent.len() * FLOOR <= size { by_agent } else { strata(candidates, |_| None) };
+    let places = places(&strata.values().map(Vec::len).collect::<Vec<_>>(), size);
+    let mut drawn = Vec::new();
+    for (((band, agent), mut sessions), taken) in strata.into_iter().zip(places) {
+        sessions.sort_by_cached_key(|session| lot(seed, session));
+        let population = sessions.len() as u64;
+        drawn.extend(sessions.into_iter().take(taken).map(|session| SampledSession {
+            session: session.clone(),
+            band,
+            agent: agent.clone(),
+            population,
+            taken: taken as u64,
+        }));
+    }
+    // In no order that would give away the mark.
+    drawn.sort_by_cached_key(|drawn| lot(seed, &drawn.session));
+    drawn
+}
+
+type Stratum = (Band, Option<String>);
+
+fn strata(
+    candidates: &[Candidate],
+    agent: impl Fn(&Candidate) -> Option<String>,
+) -> BTreeMap<Stratum, Vec<&SessionId>> {
+    let mut strata: BTreeMap<Stratum, Vec<&SessionId>> = BTreeMap::new();
+    for candidate in candidates {
+        let stratum = (Band::of(candidate.overall), agent(candidate));
+        strata.entry(stratum).or_default().push(&candidate.session);
+    }
+    for sessions in strata.values_mut() {
+        sessions.sort();
+        sessions.dedup();
+    }
+    strata
+}
+
+/// Gives out places one by one, to those who have fewest and are not used up.
+fn places(populations: &[usize], size: usize) -> Vec<usize> {
+    let mut places = vec![0; populations.len()];
+    let mut left = size;
+    while left > 0 {
+        let open = places.iter_mut().zip(populations).filter(|(taken, all)| **taken < **all);
+        let Some((least, _)) = open.min_by_key(|(taken, _)| **taken) else { break };
+        *least += 1;
+        left -= 1;
+    }
+    places
+}
+
+fn lot(seed: &str, session: &SessionId) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(seed.len().to_be_bytes());
+    hash.update(seed.as_bytes());
+    hash.update(session.to_string().as_bytes());
+    hash.finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn candidates(kinds: &[(usize, f64, &str)]) -> Vec<Candidate> {
+        let of = |(count, overall, agent): &(usize, f64, &str)| {
+            let (overall, agent) = (*overall, (*agent).to_owned());
+            (0..*count).map(move |n| Candidate {
+                session: SessionId::parse(&format!("{agent}-{overall}-{n}")).unwrap(),
+                agent: Some(agent.clone()),
+                overall: Some(overall),
+            })
+        };
+        kinds.iter().flat_map(of).collect()
+    }
+
+    #[test]
+    fn every_band_and_agent_gets_its_share() {
+        let candidates = candidates(&[(90, 0.9, "bot"), (40, 0.6, "bot"), (3, 0.2, "helper")]);
+        let drawn = draw(&candidates, 10, "2026-W46");
+        let of = |band: Band| drawn.iter().filter(|drawn| drawn.band == band).collect::<Vec<_>>();
+        let counts = [Band::Poor, Band::Fair, Band::Excellent].map(|band| of(band).len());
+        assert_eq!(counts.iter().sum::<usize>(), 10);
+        assert!(counts.iter().all(|count| (3..=4).contains(count)), "{counts:?}");
+        let poor = of(Band::Poor)[0];
+        assert_eq!((poor.population, poor.probability()), (3, 1.0));
+        assert_eq!(poor.agent.as_deref(), Some("helper"));
+        assert_eq!(draw(&candidates, 10, "2026-W46"), drawn, "the same seed draws the same");
+        assert_ne!(draw(&candidates, 10, "2026-W47"), drawn, "another seed draws others");
+    }
+
+    #[test]
+    fn too_many_agents_are_not_told_apart() {
+        let agents: Vec<String> = (0..30).map(|n| format!("agent {n}")).collect();
+        let kinds: Vec<_> = agents.iter().map(|agent| (2, 0.9, agent.as_str())).collect();
+        let drawn = draw(&candidates(&kinds), 10, "seed");
+        assert_eq!(drawn.len(), 10);
+        assert!(drawn.iter().all(|drawn| drawn.agent.is_none() && drawn.population == 60));
+    }
+
+    #[test]
+    fn bands_meet_where_the_report_says() {
+        let bands = [0.49, 0.5, 0.69, 0.7, 0.85, 0.86].map(|mark| Band::of(Some(mark)).as_str());
+        assert_eq!(bands, ["poor", "fair", "fair", "good", "good", "excellent"]);
+        assert!(Band::ALL.into_iter().all(|band| Band::parse(band.as_str()) == Some(band)));
+    }
+
+    proptest! {
+        #[test]
+        fn no_place_is_wasted_and_probabilities_add_up(
+            marks in prop::collection::vec((prop::option::of(0.0..=1.0_f64), 0..4_u8), 0..60),
+            size in 0..30_usize,
+        ) {
+            let candidate = |(n, (overall, agent)): (usize, &(Option<f64>, u8))| Candidate {
+                session: SessionId::parse(&format!("s{n}")).unwrap(),
+                agent: Some(agent.to_string()),
+                overall: *overall,
+            };
+            let candidates: Vec<_> = marks.iter().enumerate().map(candidate).collect();
+            let drawn = draw(&candidates, size, "seed");
+            prop_assert_eq!(drawn.len(), size.min(candidates.len()));
+            let mut sessions: Vec<_> = drawn.iter().map(|drawn| &drawn.session).collect();
+            sessions.sort();
+            sessions.dedup();
+            prop_assert_eq!(sessions.len(), drawn.len(), "nobody is drawn twice");
+            // Weighed by what they stand for, the drawn stand for every session of their kinds.
+            let stands_for: f64 = drawn.iter().map(|drawn| 1.0 / drawn.probability()).sum();
+            let strata: std::collections::BTreeMap<_, u64> = drawn
+                .iter()
+                .map(|drawn| ((drawn.band, drawn.agent.clone()), drawn.population))
+                .collect();
+            #[expect(clippy::cast_precision_loss, reason = "a handful of sessions")]
+            let all = strata.values().sum::<u64>() as f64;
+            prop_assert!((stands_for - all).abs() < 1e-6);
+        }
+    }
+}

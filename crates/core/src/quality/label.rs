@@ -1,0 +1,294 @@
+//! What people say of sessions: the ground truth that a judge is held against.
+//!
+//! A label is an item of a dataset, so that any Langfuse server can keep it: the session is its
+//! input, the marks are its expected output, who, when and why its metadata. Each person has one
+//! for each session; labelling again changes it, and the dataset keeps what it was.
+
+/// How labels stand in a table.
+pub mod table;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::id::SessionId;
+use crate::judge::rubric::{self, Dimension, Rubric, Scale};
+use crate::quality::calibration::sample::{Band, SampledSession};
+use crate::quality::calibration::{Marks, mark_of};
+use crate::time::Timestamp;
+
+/// What the dataset is called, unless told otherwise.
+pub const DATASET: &str = "ground-truth";
+/// The longest reason.
+pub const MAX_WHY: usize = 10_000;
+/// The longest name of a person.
+pub const MAX_BY: usize = 200;
+
+/// What one person says of one session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Label {
+    /// Which session.
+    pub session: SessionId,
+    /// Who says so.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+    /// Why, in their own words.
+    pub why: Option<String>,
+    /// The rubric they went by.
+    pub rubric: String,
+    /// The mark of each dimension that they spoke of.
+    pub marks: BTreeMap<String, Mark>,
+    /// How the session came to be labelled; `None` where somebody chose it.
+    pub drawn: Option<LabelOrigin>,
+}
+
+/// A mark as a person gave it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mark {
+    /// A number.
+    Number(f64),
+    /// A grade, by its label.
+    Grade(String),
+    /// The session does not show it.
+    NotObservable,
+}
+
+/// How a session came to be labelled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LabelOrigin {
+    /// Of which week, by the day it began.
+    pub week: String,
+    /// What the lot was drawn with.
+    pub seed: String,
+    /// The judge's band at that time.
+    pub band: Band,
+    /// The agent, where agents were told apart.
+    pub agent: Option<String>,
+    /// How many sessions there were like it.
+    pub population: u64,
+    /// How many of them were drawn.
+    pub taken: u64,
+}
+
+/// A dataset item, in parts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LabelItem {
+    /// Its id: the same person's label of the same session has the same.
+    pub id: String,
+    /// What goes in.
+    pub input: Value,
+    /// What people say; `None` where nobody has spoken yet.
+    pub expected_output: Option<Value>,
+    /// Who, when and why.
+    pub metadata: Value,
+}
+
+impl Mark {
+    /// Reads what a person typed: a number from 0 to 1, a grade or the beginning of one, or a dash
+    /// for what the session does not show.
+    ///
+    /// # Errors
+    /// Says what can be typed.
+    pub fn parse(dimension: &Dimension, text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if matches!(text, "-" | "n/a" | "N/A" | "not observable") {
+            return Ok(Self::NotObservable);
+        }
+        match &dimension.scale {
+            Scale::Numeric => {
+                let number = text.replace(',', ".").parse::<f64>().ok();
+                let number = number.filter(|number| (0.0..=1.0).contains(number));
+                number.map(Self::Number).ok_or_else(|| {
+                    format!("{} is a number from 0 to 1, or - if it cannot be seen", dimension.name)
+                })
+            }
+            Scale::Ordered(grades) => {
+                let wanted = text.to_lowercase();
+                let exact = grades.iter().find(|grade| grade.label.to_lowercase() == wanted);
+                let begun = || {
+                    let begins = |label: &str| label.to_lowercase().starts_with(&wanted);
+                    let mut fit = grades.iter().filter(|grade| begins(&grade.label));
+                    fit.next().filter(|_| !wanted.is_empty() && fit.next().is_none())
+                };
+                let found = exact.or_else(begun);
+                found.map(|grade| Self::Grade(grade.label.clone())).ok_or_else(|| {
+                    let labels: Vec<&str> =
+                        grades.iter().map(|grade| grade.label.as_str()).collect();
+                    let labels = labels.join(", ");
+                    format!("{} is one of {labels}, or - if it cannot be seen", dimension.name)
+                })
+            }
+        }
+    }
+
+    /// The mark as people type it.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Grade(label) => label.clone(),
+            Self::NotObservable => "-".to_owned(),
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        match self {
+            Self::Number(number) => json!(number),
+            Self::Grade(label) => json!(label),
+            Self::NotObservable => Value::Null,
+        }
+    }
+
+    /// Reads a mark however a program wrote it: bare, or as the score of an object.
+    fn read(value: &Value) -> Option<Self> {
+        match value {
+            Value::Null => Some(Self::NotObservable),
+            Value::Number(number) => number.as_f64().map(Self::Number),
+            Value::String(label) => Some(Self::Grade(label.clone())),
+            Value::Object(object) => object.get("score").and_then(Self::read),
+            Value::Bool(_) | Value::Array(_) => None,
+        }
+    }
+}
+
+impl Label {
+    /// The label as a dataset item.
+    pub fn item(&self) -> LabelItem {
+        let mut metadata = json!({
+            "labeled_by": self.by,
+            "labeled_at": self.at.to_string(),
+            "rubric": self.rubric,
+        });
+        if let Some(object) = metadata.as_object_mut() {
+            object.extend(self.why.as_ref().map(|why| ("why".to_owned(), json!(why))));
+            object.extend(self.drawn.as_ref().map(|drawn| ("sample".to_owned(), drawn.to_json())));
+        }
+        let marks = self.marks.iter().map(|(name, mark)| (name.clone(), mark.to_json()));
+        let session = self.session.to_string();
+        let mut about = vec![session.as_str(), &self.by];
+        // The same person may look at the same session with other eyes.
+        about.extend((self.rubric != rubric::DEFAULT).then_some(self.rubric.as_str()));
+        LabelItem {
+            id: item_id("label", &about),
+            input: json!({ "session_id": self.session.to_string() }),
+            expected_output: Some(Value::Object(marks.collect::<Map<_, _>>())),
+            metadata,
+        }
+    }
+
+    /// Reads a dataset item; `None` where it is no label, but somebody's own.
+    pub fn read(input: &Value, expected_output: &Value, metadata: &Value) -> Option<Self> {
+        let text = |name: &str| metadata.get(name).and_then(Value::as_str).map(str::to_owned);
+        let marks = expected_output.as_object()?.iter();
+        let marks = marks.filter_map(|(name, value)| Some((name.clone(), Mark::read(value)?)));
+        let at = text("labeled_at").and_then(|at| Timestamp::parse(&at).ok());
+        Some(Self {
+            session: SessionId::parse(input.get("session_id")?.as_str()?).ok()?,
+            by: text("labeled_by").unwrap_or_else(|| "human".to_owned()),
+            at: at.unwrap_or_default(),
+            why: text("why"),
+            rubric: text("rubric").unwrap_or_default(),
+            marks: marks.collect(),
+            drawn: metadata.get("sample").and_then(LabelOrigin::read),
+        })
+    }
+
+    /// Whether the person went by that rubric, as far as is known.
+    pub fn is_by(&self, rubric: &Rubric) -> bool {
+        self.rubric.is_empty() || self.rubric == rubric.name
+    }
+
+    /// The marks as numbers, as far as they are marks of the rubric.
+    pub fn marks(&self, rubric: &Rubric) -> Marks {
+        let of = |dimension: &Dimension| {
+            let number = match self.marks.get(&dimension.name)? {
+                Mark::Number(number) => mark_of(&dimension.scale, *number)?,
+                Mark::Grade(label) => dimension.scale.grade(label)?.value,
+                Mark::NotObservable => return None,
+            };
+            Some((dimension.name.clone(), number))
+        };
+        rubric.dimensions.iter().filter_map(of).collect()
+    }
+}
+
+impl LabelOrigin {
+    /// How a session was drawn.
+    pub fn of(drawn: &SampledSession, week: &str, seed: &str) -> Self {
+        Self {
+            week: week.to_owned(),
+            seed: seed.to_owned(),
+            band: drawn.band,
+            agent: drawn.agent.clone(),
+            population: drawn.population,
+            taken: drawn.taken,
+        }
+    }
+
+    /// A session that people are asked about, as a dataset item without an expected output.
+    ///
+    /// The item tells nothing that the judge thinks but the band, which the labeller is not shown.
+    pub fn item(&self, session: &SessionId) -> LabelItem {
+        LabelItem {
+            id: item_id("sample", &[&self.week, &session.to_string()]),
+            input: json!({ "session_id": session.to_string() }),
+            expected_output: None,
+            metadata: json!({ "sample": self.to_json() }),
+        }
+    }
+
+    /// Reads it from the metadata of a dataset item.
+    pub fn of_item(input: &Value, metadata: &Value) -> Option<(SessionId, Self)> {
+        let session = SessionId::parse(input.get("session_id")?.as_str()?).ok()?;
+        Some((session, Self::read(metadata.get("sample")?)?))
+    }
+
+    /// How likely the session was to be drawn.
+    pub fn probability(&self) -> f64 {
+        crate::stats::interval::share(self.taken, self.population).map_or(0.0, |share| share.value)
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "week": self.week,
+            "seed": self.seed,
+            "band": self.band.as_str(),
+            "agent": self.agent,
+            "population": self.population,
+            "taken": self.taken,
+            "inclusion_probability": self.probability(),
+        })
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        Some(Self {
+            week: value.get("week")?.as_str()?.to_owned(),
+            seed: value.get("seed")?.as_str()?.to_owned(),
+            band: Band::parse(value.get("band")?.as_str()?)?,
+            agent: value.get("agent").and_then(Value::as_str).map(str::to_owned),
+            population: value.get("population")?.as_u64()?,
+            taken: value.get("taken")?.as_u64()?,
+        })
+    }
+}
+
+/// The dataset that holds which sessions people are asked about.
+pub fn sample_dataset(dataset: &str) -> String {
+    format!("{dataset}-sample")
+}
+
+/// Names a dataset item after what it is about, so that the same is the same item again.
+pub(crate) fn item_id(kind: &str, parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.len().to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    let digest = hash.finalize();
+    let hex: String = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
+    format!("{kind}-{hex}")
+}
+
+#[cfg(test)]
+mod tests;

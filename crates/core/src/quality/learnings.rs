@@ -1,0 +1,77 @@
+//! What a file of learnings says after a week: what it said, and what is new.
+
+use crate::quality::suggestion::Suggestion;
+
+/// Returns the file with the suggestions it does not have yet; `None` if it has them all.
+///
+/// Each stands under a mark of its own, so that asking again adds nothing, whatever people made of
+/// the text since.
+pub fn appended(file: &str, week: &str, suggestions: &[Suggestion]) -> Option<String> {
+    let new: Vec<&Suggestion> =
+        suggestions.iter().filter(|suggestion| !file.contains(&mark(suggestion))).collect();
+    if new.is_empty() {
+        return None;
+    }
+    let mut out = file.to_owned();
+    if !out.is_empty() {
+        let gap = if out.ends_with('\n') { "\n" } else { "\n\n" };
+        out.push_str(gap);
+    }
+    out.push_str(&format!("## Week {week}\n"));
+    for suggestion in new {
+        out.push_str(&format!("\n{}\n", mark(suggestion)));
+        let text = crate::quality::report::suggestion_markdown(suggestion);
+        out.push_str(text.trim_start());
+    }
+    Some(out)
+}
+
+fn mark(suggestion: &Suggestion) -> String {
+    format!("<!-- ratchet {} -->", suggestion.key)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::quality::suggestion::{Edit, Severity, key};
+
+    fn suggestion(text: &str) -> Suggestion {
+        Suggestion {
+            key: key("tool_mastery", Edit::Instructions, text),
+            severity: Severity::High,
+            dimension: "tool_mastery".to_owned(),
+            title: "Look first".to_owned(),
+            edit: Edit::Instructions,
+            text: text.to_owned(),
+            reason: "it stands at 0.40".to_owned(),
+            sessions: vec!["a".to_owned()],
+        }
+    }
+
+    #[test]
+    fn what_is_new_is_added_below() {
+        let one = suggestion("Look twice.");
+        let file = appended("# Ours", "2026-11-08", std::slice::from_ref(&one)).unwrap();
+        assert!(file.starts_with("# Ours\n\n## Week 2026-11-08\n\n<!-- ratchet "), "{file}");
+        let other = suggestion("Look three times.");
+        let both = appended(&file, "2026-11-15", &[one, other]).unwrap();
+        assert!(both.starts_with(&file) && both.contains("Look three times."));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_nothing_comes_twice(
+            file in "[a-z#\n]{0,40}",
+            texts in prop::collection::vec("[a-z` ]{1,12}", 0..4),
+        ) {
+            let suggestions: Vec<Suggestion> = texts.iter().map(|text| suggestion(text)).collect();
+            let after = appended(&file, "2026-11-08", &suggestions);
+            prop_assert_eq!(after.is_none(), suggestions.is_empty());
+            let after = after.unwrap_or(file.clone());
+            prop_assert!(after.starts_with(&file));
+            prop_assert_eq!(appended(&after, "2026-11-15", &suggestions), None);
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The report of a week: a document that is kept, linked to, and read in a terminal, as Markdown
+//! or on a page.
+
+/// As Markdown.
+mod markdown;
+/// For a terminal.
+mod terminal;
+
+use serde::{Deserialize, Serialize};
+
+use crate::quality::calibration::panel::DriftAlert;
+use crate::quality::success_metrics::{Measure, Reading, SuccessMetric};
+use crate::quality::suggestion::Suggestion;
+use crate::quality::suggestion::advice::{AdviceOrigin, TEMPLATES};
+use crate::quality::synthesis::{Change, Standing, Synthesis, Trend};
+
+/// What a week of scored sessions says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WeekReport {
+    /// The week's first day, a Sunday.
+    pub week: String,
+    /// Its last day.
+    pub last_day: String,
+    /// By whose clocks.
+    pub zone: String,
+    /// By which rubric the sessions were judged.
+    pub rubric: String,
+    /// What the scores say.
+    pub synthesis: Synthesis,
+    /// Whether watching quality pays.
+    pub success: Vec<SuccessMetric>,
+    /// Judges that no longer say what they used to say.
+    #[serde(default)]
+    pub drift: Vec<DriftAlert>,
+    /// What could be changed.
+    pub suggestions: Vec<Suggestion>,
+    /// Who says so.
+    #[serde(default)]
+    pub advice: AdviceOrigin,
+}
+
+impl WeekReport {
+    /// Everything in one sentence.
+    pub fn headline(&self) -> String {
+        let sessions = counted(self.synthesis.sessions, "session");
+        let Some(marks) = self.synthesis.overall.marks else {
+            return "No session was scored in this week.".to_owned();
+        };
+        let change = match &self.synthesis.overall.change {
+            Change::By { value, .. } if self.synthesis.overall.change.is_clear() => {
+                let word = if *value > 0.0 { "better" } else { "worse" };
+                format!(", {word} than the week before by {:.2}", value.abs())
+            }
+            Change::By { .. } => ", no clear change against the week before".to_owned(),
+            Change::Unknown(_) => String::new(),
+        };
+        format!("{sessions} scored, overall quality {:.2}{change}.", marks.mean)
+    }
+
+    /// The report for a terminal.
+    pub fn to_text(&self) -> String {
+        terminal::text(self)
+    }
+
+    /// The report as Markdown.
+    pub fn to_markdown(&self) -> String {
+        markdown::text(self)
+    }
+}
+
+/// How far a mean may be off, in words: `0.62 to 0.71`.
+pub fn interval_words(interval: Option<[f64; 2]>) -> String {
+    interval.map_or_else(
+        || "one session only".to_owned(),
+        |[lower, upper]| format!("{lower:.2} to {upper:.2}"),
+    )
+}
+
+/// A change in words: `+0.04 (-0.02 to +0.10)`.
+pub fn change_words(change: &Change) -> String {
+    match change {
+        Change::By { value, interval: [lower, upper] } => {
+            format!("{value:+.2} ({lower:+.2} to {upper:+.2})")
+        }
+        Change::Unknown(why) => format!("cannot tell yet: {why}"),
+    }
+}
+
+/// A trend in words: `rising by 0.02 a week`.
+pub fn trend_words(trend: &Trend) -> String {
+    match trend {
+        Trend::Rising(slope) => format!("rising by {:.3} a week", slope.per_week),
+        Trend::Falling(slope) => format!("falling by {:.3} a week", slope.per_week.abs()),
+        Trend::Unclear(_) => "no clear trend".to_owned(),
+        Trend::TooEarly(why) => why.clone(),
+    }
+}
+
+/// What a success metric reads, in words.
+pub fn reading_words(metric: &SuccessMetric) -> String {
+    match (&metric.reading, metric.measure) {
+        (Reading::Unknown(why), Measure::QualityTrend) => why.clone(),
+        (Reading::Unknown(why), _) => format!("cannot tell yet: {why}"),
+        (Reading::Is { value, .. }, Measure::SessionsScored | Measure::SuggestionsDone) => {
+            format!("{value:.0}")
+        }
+        (Reading::Is { value, interval, n }, Measure::HumanCorrelation) => match interval {
+            Some([lower, upper]) => format!("{value:.2} ({lower:.2} to {upper:.2}, n = {n})"),
+            None => format!("{value:.2} (no interval, n = {n})"),
+        },
+        (Reading::Is { value, interval, .. }, Measure::QualityTrend) => match interval {
+            Some([lower, upper]) => format!("{value:+.3} ({lower:+.3} to {upper:+.3})"),
+            None => format!("{value:+.3}"),
+        },
+    }
+}
+
+/// What a success metric should be, in words.
+pub fn target_words(metric: &SuccessMetric) -> String {
+    match metric.measure {
+        Measure::SessionsScored | Measure::SuggestionsDone => {
+            format!("at least {:.0}", metric.target)
+        }
+        Measure::HumanCorrelation => format!("above {:.1}", metric.target),
+        Measure::QualityTrend => format!("at least {:+.2}", metric.target),
+    }
+}
+
+/// Whether a target is met, in a word.
+pub fn met_word(metric: &SuccessMetric) -> &'static str {
+    match metric.is_met() {
+        Some(true) => "met",
+        Some(false) => "missed",
+        None => "cannot tell",
+    }
+}
+
+/// Who makes a report's suggestions, in words; nothing where templates do, as they usually do.
+pub fn advice_words(report: &WeekReport) -> Option<String> {
+    let AdviceOrigin { by, note, .. } = &report.advice;
+    match note {
+        Some(note) => Some(format!("From templates: {note}.")),
+        None if by == TEMPLATES => None,
+        None => Some(format!("Suggested by {by}; a person decides.")),
+    }
+}
+
+/// `1 session`, `2 sessions`.
+pub fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// A suggestion as Markdown, its edit in a block that nothing in it can close.
+pub(crate) fn suggestion_markdown(suggestion: &Suggestion) -> String {
+    markdown::suggestion(suggestion)
+}
+
+/// The overall line and the dimensions below it.
+fn standings(report: &WeekReport) -> impl Iterator<Item = &Standing> {
+    std::iter::once(&report.synthesis.overall).chain(&report.synthesis.dimensions)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::id::SessionId;
+    use crate::quality::success_metrics::{SuccessFacts, success};
+    use crate::quality::suggestion::{Templates, suggest};
+    use crate::quality::synthesis::{Mark, SessionMarks, synthesize};
+    use crate::stats::undefined::Undefined;
+
+    fn report(sessions: Vec<SessionMarks>) -> WeekReport {
+        let synthesis = synthesize(&["tool_mastery"], &[Vec::new(), sessions]);
+        let trend = synthesis.overall.trend.clone();
+        let sessions = synthesis.sessions;
+        let facts =
+            SuccessFacts { sessions, correlation: Err(Undefined::Empty), done: 0, made: 1, trend };
+        WeekReport {
+            week: "2026-11-08".to_owned(),
+            last_day: "2026-11-14".to_owned(),
+            zone: "UTC".to_owned(),
+            rubric: "session-quality".to_owned(),
+            suggestions: suggest(&synthesis, &Templates::shipped()),
+            success: success(&facts),
+            drift: Vec::new(),
+            synthesis,
+            advice: AdviceOrigin::default(),
+        }
+    }
+
+    fn session(id: &str, mark: f64, why: &str) -> SessionMarks {
+        let mark_of = Mark { value: mark, rationale: why.to_owned() };
+        SessionMarks {
+            session: SessionId::parse(id).unwrap(),
+            overall: mark,
+            marks: BTreeMap::from([("tool_mastery".to_owned(), mark_of)]),
+        }
+    }
+
+    fn bad_week() -> WeekReport {
+        let why = "The *same* tool call failed | again and again.";
+        report(vec![session("a", 0.4, why), session("b", 0.6, why), session("c", 0.9, "")])
+    }
+
+    #[test]
+    fn a_week_reads_well_in_a_terminal() {
+        let text = bad_week().to_text();
+        for part in [
+            "Week 2026-11-08 to 2026-11-14 (UTC)",
+            "3 sessions scored, overall quality 0.63.",
+            "tool_mastery",
+            "cannot tell yet: no session the week before",
+            "too early to tell: 1 week of 8",
+            "Check what a tool needs before calling it",
+        ] {
+            assert!(text.contains(part), "{part} is missing in\n{text}");
+        }
+    }
+
+    #[test]
+    fn what_judges_say_is_not_markdown() {
+        let text = bad_week().to_markdown();
+        assert!(text.contains(r"The \*same\* tool call failed \| again"), "{text}");
+        assert!(text.contains("\n```\n## Tools\n"), "{text}");
+    }
+
+    #[test]
+    fn a_judge_that_drifts_is_told_first() {
+        let mut report = report(Vec::new());
+        report.drift.push(DriftAlert {
+            judge: "a*judge".to_owned(),
+            rubric: "session-quality".to_owned(),
+            dimension: "overall_quality".to_owned(),
+            since: "2026-10-04".to_owned(),
+            week: "2026-11-15".to_owned(),
+            change: -0.4,
+            interval: [-0.5, -0.3],
+            n: 12,
+        });
+        assert!(
+            report.to_text().contains("\nALERT: a*judge has become stricter on overall_quality")
+        );
+        assert!(report.to_markdown().contains(r"> **Judge drift.** a\*judge has become stricter"));
+    }
+
+    #[test]
+    fn an_empty_week_says_so() {
+        let empty = report(Vec::new());
+        assert_eq!(empty.headline(), "No session was scored in this week.");
+        assert!(empty.to_text().contains("ratchet score"));
+        assert!(empty.to_markdown().contains("ratchet score"));
+    }
+}

@@ -1,0 +1,195 @@
+//! Whether watching quality pays: four numbers with their targets.
+
+use serde::{Deserialize, Serialize};
+
+use crate::quality::calibration::Statistic;
+use crate::quality::synthesis::Trend;
+use crate::stats::undefined::Undefined;
+
+/// Sessions that a week should have scored.
+pub const SESSIONS_A_WEEK: f64 = 20.0;
+/// How closely people and the judge should go together.
+pub const CORRELATION: f64 = 0.8;
+/// Suggestions that a month should see done.
+pub const DONE_A_MONTH: f64 = 2.0;
+/// By how much a month should be better than the one before.
+pub const RISE_A_MONTH: f64 = 0.05;
+/// Weeks in a month, on average.
+const WEEKS_A_MONTH: f64 = 365.2425 / 12.0 / 7.0;
+
+/// A number that shows whether watching quality pays.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SuccessMetric {
+    /// What is measured.
+    pub measure: Measure,
+    /// What it should reach.
+    pub target: f64,
+    /// What it is, or why nobody can tell yet.
+    pub reading: Reading,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Sessions scored in the week.
+    SessionsScored,
+    /// How closely people and the judge go together.
+    HumanCorrelation,
+    /// Suggestions done within a month.
+    SuggestionsDone,
+    /// By how much a month is better than the one before.
+    QualityTrend,
+}
+
+impl Measure {
+    /// What it is called on a page.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::SessionsScored => "Sessions scored in the week",
+            Self::HumanCorrelation => "Agreement of people and judge (correlation)",
+            Self::SuggestionsDone => "Suggestions done in four weeks",
+            Self::QualityTrend => "Change of overall quality in a month",
+        }
+    }
+
+    /// The word for it in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SessionsScored => "sessions_scored",
+            Self::HumanCorrelation => "human_correlation",
+            Self::SuggestionsDone => "suggestions_done",
+            Self::QualityTrend => "quality_trend",
+        }
+    }
+}
+
+/// What a number is, or why nobody can tell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reading {
+    /// It is this.
+    Is {
+        /// The number.
+        value: f64,
+        /// Between what it lies, with 95 % confidence; none for a plain count.
+        interval: Option<[f64; 2]>,
+        /// From how many.
+        n: usize,
+    },
+    /// Nobody can tell yet, and this is what is missing.
+    Unknown(String),
+}
+
+impl SuccessMetric {
+    /// Whether the target is met; `None` where nobody can tell.
+    pub fn is_met(&self) -> Option<bool> {
+        match (&self.reading, self.measure) {
+            (Reading::Unknown(_), _) => None,
+            // Few labels give any correlation: it is met, or not, with its whole interval.
+            (Reading::Is { interval, .. }, Measure::HumanCorrelation) => match interval {
+                Some([lower, _]) if *lower >= self.target => Some(true),
+                Some([_, upper]) if *upper < self.target => Some(false),
+                Some(_) | None => None,
+            },
+            (Reading::Is { value, .. }, _) => Some(*value >= self.target),
+        }
+    }
+}
+
+/// What the four are read from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SuccessFacts {
+    /// Sessions that the week has scored.
+    pub sessions: usize,
+    /// How closely people and the judge go together, on the sessions that people labelled.
+    pub correlation: Statistic,
+    /// Suggestions done in the four weeks up to the end of the week.
+    pub done: usize,
+    /// Suggestions made so far.
+    pub made: usize,
+    /// How overall quality goes over the weeks.
+    pub trend: Trend,
+}
+
+/// Reads the four.
+pub fn success(facts: &SuccessFacts) -> Vec<SuccessMetric> {
+    use crate::stats::float;
+    let count = |n: usize, of: usize| Reading::Is { value: float(n), interval: None, n: of };
+    let done = match facts.made {
+        0 => Reading::Unknown("nothing has been suggested yet".to_owned()),
+        made => count(facts.done, made),
+    };
+    let metric = |measure, target, reading| SuccessMetric { measure, target, reading };
+    vec![
+        metric(Measure::SessionsScored, SESSIONS_A_WEEK, count(facts.sessions, facts.sessions)),
+        metric(Measure::HumanCorrelation, CORRELATION, correlation(facts.correlation)),
+        metric(Measure::SuggestionsDone, DONE_A_MONTH, done),
+        metric(Measure::QualityTrend, RISE_A_MONTH, rise(&facts.trend)),
+    ]
+}
+
+fn correlation(statistic: Statistic) -> Reading {
+    match statistic {
+        Ok(found) => Reading::Is {
+            value: found.value,
+            interval: found.interval.map(|interval| [interval.lower, interval.upper]),
+            n: usize::try_from(found.n).unwrap_or(usize::MAX),
+        },
+        Err(Undefined::Empty) => {
+            Reading::Unknown("people have labelled no session that the judge has scored".to_owned())
+        }
+        Err(why) => Reading::Unknown(why.to_string()),
+    }
+}
+
+fn rise(trend: &Trend) -> Reading {
+    match trend {
+        Trend::TooEarly(why) => Reading::Unknown(why.clone()),
+        Trend::Rising(slope) | Trend::Falling(slope) | Trend::Unclear(slope) => Reading::Is {
+            value: slope.per_week * WEEKS_A_MONTH,
+            interval: Some(slope.interval.map(|end| end * WEEKS_A_MONTH)),
+            n: crate::quality::synthesis::WEEKS,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quality::synthesis::Slope;
+    use crate::stats::interval::{Estimate, Interval};
+
+    fn facts() -> SuccessFacts {
+        let trend = Trend::TooEarly("too early to tell: 1 week of 8".to_owned());
+        SuccessFacts { sessions: 0, correlation: Err(Undefined::Empty), done: 0, made: 0, trend }
+    }
+
+    fn met(facts: &SuccessFacts) -> Vec<Option<bool>> {
+        success(facts).iter().map(SuccessMetric::is_met).collect()
+    }
+
+    #[test]
+    fn a_young_project_cannot_tell_yet() {
+        assert_eq!(met(&facts()), [Some(false), None, None, None]);
+    }
+
+    #[test]
+    fn targets_are_met_or_missed() {
+        let follows = |lower: f64, upper: f64| {
+            let interval = Some(Interval { lower, upper });
+            Ok(Estimate { value: 0.9, interval, n: 20 })
+        };
+        let slope = Slope { per_week: 0.012, interval: [0.01, 0.02], p: 0.01 };
+        let correlation = follows(0.81, 0.95);
+        let trend = Trend::Rising(slope);
+        let good = SuccessFacts { sessions: 20, correlation, done: 2, made: 5, trend };
+        assert_eq!(met(&good), [Some(true); 4]);
+        let slow = Slope { per_week: 0.011, ..slope };
+        let less = SuccessFacts { sessions: 19, done: 1, trend: Trend::Rising(slow), ..good };
+        assert_eq!(met(&less), [Some(false), Some(true), Some(false), Some(false)]);
+        let wide = SuccessFacts { correlation: follows(0.5, 0.98), ..less.clone() };
+        assert_eq!(met(&wide)[1], None, "eight labels cannot tell");
+        assert_eq!(met(&SuccessFacts { correlation: follows(0.1, 0.7), ..less })[1], Some(false));
+    }
+}

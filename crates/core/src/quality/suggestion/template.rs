@@ -1,0 +1,130 @@
+use serde::Deserialize;
+
+use super::Edit;
+
+/// The text of a suggestion, and when it fits.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Template {
+    /// For which dimension; `*` for any.
+    pub dimension: String,
+    /// For issues with one of these words; for all of them without any.
+    #[serde(default)]
+    pub words: Vec<String>,
+    /// What to change.
+    pub edit: Edit,
+    /// What to do, in a line.
+    pub title: String,
+    /// The text to add; `{issue}` stands for the issue.
+    pub text: String,
+}
+
+/// The texts that suggestions are made from, in the order they are tried.
+///
+/// Invariant: one of them fits anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Templates(Vec<Template>);
+
+/// A file of templates has a mistake.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a file of suggestions: {0}")]
+pub struct BadTemplate(String);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    suggestion: Vec<Template>,
+}
+
+const SHIPPED: &str = include_str!("../../../prompts/suggestions.toml");
+
+impl Templates {
+    /// Those that Ratchet comes with.
+    pub fn shipped() -> Self {
+        // The shipped file is read in a test; should it be broken all the same, the last way out
+        // is a text that names the issue.
+        let templates = read(SHIPPED).unwrap_or_default();
+        Self(templates)
+    }
+
+    /// Those of a user's file, and behind them those that Ratchet comes with.
+    ///
+    /// # Errors
+    /// Says what is wrong with the file.
+    pub fn with_overrides(file: &str) -> Result<Self, BadTemplate> {
+        let mut templates = read(file)?;
+        templates.extend(Self::shipped().0);
+        Ok(Self(templates))
+    }
+
+    /// The first that fits a dimension as a whole.
+    pub fn for_dimension(&self, dimension: &str) -> Option<&Template> {
+        self.first(dimension, |template| template.words.is_empty())
+    }
+
+    /// The first that fits an issue: by one of its words, or whatever its words are.
+    pub fn for_issue(&self, dimension: &str, key: &str) -> Option<&Template> {
+        let has = |word: &String| key.split(' ').any(|known| known.starts_with(word.as_str()));
+        self.first(dimension, |template| {
+            template.words.is_empty() || template.words.iter().any(has)
+        })
+    }
+
+    fn first(&self, dimension: &str, fits: impl Fn(&Template) -> bool) -> Option<&Template> {
+        let of = |wanted: &str| {
+            self.0.iter().find(|template| template.dimension == wanted && fits(template))
+        };
+        of(dimension).or_else(|| of("*"))
+    }
+}
+
+fn read(text: &str) -> Result<Vec<Template>, BadTemplate> {
+    let file: File = toml::from_str(text).map_err(|error| BadTemplate(error.to_string()))?;
+    let is_blank =
+        |template: &&Template| template.text.trim().is_empty() || template.title.trim().is_empty();
+    match file.suggestion.iter().find(is_blank) {
+        Some(blank) => Err(BadTemplate(format!("one for {} says nothing", blank.dimension))),
+        None => Ok(file.suggestion),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shipped_fits_every_dimension() {
+        let templates = Templates::shipped();
+        let six = [
+            "task_completion",
+            "execution_quality",
+            "tool_mastery",
+            "resource_efficiency",
+            "security_compliance",
+            "user_satisfaction",
+        ];
+        for dimension in six {
+            assert_eq!(templates.for_dimension(dimension).unwrap().dimension, dimension);
+        }
+        assert_eq!(templates.for_dimension("kindness").unwrap().dimension, "*");
+    }
+
+    #[test]
+    fn words_choose_the_text() {
+        let templates = Templates::shipped();
+        let failing = templates.for_issue("execution_quality", "fail test").unwrap();
+        assert_eq!(failing.edit, Edit::Skill);
+        let plain = templates.for_issue("execution_quality", "slow walk").unwrap();
+        assert!(plain.words.is_empty());
+    }
+
+    #[test]
+    fn a_users_file_comes_first_and_its_mistakes_are_named() {
+        let file = "[[suggestion]]\ndimension = \"tool_mastery\"\nedit = \"prompt\"\n\
+                    title = \"Ours\"\ntext = \"Do it so\"";
+        let templates = Templates::with_overrides(file).unwrap();
+        assert_eq!(templates.for_dimension("tool_mastery").unwrap().title, "Ours");
+        let wrong = file.replace("prompt", "poem");
+        assert!(Templates::with_overrides(&wrong).unwrap_err().to_string().contains("poem"));
+    }
+}

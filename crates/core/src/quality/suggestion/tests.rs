@@ -1,0 +1,70 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::id::SessionId;
+use crate::quality::synthesis::{Mark, SessionMarks, synthesize};
+
+const DIMENSIONS: [&str; 2] = ["task_completion", "tool_mastery"];
+
+fn session(at: usize, task: f64, tool: f64, why: &str) -> SessionMarks {
+    let mark = |value| Mark { value, rationale: why.to_owned() };
+    let marks =
+        [("task_completion".to_owned(), mark(task)), ("tool_mastery".to_owned(), mark(tool))];
+    let session = SessionId::parse(&format!("s{at}")).unwrap();
+    SessionMarks { session, overall: f64::midpoint(task, tool), marks: BTreeMap::from(marks) }
+}
+
+fn suggestions(sessions: Vec<SessionMarks>) -> Vec<Suggestion> {
+    suggest(&synthesize(&DIMENSIONS, &[sessions]), &Templates::shipped())
+}
+
+#[test]
+fn a_good_week_needs_none() {
+    assert_eq!(suggestions(vec![session(1, 0.9, 0.8, ""), session(2, 0.9, 0.7, "")]), []);
+}
+
+#[test]
+fn a_dimension_under_one_half_is_grave() {
+    let found = suggestions(vec![session(1, 0.9, 0.3, ""), session(2, 0.9, 0.4, "")]);
+    let [one] = found.as_slice() else { panic!("one, not {found:?}") };
+    assert_eq!((one.severity, one.dimension.as_str()), (Severity::High, "tool_mastery"));
+    assert_eq!(one.reason, "tool_mastery stands at 0.35 over 2 sessions");
+}
+
+#[test]
+fn an_issue_and_its_dimension_are_one_suggestion_with_its_sessions() {
+    let why = "The tool call failed with an error.";
+    let found = suggestions(vec![session(1, 0.75, 0.55, why), session(2, 0.72, 0.6, why)]);
+    let [one] = found.as_slice() else { panic!("one, not {found:?}") };
+    assert_eq!(one.severity, Severity::Medium);
+    assert_eq!(one.sessions, ["s1", "s2"]);
+    assert_eq!(one.title, "Check what a tool needs before calling it");
+    assert!(one.reason.contains("2 sessions under 0.7") && one.reason.contains("stands at"));
+}
+
+#[test]
+fn every_step_leads_somewhere_and_back() {
+    for progress in Progress::ALL {
+        assert_eq!(Progress::parse(progress.as_str()), Some(progress));
+        assert!(!progress.next().is_empty() && !progress.next().contains(&progress));
+    }
+}
+
+proptest! {
+    #[test]
+    fn keys_differ_and_the_gravest_come_first(
+        marks in prop::collection::vec((0.0..=1.0_f64, 0.0..=1.0_f64), 0..8),
+    ) {
+        let sessions = (0..).zip(marks).map(|(at, (task, tool))| {
+            session(at, task, tool, "Tests failed. Read the same file again.")
+        });
+        let found = suggestions(sessions.collect());
+        let mut keys: Vec<&str> = found.iter().map(|one| one.key.as_str()).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        prop_assert_eq!(keys.len(), found.len());
+        prop_assert!(found.is_sorted_by_key(|one| one.severity));
+    }
+}

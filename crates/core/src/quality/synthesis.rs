@@ -1,0 +1,310 @@
+//! What a week of scored sessions says: how each dimension stands, what changed, who stands out,
+//! and what goes wrong again and again.
+
+/// What goes wrong again and again.
+mod issue;
+/// What a phrase complains of.
+mod trouble;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::SessionId;
+use crate::judge::rubric::MARKS;
+pub use crate::judge::rubric::OVERALL;
+use crate::stats::difference::{SampleStats, difference};
+use crate::stats::interval::Interval;
+use crate::stats::trend::{NEEDED, TrendDirection, trend};
+use crate::stats::undefined::Undefined;
+pub use issue::{CommonIssue, Example};
+
+/// Sessions above stand out for the better.
+pub const EXCELLENT: f64 = 0.85;
+/// Sessions below stand out for the worse.
+pub const POOR: f64 = 0.5;
+/// Dimensions and sessions below are looked into.
+pub const WANTING: f64 = 0.7;
+/// How many weeks a synthesis looks at, the one it is about included.
+pub const WEEKS: usize = 12;
+
+/// What was said of one session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionMarks {
+    /// Which session.
+    pub session: SessionId,
+    /// Its overall quality, from 0 to 1.
+    pub overall: f64,
+    /// The marks by dimension.
+    pub marks: BTreeMap<String, Mark>,
+}
+
+/// What was said of one dimension.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// What it counts for, from 0 to 1.
+    pub value: f64,
+    /// Why.
+    pub rationale: String,
+}
+
+/// What a week says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Synthesis {
+    /// How many sessions have an overall mark.
+    pub sessions: usize,
+    /// How the overall quality stands.
+    pub overall: Standing,
+    /// How each dimension stands, in the rubric's order.
+    pub dimensions: Vec<Standing>,
+    /// Sessions that stand out for the better, the best first.
+    pub excellent: Vec<Outlier>,
+    /// Sessions that stand out for the worse, the worst first.
+    pub poor: Vec<Outlier>,
+    /// What goes wrong again and again, the most frequent first.
+    pub issues: Vec<CommonIssue>,
+}
+
+/// How a dimension stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Standing {
+    /// What it is called.
+    pub name: String,
+    /// How many sessions have a mark in it.
+    pub n: usize,
+    /// What they are; none without a session.
+    pub marks: Option<Marks>,
+    /// Against the week before.
+    pub change: Change,
+    /// Over the weeks.
+    pub trend: Trend,
+    /// The mean of each week, oldest first, this one last; none where there was no session.
+    pub history: Vec<Option<f64>>,
+}
+
+/// The marks of a week.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Marks {
+    /// Their mean.
+    pub mean: f64,
+    /// Between what the mean of all such sessions lies, with 95 % confidence.
+    pub interval: Option<[f64; 2]>,
+    /// Their standard deviation.
+    pub stdev: Option<f64>,
+    /// The least.
+    pub min: f64,
+    /// The greatest.
+    pub max: f64,
+}
+
+/// What a mean did against the week before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// It differs by so much.
+    By {
+        /// This week's mean less the one before.
+        value: f64,
+        /// Between what the difference lies, with 95 % confidence.
+        interval: [f64; 2],
+    },
+    /// Nobody can tell, and this is why.
+    Unknown(String),
+}
+
+/// What means do over the weeks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trend {
+    /// Later weeks are better.
+    Rising(Slope),
+    /// Later weeks are worse.
+    Falling(Slope),
+    /// Chance alone would often do as much.
+    Unclear(Slope),
+    /// Nobody can tell yet, and this is why.
+    TooEarly(String),
+}
+
+/// By how much a week's mean differs from the one before, in the long run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Slope {
+    /// By Theil and Sen.
+    pub per_week: f64,
+    /// Between what it lies, with 95 % confidence.
+    pub interval: [f64; 2],
+    /// How likely such an order is by chance, by Mann and Kendall.
+    pub p: f64,
+}
+
+/// A session that stands out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outlier {
+    /// Which.
+    pub session: String,
+    /// Its overall quality.
+    pub overall: f64,
+}
+
+/// Sums up the last of the weeks, oldest first, in the light of those before.
+///
+/// Sessions may come in any order; it makes no difference.
+pub fn synthesize(dimensions: &[&str], weeks: &[Vec<SessionMarks>]) -> Synthesis {
+    let this = weeks.last().map(Vec::as_slice).unwrap_or_default();
+    let standing = |name: &str, of: &dyn Fn(&SessionMarks) -> Option<f64>| {
+        let weeks: Vec<Vec<f64>> =
+            weeks.iter().map(|week| sorted(week.iter().filter_map(of))).collect();
+        Standing::of(name, &weeks)
+    };
+    let of_dimension = |name: &&str| {
+        standing(name, &|session: &SessionMarks| Some(session.marks.get(*name)?.value))
+    };
+    Synthesis {
+        sessions: this.len(),
+        overall: standing(OVERALL, &|session: &SessionMarks| Some(session.overall)),
+        dimensions: dimensions.iter().map(of_dimension).collect(),
+        excellent: outliers(this, |overall| -overall, |overall| overall > EXCELLENT),
+        poor: outliers(this, |overall| overall, |overall| overall < POOR),
+        issues: issue::common(dimensions, this),
+    }
+}
+
+/// In one order whatever order they came in, so that sums are the same to the last bit.
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+fn outliers(
+    sessions: &[SessionMarks],
+    order: impl Fn(f64) -> f64,
+    is_outlier: impl Fn(f64) -> bool,
+) -> Vec<Outlier> {
+    let mut found: Vec<Outlier> = sessions
+        .iter()
+        .filter(|session| is_outlier(session.overall))
+        .map(|session| Outlier { session: session.session.to_string(), overall: session.overall })
+        .collect();
+    found.sort_by(|one, other| {
+        let by_overall = order(one.overall).total_cmp(&order(other.overall));
+        by_overall.then_with(|| one.session.cmp(&other.session))
+    });
+    found
+}
+
+impl Standing {
+    fn of(name: &str, weeks: &[Vec<f64>]) -> Self {
+        let spreads: Vec<Option<SampleStats>> =
+            weeks.iter().map(|week| SampleStats::of(week)).collect();
+        let this = spreads.last().copied().flatten();
+        let before = spreads.len().checked_sub(2).and_then(|at| *spreads.get(at)?);
+        let history: Vec<Option<f64>> =
+            spreads.iter().map(|spread| spread.map(|spread| spread.mean)).collect();
+        Self {
+            name: name.to_owned(),
+            n: this.map_or(0, |spread| spread.n),
+            marks: this.as_ref().map(Marks::of),
+            change: Change::between(before.as_ref(), this.as_ref()),
+            trend: Trend::of(&history),
+            history,
+        }
+    }
+
+    /// The mean, where there is one.
+    pub fn mean(&self) -> Option<f64> {
+        self.marks.map(|marks| marks.mean)
+    }
+}
+
+impl Marks {
+    fn of(spread: &SampleStats) -> Self {
+        Self {
+            mean: spread.mean,
+            interval: spread.interval().map(within_marks),
+            stdev: spread.deviation,
+            min: spread.least,
+            max: spread.greatest,
+        }
+    }
+}
+
+/// No mean of marks lies beyond the marks.
+fn within_marks(interval: Interval) -> [f64; 2] {
+    [interval.lower, interval.upper].map(|end| end.clamp(*MARKS.start(), *MARKS.end()))
+}
+
+impl Change {
+    fn between(before: Option<&SampleStats>, this: Option<&SampleStats>) -> Self {
+        let unknown = |why: &str| Self::Unknown(why.to_owned());
+        let (Some(before), Some(this)) = (before, this) else {
+            return unknown(if this.is_none() {
+                "no session this week"
+            } else {
+                "no session the week before"
+            });
+        };
+        match difference(before, this) {
+            Ok(found) => Self::By {
+                value: found.value,
+                interval: [found.interval.lower, found.interval.upper],
+            },
+            Err(Undefined::ConstantInput) if before.mean.total_cmp(&this.mean).is_eq() => {
+                unknown("every session has the same mark in both weeks")
+            }
+            Err(Undefined::ConstantInput) => unknown("no session differs from the others"),
+            Err(Undefined::Empty | Undefined::TooFew { .. }) => {
+                unknown("it takes two sessions in each week")
+            }
+        }
+    }
+
+    /// Whether it is more than chance: its interval leaves zero out.
+    pub fn is_clear(&self) -> bool {
+        match self {
+            Self::By { interval: [lower, upper], .. } => *lower > 0.0 || *upper < 0.0,
+            Self::Unknown(_) => false,
+        }
+    }
+}
+
+impl Trend {
+    /// The trend of weekly means. Weeks without a session are passed over.
+    pub fn of(history: &[Option<f64>]) -> Self {
+        let means: Vec<f64> = history.iter().filter_map(|mean| *mean).collect();
+        let found = match trend(&means) {
+            Ok(found) => found,
+            Err(Undefined::ConstantInput) => {
+                let slope = Slope { per_week: 0.0, interval: [0.0, 0.0], p: 1.0 };
+                return Self::Unclear(slope);
+            }
+            Err(Undefined::Empty | Undefined::TooFew { .. }) => {
+                let have = means.len();
+                let weeks = if have == 1 { "week" } else { "weeks" };
+                let why = format!("too early to tell: {have} {weeks} of {NEEDED}");
+                return Self::TooEarly(why);
+            }
+        };
+        let slope = Slope {
+            per_week: found.slope,
+            interval: [found.interval.lower, found.interval.upper],
+            p: found.p,
+        };
+        match found.direction() {
+            TrendDirection::Rising => Self::Rising(slope),
+            TrendDirection::Falling => Self::Falling(slope),
+            TrendDirection::Unclear => Self::Unclear(slope),
+        }
+    }
+
+    /// The slope, where there are weeks enough for one.
+    pub const fn slope(&self) -> Option<Slope> {
+        match self {
+            Self::Rising(slope) | Self::Falling(slope) | Self::Unclear(slope) => Some(*slope),
+            Self::TooEarly(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

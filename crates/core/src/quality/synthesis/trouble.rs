@@ -1,0 +1,285 @@
+//! Whether a phrase says that something went wrong, by its words.
+//!
+//! Rationales also tell neutral facts ("it took 12 steps") and praise ("all tests passed"). Neither
+//! is an issue, however often it is said.
+
+/// Begins of words that name trouble by themselves.
+const TROUBLE: &[&str] = &[
+    "abandon",
+    "aborted",
+    "absent",
+    "annoy",
+    "assum",
+    "avoidabl",
+    "blind",
+    "blocked",
+    "careless",
+    "clumsy",
+    "complain",
+    "confus",
+    "contradict",
+    "correction",
+    "corrected",
+    "costly",
+    "crash",
+    "danger",
+    "delay",
+    "denied",
+    "deviat",
+    "disappoint",
+    "dissatisf",
+    "drifted",
+    "duplicat",
+    "error",
+    "excess",
+    "exposed",
+    "fail",
+    "flaw",
+    "forget",
+    "forgot",
+    "fragile",
+    "frustrat",
+    "guess",
+    "hallucinat",
+    "hardcod",
+    "harmed",
+    "harmful",
+    "hasty",
+    "ignor",
+    "inaccura",
+    "incomplet",
+    "inconsist",
+    "incorrect",
+    "ineffic",
+    "insecure",
+    "insufficien",
+    "interrupt",
+    "invalid",
+    "invented",
+    "irrelevant",
+    "lack",
+    "leak",
+    "misread",
+    "missed",
+    "missing",
+    "mistak",
+    "misunder",
+    "needless",
+    "neglect",
+    "obsolete",
+    "omit",
+    "outdated",
+    "overlook",
+    "overwr",
+    "partial",
+    "premature",
+    "problem",
+    "redid",
+    "redo",
+    "redund",
+    "regress",
+    "reject",
+    "repeat",
+    "repetit",
+    "reread",
+    "retried",
+    "retries",
+    "retry",
+    "revert",
+    "rework",
+    "rewrote",
+    "risk",
+    "rushed",
+    "secret",
+    "skip",
+    "stall",
+    "superfl",
+    "truncat",
+    "unabl",
+    "unanswer",
+    "unasked",
+    "unauthori",
+    "unclear",
+    "undone",
+    "unfinish",
+    "unhandl",
+    "unmet",
+    "unnecess",
+    "unneeded",
+    "unrelat",
+    "unrequest",
+    "unresolv",
+    "unsafe",
+    "unstated",
+    "untested",
+    "unused",
+    "unverif",
+    "vague",
+    "verbose",
+    "violat",
+    "vulnerab",
+    "wander",
+    "wast",
+];
+/// Whole words that do.
+const TROUBLED: &[&str] = &[
+    "again", "against", "bad", "badly", "broke", "broken", "bug", "bugs", "empty", "false",
+    "falsely", "gave", "late", "left", "lost", "poor", "poorly", "slow", "slowly", "still",
+    "stopped", "stuck", "taken", "third", "too", "weak", "worse", "wrong", "wrongly",
+];
+/// Words that turn what follows into its opposite.
+const NEGATIONS: &[&str] = &[
+    "no", "not", "never", "without", "nothing", "nobody", "none", "neither", "nor", "cannot",
+    "hardly", "barely", "zero", "0", "instead", "rather",
+];
+/// Begins of words that say that trouble came to a good end.
+const REDEEMED: &[&str] = &[
+    "good",
+    "recover",
+    "fixed",
+    "resolved",
+    "solved",
+    "passed",
+    "passing",
+    "handled",
+    "avoided",
+    "prevented",
+    "caught",
+    "cleanly",
+    "gracefully",
+    "thanks",
+    "thanked",
+];
+/// Words between a negation and what it negates, at most.
+const REACH: usize = 4;
+/// Words at which a sentence turns.
+const TURNS: &[&str] = &["but", "however", "although", "though", "whereas", "nevertheless"];
+
+/// The parts of a sentence between its turns: `it passed but took long` has two.
+pub(super) fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
+    let mut cuts = vec![0];
+    let mut at = 0;
+    for word in sentence.split_inclusive(char::is_whitespace) {
+        let bare = word.trim_matches(|char: char| !char.is_alphanumeric()).to_lowercase();
+        if TURNS.contains(&bare.as_str()) {
+            cuts.extend([at, at + word.len()]);
+        }
+        at += word.len();
+    }
+    cuts.push(sentence.len());
+    // Every other piece is the word of the turn itself.
+    let pieces = cuts.chunks_exact(2).filter_map(|cut| sentence.get(*cut.first()?..*cut.get(1)?));
+    let pieces: Vec<&str> = pieces.filter(|piece| piece.contains(char::is_alphanumeric)).collect();
+    let is_gap = |char: char| char.is_whitespace() || ",:–—-".contains(char);
+    pieces.into_iter().map(move |piece| piece.trim_matches(is_gap))
+}
+
+/// Whether a clause says that something went wrong.
+pub(super) fn is_named(clause: &str) -> bool {
+    let words = tokens(clause);
+    let is_negation = |word: &str| NEGATIONS.contains(&word) || word.ends_with("n't");
+    // What a word within reach before it turns into its opposite.
+    let is_negated = |at: usize| {
+        let before = words.get(at.saturating_sub(REACH)..at).unwrap_or_default();
+        before.iter().any(|word| is_negation(word))
+    };
+    let starts = |list: &[&str], word: &str| list.iter().any(|stem| word.starts_with(stem));
+    let is_trouble = |word: &str| starts(TROUBLE, word) || TROUBLED.contains(&word);
+    let is_redeemed =
+        words.iter().enumerate().any(|(at, word)| starts(REDEEMED, word) && !is_negated(at));
+    if is_redeemed {
+        return false;
+    }
+    let has_trouble =
+        words.iter().enumerate().any(|(at, word)| is_trouble(word) && !is_negated(at));
+    let lacks_good = words.iter().enumerate().any(|(at, word)| {
+        let after = words.get(at + 1..(at + 1 + REACH).min(words.len())).unwrap_or_default();
+        is_negation(word) && !after.iter().any(|word| is_trouble(word))
+    });
+    has_trouble || lacks_good || is_over_the_odds(&words)
+}
+
+/// `it took more than 80 % of its peers`: more than most, or more than something needs.
+fn is_over_the_odds(words: &[String]) -> bool {
+    let more = words.iter().position(|word| word == "more");
+    let Some(rest) = more.and_then(|at| words.get(at + 1..)) else { return false };
+    if !rest.iter().any(|word| word == "than") {
+        return false;
+    }
+    let share = rest.iter().find_map(|word| word.parse::<f64>().ok());
+    let is_of_others = rest.iter().any(|word| word.starts_with("peer"));
+    !is_of_others || share.is_some_and(|share| share > 50.0)
+}
+
+/// Words in small letters; what is quoted says nothing of its own.
+fn tokens(clause: &str) -> Vec<String> {
+    let unquoted: Vec<&str> = clause.split(['`', '"']).step_by(2).collect();
+    let straight = unquoted.join(" ").replace('’', "'").to_lowercase();
+    let words = straight.split(|char: char| !(char.is_alphanumeric() || char == '\''));
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::offline::{Signal, SignalSet};
+
+    #[test]
+    fn what_went_wrong_is_told_from_facts_and_praise() {
+        for issue in [
+            "The tests were never run after the last edit",
+            "It guessed two paths that do not exist",
+            "The agent didn't read the file before editing it",
+            "The user had to ask three times before it stopped",
+            "It used far more calls than the task needed",
+            "One failure was not made good",
+            "Claims success without any check",
+        ] {
+            assert!(is_named(issue), "{issue}");
+        }
+        for other in [
+            "It took 12 steps",
+            "All tests passed at the end",
+            "There were no errors and no retries",
+            "Nothing went wrong",
+            "The agent fixed the failing test",
+            "Nothing spoke for or against it in 4 tool calls",
+            "The user said thanks twice",
+            "It never failed",
+            "It took more than 20 % of its peers",
+        ] {
+            assert!(!is_named(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_sentence_turns_at_its_turns() {
+        let parts: Vec<&str> = clauses("It found the cause, but never ran the tests").collect();
+        assert_eq!(parts, ["It found the cause", "never ran the tests"]);
+        assert_eq!(clauses("However, it failed").collect::<Vec<_>>(), ["it failed"]);
+        assert_eq!(clauses("").count(), 0);
+    }
+
+    /// What the offline judge says of its signals: those that only lift a mark are praise, those
+    /// that say how much there was are facts.
+    #[test]
+    fn the_offline_judge_is_understood() {
+        const FACTS: [Signal; 5] = [
+            Signal::AgentSaid,
+            Signal::ToolCall,
+            Signal::Length,
+            Signal::ChangeSize,
+            Signal::Handover,
+        ];
+        for (signal, text, effects) in SignalSet::shipped().texts() {
+            let text = text.replace("{n}", "12").replace("{p}", "90");
+            let lowers = effects.iter().any(|effect| *effect < 0.0);
+            let lifts = effects.iter().any(|effect| *effect > 0.0);
+            if lowers && lifts {
+                continue;
+            }
+            let expected = lowers && !FACTS.contains(&signal);
+            assert_eq!(is_named(&text), expected, "{text}");
+        }
+    }
+}

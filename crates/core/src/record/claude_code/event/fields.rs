@@ -1,0 +1,205 @@
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::Event;
+use crate::id::{ObservationId, SessionId, TraceId};
+use crate::payload::{Json, Payload};
+use crate::record::claude_code::{AGENT, Patches, TURN, id};
+use crate::record::field::{Authority, Field, Stamp, StampedValue, WriteKind};
+use crate::record::merge::{Earliest, Latest, Metadata};
+use crate::record::observation::{Level, ObservationKind, ObservationPatch};
+use crate::record::semantic_conventions::attributes_json;
+use crate::record::trace::TracePatch;
+use crate::time::Timestamp;
+
+/// Whom the work is for, kept with the turn.
+const ACCOUNT: [&str; 4] = ["user.email", "user.account_uuid", "organization.id", "terminal.type"];
+
+const NANOS_PER_MILLI: i64 = 1_000_000;
+
+/// An event on its way into patches.
+pub(super) struct Saying<'a> {
+    pub(super) event: &'a Event,
+    turn: TraceId,
+    patches: Patches,
+}
+
+impl<'a> Saying<'a> {
+    pub(super) fn new(event: &'a Event, turn: TraceId) -> Self {
+        let mut saying = Self { event, turn, patches: Patches::default() };
+        saying.tell_turn();
+        saying
+    }
+
+    pub(super) fn finish(self) -> Patches {
+        self.patches
+    }
+
+    /// Whether the turn is told by events alone, and not by spans.
+    pub(super) fn is_whole(&self) -> bool {
+        self.event.during.is_none()
+    }
+
+    /// The stamp of all that the event says: whoever speaks of a record itself knows better.
+    pub(super) fn stamp(&self) -> Stamp {
+        Stamp { authority: Authority::Root, at: self.event.at, act: WriteKind::Create }
+    }
+
+    /// The observation that the event is part of: its span, a sub-agent, or the turn.
+    pub(super) fn enclosing(&self) -> ObservationId {
+        if let Some((_, span)) = &self.event.during {
+            return span.clone();
+        }
+        let agent = self.event.text("agent_id").and_then(id::agent);
+        agent.unwrap_or_else(|| id::turn_root(&self.turn))
+    }
+
+    /// When what ended now began.
+    pub(super) fn began(&self) -> Timestamp {
+        let millis = self.event.count("duration_ms").unwrap_or(0);
+        let millis = i64::try_from(millis).unwrap_or(0);
+        self.event.at.plus_nanos(millis.saturating_mul(-NANOS_PER_MILLI))
+    }
+
+    /// A patch for an observation of the turn.
+    pub(super) fn observation(&self, id: ObservationId) -> ObservationPatch {
+        ObservationPatch::new(id, Some(self.turn.clone()))
+    }
+
+    /// A patch for a step that ended now.
+    pub(super) fn step(&self, id: ObservationId, kind: ObservationKind) -> ObservationPatch {
+        let stamp = self.stamp();
+        ObservationPatch {
+            kind: Field::said(kind, stamp),
+            parent: Field::said(self.enclosing(), stamp),
+            version: Field::if_some(self.event.version.clone(), stamp),
+            start: Earliest(Some(self.began())),
+            end: Latest(Some(self.event.at)),
+            ..self.observation(id)
+        }
+    }
+
+    pub(super) fn add(&mut self, patch: ObservationPatch) {
+        self.patches.observations.push(patch);
+    }
+
+    /// Keeps the event as it is.
+    pub(super) fn note(&mut self) {
+        let event = self.event;
+        let number = event.count("event.sequence").unwrap_or(0);
+        let prompt = event.prompt().unwrap_or_default();
+        let id = format!("{prompt}-{}-{}-{number}", event.name, event.at.nanos());
+        if let Some(id) = id::own(&id) {
+            self.note_as(id);
+        }
+    }
+
+    /// The same, under an id that others know.
+    pub(super) fn note_as(&mut self, id: ObservationId) {
+        let event = self.event;
+        let stamp = self.stamp();
+        let is_error = event.name.ends_with("_error") || event.has_failed();
+        let level = if is_error { Level::Error } else { Level::Debug };
+        let attributes = StampedValue { stamp, value: Some(attributes_json(&event.attributes)) };
+        let note = ObservationPatch {
+            name: Field::said(format!("claude_code.{}", event.name), stamp),
+            level: Field::said(level, stamp),
+            status_message: Field::if_some(event.text("error").map(str::to_owned), stamp),
+            end: Latest(None),
+            start: Earliest(Some(event.at)),
+            metadata: Metadata::new([("attributes".to_owned(), attributes)]),
+            ..self.step(id, ObservationKind::Event)
+        };
+        self.add(note);
+    }
+
+    /// Says what went into the turn or came out of it, unless spans do.
+    pub(super) fn tell_content(&mut self, input: Option<&str>, output: Option<&str>) {
+        if !self.is_whole() || self.event.text("agent_id").is_some() {
+            return;
+        }
+        let stamp = self.stamp();
+        let text = |text: &str| Payload::Json(Json::from_value(&Value::from(text)));
+        let (input, output) = (input.map(text), output.map(text));
+        let root = ObservationPatch {
+            input: Field::if_some(input.clone(), stamp),
+            output: Field::if_some(output.clone(), stamp),
+            ..self.observation(id::turn_root(&self.turn))
+        };
+        let trace = TracePatch {
+            input: Field::if_some(input, stamp),
+            output: Field::if_some(output, stamp),
+            ..TracePatch::new(self.turn.clone())
+        };
+        self.add(root);
+        self.patches.traces.push(trace);
+    }
+
+    /// Says what every event lets us know of its turn.
+    fn tell_turn(&mut self) {
+        let event = self.event;
+        let session = event.text("session.id").and_then(|id| SessionId::parse(id).ok());
+        let user = event.text("user.id").map(str::to_owned);
+        if !self.is_whole() {
+            // The root span speaks for its trace; this may well be a part of something greater.
+            let implied = Stamp { authority: Authority::Child, ..self.stamp() };
+            self.patches.traces.push(TracePatch {
+                session: Field::if_some(session, implied),
+                user: Field::if_some(user, implied),
+                ..TracePatch::new(self.turn.clone())
+            });
+            return;
+        }
+        let stamp = self.stamp();
+        let began = self.began();
+        self.add(ObservationPatch {
+            kind: Field::said(ObservationKind::Agent, stamp),
+            name: Field::said(TURN.to_owned(), stamp),
+            agent: Field::said(AGENT.to_owned(), stamp),
+            version: Field::if_some(event.version.clone(), stamp),
+            start: Earliest(Some(began)),
+            end: Latest(Some(event.at)),
+            ..self.observation(id::turn_root(&self.turn))
+        });
+        self.patches.traces.push(TracePatch {
+            timestamp: Earliest(Some(began)),
+            name: Field::said(TURN.to_owned(), stamp),
+            session: Field::if_some(session, stamp),
+            user: Field::if_some(user, stamp),
+            version: Field::if_some(event.version.clone(), stamp),
+            agent: Field::said(AGENT.to_owned(), stamp),
+            tags: BTreeSet::from([AGENT.to_owned()]),
+            metadata: self.account(),
+            ..TracePatch::new(self.turn.clone())
+        });
+        self.tell_agent();
+    }
+
+    /// Says which sub-agent is at work. The transcript knows the tool call that started it; for
+    /// events it is a part of the turn.
+    fn tell_agent(&mut self) {
+        let event = self.event;
+        let Some(agent) = event.text("agent_id").and_then(id::agent) else { return };
+        let name = event.text("agent.name").or_else(|| event.text("agent_type"));
+        let (name, stamp) = (name.map(str::to_owned), self.stamp());
+        self.add(ObservationPatch {
+            kind: Field::said(ObservationKind::Agent, stamp),
+            agent: Field::if_some(name.clone(), stamp),
+            name: Field::if_some(name, stamp),
+            parent: Field::said(id::turn_root(&self.turn), stamp),
+            start: Earliest(Some(self.began())),
+            end: Latest(Some(event.at)),
+            ..self.observation(agent)
+        });
+    }
+
+    fn account(&self) -> Metadata {
+        let stamp = self.stamp();
+        let key = |key: &str| {
+            let value = Some(Json::from_value(&Value::from(self.event.text(key)?)));
+            Some((key.to_owned(), StampedValue { stamp, value }))
+        };
+        Metadata::new(ACCOUNT.into_iter().filter_map(key))
+    }
+}

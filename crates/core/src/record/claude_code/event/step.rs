@@ -1,0 +1,122 @@
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::Event;
+use super::fields::Saying;
+use crate::money::Money;
+use crate::payload::{Json, Payload};
+use crate::record::claude_code::{MODEL_CALL, id};
+use crate::record::field::{Field, StampedValue};
+use crate::record::merge::Metadata;
+use crate::record::observation::{Level, ObservationKind, ObservationPatch};
+use crate::record::usage::{Cost, TOTAL, Usage};
+
+const NANOS_PER_MILLI: i64 = 1_000_000;
+
+/// A prompt. Its note is known by the prompt's id, which all other events of the turn name.
+pub(super) fn prompt(saying: &mut Saying<'_>) {
+    let event = saying.event;
+    if let Some(id) = event.prompt().and_then(id::own) {
+        saying.note_as(id);
+    }
+    saying.tell_content(event.open_text("prompt"), None);
+}
+
+/// A model call that was answered.
+pub(super) fn request(saying: &mut Saying<'_>) {
+    let event = saying.event;
+    let Some(id) = event.text("request_id").and_then(id::own) else { return saying.note() };
+    let stamp = saying.stamp();
+    let first_token = event.count("ttft_ms").and_then(|millis| i64::try_from(millis).ok());
+    let first_token =
+        first_token.map(|millis| saying.began().plus_nanos(millis.saturating_mul(NANOS_PER_MILLI)));
+    let call = ObservationPatch {
+        name: Field::said(MODEL_CALL.to_owned(), stamp),
+        completion_start: Field::if_some(first_token, stamp),
+        model: Field::if_some(event.text("model").map(str::to_owned), stamp),
+        model_parameters: Field::if_some(parameters(event), stamp),
+        usage: Field::if_some(usage(event), stamp),
+        cost: Field::if_some(cost(event), stamp),
+        ..saying.step(id, ObservationKind::Generation)
+    };
+    saying.add(call);
+}
+
+fn parameters(event: &Event) -> Option<Json> {
+    Some(Json::from_value(&json!({"effort": event.text("effort")?})))
+}
+
+fn usage(event: &Event) -> Option<Usage> {
+    let some = |name: &str| event.count(name).filter(|count| *count > 0);
+    let for_an_hour = some("cache_creation_1h_tokens");
+    let written = some("cache_creation_tokens");
+    let for_minutes = written.map(|all| all.saturating_sub(for_an_hour.unwrap_or(0)));
+    let kinds = [
+        ("input", event.count("input_tokens")),
+        ("input_cached_tokens", some("cache_read_tokens")),
+        ("input_cache_creation", for_minutes.filter(|count| *count > 0)),
+        ("input_cache_creation_1h", for_an_hour),
+        ("output", event.count("output_tokens")),
+    ];
+    let said = kinds.into_iter().filter_map(|(kind, count)| Some((kind.to_owned(), count?)));
+    let units: BTreeMap<String, u64> = said.collect();
+    (!units.is_empty()).then(|| Usage::new(units))
+}
+
+fn cost(event: &Event) -> Option<Cost> {
+    let dollars = Money::from_dollars(event.amount("cost_usd")?)?;
+    Some(Cost::new([(TOTAL.to_owned(), dollars)].into()))
+}
+
+/// What the model answered.
+pub(super) fn response(saying: &mut Saying<'_>) {
+    let event = saying.event;
+    let Some(id) = event.text("request_id").and_then(id::own) else { return saying.note() };
+    let Some(text) = event.open_text("response") else { return };
+    let content = json!({"role": "assistant", "content": [{"type": "text", "text": text}]});
+    let output = Payload::Json(Json::from_value(&content));
+    let call =
+        ObservationPatch { output: Field::said(output, saying.stamp()), ..saying.observation(id) };
+    saying.add(call);
+    saying.tell_content(None, Some(text));
+}
+
+/// What came of a tool call.
+pub(super) fn tool_result(saying: &mut Saying<'_>) {
+    let event = saying.event;
+    let Some(id) = event.text("tool_use_id").and_then(id::own) else { return saying.note() };
+    let stamp = saying.stamp();
+    let level = if event.has_failed() { Level::Error } else { Level::Default };
+    let input = event.open_text("tool_input").or_else(|| event.open_text("tool_parameters"));
+    let call = ObservationPatch {
+        name: Field::if_some(event.text("tool_name").map(str::to_owned), stamp),
+        level: Field::said(level, stamp),
+        status_message: Field::if_some(event.text("error").map(str::to_owned), stamp),
+        input: Field::if_some(input.map(|input| Payload::Text(input.into())), stamp),
+        ..saying.step(id, ObservationKind::Tool)
+    };
+    saying.add(call);
+}
+
+/// Whether a tool call was allowed, and by whom.
+pub(super) fn tool_decision(saying: &mut Saying<'_>) {
+    let event = saying.event;
+    let Some(id) = event.text("tool_use_id").and_then(id::own) else { return saying.note() };
+    let stamp = saying.stamp();
+    let decision = json!({"decision": event.text("decision"), "source": event.text("source")});
+    let decision = StampedValue { stamp, value: Some(Json::from_value(&decision)) };
+    let call = ObservationPatch {
+        name: Field::if_some(event.text("tool_name").map(str::to_owned), stamp),
+        metadata: Metadata::new([("permissionDecision".to_owned(), decision)]),
+        ..saying.step(id, ObservationKind::Tool)
+    };
+    saying.add(call);
+}
+
+/// The end of a sub-agent, of which all is said by now: who it was and how long it took.
+pub(super) fn agent_end(saying: &mut Saying<'_>) {
+    if saying.event.text("agent_id").is_none() {
+        saying.note();
+    }
+}

@@ -1,0 +1,166 @@
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::id::{ObservationId, SessionId, TraceId};
+use crate::payload::{Json, Payload};
+use crate::record::claude_code::line::Line;
+use crate::record::claude_code::{AGENT, Patches, TURN, id};
+use crate::record::field::{Field, Stamp, StampedValue, WriteKind};
+use crate::record::merge::{Earliest, Latest, Metadata};
+use crate::record::observation::{ObservationKind, ObservationPatch};
+use crate::record::trace::TracePatch;
+use crate::time::Timestamp;
+
+/// What a line lets us know of where it was said, kept with the turn.
+const PLACES: [&str; 6] =
+    ["cwd", "gitBranch", "version", "entrypoint", "userType", "permissionMode"];
+
+/// A line on its way into patches.
+#[derive(Debug)]
+pub(super) struct Scene<'a> {
+    pub(super) line: &'a Line<'a>,
+    pub(super) at: Timestamp,
+    pub(super) turn: TraceId,
+    /// Whether the line was copied from another session's transcript.
+    pub(super) is_copy: bool,
+    pub(super) patches: Patches,
+}
+
+impl Scene<'_> {
+    /// The stamp of all that the line says.
+    pub(super) fn stamp(&self) -> Stamp {
+        Stamp::stated(self.at, WriteKind::Create)
+    }
+
+    /// The observation that steps of this line are part of: the turn, or a sub-agent in it.
+    pub(super) fn enclosing(&self) -> ObservationId {
+        let agent = self.line.agent.as_deref().and_then(id::agent);
+        agent.unwrap_or_else(|| id::turn_root(&self.turn))
+    }
+
+    /// A patch for an observation of this turn.
+    pub(super) fn observation(&self, id: ObservationId) -> ObservationPatch {
+        ObservationPatch::new(id, Some(self.turn.clone()))
+    }
+
+    /// A patch for a step: something that is part of the turn or of the sub-agent.
+    pub(super) fn step(&self, id: ObservationId, kind: ObservationKind) -> ObservationPatch {
+        let stamp = self.stamp();
+        ObservationPatch {
+            kind: Field::said(kind, stamp),
+            parent: Field::said(self.enclosing(), stamp),
+            version: Field::if_some(self.line.text("version"), stamp),
+            ..self.observation(id)
+        }
+    }
+
+    /// Says that the turn, or the sub-agent in it, lasted at least until this line.
+    pub(super) fn reach(&mut self) {
+        let lasting = ObservationPatch {
+            kind: Field::said(ObservationKind::Agent, self.stamp()),
+            start: Earliest(Some(self.at)),
+            end: Latest(Some(self.at)),
+            ..self.observation(self.enclosing())
+        };
+        self.patches.observations.push(lasting);
+    }
+
+    /// Says what the turn is, where and for what session it ran.
+    pub(super) fn announce_turn(&mut self) {
+        let stamp = self.stamp();
+        let version = self.line.text("version");
+        let root = ObservationPatch {
+            name: Field::said(TURN.to_owned(), stamp),
+            agent: Field::said(AGENT.to_owned(), stamp),
+            version: Field::if_some(version.clone(), stamp),
+            metadata: self.metadata([("agent", text(AGENT))]),
+            ..self.observation(id::turn_root(&self.turn))
+        };
+        self.patches.observations.push(root);
+        let trace = TracePatch {
+            timestamp: Earliest(Some(self.at)),
+            name: Field::said(TURN.to_owned(), stamp),
+            session: self.session(),
+            version: Field::if_some(version, stamp),
+            agent: Field::said(AGENT.to_owned(), stamp),
+            tags: self.tags(),
+            metadata: self.places(),
+            ..TracePatch::new(self.turn.clone())
+        };
+        self.patches.traces.push(trace);
+    }
+
+    /// Says what went into the turn or came out of it, for the trace and for the step that stands
+    /// for it; of a sub-agent's line, for the sub-agent alone.
+    pub(super) fn tell_turn(&mut self, side: Side, content: &Json, stamp: Stamp) {
+        let said = || Field::said(Payload::Json(content.clone()), stamp);
+        let mut step = self.observation(self.enclosing());
+        *side.of_step(&mut step) = said();
+        self.patches.observations.push(step);
+        if self.line.agent.is_none() {
+            let mut trace = TracePatch::new(self.turn.clone());
+            *side.of_trace(&mut trace) = said();
+            self.patches.traces.push(trace);
+        }
+    }
+
+    /// Keys and values said by this line.
+    pub(super) fn metadata<'k>(&self, keys: impl IntoIterator<Item = (&'k str, Json)>) -> Metadata {
+        let stamp = self.stamp();
+        let say = |(key, value): (&str, Json)| {
+            (key.to_owned(), StampedValue { stamp, value: Some(value) })
+        };
+        Metadata::new(keys.into_iter().map(say))
+    }
+
+    /// The session. A copy of a turn names the session that copied it, and only counts where
+    /// nobody else has spoken.
+    fn session(&self) -> Field<SessionId> {
+        let session = self.line.text("sessionId").and_then(|id| SessionId::parse(&id).ok());
+        let at = if self.is_copy { Timestamp::default() } else { self.at };
+        Field::if_some(session, Stamp::stated(at, WriteKind::Create))
+    }
+
+    fn tags(&self) -> BTreeSet<String> {
+        let branch = self.line.text("gitBranch").map(|branch| format!("branch:{branch}"));
+        let cwd = self.line.text("cwd");
+        let folder = cwd.as_deref().and_then(|cwd| cwd.rsplit(['/', '\\']).find(|s| !s.is_empty()));
+        let folder = folder.map(|folder| format!("folder:{folder}"));
+        [Some(AGENT.to_owned()), branch, folder].into_iter().flatten().collect()
+    }
+
+    fn places(&self) -> Metadata {
+        let place = |key| Some((key, text(&self.line.text(key)?)));
+        self.metadata(PLACES.into_iter().filter_map(place).chain([("agent", text(AGENT))]))
+    }
+}
+
+fn text(text: &str) -> Json {
+    Json::from_value(&Value::from(text))
+}
+
+/// One of the two sides of a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Side {
+    /// What went in.
+    Input,
+    /// What came out.
+    Output,
+}
+
+impl Side {
+    fn of_step(self, step: &mut ObservationPatch) -> &mut Field<Payload> {
+        match self {
+            Self::Input => &mut step.input,
+            Self::Output => &mut step.output,
+        }
+    }
+
+    fn of_trace(self, trace: &mut TracePatch) -> &mut Field<Payload> {
+        match self {
+            Self::Input => &mut trace.input,
+            Self::Output => &mut trace.output,
+        }
+    }
+}

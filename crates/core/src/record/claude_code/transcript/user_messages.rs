@@ -1,0 +1,130 @@
+//! What people and tools say to the model.
+
+use serde_json::value::RawValue;
+
+use super::AgentAbout;
+use super::context::Scene;
+use super::conversation::Talk;
+use crate::payload::{Json, Payload};
+use crate::record::claude_code::id;
+use crate::record::claude_code::line::{Line, LineKind};
+use crate::record::claude_code::object::Object;
+use crate::record::field::{Field, Stamp, WriteKind};
+use crate::record::merge::Latest;
+use crate::record::observation::{Level, ObservationKind, ObservationPatch};
+
+/// What begins a text that no person wrote as a prompt: notes that Claude Code leaves for itself.
+const NOTES: [&str; 6] = [
+    "<local-command-",
+    "<bash-stdout>",
+    "<bash-stderr>",
+    "<system-reminder>",
+    "[Request interrupted",
+    "Caveat:",
+];
+/// What begins a command: most of them never reach the model.
+const COMMANDS: [&str; 3] = ["<command-", "<bash-input>", "<user-memory-input>"];
+
+/// Whether a line begins a turn: someone asked for something.
+pub(super) fn begins_turn(line: &Line<'_>) -> bool {
+    let is_spoken = line.kind == LineKind::User && !line.rest.is("isSidechain");
+    let is_aside = line.rest.is("isMeta") || line.rest.is("isCompactSummary");
+    if !is_spoken || is_aside {
+        return false;
+    }
+    let Some(message) = line.rest.object("message") else { return false };
+    let text = opening(&message);
+    let is_result = results(&message).next().is_some();
+    !is_result && !NOTES.iter().any(|note| text.starts_with(note))
+}
+
+/// Reads a line of someone who speaks to the model.
+pub(super) fn read(
+    scene: &mut Scene<'_>,
+    talk: &mut Talk,
+    about: Option<&AgentAbout>,
+) -> Result<(), &'static str> {
+    let message = scene.line.rest.object("message").ok_or("it has no message")?;
+    let content = message.json("content").ok_or("its message has no content")?;
+    talk.hear(&content, scene.at);
+    let is_prompt = begins_turn(scene.line) || is_errand(scene.line, &message);
+    let is_command = COMMANDS.iter().any(|command| opening(&message).starts_with(command));
+    if is_prompt {
+        talk.keep_prompt(content.clone());
+        if is_command {
+            return Ok(());
+        }
+    }
+    if results(&message).next().is_none() && !is_prompt {
+        tell_summary(scene, content);
+        return Ok(());
+    }
+    talk.announce(scene, about);
+    for result in results(&message) {
+        let told = [tell_result(scene, &result), tell_place(scene, &result)];
+        scene.patches.observations.extend(told.into_iter().flatten());
+    }
+    Ok(())
+}
+
+/// The beginning of a text message; nothing if it is no text.
+fn opening(message: &Object<'_>) -> String {
+    let first = || blocks(message).find_map(|block| block.text("text"));
+    message.text("content").or_else(first).unwrap_or_default()
+}
+
+fn blocks<'a>(message: &Object<'a>) -> impl Iterator<Item = Object<'a>> {
+    let blocks = message.list("content").into_iter();
+    blocks.filter_map(|raw: &'a RawValue| Object::parse(raw.get()).ok())
+}
+
+fn results<'a>(message: &Object<'a>) -> impl Iterator<Item = Object<'a>> {
+    blocks(message).filter(|block| block.text("type").as_deref() == Some("tool_result"))
+}
+
+/// Whether a line tells a sub-agent what to do: the first of its transcript.
+fn is_errand(line: &Line<'_>, message: &Object<'_>) -> bool {
+    line.agent.is_some() && line.text("parentUuid").is_none() && results(message).next().is_none()
+}
+
+fn tell_result(scene: &Scene<'_>, result: &Object<'_>) -> Option<ObservationPatch> {
+    let stamp = Stamp::stated(scene.at, WriteKind::Update);
+    let id = id::own(&result.text("tool_use_id")?)?;
+    let has_failed = result.is("is_error");
+    let level = if has_failed { Level::Error } else { Level::Default };
+    let why = result.text("content").filter(|_| has_failed);
+    let detail = ["toolUseResult", "permissionDecision"].into_iter();
+    let detail = detail.filter_map(|key| Some((key, scene.line.rest.json(key)?)));
+    Some(ObservationPatch {
+        kind: Field::said(ObservationKind::Tool, stamp),
+        end: Latest(Some(scene.at)),
+        level: Field::said(level, stamp),
+        status_message: Field::if_some(why, stamp),
+        output: Field::if_some(result.json("content").map(Payload::Json), stamp),
+        metadata: scene.metadata(detail),
+        ..scene.observation(id)
+    })
+}
+
+/// Which tool call a sub-agent was part of: the result says which agent it was.
+fn tell_place(scene: &Scene<'_>, result: &Object<'_>) -> Option<ObservationPatch> {
+    let agent = scene.line.rest.object("toolUseResult")?.text("agentId")?;
+    let tool = id::own(&result.text("tool_use_id")?)?;
+    Some(ObservationPatch {
+        parent: Field::said(tool, scene.stamp()),
+        ..scene.observation(id::agent(&agent)?)
+    })
+}
+
+/// What is left of a conversation that was compacted: the output of the note that says so.
+fn tell_summary(scene: &mut Scene<'_>, content: Json) {
+    if !scene.line.rest.is("isCompactSummary") {
+        return;
+    }
+    let Some(id) = scene.line.text("parentUuid").and_then(|uuid| id::own(&uuid)) else { return };
+    let note = ObservationPatch {
+        output: Field::said(Payload::Json(content), scene.stamp()),
+        ..scene.observation(id)
+    };
+    scene.patches.observations.push(note);
+}

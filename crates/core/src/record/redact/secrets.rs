@@ -1,0 +1,233 @@
+//! Values that this process knows to be secret, such as keys in its environment. They are looked
+//! for in whatever is kept, in every project, whether it has rules or not: an agent that prints its
+//! environment must not put a key on a page.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// What stands in place of a known secret.
+pub const SECRET_REPLACEMENT: &str = "[secret]";
+
+/// Characters of the shortest value that is looked for: shorter ones may be words.
+const MIN_CHARS: usize = 16;
+/// Different characters that a value has at least: a row of stars is no secret.
+const MIN_DISTINCT: usize = 6;
+/// Bytes of the longest value that is looked for.
+const MAX_BYTES: usize = 8_192;
+/// Bytes of a value that are looked for first.
+const MARK_BYTES: usize = 24;
+/// Bytes of the beginning of a value that may pass before anyone knows what comes.
+const UNSURE_BYTES: usize = 3;
+
+/// Values that must not be kept, whoever says them.
+#[derive(Clone, Default)]
+pub struct KnownSecrets(Option<Arc<[KnownSecret]>>);
+
+struct KnownSecret {
+    value: String,
+    /// A part of it that looks the same however a text is encoded: letters, digits, dashes.
+    mark: String,
+}
+
+impl fmt::Debug for KnownSecrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} known secrets", self.all().len())
+    }
+}
+
+impl KnownSecrets {
+    /// Takes the values of variables whose names say that they are secret.
+    ///
+    /// ```
+    /// use ratchet_core::record::redact::KnownSecrets;
+    ///
+    /// let key = ("OPENAI_API_KEY".to_owned(), "sk-proj-0123456789abcdef".to_owned());
+    /// let secrets = KnownSecrets::from_environment([key]);
+    /// assert_eq!(secrets.text("key: sk-proj-0123456789abcdef."), "key: [secret].");
+    /// ```
+    pub fn from_environment(variables: impl IntoIterator<Item = (String, String)>) -> Self {
+        let secret = variables.into_iter().filter(|(name, _)| is_secret_name(name));
+        Self::new(secret.map(|(_, value)| value))
+    }
+
+    /// Takes values; those that are too short or too plain to tell from words are left out.
+    pub fn new(values: impl IntoIterator<Item = String>) -> Self {
+        let values = values.into_iter().map(|value| value.trim().to_owned());
+        let mut values: Vec<String> = values.filter(|value| is_telling(value)).collect();
+        // The longer first: one may be a part of another.
+        values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        values.dedup();
+        let known = values.into_iter().map(|value| KnownSecret { mark: mark_of(&value), value });
+        let known: Arc<[KnownSecret]> = known.collect();
+        Self(Some(known).filter(|known| !known.is_empty()))
+    }
+
+    /// Whether there is nothing to look for.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// A text without them.
+    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut clean = Cow::Borrowed(text);
+        for known in self.all() {
+            if clean.contains(&known.mark) && clean.contains(&known.value) {
+                clean = Cow::Owned(clean.replace(&known.value, SECRET_REPLACEMENT));
+            }
+        }
+        clean
+    }
+
+    /// Whether one of them may be in a text, in whatever way the text is encoded. Quick, and
+    /// nearly always no.
+    pub(super) fn may_be_in(&self, text: &str) -> bool {
+        self.all().iter().any(|known| text.contains(&known.mark))
+    }
+
+    /// Whether one of them is in what was said and what comes next, or begins at its end; then how
+    /// many bytes of what was said belong to it.
+    pub(crate) fn overlap(&self, said: &str, next: &str) -> Option<usize> {
+        self.all().iter().filter_map(|known| known.overlap(said, next)).max()
+    }
+
+    fn all(&self) -> &[KnownSecret] {
+        self.0.as_deref().unwrap_or_default()
+    }
+}
+
+impl KnownSecret {
+    fn overlap(&self, said: &str, next: &str) -> Option<usize> {
+        let value = self.value.as_str();
+        let most = said.len().min(value.len());
+        let across = (1..=most).rev().find(|bytes| {
+            let split = value.split_at_checked(*bytes);
+            split.is_some_and(|(begun, rest)| {
+                let goes_on =
+                    next.starts_with(rest) || (!next.is_empty() && rest.starts_with(next));
+                let is_sure = begun.len() + next.len() > UNSURE_BYTES;
+                said.ends_with(begun) && goes_on && is_sure
+            })
+        });
+        // One may be across and another one within.
+        let is_within = next.contains(value) || begins_at_end(value, next);
+        across.or(is_within.then_some(0))
+    }
+}
+
+/// Whether a text ends with the beginning of a value, and enough of it to tell.
+fn begins_at_end(value: &str, text: &str) -> bool {
+    let most = text.len().min(value.len());
+    (UNSURE_BYTES + 1..=most)
+        .any(|bytes| value.get(..bytes).is_some_and(|begun| text.ends_with(begun)))
+}
+
+/// Whether a variable of this name holds a secret.
+fn is_secret_name(name: &str) -> bool {
+    const ENDS: [&str; 8] = [
+        "_API_KEY",
+        "_APIKEY",
+        "_TOKEN",
+        "_ACCESS_KEY",
+        "_PRIVATE_KEY",
+        "_PASSWORD",
+        "_CREDENTIAL",
+        "_CREDENTIALS",
+    ];
+    let name = name.to_ascii_uppercase();
+    // Those name a file or an address, or how many.
+    let points_elsewhere = ["_FILE", "_PATH", "_URL", "_URI", "_ARN", "_NAME", "_ID"];
+    if points_elsewhere.iter().any(|end| name.ends_with(end)) {
+        return false;
+    }
+    name.contains("SECRET")
+        || name.contains("BEARER_TOKEN")
+        || ENDS.iter().any(|end| name.ends_with(end))
+}
+
+fn is_telling(value: &str) -> bool {
+    let mut distinct: Vec<char> = value.chars().collect();
+    let chars = distinct.len();
+    distinct.sort_unstable();
+    distinct.dedup();
+    // A path is no secret; what lies there is.
+    let is_path = value.starts_with('/') && !value.contains('+') && !value.contains('=');
+    chars >= MIN_CHARS && distinct.len() >= MIN_DISTINCT && value.len() <= MAX_BYTES && !is_path
+}
+
+/// The longest part of a value that every encoder leaves alone, cut to what is quick to find.
+fn mark_of(value: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let longest = value.split(|c| !is_plain(c)).max_by_key(|part| part.len()).unwrap_or_default();
+    longest.get(..MARK_BYTES).unwrap_or(longest).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "sk-ant-api03-AbCd/0123456789+xyz==";
+
+    fn secrets() -> KnownSecrets {
+        KnownSecrets::new([KEY.to_owned()])
+    }
+
+    fn from(name: &str, value: &str) -> bool {
+        !KnownSecrets::from_environment([(name.to_owned(), value.to_owned())]).is_empty()
+    }
+
+    #[test]
+    fn names_tell_what_is_secret() {
+        for name in [
+            "ANTHROPIC_API_KEY",
+            "GITHUB_TOKEN",
+            "AWS_SECRET_ACCESS_KEY",
+            "AWS_SESSION_TOKEN",
+            "AWS_BEARER_TOKEN_BEDROCK",
+            "RATCHET_SECRET_KEY",
+            "CLIENT_SECRET_V2",
+            "DB_PASSWORD",
+            "openai_api_key",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+        ] {
+            assert!(from(name, KEY), "{name}");
+        }
+        for name in ["PATH", "HOME", "AWS_WEB_IDENTITY_TOKEN_FILE", "MAX_TOKENS", "SECRET_PATH"] {
+            assert!(!from(name, KEY), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_a_word_is_not_looked_for() {
+        for value in ["", "true", "fifteen-letters", "****************", "/run/secrets/the-api-key"]
+        {
+            assert!(!from("X_API_KEY", value), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_found_in_text_and_in_any_encoding() {
+        let secrets = secrets();
+        assert_eq!(secrets.text(&format!("a {KEY} b {KEY}")), "a [secret] b [secret]");
+        assert_eq!(secrets.text("nothing here"), "nothing here");
+        let escaped = KEY.replace('/', "\\/").replace('+', "\\u002b");
+        assert!(secrets.may_be_in(&escaped));
+        assert!(!secrets.may_be_in("sk-ant-api03"));
+        assert!(!format!("{secrets:?}").contains("sk-"));
+    }
+
+    #[test]
+    fn a_secret_is_seen_coming_wherever_it_is_cut() {
+        let secrets = secrets();
+        for cut in 1..KEY.len() {
+            let (said, next) = KEY.split_at(cut);
+            let found = secrets.overlap(&format!("key: {said}"), next);
+            assert_eq!(found, Some(cut), "{said}|{next}");
+        }
+        assert_eq!(secrets.overlap("", "sk-a"), Some(0));
+        assert_eq!(secrets.overlap("words s", "k-"), None, "three letters tell nothing");
+        assert_eq!(secrets.overlap("words s", "k-a"), Some(1));
+        assert_eq!(secrets.overlap("sk-", "y is blue"), None);
+        assert_eq!(secrets.overlap("plain", " words"), None);
+    }
+}

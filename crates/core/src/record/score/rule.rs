@@ -1,0 +1,187 @@
+use std::fmt;
+
+use super::config::{ConfigValues, ScoreConfig};
+use super::{DataType, ScoreSource, ScoreTarget, ScoreValue};
+
+/// What a correction is about, whatever name it is sent with.
+const CORRECTED: &str = "output";
+/// The most characters the value of a text score may have.
+const MAX_TEXT_CHARS: usize = 500;
+
+/// Which field of a score or a config does not fit, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScoreInvalid {
+    /// The field, as clients write it.
+    pub field: &'static str,
+    /// The reason.
+    pub why: String,
+}
+
+impl ScoreInvalid {
+    pub(super) fn new(field: &'static str, why: impl Into<String>) -> Self {
+        Self { field, why: why.into() }
+    }
+}
+
+impl fmt::Display for ScoreInvalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.why)
+    }
+}
+
+/// The value of a score as a client sends it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SentValue {
+    /// A number; 0 or 1 for yes and no.
+    Number(f64),
+    /// A text.
+    Text(String),
+    /// Yes or no.
+    Bool(bool),
+}
+
+/// What a client says about a score, as far as it depends on one another.
+#[derive(Clone, Debug)]
+pub struct SentScore<'a> {
+    /// What is judged.
+    pub name: Option<String>,
+    /// The verdict.
+    pub value: Option<SentValue>,
+    /// How to read it.
+    pub data_type: Option<DataType>,
+    /// Who says so.
+    pub source: ScoreSource,
+    /// What it judges.
+    pub target: &'a ScoreTarget,
+    /// The config it follows.
+    pub config: Option<&'a ScoreConfig>,
+}
+
+/// A name and a value that fit together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FitScore {
+    /// What is judged.
+    pub name: String,
+    /// The verdict.
+    pub value: ScoreValue,
+}
+
+/// Reads a score, or says which field does not fit and why.
+///
+/// The data type is the one that is said, else the config's, else the value's own. A config gives
+/// its name to the score, and its number to a label. A person's judgement follows a config, unless
+/// it is a correction.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn judge(sent: SentScore<'_>) -> Result<FitScore, ScoreInvalid> {
+    let SentScore { name, value, data_type, source, target, config } = sent;
+    let value = value.ok_or_else(|| ScoreInvalid::new("value", "required"))?;
+    let data_type = data_type_of(&value, data_type, config)?;
+    let value = read(data_type, value)?;
+    if data_type == DataType::Correction {
+        let is_on_trace = matches!(target, ScoreTarget::Trace(_) | ScoreTarget::Observation(..));
+        if !is_on_trace {
+            return Err(ScoreInvalid::new("dataType", "a CORRECTION needs a traceId"));
+        }
+        return Ok(FitScore { name: CORRECTED.to_owned(), value });
+    }
+    if source == ScoreSource::Annotation && config.is_none() {
+        return Err(ScoreInvalid::new("configId", "required when the source is ANNOTATION"));
+    }
+    if let Some(config) = config {
+        let value = follow(config, value)?;
+        return Ok(FitScore { name: config.name.clone(), value });
+    }
+    let name = name.filter(|name| !name.is_empty());
+    let name = name.ok_or_else(|| ScoreInvalid::new("name", "required, and not empty"))?;
+    Ok(FitScore { name, value })
+}
+
+fn data_type_of(
+    value: &SentValue,
+    said: Option<DataType>,
+    config: Option<&ScoreConfig>,
+) -> Result<DataType, ScoreInvalid> {
+    if let Some(config) = config {
+        let ruled = config.values.data_type();
+        if let Some(said) = said.filter(|said| *said != ruled) {
+            let (said, ruled, name) = (said.as_str(), ruled.as_str(), &config.name);
+            let why = format!("{said}, but scores of the config {name} are {ruled}");
+            return Err(ScoreInvalid::new("dataType", why));
+        }
+        if config.is_archived {
+            let why = format!("the score config {} is archived", config.name);
+            return Err(ScoreInvalid::new("configId", why));
+        }
+        return Ok(ruled);
+    }
+    Ok(said.unwrap_or(match value {
+        SentValue::Number(_) => DataType::Numeric,
+        SentValue::Text(_) => DataType::Categorical,
+        SentValue::Bool(_) => DataType::Boolean,
+    }))
+}
+
+fn read(data_type: DataType, sent: SentValue) -> Result<ScoreValue, ScoreInvalid> {
+    let wanted = match (data_type, sent) {
+        (DataType::Numeric, SentValue::Number(number)) if number.is_finite() => {
+            return Ok(ScoreValue::Numeric(number));
+        }
+        (DataType::Boolean, SentValue::Bool(yes)) => return Ok(ScoreValue::Boolean(yes)),
+        (DataType::Boolean, SentValue::Number(number)) if number == 0.0 || number == 1.0 => {
+            return Ok(ScoreValue::Boolean(number == 1.0));
+        }
+        (DataType::Categorical, SentValue::Text(label)) if !label.is_empty() => {
+            return Ok(ScoreValue::Categorical { label, number: None });
+        }
+        (DataType::Text, SentValue::Text(text)) if is_short(&text) => {
+            return Ok(ScoreValue::Text(text));
+        }
+        (DataType::Correction, SentValue::Text(text)) => return Ok(ScoreValue::Correction(text)),
+        (DataType::Numeric, _) => "a finite number",
+        (DataType::Boolean, _) => "0 or 1",
+        (DataType::Categorical, _) => "a text that is not empty",
+        (DataType::Text, _) => "a text of 1 to 500 characters",
+        (DataType::Correction, _) => "a text",
+    };
+    Err(ScoreInvalid::new("value", format!("a {} score needs {wanted}", data_type.as_str())))
+}
+
+fn is_short(text: &str) -> bool {
+    (1..=MAX_TEXT_CHARS).contains(&text.chars().count())
+}
+
+/// The value as a config of its data type allows it.
+fn follow(config: &ScoreConfig, value: ScoreValue) -> Result<ScoreValue, ScoreInvalid> {
+    let name = &config.name;
+    match (&config.values, value) {
+        (ConfigValues::Numeric { min, max }, ScoreValue::Numeric(number)) => {
+            if let Some(min) = min.filter(|min| number < *min) {
+                let why =
+                    format!("{number} is below {min}, the least that the config {name} takes");
+                return Err(ScoreInvalid::new("value", why));
+            }
+            if let Some(max) = max.filter(|max| number > *max) {
+                let why =
+                    format!("{number} is above {max}, the greatest that the config {name} takes");
+                return Err(ScoreInvalid::new("value", why));
+            }
+            Ok(ScoreValue::Numeric(number))
+        }
+        (ConfigValues::Categorical(categories), ScoreValue::Categorical { label, .. }) => {
+            match categories.iter().find(|category| category.label == label) {
+                Some(category) => {
+                    Ok(ScoreValue::Categorical { label, number: Some(category.value) })
+                }
+                None => {
+                    Err(ScoreInvalid::new("value", format!("no category of the config {name}")))
+                }
+            }
+        }
+        (_, value) => Ok(value),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,223 @@
+//! What span attributes mean: one set of rules for every convention in use.
+//!
+//! The rules are data (`rule.rs`). An attribute that no rule names, or that a stronger one made
+//! superfluous, is kept in the observation's metadata.
+
+use crate::catalog::experiment::ExperimentItem;
+use crate::environment::Environment;
+use crate::id::ObservationId;
+use crate::payload::Json;
+use crate::record::field::{Field, Stamp, WriteKind};
+use crate::record::merge::Metadata;
+use crate::record::observation::ObservationPatch;
+use crate::record::semantic_conventions::attributes::Claims;
+use crate::record::semantic_conventions::event::Events;
+use crate::record::semantic_conventions::metadata::{Keys, Reading};
+use crate::record::semantic_conventions::origin::Known;
+use crate::record::semantic_conventions::table::{Dialect, Target};
+use crate::record::semantic_conventions::trace::Seen;
+use crate::record::span::{AttributeValue, Attributes, Origin, Span};
+use crate::record::trace::TracePatch;
+
+/// Which attribute tells which field.
+mod rule;
+/// The rules, turned round for looking up.
+mod table;
+/// A span's attributes on their way into fields.
+mod attributes;
+/// A span's events, likewise.
+mod event;
+/// What is known of all spans of an origin.
+mod origin;
+/// What kind of step a span is.
+mod kind;
+/// Names, levels, prompts and times.
+mod observation_fields;
+/// What went in and what came out.
+mod content;
+/// Trees whose paths are names.
+mod flat;
+/// Tokens, each counted once.
+mod tokens;
+/// The model, its parameters and its cost.
+mod model;
+/// What Genkit hides in its payloads.
+mod genkit;
+/// The client's own keys, and what was left over.
+mod metadata;
+/// Numbers and booleans that were written as text.
+mod scalar;
+/// What a span lets us know of its trace.
+mod trace;
+/// Which item of an experiment a span tried.
+mod experiment;
+/// Attribute values as JSON.
+mod json;
+#[cfg(test)]
+mod tests;
+
+/// Logfire lists a model call's messages as events in this attribute.
+const LISTED_EVENTS: &str = "events";
+
+/// Attributes as a JSON object, each with its type.
+pub(crate) fn attributes_json(attributes: &Attributes) -> Json {
+    json::json(&json::Fields(json::pairs(attributes)))
+}
+
+/// The SDK that sent a request, as its headers say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sender {
+    /// `python`, `javascript` …
+    pub sdk_name: Option<String>,
+    /// Its version.
+    pub sdk_version: Option<String>,
+}
+
+/// What a span says about its observation and about its trace.
+#[derive(Clone, Debug)]
+pub struct Interpreted {
+    /// The step itself.
+    pub observation: ObservationPatch,
+    /// What it lets us know of the run.
+    pub trace: TracePatch,
+    /// Which item of an experiment it tried, if any.
+    pub experiment_item: Option<ExperimentItem>,
+}
+
+/// Interprets the spans of one origin. What the origin says is worked out once.
+///
+/// ```
+/// use ratchet_core::record::semantic_conventions::{Interpreter, Sender};
+/// use ratchet_core::id::{ObservationId, TraceId};
+/// use ratchet_core::record::span::{AttributeValue, Attributes, Origin, Span, SpanStatus};
+/// use ratchet_core::time::Timestamp;
+///
+/// let attribute = ("gen_ai.request.model".to_owned(), AttributeValue::Text("gpt-4o".to_owned()));
+/// let span = Span {
+///     trace: TraceId::parse("run").unwrap(),
+///     id: ObservationId::parse("call").unwrap(),
+///     parent: None,
+///     name: "chat".to_owned(),
+///     start: Timestamp::from_millis(1),
+///     end: Timestamp::from_millis(2),
+///     attributes: Attributes(vec![attribute]),
+///     events: Vec::new(),
+///     links: Vec::new(),
+///     status: SpanStatus::Ok,
+/// };
+/// let told = Interpreter::new(Origin::default(), Sender::default()).interpret(span);
+/// assert_eq!(told.observation.model.value().unwrap(), "gpt-4o");
+/// assert_eq!(told.trace.name.value().unwrap(), "chat");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Interpreter {
+    known: Known,
+}
+
+impl Interpreter {
+    /// Works out what the origin says of all its spans.
+    #[expect(clippy::needless_pass_by_value, reason = "both are spent: nobody needs them again")]
+    pub fn new(origin: Origin, sender: Sender) -> Self {
+        Self { known: Known::new(&origin, &sender) }
+    }
+
+    /// Turns a span into what it says. Every attribute ends up in a field or in the metadata.
+    pub fn interpret(&self, mut span: Span) -> Interpreted {
+        name_by_request(&mut span);
+        let mut told = ToldSpan::new(&mut span, self.known.dialect);
+        let mut observation = ObservationPatch::new(span.id.clone(), Some(span.trace.clone()));
+        let mut trace = TracePatch::new(span.trace.clone());
+        let experiment_item = experiment::read(&told.claims, &span);
+        let reading = Reading { encoding: self.known.encoding, stamp: told.stamp };
+        let keys = metadata::take(Target::Metadata, &mut told.claims, reading);
+        let nature = kind::nature(&mut told.claims, &span.name, self.known.hides_generations);
+        observation.kind = Field::said(nature.kind, told.stamp);
+        // The model first: what it is told by may be part of the content.
+        model::tell(&mut observation, &mut told, nature);
+        observation_fields::tell(&mut observation, &mut told, &mut span);
+        content::tell(&mut observation, &mut told);
+        self.tell_place(&mut observation, &mut told, &keys);
+        let seen = Seen {
+            known: &self.known,
+            keys: &keys,
+            parent: span.parent.as_ref(),
+            start: span.start,
+        };
+        trace::tell(&mut trace, &mut observation, &mut told, seen);
+        observation.metadata = self.left_over(keys, &told, &span);
+        Interpreted { observation, trace, experiment_item }
+    }
+
+    fn tell_place(&self, observation: &mut ObservationPatch, told: &mut ToldSpan, keys: &Keys) {
+        let stamp = told.stamp;
+        let environment = told.environment().or_else(|| self.known.environment.clone());
+        let version = told.claims.take_text(Target::Version);
+        let version = version.or_else(|| self.known.version.clone());
+        let agent = told.claims.take_text(Target::Agent).or_else(|| keys.text("agent"));
+        observation.environment = Field::if_some(environment, stamp);
+        observation.version = Field::if_some(version, stamp);
+        observation.agent = Field::if_some(agent, stamp);
+    }
+
+    /// Adds to the client's own keys what no field took, and where the span came from.
+    fn left_over(&self, mut keys: Keys, told: &ToldSpan, span: &Span) -> Metadata {
+        keys.add_ours("attributes", metadata::left(&told.claims));
+        keys.add_ours("events", told.events.left());
+        keys.add_ours("links", event::links(&span.links));
+        keys.add_ours("resourceAttributes", self.known.resource.clone());
+        keys.add_ours("scope", self.known.scope.clone());
+        keys.into_metadata()
+    }
+}
+
+/// Calls a model call of Claude Code by the id of its request, as its events do, so that both speak
+/// of the same record. Such a span has no children that would look for it.
+fn name_by_request(span: &mut Span) {
+    if span.name != "claude_code.llm_request" {
+        return;
+    }
+    let request = span.attributes.text("request_id").and_then(|id| ObservationId::parse(id).ok());
+    if let Some(request) = request {
+        let span_id = std::mem::replace(&mut span.id, request).to_string();
+        span.attributes.0.push(("otel.span.id".to_owned(), AttributeValue::Text(span_id)));
+    }
+}
+
+/// A span taken apart, while its fields are being told.
+struct ToldSpan {
+    claims: Claims,
+    events: Events,
+    dialect: Dialect,
+    /// A whole span speaks at its end.
+    stamp: Stamp,
+}
+
+impl ToldSpan {
+    fn new(span: &mut Span, dialect: Dialect) -> Self {
+        let is_claude_code = span.name.starts_with("claude_code.");
+        let dialect = if is_claude_code { Dialect::ClaudeCode } else { dialect };
+        let attributes = std::mem::take(&mut span.attributes);
+        let mut told = Self {
+            claims: Claims::new(attributes, dialect),
+            events: Events::new(std::mem::take(&mut span.events)),
+            dialect,
+            stamp: Stamp::stated(span.end, WriteKind::Create),
+        };
+        if let Some(listed) = told.claims.take_unnamed(LISTED_EVENTS)
+            && let Err(other) = told.events.add_listed(listed, span.end)
+        {
+            told.claims.leave(LISTED_EVENTS.to_owned(), other);
+        }
+        told
+    }
+
+    /// The span's own environment. A name that had to be changed is kept as it was, too.
+    fn environment(&mut self) -> Option<Environment> {
+        let (name, sent) = self.claims.take_text_named(Target::Environment)?;
+        let environment = Environment::normalise(&sent);
+        if !sent.eq_ignore_ascii_case(environment.as_str()) {
+            self.claims.leave(name, AttributeValue::Text(sent));
+        }
+        Some(environment)
+    }
+}

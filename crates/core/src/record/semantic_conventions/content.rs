@@ -1,0 +1,195 @@
+//! What went in and what came out.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::payload::{Json, Payload};
+use crate::record::field::Field;
+use crate::record::observation::ObservationPatch;
+use crate::record::semantic_conventions::ToldSpan;
+use crate::record::semantic_conventions::attributes::{Claims, says_something, text};
+use crate::record::semantic_conventions::event::{self, Events};
+use crate::record::semantic_conventions::flat::Tree;
+use crate::record::semantic_conventions::json::{Fields, Typed, Unpacked, json, looks_structured};
+use crate::record::semantic_conventions::table::{Rank, Shape, Source, TABLE, Target};
+use crate::record::span::AttributeValue;
+
+/// Tells what went in and what came out.
+pub(super) fn tell(observation: &mut ObservationPatch, told: &mut ToldSpan) {
+    let input = take(Target::Input, &mut told.claims, &mut told.events);
+    let output = take(Target::Output, &mut told.claims, &mut told.events);
+    observation.input = Field::if_some(input, told.stamp);
+    observation.output = Field::if_some(output, told.stamp);
+}
+
+/// Takes the strongest payload of a target from a span's attributes and events.
+fn take(target: Target, claims: &mut Claims, events: &mut Events) -> Option<Payload> {
+    let ranks = TABLE.ranks(target);
+    let mut from = ranks.start;
+    while let Some(rank) = claims.next_rank(target, from) {
+        if let Some(payload) = from_events(from..rank, claims, events) {
+            return Some(payload);
+        }
+        let shape = TABLE.source_at(rank)?.shape;
+        let told = claims.take_at(rank);
+        let payload = match shape {
+            Shape::Flattened => flattened(rank, told),
+            Shape::Reply => reply(told),
+            Shape::Conversation => conversation(told, claims),
+            Shape::Encoded => encoded(told),
+            Shape::Plain | Shape::Gathered | Shape::Messages | Shape::Of(_) => plain(told),
+        };
+        if let Some(payload) = payload {
+            forget(target, &payload, claims);
+            return Some(payload);
+        }
+        from = rank + 1;
+    }
+    from_events(from..ranks.end, claims, events)
+}
+
+/// Takes the strongest payload that events tell, among these ranks.
+fn from_events(ranks: Range<Rank>, claims: &mut Claims, events: &mut Events) -> Option<Payload> {
+    if events.is_empty() {
+        return None;
+    }
+    ranks.filter_map(|rank| TABLE.source_at(rank)).find_map(|source| match source.shape {
+        Shape::Of(attribute) => from_attribute(source, attribute, claims, events),
+        Shape::Messages => from_messages(source, events),
+        Shape::Plain
+        | Shape::Conversation
+        | Shape::Flattened
+        | Shape::Reply
+        | Shape::Gathered
+        | Shape::Encoded => None,
+    })
+}
+
+/// A value as a payload: a text as it is, all else as JSON.
+pub(super) fn payload(value: AttributeValue) -> Payload {
+    match value {
+        AttributeValue::Text(text) => Payload::Text(text.into()),
+        other => Payload::Json(json(&Typed(&other))),
+    }
+}
+
+/// Drops the same content under other names; copies of whole conversations are not rare.
+fn forget(target: Target, payload: &Payload, claims: &mut Claims) {
+    if let Payload::Text(text) = payload {
+        claims.forget(target, text);
+    }
+}
+
+fn plain(told: Vec<(String, AttributeValue)>) -> Option<Payload> {
+    told.into_iter().next_back().map(|(_, value)| payload(value))
+}
+
+/// Vercel writes each embedded value, and each vector, as JSON of its own.
+fn encoded(told: Vec<(String, AttributeValue)>) -> Option<Payload> {
+    let (_, value) = told.into_iter().next_back()?;
+    let AttributeValue::List(values) = value else { return Some(payload(value)) };
+    let read = |value: &AttributeValue| {
+        text(value).and_then(Json::parse).unwrap_or_else(|| json(&Typed(value)))
+    };
+    let texts: Vec<String> = values.iter().map(|value| read(value).as_str().to_owned()).collect();
+    let list = Json::parse(&format!("[{}]", texts.join(","))).map(Payload::Json);
+    Some(list.unwrap_or_else(|| payload(AttributeValue::List(values))))
+}
+
+fn flattened(rank: Rank, told: Vec<(String, AttributeValue)>) -> Option<Payload> {
+    let mut tree = Tree::default();
+    for (name, value) in told {
+        tree.add(TABLE.key(rank, &name), value);
+    }
+    Some(Payload::Json(json(&tree)))
+}
+
+/// Vercel's answer comes in pieces: a lone text is the answer, more become one message.
+fn reply(told: Vec<(String, AttributeValue)>) -> Option<Payload> {
+    let mut pieces = told.into_iter().filter(|(_, value)| says_something(value));
+    let first = pieces.next()?;
+    let rest: Vec<_> = pieces.collect();
+    if rest.is_empty() && first.0.ends_with(".text") {
+        return Some(payload(first.1));
+    }
+    let role = AttributeValue::Text("assistant".to_owned());
+    let role = std::iter::once(("role", Unpacked(&role)));
+    let pieces = std::iter::once(&first).chain(&rest);
+    let pieces = pieces.map(|(name, value)| (reply_key(name), Unpacked(value)));
+    Some(Payload::Json(json(&Fields(role.chain(pieces)))))
+}
+
+fn reply_key(name: &str) -> &str {
+    match name.rsplit('.').next().unwrap_or(name) {
+        "text" => "content",
+        "toolCalls" => "tool_calls",
+        other => other,
+    }
+}
+
+fn conversation(told: Vec<(String, AttributeValue)>, claims: &mut Claims) -> Option<Payload> {
+    let (_, value) = told.into_iter().next_back()?;
+    let system = claims.told(Target::System).find_map(|(_, value)| text(value));
+    let whole = text(&value).and_then(|messages| with_system(system?, messages));
+    if let Some(whole) = whole {
+        claims.take(Target::System, |value| text(value).map(drop));
+        return Some(Payload::Text(whole));
+    }
+    Some(payload(value))
+}
+
+/// Puts system instructions before a list of messages, by their texts alone: nothing is parsed.
+fn with_system(system: &str, messages: &str) -> Option<Arc<str>> {
+    let rest = messages.trim().strip_prefix('[').filter(|rest| rest.ends_with(']'))?.trim_start();
+    let comma = if rest.starts_with(']') { "" } else { "," };
+    let instructions = if looks_structured(system) {
+        format!(r#""parts":{system}"#)
+    } else {
+        format!(r#""content":{}"#, Value::from(system))
+    };
+    Some(format!(r#"[{{"role":"system",{instructions}}}{comma}{rest}"#).into())
+}
+
+fn from_attribute(
+    source: &Source,
+    attribute: &str,
+    claims: &mut Claims,
+    events: &mut Events,
+) -> Option<Payload> {
+    let joined = event::joined(events.take_attribute(source.events, attribute))?;
+    let is_list = text(&joined).is_some_and(|messages| with_system("", messages).is_some());
+    if source.target != Target::Input || !is_list {
+        return Some(payload(joined));
+    }
+    let system = events.take_attribute(source.events, "gen_ai.system_instructions");
+    let Some(system) = event::joined(system).map(payload) else {
+        return conversation(vec![(attribute.to_owned(), joined)], claims);
+    };
+    with_system(system.as_str(), text(&joined)?).map(Payload::Text)
+}
+
+fn from_messages(source: &Source, events: &mut Events) -> Option<Payload> {
+    let messages = events.take_messages(source.events);
+    let first = messages.first()?;
+    let is_lone_answer = source.target == Target::Output && messages.len() == 1;
+    Some(Payload::Json(if is_lone_answer { json(first) } else { json(&messages) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn system_instructions_come_first() {
+        let shown = |system, messages| with_system(system, messages).unwrap().to_string();
+        assert_eq!(
+            shown(r#"[{"type":"text"}]"#, r#" [{"role":"user"}]"#),
+            r#"[{"role":"system","parts":[{"type":"text"}]},{"role":"user"}]"#
+        );
+        assert_eq!(shown("be \"kind\"", "[]"), r#"[{"role":"system","content":"be \"kind\""}]"#);
+        assert_eq!(with_system("x", "hello"), None);
+        assert_eq!(with_system("x", "["), None);
+    }
+}

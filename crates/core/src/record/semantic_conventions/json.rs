@@ -1,0 +1,106 @@
+//! Attribute values as JSON, each with its own type.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::payload::{Json, MAX_DEPTH};
+use crate::record::limit::depth;
+use crate::record::span::{AttributeValue, Attributes};
+
+/// A value that is written with its own type; bytes as base64, as OTLP writes them.
+#[derive(Clone, Copy)]
+pub(super) struct Typed<'a>(pub(super) &'a AttributeValue);
+
+impl Serialize for Typed<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            AttributeValue::Empty => serializer.serialize_unit(),
+            AttributeValue::Text(text) => serializer.serialize_str(text),
+            AttributeValue::Bool(truth) => serializer.serialize_bool(*truth),
+            AttributeValue::Int(number) => serializer.serialize_i64(*number),
+            AttributeValue::Double(number) if number.is_finite() => {
+                serializer.serialize_f64(*number)
+            }
+            // JSON has no such numbers, but a word for them is better than nothing.
+            AttributeValue::Double(number) => serializer.collect_str(number),
+            AttributeValue::Bytes(bytes) => serializer.serialize_str(&STANDARD.encode(bytes)),
+            AttributeValue::List(values) => {
+                let mut list = serializer.serialize_seq(Some(values.len()))?;
+                values.iter().try_for_each(|value| list.serialize_element(&Typed(value)))?;
+                list.end()
+            }
+            AttributeValue::Map(attributes) => Fields(pairs(attributes)).serialize(serializer),
+        }
+    }
+}
+
+/// A value whose text is taken for JSON where it is an object or a list.
+#[derive(Clone, Copy)]
+pub(super) struct Unpacked<'a>(pub(super) &'a AttributeValue);
+
+impl Serialize for Unpacked<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            AttributeValue::Text(text) if looks_structured(text) => {
+                let is_shallow = depth(text) <= MAX_DEPTH;
+                match serde_json::from_str::<&RawValue>(text) {
+                    Ok(raw) if is_shallow => raw.serialize(serializer),
+                    Ok(_) | Err(_) => serializer.serialize_str(text),
+                }
+            }
+            value => Typed(value).serialize(serializer),
+        }
+    }
+}
+
+/// Names and values as an object, in the order they come.
+pub(super) struct Fields<I>(pub(super) I);
+
+impl<K: Serialize, V: Serialize, I: Iterator<Item = (K, V)> + Clone> Serialize for Fields<I> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in self.0.clone() {
+            map.serialize_entry(&name, &value)?;
+        }
+        map.end()
+    }
+}
+
+/// Names and values, each with its own type.
+pub(super) fn pairs(attributes: &Attributes) -> impl Iterator<Item = (&str, Typed<'_>)> + Clone {
+    attributes.0.iter().map(|(name, value)| (name.as_str(), Typed(value)))
+}
+
+/// Writes something out. What cannot be written is null, which none of our types is.
+pub(super) fn json(value: &impl Serialize) -> Json {
+    to_raw_value(value).map_or_else(|_| Json::from_value(&Value::Null), |raw| Json::from_raw(&raw))
+}
+
+/// Whether a text may be a JSON object or list; cheap, and says nothing of what is inside.
+pub(super) fn looks_structured(text: &str) -> bool {
+    let ends = |open, close| text.starts_with(open) && text.ends_with(close);
+    ends('{', '}') || ends('[', ']')
+}
+
+/// A JSON value as an attribute would carry it.
+pub(super) fn attribute(value: Value) -> AttributeValue {
+    match value {
+        Value::Null => AttributeValue::Empty,
+        Value::Bool(truth) => AttributeValue::Bool(truth),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => AttributeValue::Int(whole),
+            None => AttributeValue::Double(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Value::String(text) => AttributeValue::Text(text),
+        Value::Array(values) => AttributeValue::List(values.into_iter().map(attribute).collect()),
+        Value::Object(fields) => AttributeValue::Map(attributes(fields)),
+    }
+}
+
+/// A JSON object's fields as attributes.
+pub(super) fn attributes(fields: serde_json::Map<String, Value>) -> Attributes {
+    Attributes(fields.into_iter().map(|(name, value)| (name, attribute(value))).collect())
+}

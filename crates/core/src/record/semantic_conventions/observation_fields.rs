@@ -1,0 +1,155 @@
+use serde_json::Value;
+
+use crate::record::field::Field;
+use crate::record::merge::{Earliest, Latest};
+use crate::record::observation::{Level, ObservationKind, ObservationPatch, PromptLink};
+use crate::record::semantic_conventions::ToldSpan;
+use crate::record::semantic_conventions::attributes::text;
+use crate::record::semantic_conventions::table::Target;
+use crate::record::semantic_conventions::tokens::{count, object};
+use crate::record::span::{AttributeValue, Span, SpanStatus};
+use crate::time::Timestamp;
+
+/// Where a span's own name is kept when something else names the step.
+const SPAN_NAME: &str = "otel.span.name";
+
+/// What else levels are called.
+const LEVEL_WORDS: &[(&str, Level)] = &[
+    ("info", Level::Default),
+    ("log", Level::Default),
+    ("ok", Level::Default),
+    ("warn", Level::Warning),
+    ("fatal", Level::Error),
+    ("critical", Level::Error),
+    ("trace", Level::Debug),
+    ("verbose", Level::Debug),
+];
+
+const NANOS_PER_MILLI: f64 = 1e6;
+const NANOS_PER_SECOND: f64 = 1e9;
+
+/// Tells how the step is called, when it was and how it went.
+pub(super) fn tell(observation: &mut ObservationPatch, told: &mut ToldSpan, span: &mut Span) {
+    let stamp = told.stamp;
+    observation.parent = Field::if_some(span.parent.clone(), stamp);
+    observation.start = Earliest(Some(span.start));
+    observation.end = Latest(Some(span.end));
+    observation.level = Field::if_some(level(told, &span.status), stamp);
+    let status = std::mem::take(&mut span.status);
+    observation.status_message = Field::if_some(status_message(told, status), stamp);
+    observation.completion_start = Field::if_some(first_token(told, span.start), stamp);
+    let name = name(told, std::mem::take(&mut span.name));
+    observation.name = Field::if_some(Some(name).filter(|name| !name.is_empty()), stamp);
+}
+
+/// A convention's name for the step, or the span's.
+fn name(told: &mut ToldSpan, span_name: String) -> String {
+    let Some(name) = told.claims.take_text(Target::Name).or_else(|| vercel_name(told)) else {
+        return span_name;
+    };
+    if name != span_name {
+        told.claims.leave(SPAN_NAME.to_owned(), AttributeValue::Text(span_name));
+    }
+    name
+}
+
+/// Vercel's operation, with the function it is for if that has a name.
+fn vercel_name(told: &mut ToldSpan) -> Option<String> {
+    let is_operation = |name: &str, value: &AttributeValue| {
+        text(value).filter(|_| name == "ai.operationId").map(str::to_owned)
+    };
+    let (_, operation) = told.claims.take_named(Target::Kind, is_operation)?;
+    match told.claims.take_text(Target::Function) {
+        Some(function) => Some(format!("{function}:{operation}")),
+        None => Some(operation),
+    }
+}
+
+/// The stated level; failing that, a failed span is an error.
+fn level(told: &mut ToldSpan, status: &SpanStatus) -> Option<Level> {
+    let stated = told.claims.take(Target::Level, |value| {
+        let word = text(value)?;
+        let alias = LEVEL_WORDS.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(word));
+        Level::parse(word).or(alias.map(|(_, level)| *level))
+    });
+    let failed = matches!(status, SpanStatus::Error(_)).then_some(Level::Error);
+    stated.or(failed).or_else(|| told.claims.take(Target::Severity, severity))
+}
+
+/// Logfire's level as a number, in OpenTelemetry's steps of severity.
+fn severity(value: &AttributeValue) -> Option<Level> {
+    match count(value)? {
+        1..=8 => Some(Level::Debug),
+        13..=16 => Some(Level::Warning),
+        17..=24 => Some(Level::Error),
+        _ => None,
+    }
+}
+
+fn status_message(told: &mut ToldSpan, status: SpanStatus) -> Option<String> {
+    if let Some(stated) = told.claims.take_text(Target::StatusMessage) {
+        return Some(stated);
+    }
+    let SpanStatus::Error(message) = status else {
+        return None;
+    };
+    let message = message.filter(|message| !message.is_empty());
+    message.or_else(|| told.events.exception().map(str::to_owned))
+}
+
+/// When the first token came: as a moment, or as a time since the start.
+fn first_token(told: &mut ToldSpan, start: Timestamp) -> Option<Timestamp> {
+    let claims = &mut told.claims;
+    let moment = |value: &AttributeValue| {
+        // SDKs write the moment as JSON, quotation marks included.
+        Timestamp::parse(text(value)?.trim_matches('"')).ok()
+    };
+    if let Some(moment) = claims.take(Target::FirstTokenAt, moment) {
+        return Some(moment);
+    }
+    let after = |value: &AttributeValue, unit: f64| Some(start.plus_nanos(nanos(value, unit)?));
+    let millis = claims.take(Target::FirstTokenMillis, |value| after(value, NANOS_PER_MILLI));
+    let seconds = |value: &AttributeValue| after(value, NANOS_PER_SECOND);
+    millis.or_else(|| claims.take(Target::FirstTokenSeconds, seconds))
+}
+
+fn nanos(value: &AttributeValue, unit: f64) -> Option<i64> {
+    let nanos = number(value)? * unit;
+    let fits = (0.0..9.2e18).contains(&nanos);
+    #[expect(clippy::cast_possible_truncation, reason = "checked to fit on the line above")]
+    fits.then_some(nanos as i64)
+}
+
+/// A number in whatever type it comes.
+#[expect(clippy::cast_precision_loss, reason = "durations and dollars, far below the limit")]
+pub(super) fn number(value: &AttributeValue) -> Option<f64> {
+    match value {
+        AttributeValue::Int(number) => Some(*number as f64),
+        AttributeValue::Double(number) => Some(*number),
+        AttributeValue::Text(text) => text.trim().parse().ok(),
+        AttributeValue::Empty
+        | AttributeValue::Bool(_)
+        | AttributeValue::Bytes(_)
+        | AttributeValue::List(_)
+        | AttributeValue::Map(_) => None,
+    }
+}
+
+/// The prompt version a model call used. Name and version count only together.
+pub(super) fn prompt(told: &mut ToldSpan, kind: ObservationKind) -> Option<PromptLink> {
+    if kind != ObservationKind::Generation {
+        return None;
+    }
+    let version = |value: &AttributeValue| u32::try_from(count(value)?).ok();
+    let has_version = told.claims.told(Target::PromptVersion).any(|(_, v)| version(v).is_some());
+    if has_version && let Some(name) = told.claims.take_text(Target::PromptName) {
+        let version = told.claims.take(Target::PromptVersion, version)?;
+        return Some(PromptLink { name, version });
+    }
+    told.claims.take(Target::PromptLink, |value| {
+        let link = object(value)?;
+        let name = link.get("name").and_then(Value::as_str)?.to_owned();
+        let version = u32::try_from(link.get("version")?.as_u64()?).ok()?;
+        Some(PromptLink { name, version })
+    })
+}

@@ -1,0 +1,206 @@
+use std::collections::BTreeSet;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::*;
+use crate::arbitrary::{attribute_value, attributes, span};
+use crate::record::semantic_conventions::rule::RULES;
+use crate::record::semantic_conventions::table::Told;
+use crate::record::span::AttributeValue;
+
+/// Names of every rule, names under every prefix, and names of nobody.
+fn name() -> impl Strategy<Value = String> {
+    let mut named = Vec::new();
+    let mut prefixes = Vec::new();
+    for (_, told) in RULES {
+        match told {
+            Told::By(names) | Told::ByClaudeCode(names) | Told::Together(_, names) => {
+                named.extend_from_slice(names);
+            }
+            Told::Under(_, prefix) => prefixes.push(*prefix),
+            Told::During(..) => {}
+        }
+    }
+    named.push("events");
+    prop_oneof![
+        4 => select(named).prop_map(str::to_owned),
+        1 => (select(prefixes), "[a-c.0-2]{0,5}").prop_map(|(prefix, rest)| format!("{prefix}{rest}")),
+        1 => ".{0,8}",
+    ]
+}
+
+fn events() -> impl Strategy<Value = Vec<SpanEvent>> {
+    let names = vec![
+        "gen_ai.user.message",
+        "gen_ai.choice",
+        "gen_ai.client.inference.operation.details",
+        "gen_ai.content.prompt",
+        "exception",
+        "retry",
+    ];
+    let event =
+        (select(names), attributes(name(), attribute_value())).prop_map(|(name, attributes)| {
+            SpanEvent { name: name.to_owned(), at: Timestamp::from_nanos(0), attributes }
+        });
+    vec(event, 0..3)
+}
+
+fn interpreter() -> impl Strategy<Value = Interpreter> {
+    let sender = select(vec![("python", "5.0"), ("python", "3.1"), ("javascript", "5")]);
+    let origin = (attributes(name(), attribute_value()), select(vec!["", "ai", "langfuse-sdk"]));
+    (sender, origin).prop_map(|((sdk, version), (resource, scope))| {
+        let origin = Origin { resource, scope_name: scope.to_owned(), ..Origin::default() };
+        let sender =
+            Sender { sdk_name: Some(sdk.to_owned()), sdk_version: Some(version.to_owned()) };
+        Interpreter::new(origin, sender)
+    })
+}
+
+/// A text that cannot come from anywhere else, for each attribute and event attribute.
+fn marked(mut span: Span) -> (Span, Vec<String>) {
+    let mut marks = Vec::new();
+    let mut mark = |attributes: &mut Attributes| {
+        for (_, value) in &mut attributes.0 {
+            let mark = format!("mark-{}-end", marks.len());
+            *value = AttributeValue::Text(match value {
+                AttributeValue::List(_) => format!("[\"{mark}\"]"),
+                AttributeValue::Map(_) => format!("{{\"{mark}\":1}}"),
+                _ => mark.clone(),
+            });
+            marks.push(mark);
+        }
+    };
+    mark(&mut span.attributes);
+    span.events.iter_mut().for_each(|event| mark(&mut event.attributes));
+    (span, marks)
+}
+
+/// Everything that is said, as one text.
+fn everything(told: &Interpreted) -> String {
+    let observation = Value::Object(shown_observation(&told.observation));
+    let trace = Value::Object(shown_trace(&told.trace));
+    let cost = told.observation.cost.value();
+    format!("{observation}{trace}{cost:?}")
+}
+
+proptest! {
+    #[test]
+    fn any_span_can_be_interpreted(
+        interpreter in interpreter(),
+        span in span(attributes(name(), attribute_value()), events())
+    ) {
+        let told = interpreter.interpret(span);
+        prop_assert!(told.observation.kind.value().is_some());
+        everything(&told);
+    }
+
+    #[test]
+    fn every_attribute_ends_up_somewhere(
+        interpreter in interpreter(),
+        span in span(attributes(name(), attribute_value()), events())
+    ) {
+        let (span, marks) = marked(span);
+        let said = everything(&interpreter.interpret(span));
+        for mark in marks {
+            prop_assert!(said.contains(&mark), "{} is not in {}", mark, said);
+        }
+    }
+
+    #[test]
+    fn names_alone_decide_which_attribute_wins(
+        interpreter in interpreter(),
+        span in span(attributes(name(), attribute_value()), events())
+    ) {
+        let (span, _) = marked(span);
+        let mut turned = span.clone();
+        turned.attributes.0.reverse();
+        let (one, other) = (interpreter.interpret(span), interpreter.interpret(turned));
+        let shown = |told: &Interpreted| {
+            let mut shown = shown_observation(&told.observation);
+            shown.remove("metadata");
+            (shown, shown_trace(&told.trace))
+        };
+        prop_assert_eq!(shown(&one), shown(&other));
+    }
+
+    #[test]
+    fn no_token_is_counted_twice(counts in vec(0..2000u64, 7), is_claude_code in any::<bool>()) {
+        let names = if is_claude_code {
+            ["input_tokens", "cache_read_tokens", "cache_creation_tokens", "output_tokens"]
+        } else {
+            [
+                "gen_ai.usage.input_tokens",
+                "gen_ai.usage.cache_read.input_tokens",
+                "gen_ai.usage.cache_creation.input_tokens",
+                "gen_ai.usage.output_tokens",
+            ]
+        };
+        let more = [
+            "gen_ai.usage.reasoning_tokens",
+            "llm.token_count.prompt_details.audio",
+            "llm.token_count.completion_details.audio",
+        ];
+        let sent: Map<_, _> =
+            names.iter().chain(&more).zip(&counts).map(|(n, c)| ((*n).to_owned(), json!(c))).collect();
+        let name = if is_claude_code { "claude_code.llm_request" } else { "call" };
+        let told = interpret(&json!({"name": name, "attributes": sent}));
+        let usage = told.observation.usage.into_value().unwrap();
+        let (input, cached, output, reasoning) =
+            (counts[0], counts[1] + counts[2], counts[3], counts[4]);
+        prop_assert!([input, input + cached].contains(&usage.input()), "{:?}", usage);
+        prop_assert!([output, output + reasoning].contains(&usage.output()), "{:?}", usage);
+        prop_assert_eq!(usage.total(), usage.input() + usage.output());
+    }
+}
+
+/// Each of these would make some rule listen.
+const WORDS: [&str; 8] = [
+    "1",
+    "true",
+    "span",
+    "warn",
+    "LLM",
+    "2023-11-14T22:13:20Z",
+    r#"{"input": 1}"#,
+    r#"{"input_tokens": 1}"#,
+];
+
+/// These decide about others, or mean nothing without them.
+const NEED_COMPANY: [&str; 15] = [
+    "ai.model.provider",
+    "ai.response.providerMetadata",
+    "ai.telemetry.functionId",
+    "ai.telemetry.metadata.langfusePrompt",
+    "gen_ai.operation.name",
+    "gen_ai.system_instructions",
+    "gen_ai.tool.call.id",
+    "genkit:metadata:subtype",
+    "langfuse.observation.prompt.name",
+    "langfuse.observation.prompt.version",
+    "langfuse.prompt.name",
+    "langfuse.prompt.version",
+    "llm.request.type",
+    "mlflow.spanType",
+    "traceloop.span.kind",
+];
+
+#[test]
+fn every_rule_is_heard_when_it_speaks_alone() {
+    let mut unheard = BTreeSet::new();
+    for (_, told) in RULES {
+        let (Told::By(names) | Told::ByClaudeCode(names) | Told::Together(_, names)) = told else {
+            continue;
+        };
+        let is_unheard = |name: &&&str| !WORDS.into_iter().any(|value| is_claimed(name, value));
+        unheard.extend(names.iter().filter(is_unheard).copied());
+    }
+    assert_eq!(unheard, BTreeSet::from(NEED_COMPANY));
+}
+
+fn is_claimed(name: &str, value: &str) -> bool {
+    let told = interpret(&json!({"name": "claude_code.x", "attributes": {name: value}}));
+    let left = told.observation.metadata.get("attributes").map(parsed);
+    left.is_none_or(|left| left.get(name).is_none())
+}

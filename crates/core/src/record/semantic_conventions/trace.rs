@@ -1,0 +1,154 @@
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::id::{ObservationId, SessionId};
+use crate::payload::Payload;
+use crate::record::field::{Authority, Field, Stamp};
+use crate::record::merge::Earliest;
+use crate::record::observation::ObservationPatch;
+use crate::record::semantic_conventions::ToldSpan;
+use crate::record::semantic_conventions::attributes::text;
+use crate::record::semantic_conventions::content::payload;
+use crate::record::semantic_conventions::json::{Typed, json};
+use crate::record::semantic_conventions::metadata::{self, Keys, Reading};
+use crate::record::semantic_conventions::origin::Known;
+use crate::record::semantic_conventions::table::Target;
+use crate::record::span::AttributeValue;
+use crate::record::trace::TracePatch;
+use crate::time::Timestamp;
+
+/// What else is known when a span speaks of its trace.
+#[derive(Clone, Copy)]
+pub(super) struct Seen<'a> {
+    pub(super) known: &'a Known,
+    /// The observation's own keys.
+    pub(super) keys: &'a Keys,
+    pub(super) parent: Option<&'a ObservationId>,
+    pub(super) start: Timestamp,
+}
+
+/// Tells what a span lets us know of its trace, each with the authority it has.
+pub(super) fn tell(
+    trace: &mut TracePatch,
+    observation: &mut ObservationPatch,
+    told: &mut ToldSpan,
+    seen: Seen<'_>,
+) {
+    let says_so = told.claims.take(Target::AsRoot, truth).unwrap_or(false);
+    let is_app_root = told.claims.take(Target::AppRoot, truth).unwrap_or(false);
+    observation.app_root = says_so || is_app_root;
+    // A span without parent is the trace's root; so is one that says it is. The first span of an
+    // application is a root, too, but the trace began elsewhere: what went in and came out of the
+    // trace is not for it to say.
+    let is_trace_root = says_so || seen.parent.is_none();
+    let is_root = is_app_root || is_trace_root;
+    let authority = if is_root { Authority::Root } else { Authority::Child };
+    let implied = Stamp { authority, ..told.stamp };
+    tell_stated(trace, told, seen.known);
+    seen.keys.restore_types(&mut trace.metadata, told.stamp);
+    tell_persons(trace, told, seen.keys, implied);
+    trace.environment = Field::if_some(observation.environment.value().cloned(), implied);
+    let release = told.claims.take_text(Target::Release);
+    if !is_root {
+        if let Some(release) = release {
+            told.claims.leave("langfuse.release".to_owned(), AttributeValue::Text(release));
+        }
+        return;
+    }
+    let service = || seen.known.service.clone();
+    let agent = observation.agent.value().cloned().or_else(|| trace_agent(trace)).or_else(service);
+    trace.timestamp = Earliest(Some(seen.start));
+    if is_trace_root {
+        trace.root = Field::said(observation.id.clone(), implied);
+        seen.keys.lend(&mut trace.metadata, implied);
+    }
+    trace.release = Field::if_some(release.or_else(|| seen.known.release.clone()), implied);
+    trace.version = Field::if_some(observation.version.value().cloned(), implied);
+    trace.agent = Field::if_some(agent, implied);
+    if trace.name.word().is_none() {
+        trace.name = Field::if_some(observation.name.value().cloned(), implied);
+    }
+}
+
+fn truth(value: &AttributeValue) -> Option<bool> {
+    match value {
+        AttributeValue::Bool(truth) => Some(*truth),
+        AttributeValue::Text(text) => text.to_ascii_lowercase().parse().ok(),
+        _ => None,
+    }
+}
+
+/// What is said of the trace in so many words.
+fn tell_stated(trace: &mut TracePatch, told: &mut ToldSpan, known: &Known) {
+    let stamp = told.stamp;
+    trace.name = Field::if_some(told.claims.take_text(Target::TraceName), stamp);
+    trace.public = Field::if_some(told.claims.take(Target::TracePublic, truth), stamp);
+    trace.input = Field::if_some(stated_payload(told, Target::TraceInput), stamp);
+    trace.output = Field::if_some(stated_payload(told, Target::TraceOutput), stamp);
+    let reading = Reading { encoding: known.trace_encoding, stamp };
+    trace.metadata =
+        metadata::take(Target::TraceMetadata, &mut told.claims, reading).into_metadata();
+}
+
+fn stated_payload(told: &mut ToldSpan, target: Target) -> Option<Payload> {
+    let rank = told.claims.next_rank(target, 0)?;
+    let (_, value) = told.claims.take_at(rank).pop()?;
+    Some(payload(value))
+}
+
+fn trace_agent(trace: &TracePatch) -> Option<String> {
+    let agent: String = serde_json::from_str(trace.metadata.get("agent")?.as_str()).ok()?;
+    (!agent.is_empty()).then_some(agent)
+}
+
+/// Whom the trace serves, what it belongs to and how it is labelled.
+fn tell_persons(trace: &mut TracePatch, told: &mut ToldSpan, keys: &Keys, implied: Stamp) {
+    let stated = told.stamp;
+    let stamp = |name: &str| if name.starts_with("langfuse.") { stated } else { implied };
+    if let Some((name, user)) = told.claims.take_text_named(Target::User) {
+        trace.user = Field::said(user, stamp(&name));
+    } else {
+        trace.user = Field::if_some(keys.text("langfuse_user_id"), implied);
+    }
+    let session = |_: &str, value: &AttributeValue| SessionId::parse(text(value)?).ok();
+    if let Some((name, session)) = told.claims.take_named(Target::Session, session) {
+        trace.session = Field::said(session, stamp(&name));
+    } else {
+        let session = keys.text("langfuse_session_id");
+        let session = session.and_then(|id| SessionId::parse(&id).ok());
+        trace.session = Field::if_some(session, implied);
+    }
+    while let Some(tags) = told.claims.take(Target::Tags, tags) {
+        trace.tags.extend(tags);
+    }
+    let more =
+        keys.value("langfuse_tags").map(crate::record::semantic_conventions::json::attribute);
+    trace.tags.extend(more.as_ref().and_then(tags).unwrap_or_default());
+}
+
+/// Tags as a list, a JSON list, or a text with commas; `None` when there are none.
+fn tags(value: &AttributeValue) -> Option<BTreeSet<String>> {
+    let tags: BTreeSet<String> = match value {
+        AttributeValue::List(tags) => tags.iter().filter_map(tag).collect(),
+        AttributeValue::Text(text) => match serde_json::from_str(text) {
+            Ok(Value::Array(tags)) => {
+                let tags =
+                    tags.into_iter().map(crate::record::semantic_conventions::json::attribute);
+                tags.filter_map(|value| tag(&value)).collect()
+            }
+            _ => text.split(',').map(str::trim).map(str::to_owned).collect(),
+        },
+        _ => return None,
+    };
+    let tags: BTreeSet<_> = tags.into_iter().filter(|tag| !tag.is_empty()).collect();
+    (!tags.is_empty()).then_some(tags)
+}
+
+fn tag(value: &AttributeValue) -> Option<String> {
+    match value {
+        AttributeValue::Empty => None,
+        AttributeValue::Text(text) => Some(text.clone()),
+        other => Some(json(&Typed(other)).as_str().to_owned()),
+    }
+}

@@ -1,0 +1,242 @@
+use std::collections::BTreeSet;
+
+use crate::environment::Environment;
+use crate::id::{ObservationId, SessionId, TraceId};
+use crate::money::Money;
+use crate::payload::{Json, Payload};
+use crate::record::field::Field;
+use crate::record::merge::{Earliest, Merge, Metadata};
+use crate::record::observation::{Level, Observation};
+use crate::record::usage::Cost;
+use crate::time::Timestamp;
+
+/// What one event or span says about a trace; merged, it is the record itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TracePatch {
+    /// Which trace.
+    pub id: TraceId,
+    /// When it began, where someone says so; otherwise its first observation does.
+    pub timestamp: Earliest,
+    /// What it is called.
+    pub name: Field<String>,
+    /// Whom it served.
+    pub user: Field<String>,
+    /// What it belongs to.
+    pub session: Field<SessionId>,
+    /// The application's release.
+    pub release: Field<String>,
+    /// The trace's own version.
+    pub version: Field<String>,
+    /// Where it ran: the root span's word beats its children's.
+    pub environment: Field<Environment>,
+    /// The agent that ran, the unit that is scored, gated and promoted.
+    pub agent: Field<String>,
+    /// Labels, which only ever join.
+    pub tags: BTreeSet<String>,
+    /// Whether anyone with the link may look.
+    pub public: Field<bool>,
+    /// Whether someone marked it.
+    pub bookmarked: Field<bool>,
+    /// Keys and values of the client's own.
+    pub metadata: Metadata,
+    /// What went in, where the trace itself says so; otherwise its root observation's input.
+    pub input: Field<Payload>,
+    /// What came out, likewise.
+    pub output: Field<Payload>,
+    /// The observation it began with.
+    pub root: Field<ObservationId>,
+}
+
+impl TracePatch {
+    /// A patch that says nothing yet.
+    pub fn new(id: TraceId) -> Self {
+        Self {
+            id,
+            timestamp: Earliest::default(),
+            name: Field::unsaid(),
+            user: Field::unsaid(),
+            session: Field::unsaid(),
+            release: Field::unsaid(),
+            version: Field::unsaid(),
+            environment: Field::unsaid(),
+            agent: Field::unsaid(),
+            tags: BTreeSet::new(),
+            public: Field::unsaid(),
+            bookmarked: Field::unsaid(),
+            metadata: Metadata::default(),
+            input: Field::unsaid(),
+            output: Field::unsaid(),
+            root: Field::unsaid(),
+        }
+    }
+}
+
+impl TracePatch {
+    /// How many of its words are not believed, because what is kept has a later time.
+    pub fn outdated_by(&self, kept: &Self) -> usize {
+        let fields = [
+            self.name.is_outdated_by(&kept.name),
+            self.user.is_outdated_by(&kept.user),
+            self.session.is_outdated_by(&kept.session),
+            self.release.is_outdated_by(&kept.release),
+            self.version.is_outdated_by(&kept.version),
+            self.environment.is_outdated_by(&kept.environment),
+            self.agent.is_outdated_by(&kept.agent),
+            self.public.is_outdated_by(&kept.public),
+            self.bookmarked.is_outdated_by(&kept.bookmarked),
+            self.input.is_outdated_by(&kept.input),
+            self.output.is_outdated_by(&kept.output),
+            self.root.is_outdated_by(&kept.root),
+        ];
+        fields.into_iter().filter(|is_outdated| *is_outdated).count()
+            + self.metadata.outdated_by(&kept.metadata)
+    }
+}
+
+impl Merge for TracePatch {
+    fn merge(self, other: Self) -> Self {
+        Self {
+            id: self.id,
+            timestamp: self.timestamp.merge(other.timestamp),
+            name: self.name.merge(other.name),
+            user: self.user.merge(other.user),
+            session: self.session.merge(other.session),
+            release: self.release.merge(other.release),
+            version: self.version.merge(other.version),
+            environment: self.environment.merge(other.environment),
+            agent: self.agent.merge(other.agent),
+            tags: self.tags.merge(other.tags),
+            public: self.public.merge(other.public),
+            bookmarked: self.bookmarked.merge(other.bookmarked),
+            metadata: self.metadata.merge(other.metadata),
+            input: self.input.merge(other.input),
+            output: self.output.merge(other.output),
+            root: self.root.merge(other.root),
+        }
+    }
+}
+
+/// A trace as people see it: one agent run, with the sums over its observations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// Which trace.
+    pub id: TraceId,
+    /// When it began.
+    pub timestamp: Timestamp,
+    /// What it is called.
+    pub name: Option<String>,
+    /// Whom it served.
+    pub user: Option<String>,
+    /// What it belongs to.
+    pub session: Option<SessionId>,
+    /// The application's release.
+    pub release: Option<String>,
+    /// The trace's own version.
+    pub version: Option<String>,
+    /// Where it ran.
+    pub environment: Environment,
+    /// The agent that ran.
+    pub agent: Option<String>,
+    /// Labels, sorted.
+    pub tags: Vec<String>,
+    /// Whether anyone with the link may look.
+    pub public: bool,
+    /// Whether someone marked it.
+    pub bookmarked: bool,
+    /// Sums over its observations.
+    pub summary: TraceSummary,
+    /// When the record was first written.
+    pub created_at: Timestamp,
+    /// When the record last changed.
+    pub updated_at: Timestamp,
+    /// What it carries; `None` when the query did not ask.
+    pub content: Option<Content>,
+}
+
+/// What a trace or an observation carries: inputs, outputs and metadata.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Content {
+    /// What went in.
+    pub input: Option<Payload>,
+    /// What came out.
+    pub output: Option<Payload>,
+    /// Keys and values of the client's own, in order of key.
+    pub metadata: Vec<(String, Json)>,
+}
+
+/// Sums over a trace's observations, kept up to date as they arrive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TraceSummary {
+    /// Observations by level.
+    pub levels: LevelCounts,
+    /// The first start.
+    pub start: Option<Timestamp>,
+    /// The last end, or start where nothing ended.
+    pub end: Option<Timestamp>,
+    /// Tokens in.
+    pub input_tokens: u64,
+    /// Tokens out.
+    pub output_tokens: u64,
+    /// All tokens.
+    pub total_tokens: u64,
+    /// The known costs together; `None` when no observation has one.
+    pub cost: Option<Money>,
+    /// How much of that is approximate, because its tokens were counted here.
+    pub approximate_cost: Money,
+}
+
+impl TraceSummary {
+    /// The sums over all observations of a trace.
+    pub fn of(observations: &[Observation]) -> Self {
+        let mut summary = Self::default();
+        for observation in observations {
+            let (start, end) = (observation.start, observation.end.unwrap_or(observation.start));
+            let usage = &observation.usage;
+            *summary.levels.at_mut(observation.level) += 1;
+            summary.start = Some(summary.start.map_or(start, |first| first.min(start)));
+            summary.end = Some(summary.end.map_or(end, |last| last.max(end)));
+            summary.input_tokens = summary.input_tokens.saturating_add(usage.input());
+            summary.output_tokens = summary.output_tokens.saturating_add(usage.output());
+            summary.total_tokens = summary.total_tokens.saturating_add(usage.total());
+            let known = summary.cost.into_iter().chain(observation.cost.as_ref().map(Cost::total));
+            summary.cost = known.reduce(|sum, cost| sum + cost);
+            summary.approximate_cost = summary.approximate_cost + observation.approximate_cost();
+        }
+        summary
+    }
+
+    /// Nanoseconds from the first start to the last end.
+    pub fn latency(&self) -> Option<i64> {
+        Some(self.end?.since(self.start?))
+    }
+}
+
+/// How many observations a trace has at each level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LevelCounts {
+    /// At DEBUG.
+    pub debug: u64,
+    /// At DEFAULT.
+    pub default: u64,
+    /// At WARNING.
+    pub warning: u64,
+    /// At ERROR.
+    pub error: u64,
+}
+
+impl LevelCounts {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.debug + self.default + self.warning + self.error
+    }
+
+    /// The counter for a level.
+    pub fn at_mut(&mut self, level: Level) -> &mut u64 {
+        match level {
+            Level::Debug => &mut self.debug,
+            Level::Default => &mut self.default,
+            Level::Warning => &mut self.warning,
+            Level::Error => &mut self.error,
+        }
+    }
+}

@@ -1,0 +1,120 @@
+use std::error::Error;
+use std::time::Duration;
+
+use ratchet_core::chat::delivery_retry::DeliveryResult;
+use ratchet_core::outbound::{OutboundPolicy, OutboundRefused};
+use ratchet_core::time::Timestamp;
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::{StatusCode, Url};
+
+use crate::http;
+
+/// A message on its way.
+#[derive(Clone, Debug)]
+pub struct OutgoingMessage {
+    /// Where to.
+    pub url: Url,
+    /// What is said about it.
+    pub headers: Vec<(&'static str, String)>,
+    /// What it says.
+    pub body: Vec<u8>,
+}
+
+/// What came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// The status.
+    pub status: StatusCode,
+    /// How long the receiver wants to be left alone.
+    pub retry_after: Option<Duration>,
+}
+
+impl OutgoingMessage {
+    /// Hands a message over, once. Nobody may send us on to somewhere else: what is said is for
+    /// the receiver that was chosen, and no address inside a network is reached by a detour.
+    ///
+    /// # Errors
+    /// Fails if the policy does not allow the receiver's address, and if nobody answers in time.
+    /// The error holds no more of the address than its host: the rest is a secret.
+    pub async fn hand_over(
+        self,
+        policy: &OutboundPolicy,
+        patience: Duration,
+        now: Timestamp,
+    ) -> Result<Receipt, HandOverError> {
+        http::check_resolved(&self.url, policy).await?;
+        let client = http::toward_entered(&self.url, policy)?.timeout(patience).build();
+        let client = client.map_err(HandOverError::unsent)?;
+        let headers = self.headers.into_iter();
+        let request = headers
+            .fold(client.post(self.url).body(self.body), |request, (name, value)| {
+                request.header(name, value)
+            });
+        let answer = request.send().await.map_err(HandOverError::unsent)?;
+        let retry_after = retry_after(answer.headers(), now);
+        Ok(Receipt { status: answer.status(), retry_after })
+    }
+}
+
+/// Why a message was not handed over.
+#[derive(Debug, thiserror::Error)]
+pub enum HandOverError {
+    /// The receiver is where this server does not call.
+    #[error(transparent)]
+    Refused(#[from] OutboundRefused),
+    /// Nobody answered.
+    #[error("nobody answered")]
+    Unreachable(#[source] reqwest::Error),
+}
+
+impl HandOverError {
+    fn unsent(error: reqwest::Error) -> Self {
+        let first: &(dyn Error + 'static) = &error;
+        let mut causes = std::iter::successors(Some(first), |cause| (*cause).source());
+        let refused = causes.find_map(|cause| cause.downcast_ref::<OutboundRefused>()).cloned();
+        refused.map_or_else(|| Self::Unreachable(error.without_url()), Self::Refused)
+    }
+}
+
+impl From<Receipt> for DeliveryResult {
+    fn from(receipt: Receipt) -> Self {
+        let Receipt { status, retry_after } = receipt;
+        Self::Answered { status: status.as_u16(), retry_after }
+    }
+}
+
+/// How long someone wants to be left alone: seconds, or until a date.
+fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let until = Timestamp::parse_http_date(text)?.since(now);
+    Some(Duration::from_nanos(until.try_into().unwrap_or(0)))
+}
+
+/// Reads an address that messages may go to: `https`, or `http` as well.
+pub fn address(text: &str) -> Option<Url> {
+    let url = Url::parse(text).ok()?;
+    (matches!(url.scheme(), "http" | "https") && url.has_host()).then_some(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_read_in_both_ways_that_http_has() {
+        let now = Timestamp::parse("2026-11-15T12:00:00Z").unwrap();
+        let wait = |text: &str| {
+            let headers = HeaderMap::from_iter([(RETRY_AFTER, text.parse().unwrap())]);
+            retry_after(&headers, now).map(|wait| wait.as_secs())
+        };
+        assert_eq!(wait("120"), Some(120));
+        assert_eq!(wait("Sun, 15 Nov 2026 12:01:00 GMT"), Some(60));
+        assert_eq!(wait("Sun, 15 Nov 2026 11:00:00 GMT"), Some(0));
+        assert_eq!(wait("-1"), None);
+        assert_eq!(wait("soon"), None);
+        assert_eq!(retry_after(&HeaderMap::new(), now), None);
+    }
+}

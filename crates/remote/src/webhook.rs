@@ -1,0 +1,208 @@
+//! Telling other programs: Slack, and anyone who takes a signed POST.
+//!
+//! Messages are signed as Standard Webhooks has it, which receivers have libraries for: the HMAC of
+//! the message's id, the time and the body, each with a full stop between them.
+
+/// What Slack understands.
+mod slack;
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ratchet_core::outbound::{OutboundPolicy, OutboundRefused};
+use ratchet_core::quality::report::WeekReport;
+use ratchet_core::secret::Secret;
+use ratchet_core::time::Timestamp;
+use reqwest::{StatusCode, Url};
+use ring::hmac;
+use ring::rand::{SecureRandom as _, SystemRandom};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::delivery;
+use crate::delivery::{HandOverError, OutgoingMessage};
+use crate::langfuse::client::backoff_clock::BackoffClock;
+
+/// How often something is sent before it is given up.
+const TRIES: u32 = 4;
+/// How long the first wait between tries is; each is twice the one before.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Holds what names a message, the same whenever it is sent again.
+pub const ID_HEADER: &str = "webhook-id";
+/// Holds when a message was signed, in seconds since 1970.
+pub const TIME_HEADER: &str = "webhook-timestamp";
+/// Holds the signature: `v1,` and the HMAC in base64.
+pub const SIGNATURE_HEADER: &str = "webhook-signature";
+/// What secrets begin with that we make; the rest is the key in base64.
+pub const SECRET_PREFIX: &str = "whsec_";
+/// Bytes of a key.
+const KEY_BYTES: usize = 32;
+
+/// Someone who is told.
+#[derive(Clone, Debug)]
+pub enum Webhook {
+    /// A channel of Slack, by the address of its webhook.
+    Slack(Secret),
+    /// Anyone, by address, with the secret that messages are signed with.
+    Signed(Secret, Secret),
+}
+
+/// Why someone could not be told.
+#[derive(Debug, thiserror::Error)]
+pub enum WebhookError {
+    /// The address is none.
+    #[error("the address of the {0} is not an http or https address")]
+    Address(&'static str),
+    /// It is where this server does not call.
+    #[error("the {0} was not told: {1}")]
+    Forbidden(&'static str, OutboundRefused),
+    /// Nobody answered.
+    #[error("the {0} cannot be reached")]
+    Unreachable(&'static str, #[source] reqwest::Error),
+    /// They answered, but would not have it.
+    #[error("the {0} answered {1}")]
+    Refused(&'static str, StatusCode),
+}
+
+impl Webhook {
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Slack(_) => "Slack webhook",
+            Self::Signed(..) => "webhook",
+        }
+    }
+
+    /// Tells of a report. Tries again where that may help: when nobody answers, when they are
+    /// busy, when they are broken.
+    ///
+    /// # Errors
+    /// Says who could not be told; never the address, which is a secret.
+    pub async fn tell(
+        &self,
+        report: &WeekReport,
+        policy: &OutboundPolicy,
+        pace: &dyn BackoffClock,
+    ) -> Result<(), WebhookError> {
+        let name = self.name();
+        let (Self::Slack(address) | Self::Signed(address, _)) = self;
+        let url = delivery::address(address.expose()).ok_or(WebhookError::Address(name))?;
+        let (id, body) = (Uuid::new_v4().to_string(), self.body(report).to_string());
+        let mut wait = FIRST_WAIT;
+        let mut tries = 1;
+        loop {
+            let now = pace.now();
+            let letter = self.letter(url.clone(), (&id, &body), now);
+            let failed = match letter.hand_over(policy, PATIENCE, now).await {
+                Ok(receipt) if receipt.status.is_success() => return Ok(()),
+                Ok(receipt) => WebhookError::Refused(name, receipt.status),
+                Err(HandOverError::Refused(why)) => WebhookError::Forbidden(name, why),
+                Err(HandOverError::Unreachable(error)) => WebhookError::Unreachable(name, error),
+            };
+            if tries == TRIES || !failed.may_pass() {
+                return Err(failed);
+            }
+            pace.pause(wait.mul_f64(1.0 + pace.chance() / 4.0)).await;
+            wait *= 2;
+            tries += 1;
+        }
+    }
+
+    fn body(&self, report: &WeekReport) -> Value {
+        match self {
+            Self::Slack(_) => slack::message(report),
+            Self::Signed(..) => json!({ "event": "week.report", "report": report }),
+        }
+    }
+
+    fn letter(&self, url: Url, (id, body): (&str, &str), now: Timestamp) -> OutgoingMessage {
+        match self {
+            Self::Slack(_) => OutgoingMessage {
+                url,
+                headers: vec![("content-type", "application/json".to_owned())],
+                body: body.into(),
+            },
+            Self::Signed(_, secret) => signed(url, secret, (id, body), now),
+        }
+    }
+}
+
+/// A message that whoever has the secret can tell to be ours, and when it was sent.
+pub fn signed(
+    url: Url,
+    secret: &Secret,
+    (id, body): (&str, &str),
+    now: Timestamp,
+) -> OutgoingMessage {
+    let time = (now.millis() / 1_000).to_string();
+    let signature = signature(secret, (id, &time), body);
+    let headers = vec![
+        ("content-type", "application/json".to_owned()),
+        (ID_HEADER, id.to_owned()),
+        (TIME_HEADER, time),
+        (SIGNATURE_HEADER, signature),
+    ];
+    OutgoingMessage { url, headers, body: body.into() }
+}
+
+impl WebhookError {
+    fn may_pass(&self) -> bool {
+        match self {
+            Self::Address(_) | Self::Forbidden(..) => false,
+            Self::Unreachable(..) => true,
+            Self::Refused(_, status) => {
+                status.is_server_error() || *status == StatusCode::TOO_MANY_REQUESTS
+            }
+        }
+    }
+}
+
+/// The signature of a message.
+pub fn signature(secret: &Secret, (id, time): (&str, &str), body: &str) -> String {
+    let text = secret.expose();
+    // A secret that people chose themselves is a key as it stands.
+    let decoded = text.strip_prefix(SECRET_PREFIX).and_then(|key| STANDARD.decode(key).ok());
+    let key = decoded.as_deref().unwrap_or(text.as_bytes());
+    let key = hmac::Key::new(hmac::HMAC_SHA256, key);
+    let tag = hmac::sign(&key, format!("{id}.{time}.{body}").as_bytes());
+    format!("v1,{}", STANDARD.encode(tag))
+}
+
+/// A new secret to sign with; `None` if the system has no randomness to give.
+pub fn new_secret() -> Option<Secret> {
+    let mut key = [0; KEY_BYTES];
+    SystemRandom::new().fill(&mut key).ok()?;
+    Some(Secret::new(format!("{SECRET_PREFIX}{}", STANDARD.encode(key))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signatures_are_those_of_standard_webhooks() {
+        // The example of the specification's reference libraries.
+        let secret = Secret::new("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+        let id = "msg_p5jXN8AQM9LWM0D4loKWxJek";
+        let signature = signature(&secret, (id, "1614265330"), r#"{"test": 2432232314}"#);
+        assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    }
+
+    #[test]
+    fn a_secret_of_ones_own_is_the_key_as_it_stands() {
+        // Reference: printf 'a.17.{}' | openssl dgst -sha256 -hmac key -binary | base64
+        let signature = signature(&Secret::new("key"), ("a", "17"), "{}");
+        assert_eq!(signature, REFERENCE);
+    }
+
+    #[test]
+    fn new_secrets_differ() {
+        assert_ne!(new_secret(), new_secret());
+        assert!(new_secret().unwrap().expose().starts_with(SECRET_PREFIX));
+    }
+
+    const REFERENCE: &str = "v1,wlpekMxoKUyMIAYrQ6VKW67+P4di2MzLqw+87ZEl2T0=";
+}

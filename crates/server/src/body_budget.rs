@@ -1,0 +1,97 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Counts the bytes that all bodies take in memory, so that many clients together cannot exhaust it.
+#[derive(Clone, Debug)]
+pub(crate) struct BodyBudget {
+    bytes: Arc<AtomicUsize>,
+    limit: usize,
+}
+
+/// The memory that the body of one request takes in all its forms: as it came, unpacked, parsed.
+/// Given back when the last clone is dropped.
+#[derive(Clone, Debug)]
+pub(crate) struct Room(Arc<Mutex<Held>>);
+
+/// Bytes that one body takes, given back when dropped.
+#[derive(Debug)]
+struct Held {
+    of: BodyBudget,
+    bytes: usize,
+}
+
+/// Why a body gets no more memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoRoom {
+    /// Other bodies have it now.
+    Now,
+    /// It would take more than all bodies together may.
+    Ever {
+        /// What all bodies together may take.
+        limit: usize,
+    },
+}
+
+impl BodyBudget {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { bytes: Arc::default(), limit }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::SeqCst)
+    }
+
+    /// Room for one more body, none of it taken yet.
+    pub(crate) fn room(&self) -> Room {
+        Room(Arc::new(Mutex::new(Held { of: self.clone(), bytes: 0 })))
+    }
+}
+
+impl Room {
+    /// Takes more bytes, if there are any left.
+    pub(crate) fn grow(&self, by: usize) -> Result<(), NoRoom> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).grow(by)
+    }
+}
+
+impl Held {
+    fn grow(&mut self, by: usize) -> Result<(), NoRoom> {
+        let limit = self.of.limit;
+        let whole = self.bytes.checked_add(by).filter(|whole| *whole <= limit);
+        let whole = whole.ok_or(NoRoom::Ever { limit })?;
+        let fits = |held: usize| held.checked_add(by).filter(|sum| *sum <= limit);
+        let (set, fetch) = (Ordering::SeqCst, Ordering::SeqCst);
+        self.of.bytes.fetch_update(set, fetch, fits).map_err(|_| NoRoom::Now)?;
+        self.bytes = whole;
+        Ok(())
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.of.bytes.fetch_sub(self.bytes, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_share_the_room_and_give_it_back() {
+        let all = BodyBudget::new(10);
+        let (first, second) = (all.room(), all.room());
+        assert_eq!(first.grow(6), Ok(()));
+        assert_eq!(second.grow(5), Err(NoRoom::Now));
+        assert_eq!(second.grow(4), Ok(()));
+        assert_eq!(second.grow(usize::MAX), Err(NoRoom::Ever { limit: 10 }));
+        let still_used = first.clone();
+        drop(first);
+        assert_eq!(second.grow(6), Err(NoRoom::Now));
+        drop(still_used);
+        assert_eq!(second.grow(6), Ok(()));
+        assert_eq!(second.grow(1), Err(NoRoom::Ever { limit: 10 }));
+        drop(second);
+        assert_eq!(all.bytes(), 0);
+    }
+}

@@ -1,0 +1,71 @@
+use axum::extract::{FromRequest, Request};
+use ratchet_core::payload::Json;
+use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_remote::langfuse::wire::json::Raw;
+use ratchet_remote::langfuse::wire::read::read_object;
+use serde::de::DeserializeOwned;
+
+use crate::app::App;
+use crate::body::{Received, Weight};
+use crate::error::{ApiError, ApiResult};
+
+/// A JSON object as the body of a request; what is wrong with it is told field by field.
+pub(super) struct JsonFields<T>(pub(super) T);
+
+/// The same where it may be long: what is made of it is made beside the async runtime too.
+pub(super) struct LongSent<T> {
+    sent: T,
+    /// Bytes of the whole body.
+    bytes: usize,
+}
+
+impl<T: DeserializeOwned + Send + 'static> FromRequest<App> for JsonFields<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &App) -> ApiResult<Self> {
+        LongSent::from_request(request, app).await.map(|long| Self(long.sent))
+    }
+}
+
+impl<T: DeserializeOwned + Send + 'static> FromRequest<App> for LongSent<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &App) -> ApiResult<Self> {
+        let received = Received::from_request(request, app).await?;
+        let read = |text: &str| {
+            let sent = read_object(text).map_err(|issue| ApiError::InvalidFields(vec![issue]))?;
+            Ok(Self { sent, bytes: text.len() })
+        };
+        received.parse_json(app, Weight::Tree, read).await
+    }
+}
+
+impl<T: Send + 'static> LongSent<T> {
+    /// The same seen otherwise.
+    pub(super) fn map<U>(self, see: impl FnOnce(T) -> U) -> LongSent<U> {
+        LongSent { sent: see(self.sent), bytes: self.bytes }
+    }
+
+    /// Makes something of it.
+    ///
+    /// # Errors
+    /// What `read` finds.
+    pub(super) async fn read<N: Send + 'static>(
+        self,
+        app: &App,
+        read: fn(T) -> ApiResult<N>,
+    ) -> ApiResult<N> {
+        app.workers.run(self.bytes, move || read(self.sent)).await
+    }
+}
+
+/// Takes JSON that is to be kept as it came.
+///
+/// # Errors
+/// 400 if it nests too deep for clients to read back.
+pub(super) fn kept(field: &str, sent: Option<Raw>) -> ApiResult<Option<Json>> {
+    let Some(sent) = sent else { return Ok(None) };
+    let json = Json::parse(sent.get());
+    let too_deep = || ApiError::InvalidFields(vec![Issue::at(field, "nests too deep")]);
+    json.map(Some).ok_or_else(too_deep)
+}

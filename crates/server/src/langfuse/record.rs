@@ -1,0 +1,91 @@
+//! From a body to the disk. The answer is written after the commit.
+
+use ratchet_core::record::semantic_conventions::Sender;
+use ratchet_core::time::Timestamp;
+use ratchet_stages::record::events::{EventScope, Outcome, Rules, Statements, Submitter};
+use ratchet_stages::record::{Arrival, text_bytes_before_rules};
+
+use crate::app::App;
+use crate::auth::Scorer;
+use crate::body::{Received, Weight};
+use crate::error::{ApiError, ApiResult};
+
+/// Scores in one request with a public key alone: the rate of such callers counts requests.
+const MAX_PUBLIC_SCORES: usize = 20;
+
+/// What there is to know while a body is read.
+#[derive(Clone, Debug)]
+pub(super) struct Reading {
+    /// What the sender may send.
+    pub(super) rules: Rules,
+    /// How many events a body may hold.
+    pub(super) batch_len: usize,
+    /// When it came in.
+    pub(super) received_at: Timestamp,
+}
+
+impl Reading {
+    /// Refuses a body that holds too much.
+    ///
+    /// # Errors
+    /// 413, with the limit.
+    pub(super) fn check_len(&self, len: usize) -> ApiResult<()> {
+        let limit = self.batch_len;
+        if len <= limit {
+            return Ok(());
+        }
+        Err(ApiError::TooLarge(format!("{len} events in one request, at most {limit} are taken")))
+    }
+}
+
+/// Records what a body says, and returns what became of each event and whatever else was read.
+///
+/// # Errors
+/// 400 or 413 if the body as a whole makes no sense; 503 if it cannot be written now.
+pub(super) async fn deliver<T: Send + 'static>(
+    app: &App,
+    scorer: Scorer,
+    received: Received,
+    interpret: fn(&str, &Reading) -> ApiResult<(Statements, T)>,
+) -> ApiResult<(Vec<Outcome>, T)> {
+    let limits = &app.settings.limits;
+    let intake = app.store.catalog.intake(&scorer.caller.project).await?;
+    let received_at = app.clock.now();
+    let project = scorer.caller.project.clone();
+    let (submitter, batch_len) = match scorer.reach {
+        EventScope::All => (Submitter::Keyed, limits.batch_len),
+        EventScope::Scores => (Submitter::Public { project, received_at }, MAX_PUBLIC_SCORES),
+    };
+    let reading = Reading {
+        rules: Rules {
+            submitter,
+            text_bytes: text_bytes_before_rules(&intake, limits.text_bytes),
+            depth: limits.depth,
+            intake,
+        },
+        batch_len,
+        received_at,
+    };
+    let arrival = Arrival {
+        project: scorer.caller.project,
+        sender: Sender::default(),
+        received_at: reading.received_at,
+        intake: reading.rules.intake.clone(),
+        text_bytes: limits.text_bytes,
+    };
+    let worker = app.clone();
+    let (prepared, outcomes, rest) = received
+        .parse_json(app, Weight::Texts, move |text| {
+            let (statements, rest) = interpret(text, &reading)?;
+            let says_something = !statements.is_empty();
+            let (prepared, outcomes) = statements.prepare(&worker.store.telemetry, arrival);
+            Ok((says_something.then_some(prepared), outcomes, rest))
+        })
+        .await?;
+    if let Some(prepared) = prepared {
+        let began = app.clock.monotonic();
+        app.store.commit(prepared).await?;
+        app.metrics.observe_commit(app.clock.monotonic().saturating_duration_since(began));
+    }
+    Ok((outcomes, rest))
+}

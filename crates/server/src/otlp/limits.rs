@@ -1,0 +1,144 @@
+use std::cell::Cell;
+
+use ratchet_core::record::limit::elide;
+use ratchet_core::record::span::{SpanEvent, SpanLink};
+
+use super::span_builder::Fault;
+use crate::app::Limits;
+use crate::body::no_room;
+use crate::body_budget::{NoRoom, Room};
+use crate::error::ApiError;
+
+/// Reading recurses into values, so no setting may lift the bound beyond what the stack holds.
+const DEEPEST: usize = 256;
+/// Bytes that a value takes beside its texts: a list that grew has up to twice the room it uses, and
+/// one with a single value has room for four.
+const VALUE_BYTES: usize = 128;
+/// Bytes that an event takes beside its texts and values: itself twice, and its list of attributes.
+const EVENT_BYTES: usize = 2 * size_of::<SpanEvent>() + VALUE_BYTES;
+/// The same for a link.
+const LINK_BYTES: usize = 2 * size_of::<SpanLink>() + VALUE_BYTES;
+/// Bytes that are taken from the memory for bodies at a time.
+const STEP: usize = 8 * 1024;
+
+/// Keeps a request within its limits while it is being read, and takes the memory that it becomes
+/// from the memory for bodies: a span of two bytes on the wire is a thousand once it is decoded.
+#[derive(Debug)]
+pub(crate) struct Bounds<'a> {
+    pub(crate) limits: &'a Limits,
+    room: &'a Room,
+    /// Bytes that were decoded and not yet taken.
+    owed: Cell<usize>,
+    values_left: usize,
+    exceeded: Option<Exceeded>,
+}
+
+/// What a request has too much of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exceeded {
+    Values,
+    Memory(NoRoom),
+}
+
+impl<'a> Bounds<'a> {
+    pub(crate) fn new(limits: &'a Limits, room: &'a Room) -> Self {
+        Self { limits, room, owed: Cell::new(0), values_left: limits.values, exceeded: None }
+    }
+
+    /// A text of the client's, its middle elided if it is too long.
+    pub(crate) fn text(&self, text: &str) -> String {
+        let text = elide(text, self.limits.text_bytes).into_owned();
+        self.owe(text.len());
+        text
+    }
+
+    /// Counts bytes that were decoded; they are taken with what comes next.
+    pub(crate) fn owe(&self, bytes: usize) {
+        self.owed.set(self.owed.get().saturating_add(bytes));
+    }
+
+    /// Counts bytes that are about to be decoded.
+    pub(crate) fn hold(&mut self, bytes: usize) -> Result<(), NoRoom> {
+        self.owe(bytes);
+        if self.owed.get() < STEP {
+            return Ok(());
+        }
+        let taken = self.room.grow(self.owed.take());
+        self.exceeded = self.exceeded.or(taken.err().map(Exceeded::Memory));
+        taken
+    }
+
+    /// Counts an event.
+    pub(crate) fn event(&mut self) -> Result<(), Fault> {
+        self.hold(EVENT_BYTES).map_err(Fault::NoRoom)
+    }
+
+    /// Counts a link.
+    pub(crate) fn link(&mut self) -> Result<(), Fault> {
+        self.hold(LINK_BYTES).map_err(Fault::NoRoom)
+    }
+
+    /// Counts a value at a depth: small messages must not become large structures.
+    pub(crate) fn enter(&mut self, depth: usize) -> Result<(), Fault> {
+        let deepest = self.limits.depth.min(DEEPEST);
+        if depth > deepest {
+            return Err(Fault::TooDeep(deepest));
+        }
+        let Some(left) = self.values_left.checked_sub(1) else {
+            self.exceeded = Some(Exceeded::Values);
+            return Err(self.too_many_values());
+        };
+        self.values_left = left;
+        self.hold(VALUE_BYTES).map_err(Fault::NoRoom)
+    }
+
+    /// The reason to refuse the whole request, once it holds more than it may.
+    pub(crate) fn refusal(&self) -> Option<ApiError> {
+        self.exceeded.map(|exceeded| match exceeded {
+            Exceeded::Values => ApiError::TooLarge(self.too_many_values().to_string()),
+            Exceeded::Memory(why) => no_room(why),
+        })
+    }
+
+    fn too_many_values(&self) -> Fault {
+        Fault::TooManyValues(self.limits.values)
+    }
+}
+
+/// A list that keeps its first items and counts the rest.
+#[derive(Debug)]
+pub(crate) struct Capped<T> {
+    pub(crate) kept: Vec<T>,
+    pub(crate) dropped: i64,
+}
+
+impl<T> Default for Capped<T> {
+    fn default() -> Self {
+        Self { kept: Vec::new(), dropped: 0 }
+    }
+}
+
+impl<T> Capped<T> {
+    /// Whether one more fits; counts it as dropped if not.
+    pub(crate) fn has_room(&mut self, limit: usize) -> bool {
+        let fits = self.kept.len() < limit;
+        self.dropped += i64::from(!fits);
+        fits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ratchet_core::record::span::AttributeValue;
+
+    use super::*;
+
+    #[test]
+    fn a_value_takes_no_more_than_is_counted() {
+        assert!(VALUE_BYTES >= 2 * size_of::<(String, AttributeValue)>());
+        assert!(VALUE_BYTES >= 4 * size_of::<AttributeValue>());
+        // The only attribute of an event stands in a list for four.
+        let pair = size_of::<(String, AttributeValue)>();
+        assert!(EVENT_BYTES + VALUE_BYTES >= size_of::<SpanEvent>() + 4 * pair);
+    }
+}

@@ -1,0 +1,193 @@
+use ratchet_agent::claude::error::ClaudeError;
+use ratchet_agent::claude::message::{MessageContent, Reply as ToAgent, UserMessage};
+use ratchet_core::chat::event::{EventBody, EventKind};
+use ratchet_core::chat::permission_prompt::{AnswerMismatch, Decision};
+use ratchet_core::chat::state::{ChatInput, ChatState, PermissionPromptId};
+use ratchet_core::id::TraceId;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::super::command::{ChatCommand, Reply};
+use super::super::error::ChatError;
+use super::super::turn_recorder::Beginning;
+use super::pending_writes::Deed;
+use super::{ChatActor, Chore};
+
+impl ChatActor {
+    /// Does what someone wants, or says why not.
+    pub(super) fn wish(&mut self, wish: ChatCommand) {
+        match wish {
+            ChatCommand::Send { message, by, reply } => {
+                let sent = self.send(message, by.as_deref());
+                self.answer_wish(reply, sent);
+            }
+            ChatCommand::Answer { ask, decision, by, reply } => {
+                let answered = self.answer(&ask, &decision, by.as_deref());
+                self.answer_wish(reply, answered);
+            }
+            ChatCommand::Interrupt { reply } => self.interrupt(reply),
+            ChatCommand::Wake { reply } => {
+                let woken = self.wake();
+                self.answer_wish(reply, woken);
+            }
+            ChatCommand::Close { reply } => {
+                let closed = self.close();
+                self.answer_wish(reply, closed);
+            }
+            ChatCommand::Stop { reply } => self.stop(reply),
+            ChatCommand::Change { change, reply } => self.change(change, reply),
+            ChatCommand::Rewind { message, rewind, reply } => self.rewind(message, rewind, reply),
+        }
+    }
+
+    /// Answers whoever wished, once what it came to is on disk.
+    pub(super) fn answer_wish<T: Send + 'static>(
+        &mut self,
+        reply: Reply<T>,
+        came: Result<T, ChatError>,
+    ) {
+        // Whoever does not wait any more does not mind.
+        self.outbox.then(Deed::Answer(Box::new(move || drop(reply.send(came)))));
+    }
+
+    fn send(&mut self, message: Box<UserMessage>, by: Option<&str>) -> Result<TraceId, ChatError> {
+        let name = message.uuid.simple().to_string();
+        let turn = TraceId::parse(&name).map_err(|why| ChatError::Setting(why.to_string()))?;
+        let before = self.state.clone();
+        let after = ratchet_core::chat::state::next(&before, ChatInput::Sent(turn.clone()))?;
+        self.check_budget()?;
+        let content = match &message.content {
+            MessageContent::Text(text) => Value::from(text.as_str()),
+            MessageContent::Blocks(blocks) => Value::from(blocks.clone()),
+        };
+        let (id, content) = (message.uuid.to_string(), content.to_string());
+        let body = EventBody::default()
+            .text("id", &id)
+            .text("turn", &name)
+            .text_if("by", by)
+            .raw("content", &content);
+        self.tell(body.told(EventKind::Message));
+        let at = self.now();
+        let beginning = Beginning::Person { by, message: &id, content: &content };
+        self.book.began(&turn, at, beginning);
+        self.why = None;
+        self.is_put_off = false;
+        self.happen(ChatInput::Sent(turn.clone()))?;
+        if let ChatState::Starting { .. } = after {
+            self.first = Some(message);
+            if !matches!(before, ChatState::Starting { .. }) {
+                self.launch();
+            }
+        } else {
+            self.outbox.then(Deed::Say(message));
+        }
+        Ok(turn)
+    }
+
+    fn answer(
+        &mut self,
+        ask: &PermissionPromptId,
+        decision: &Decision,
+        by: Option<&str>,
+    ) -> Result<(), ChatError> {
+        let asked = self.asks.get(ask).ok_or_else(|| ChatError::NotOpen(ask.clone()))?;
+        let reply =
+            RawValue::from_string(asked.reply(decision)?).map_err(|_| AnswerMismatch::Input)?;
+        let told = decision.telling(ask, by);
+        self.asks.remove(ask);
+        self.answered(ask, &told.body);
+        self.tell(told);
+        self.outbox.then(Deed::Reply(ask.as_str().to_owned(), ToAgent::Success(reply)));
+        self.happen(ChatInput::Answered(ask.clone()))?;
+        Ok(())
+    }
+
+    /// Nobody answered in time.
+    pub(super) fn ask_over(&mut self, ask: &PermissionPromptId) {
+        if self.asks.contains_key(ask)
+            && let Err(error) = self.answer(ask, &Decision::TimedOut, None)
+        {
+            self.tell_error(&error.to_string());
+        }
+    }
+
+    fn interrupt(&mut self, reply: Reply<()>) {
+        if let ChatState::Starting { turn: Some(turn) } = &self.state {
+            let turn = turn.clone();
+            self.cancel(&turn);
+            return self.answer_wish(reply, Ok(()));
+        }
+        match self.happen(ChatInput::Interrupted) {
+            // After the message, which may be on its way to the disk still.
+            Ok(()) => self.outbox.then(Deed::Interrupt(reply)),
+            Err(unfit) => self.answer_wish(reply, Err(unfit.into())),
+        }
+    }
+
+    /// Has the agent do something and tells whoever wished what it says.
+    pub(super) fn ask_agent<T: Send + 'static>(
+        &mut self,
+        reply: Reply<T>,
+        asking: impl Future<Output = Result<T, ClaudeError>> + Send + 'static,
+    ) {
+        self.chores.push(Box::pin(async move {
+            let said = asking.await.map_err(|error| ChatError::Agent(error.to_string()));
+            // Whoever does not wait any more does not mind.
+            drop(reply.send(said));
+            Chore::Done
+        }));
+    }
+
+    pub(super) fn wake(&mut self) -> Result<(), ChatError> {
+        let had_process = self.state.has_process();
+        self.happen(ChatInput::Woken)?;
+        if !had_process {
+            self.launch();
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), ChatError> {
+        self.withdraw_all();
+        if let Some(turn) = self.state.turn().cloned() {
+            // That it is closed is told, and no error.
+            drop(self.break_off(&turn, "the session was closed"));
+        }
+        self.first = None;
+        self.launch += 1;
+        self.leave_queue();
+        self.happen(ChatInput::Closed)?;
+        self.let_go();
+        Ok(())
+    }
+
+    /// Ends the process at once; no other is started before it has.
+    pub(super) fn let_go(&mut self) {
+        let Some(running) = self.running.take() else { return };
+        let process = running.process;
+        self.leaving = Some(process.clone());
+        self.outbox.is_stale = true;
+        self.chores.push(Box::pin(async move {
+            process.kill().await;
+            Chore::Left
+        }));
+    }
+
+    /// The server goes down. What is under way is broken off; the conversation goes on later.
+    fn stop(&mut self, reply: Reply<()>) {
+        self.is_stopping = true;
+        self.launch += 1;
+        self.leave_queue();
+        match self.state {
+            ChatState::Idle => self.park(),
+            _ if self.state.has_process() => {
+                let running = self.running.take();
+                self.died("the server was stopped");
+                self.running = running;
+                self.let_go();
+            }
+            _ => {}
+        }
+        self.answer_wish(reply, Ok(()));
+    }
+}

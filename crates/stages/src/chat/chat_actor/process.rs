@@ -1,0 +1,189 @@
+use std::sync::Arc;
+
+use ratchet_agent::claude::error::ClaudeError;
+use ratchet_agent::claude::lines::ClaudeLines;
+use ratchet_agent::claude::process::ClaudeProcess;
+use ratchet_agent::claude::process_slots::ProcessSlot;
+use ratchet_core::chat::event::{EventBody, EventKind};
+use ratchet_core::chat::reader::LineReader;
+use ratchet_core::chat::state::{ChatInput, ChatState};
+
+use super::super::error::ChatError;
+use super::pending_writes::Deed;
+use super::{ChatActor, ChatCommand, Chore, Running};
+
+impl ChatActor {
+    /// Sees to it that there is a process, once there is a place for it and the last one is gone.
+    pub(super) fn launch(&mut self) {
+        let is_under_way = self.running.is_some();
+        if is_under_way {
+            return;
+        }
+        self.launch += 1;
+        self.why = None;
+        let reader = LineReader::new(self.chat.standing.agent_cost);
+        self.reader = reader.with_prices(self.prices());
+        let (launch, leaving) = (self.launch, self.leaving.clone());
+        let shared = self.shared.clone();
+        self.chores.push(Box::pin(async move {
+            if let Some(leaving) = leaving {
+                leaving.end().await;
+            }
+            match shared.try_seat() {
+                Some(seat) => Chore::Seated(launch, seat),
+                None => Chore::Queued(launch),
+            }
+        }));
+    }
+
+    /// Starts a process that has its place.
+    pub(super) fn start(&mut self, launch: u64, seat: ProcessSlot) {
+        let (shared, chat) = (self.shared.clone(), self.chat.clone());
+        self.chores.push(Box::pin(async move {
+            // Files are looked at where nobody else waits for it. The folder is held until the
+            // process is in it.
+            let (command, _folder, memory) = match Arc::clone(&shared).command(chat.clone()).await {
+                Ok(command) => command,
+                Err(error) => {
+                    let why = error.to_string();
+                    return Chore::Launched(launch, Err(ClaudeError::NotStarted { why }), None);
+                }
+            };
+            let warning = memory.warning(&shared.launcher.family(&chat));
+            Chore::Launched(launch, command.spawn(seat), warning)
+        }));
+    }
+
+    pub(super) fn launched(
+        &mut self,
+        launch: u64,
+        outcome: Result<(ClaudeProcess, ClaudeLines), ClaudeError>,
+        warning: Option<String>,
+    ) {
+        let is_wanted = self.awaits(launch);
+        let (process, lines) = match outcome {
+            // Dropping it ends it.
+            Ok(_) if !is_wanted => {
+                if !self.state.has_process() {
+                    self.shared.launcher.forget_given(&self.chat.id);
+                }
+                return;
+            }
+            Ok(started) => started,
+            Err(error) if is_wanted => return self.died(&error.to_string()),
+            Err(_) => return,
+        };
+        if let Some(warning) = warning {
+            self.tell_error(&warning);
+        }
+        let greeting = process.clone();
+        self.running = Some(Running { process, lines, is_up: false, is_outdated: false });
+        self.outbox.is_stale = true;
+        self.chores.push(Box::pin(async move {
+            Chore::Greeted(launch, greeting.initialize().await.map(drop))
+        }));
+    }
+
+    pub(super) fn greeted(&mut self, launch: u64, outcome: Result<(), ClaudeError>) {
+        if launch != self.launch || self.running.is_none() {
+            return;
+        }
+        self.shared.launcher.forget_given(&self.chat.id);
+        if let Err(error) = outcome {
+            let why = error.to_string();
+            if let Some(running) = self.running.take() {
+                self.dismiss(running.process);
+            }
+            return self.died(&why);
+        }
+        if let Some(running) = &mut self.running {
+            running.is_up = true;
+        }
+        if self.happen(ChatInput::Started).is_err() {
+            return;
+        }
+        if let Some(message) = self.first.take() {
+            self.outbox.then(Deed::Say(message));
+        }
+        for wish in std::mem::take(&mut self.later) {
+            self.wish(wish);
+        }
+    }
+
+    /// The process is gone, or there never was one.
+    pub(super) fn died(&mut self, why: &str) {
+        self.running = None;
+        self.shared.launcher.forget_given(&self.chat.id);
+        self.background = 0;
+        self.leave_queue();
+        self.withdraw_all();
+        let lost = self.state.turn().cloned();
+        let body = match &lost {
+            Some(turn) => self.break_off(turn, why),
+            None => EventBody::default(),
+        };
+        let is_a_loss = lost.is_some() || matches!(self.state, ChatState::Starting { .. });
+        if is_a_loss {
+            self.why = Some(why.to_owned());
+            self.tell(body.text("message", why).told(EventKind::Error));
+        }
+        self.first = None;
+        if self.happen(ChatInput::Died).is_err() {
+            self.outbox.is_stale = true;
+        }
+        for wish in std::mem::take(&mut self.later) {
+            refuse(wish, why);
+        }
+    }
+
+    /// Gives the process up: nothing happens, or someone else needs the place.
+    pub(super) fn park(&mut self) {
+        if self.happen(ChatInput::Parked).is_ok()
+            && let Some(running) = self.running.take()
+        {
+            self.dismiss(running.process);
+        }
+    }
+
+    /// Has a process end; no other is started before it has.
+    pub(super) fn dismiss(&mut self, process: ClaudeProcess) {
+        self.leaving = Some(process.clone());
+        self.outbox.is_stale = true;
+        self.chores.push(Box::pin(async move {
+            process.end().await;
+            Chore::Left
+        }));
+    }
+
+    pub(super) fn left(&mut self) {
+        self.leaving = None;
+    }
+
+    /// Nobody has to answer any more.
+    pub(super) fn withdraw_all(&mut self) {
+        let asks: Vec<_> = self.asks.drain().map(|(ask, _)| ask).collect();
+        for ask in asks {
+            let body = EventBody::default().text("id", ask.as_str()).text("decision", "withdrawn");
+            let told = body.told(EventKind::Answered);
+            let at = self.now();
+            self.book.answered(ask.as_str(), &told.body, at);
+            self.tell(told);
+        }
+    }
+}
+
+/// Answers a wish that cannot come true.
+fn refuse(wish: ChatCommand, why: &str) {
+    let error = || ChatError::Agent(why.to_owned());
+    // Whoever does not wait any more does not mind.
+    match wish {
+        ChatCommand::Send { reply, .. } => drop(reply.send(Err(error()))),
+        ChatCommand::Rewind { reply, .. } => drop(reply.send(Err(error()))),
+        ChatCommand::Answer { reply, .. }
+        | ChatCommand::Interrupt { reply }
+        | ChatCommand::Wake { reply }
+        | ChatCommand::Change { reply, .. }
+        | ChatCommand::Close { reply }
+        | ChatCommand::Stop { reply } => drop(reply.send(Err(error()))),
+    }
+}

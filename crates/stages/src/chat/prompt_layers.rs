@@ -1,0 +1,119 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ratchet_core::chat::config_layer::{Layer, Trust};
+use ratchet_core::chat::mcp_servers::{self, McpFault, McpFile, McpPlan};
+use ratchet_core::chat::system_prompt;
+
+use super::confined_path::{ConfinedFolder, ConfinedPathError};
+use super::work_folder::WorkFolder;
+
+/// How long a file that names servers may be.
+const MAX_MCP_BYTES: usize = 1_000_000;
+/// How long the base prompt may be.
+const MAX_BASE_BYTES: usize = 1_000_000;
+
+/// The folders in which the platform and the user keep what every agent gets: `mcp.json`,
+/// `skills/` and `prompts/`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LayerFolders {
+    /// Whoever runs the server: the data folder, usually.
+    pub platform: Option<PathBuf>,
+    /// Whoever talks to agents.
+    pub user: Option<PathBuf>,
+}
+
+/// Why an agent cannot be given what it should have.
+#[derive(Debug, thiserror::Error)]
+pub enum GivenError {
+    /// Files that name servers say something that cannot be used.
+    #[error("{}", told(.0))]
+    Servers(Vec<McpFault>),
+    /// A file cannot be read.
+    #[error("{}: {cause}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// Something in a folder cannot be had.
+    #[error(transparent)]
+    ConfinedFolder(#[from] ConfinedPathError),
+}
+
+fn told(faults: &[McpFault]) -> String {
+    let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+impl LayerFolders {
+    /// Each folder that there is, with whose it is.
+    pub fn iter(&self) -> impl Iterator<Item = (Layer, &Path)> {
+        let platform = self.platform.iter().map(|path| (Layer::Platform, path.as_path()));
+        platform.chain(self.user.iter().map(|path| (Layer::User, path.as_path())))
+    }
+
+    /// The general words that an agent is told: the user's file, else the platform's, else ours.
+    ///
+    /// # Errors
+    /// There is a file, but it cannot be read.
+    pub fn base_prompt(&self) -> Result<String, GivenError> {
+        let places = [&self.user, &self.platform].into_iter().flatten();
+        for folder in places {
+            let path = folder.join("prompts").join(system_prompt::FILE);
+            if let Some(text) = read(&path, MAX_BASE_BYTES)? {
+                return Ok(text);
+            }
+        }
+        Ok(system_prompt::SHIPPED.to_owned())
+    }
+
+    /// The servers of tools that an agent gets in a workspace.
+    ///
+    /// # Errors
+    /// Names each file that cannot be used, and where in it.
+    pub fn servers(&self, work: &WorkFolder, trust: Trust) -> Result<McpPlan, GivenError> {
+        let mut files = Vec::new();
+        for (layer, folder) in self.iter() {
+            let path = folder.join(mcp_servers::FILE);
+            if let Some(text) = read(&path, MAX_MCP_BYTES)? {
+                files.push((layer, path.display().to_string(), text));
+            }
+        }
+        let own = work.path().join(mcp_servers::WORKSPACE_FILE).display().to_string();
+        match (work.files().read(mcp_servers::WORKSPACE_FILE, MAX_MCP_BYTES), trust) {
+            (Ok(None), _) => {}
+            (Ok(Some(bytes)), _) => {
+                files.push((Layer::Workspace, own, String::from_utf8_lossy(&bytes).into_owned()));
+            }
+            // Nobody reads it anyway; that there is something is all that is told.
+            (Err(_), Trust::Untrusted) => files.push((Layer::Workspace, own, String::new())),
+            (Err(why), Trust::Trusted) => return Err(why.into()),
+        }
+        let files: Vec<McpFile<'_>> = files
+            .iter()
+            .map(|(layer, place, text)| McpFile { layer: *layer, place, text })
+            .collect();
+        let workspace = work.path().display().to_string();
+        McpPlan::merge(&files, &workspace, trust).map_err(GivenError::Servers)
+    }
+}
+
+/// A file of the platform's or the user's own; links are theirs to follow.
+fn read(path: &Path, most: usize) -> Result<Option<String>, GivenError> {
+    let fail = |cause| GivenError::File { path: path.to_owned(), cause };
+    let resolved = match path.canonicalize() {
+        Ok(path) => path,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(cause) => return Err(fail(cause)),
+    };
+    let name = resolved.file_name().and_then(|name| name.to_str());
+    let (Some(folder), Some(name)) = (resolved.parent(), name) else { return Ok(None) };
+    let Some(bytes) = ConfinedFolder::open(folder)?.read(name, most)? else { return Ok(None) };
+    let text = String::from_utf8(bytes);
+    text.map(Some).map_err(|_| fail(io::Error::new(io::ErrorKind::InvalidData, "not UTF-8")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+use std::collections::{BTreeSet, HashSet};
+
+use ratchet_core::chat::event::{ChatEvent, EventKind, UnorderedEvent};
+use ratchet_core::chat::reader::LineReader;
+use ratchet_core::chat::recovered::RecoveredLine;
+use ratchet_core::id::TraceId;
+use ratchet_core::money::Money;
+use ratchet_store::telemetry::Telemetry;
+use serde_json::Value;
+
+use super::super::super::chat_handle::ChatHandle;
+use super::super::super::error::ChatError;
+use super::super::super::launch::turn_lines::TurnFile;
+use super::super::super::turn_recorder::{Beginning, TurnRecorder};
+
+/// Events that are read at once.
+const PAGE: u32 = 500;
+
+/// What clients were told of a turn that was under way.
+#[derive(Debug)]
+pub(super) struct Replay {
+    /// What the agent still asks.
+    pub(super) open: BTreeSet<String>,
+    /// Whether a message began it.
+    pub(super) has_message: bool,
+    /// The ids of lines that were told.
+    told: HashSet<String>,
+    /// Knows which words were told.
+    reader: LineReader,
+}
+
+impl Replay {
+    /// Reads the events of a turn as far as they are kept, and tells the book.
+    pub(super) async fn read(
+        telemetry: &Telemetry,
+        room: &ChatHandle,
+        turn: &TraceId,
+        book: &mut TurnRecorder,
+    ) -> Result<Self, ChatError> {
+        let mut replay = Self {
+            open: BTreeSet::new(),
+            has_message: false,
+            told: HashSet::new(),
+            reader: LineReader::new(Money::ZERO),
+        };
+        let Some(mut after) = beginning(telemetry, room, turn).await? else { return Ok(replay) };
+        loop {
+            let (project, session) = (room.project.clone(), room.session.clone());
+            let events = telemetry.session_events(project, session, after, PAGE).await?;
+            let Some(last) = events.last() else { return Ok(replay) };
+            after = last.seq;
+            for event in events {
+                replay.take(&event, turn, book);
+            }
+        }
+    }
+
+    fn take(&mut self, event: &ChatEvent, turn: &TraceId, book: &mut TurnRecorder) {
+        let said: Value = serde_json::from_str(&event.body).unwrap_or_default();
+        let id = said["id"].as_str().unwrap_or_default();
+        match event.kind {
+            EventKind::Raw => {
+                book.heard(&event.body);
+                // What follows from it was told with it.
+                drop(self.reader.take(&event.body, None));
+                self.told.extend(said["uuid"].as_str().map(str::to_owned));
+            }
+            EventKind::Message => {
+                self.has_message = true;
+                let content = said["content"].to_string();
+                let by = said["by"].as_str();
+                let beginning = Beginning::Person { by, message: id, content: &content };
+                book.began(turn, event.at, beginning);
+            }
+            EventKind::Question | EventKind::Permission => {
+                book.asked_before(id, turn, event.at);
+                self.open.insert(id.to_owned());
+            }
+            EventKind::Answered => drop(self.open.remove(id)),
+            _ => {}
+        }
+    }
+
+    /// What the agent has kept and nobody was told.
+    pub(super) fn untold(&mut self, file: &TurnFile) -> Vec<UnorderedEvent> {
+        let call = file.call();
+        let lines =
+            file.lines.iter().filter_map(|line| RecoveredLine::of_kept(line, call.as_deref()));
+        let new: Vec<RecoveredLine> = lines.filter(|line| !self.told.contains(&line.id)).collect();
+        new.iter().flat_map(|line| self.reader.take(&line.line, None).told).collect()
+    }
+}
+
+/// The place before the first event of a turn: a message, or the agent's own beginning.
+async fn beginning(
+    telemetry: &Telemetry,
+    room: &ChatHandle,
+    turn: &TraceId,
+) -> Result<Option<u64>, ChatError> {
+    let turn = turn.to_string();
+    for kind in [EventKind::Message, EventKind::State] {
+        let (project, session) = (room.project.clone(), room.session.clone());
+        let newest = telemetry.newest_events(project, session, kind, PAGE).await?;
+        let is_of_turn = |body: &str| {
+            let said: Value = serde_json::from_str(body).unwrap_or_default();
+            said["turn"] == turn.as_str()
+        };
+        let first = newest.into_iter().filter(|event| is_of_turn(&event.body)).last();
+        if let Some(first) = first {
+            return Ok(Some(first.seq.saturating_sub(1)));
+        }
+    }
+    Ok(None)
+}

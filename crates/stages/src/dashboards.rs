@@ -1,0 +1,22 @@
+//! People look at figures: a question becomes an answer, and questions are kept on dashboards.
+//!
+//! The API and the pages ask the same way, so that a chart shows what a client is told.
+
+/// Conditions on what is counted.
+pub mod filter;
+/// What can be asked.
+pub mod view;
+/// From what was sent to a question for the store.
+mod query;
+/// How the answer looks.
+pub mod response;
+/// Conditions that are kept.
+pub mod widget_filters;
+/// Questions that are kept: charts.
+pub mod widget;
+/// Charts on a page.
+pub mod dashboard;
+/// Definitions that are kept whole.
+pub mod definitions;
+
+pub use query::{Question, Version, question};

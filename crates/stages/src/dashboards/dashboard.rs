@@ -1,0 +1,214 @@
+use ratchet_remote::langfuse::wire::dashboard::{DashboardView, Placement, PlacementChange};
+use ratchet_store::catalog::{DocumentKind, Documents};
+
+use super::definitions::KeepError;
+use super::widget_filters::check_filters;
+use crate::validation::{Checks, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
+
+/// The columns of the grid.
+pub const COLUMNS: i64 = 12;
+/// Rows that a tile may reach down to.
+const MAX_ROWS: i64 = 10_000;
+const MAX_PLACEMENTS: usize = 500;
+/// What a tile on a page is made wider or narrower by, and how narrow it may be.
+const WIDTH_STEP: i64 = 2;
+const NARROWEST: i64 = 2;
+/// What it is made taller or shorter by, how short it may be and how tall.
+const HEIGHT_STEP: i64 = 1;
+const SHORTEST: i64 = 2;
+/// The greatest height that people give a tile on the page.
+pub const TALLEST: i64 = 12;
+
+/// Refuses what makes no sense, by itself or beside the project's widgets.
+///
+/// # Errors
+/// Everything that is wrong, or the widget that is not there.
+pub fn check(view: &DashboardView, documents: &Documents<'_>) -> Result<(), KeepError> {
+    let mut checks = Checks::default();
+    checks.text("name", &view.name, 1..=MAX_NAME_CHARS);
+    checks.text("description", &view.description, 0..=MAX_DESCRIPTION_CHARS);
+    check_filters(&mut checks, &view.filters);
+    if let Err(why) = check_tiles(view) {
+        checks.must(false, "definition", &why);
+    }
+    checks.finish()?;
+    for tile in &view.definition.widgets {
+        if let Placement::Widget { widget_id, .. } = tile {
+            documents.find(DocumentKind::Widget, widget_id)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_tiles(view: &DashboardView) -> Result<(), String> {
+    let tiles = &view.definition.widgets;
+    if tiles.len() > MAX_PLACEMENTS {
+        return Err(format!("a dashboard has at most {MAX_PLACEMENTS} placements"));
+    }
+    for (at, tile) in tiles.iter().enumerate() {
+        let (x, y, width, height) = tile.place();
+        let is_inside = (0..COLUMNS).contains(&x)
+            && (1..=COLUMNS).contains(&width)
+            && (0..=MAX_ROWS).contains(&y)
+            && (1..=MAX_ROWS).contains(&height);
+        if !is_inside {
+            return Err(format!("placement {} does not fit a grid of 12 columns", tile.id()));
+        }
+        if tiles.iter().skip(at + 1).any(|other| other.id() == tile.id()) {
+            return Err(format!("two placements have the id {}", tile.id()));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a widget stands on a dashboard.
+pub fn shows(dashboard: &DashboardView, widget: &str) -> bool {
+    dashboard.definition.widgets.iter().any(|tile| match tile {
+        Placement::Widget { widget_id, .. } => widget_id == widget,
+        Placement::Preset { .. } => false,
+    })
+}
+
+/// The first row below all tiles.
+pub fn below(tiles: &[Placement]) -> i64 {
+    let lower_edge = |tile: &Placement| tile.place().1.saturating_add(tile.place().3);
+    tiles.iter().map(lower_edge).max().unwrap_or(0)
+}
+
+/// What people do to a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is what its name says")]
+pub enum Shift {
+    Earlier,
+    Later,
+    Wider,
+    Narrower,
+    Taller,
+    Shorter,
+}
+
+impl Shift {
+    /// Every one, in the order they are offered.
+    pub const ALL: [Self; 6] =
+        [Self::Earlier, Self::Later, Self::Wider, Self::Narrower, Self::Taller, Self::Shorter];
+
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Earlier => "earlier",
+            Self::Later => "later",
+            Self::Wider => "wider",
+            Self::Narrower => "narrower",
+            Self::Taller => "taller",
+            Self::Shorter => "shorter",
+        }
+    }
+
+    /// Reads the word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|shift| shift.as_str() == word)
+    }
+}
+
+/// Moves or resizes a tile, and lays all of them out again in reading order. Says whether the
+/// tile is there.
+pub fn shift(tiles: &mut [Placement], id: &str, shift: Shift) -> bool {
+    tiles.sort_by_key(in_reading_order);
+    let Some(at) = tiles.iter().position(|tile| tile.id() == id) else { return false };
+    let (_, _, width, height) = tiles[at].place();
+    let resized = |change| tiles[at].clone().moved(change);
+    let none = PlacementChange::default();
+    let wide = |width: i64| Some(width.clamp(NARROWEST, COLUMNS));
+    let tall = |height: i64| Some(height.clamp(SHORTEST, TALLEST));
+    match shift {
+        Shift::Earlier => tiles.swap(at, at.saturating_sub(1)),
+        Shift::Later if at + 1 < tiles.len() => tiles.swap(at, at + 1),
+        Shift::Later => {}
+        Shift::Wider => {
+            tiles[at] = resized(PlacementChange { width: wide(width + WIDTH_STEP), ..none });
+        }
+        Shift::Narrower => {
+            tiles[at] = resized(PlacementChange { width: wide(width - WIDTH_STEP), ..none });
+        }
+        Shift::Taller => {
+            let height = height.min(TALLEST);
+            tiles[at] = resized(PlacementChange { height: tall(height + HEIGHT_STEP), ..none });
+        }
+        Shift::Shorter => {
+            let height = height.min(TALLEST);
+            tiles[at] = resized(PlacementChange { height: tall(height - HEIGHT_STEP), ..none });
+        }
+    }
+    flow(tiles);
+    true
+}
+
+/// Where a tile stands among others, as one reads them.
+pub fn in_reading_order(tile: &Placement) -> (i64, i64) {
+    let (x, y, _, _) = tile.place();
+    (y, x)
+}
+
+/// Sets tiles side by side in their order, and below each other where a row is full.
+fn flow(tiles: &mut [Placement]) {
+    let (mut x, mut y, mut tallest) = (0, 0, 0);
+    for tile in tiles {
+        let (_, _, width, height) = tile.place();
+        let (width, height) = (width.clamp(1, COLUMNS), height.clamp(1, MAX_ROWS));
+        if x + width > COLUMNS {
+            (x, y, tallest) = (0, (y + tallest).min(MAX_ROWS), 0);
+        }
+        let place =
+            PlacementChange { x: Some(x), y: Some(y), width: Some(width), height: Some(height) };
+        *tile = tile.clone().moved(place);
+        x += width;
+        tallest = tallest.max(height);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Across, down, wide, high.
+    type Spot = (i64, i64, i64, i64);
+
+    fn tile(id: &str, (x, y, width, height): Spot) -> Placement {
+        Placement::Widget { id: id.to_owned(), widget_id: "w".to_owned(), x, y, width, height }
+    }
+
+    fn places(tiles: &[Placement]) -> Vec<(&str, Spot)> {
+        tiles.iter().map(|tile| (tile.id(), tile.place())).collect()
+    }
+
+    #[test]
+    fn tiles_change_places_and_stay_on_the_grid() {
+        let mut tiles = vec![tile("b", (6, 0, 6, 4)), tile("a", (0, 0, 6, 4))];
+        assert!(shift(&mut tiles, "b", Shift::Earlier));
+        assert_eq!(places(&tiles), [("b", (0, 0, 6, 4)), ("a", (6, 0, 6, 4))]);
+        assert!(shift(&mut tiles, "b", Shift::Wider));
+        assert_eq!(places(&tiles), [("b", (0, 0, 8, 4)), ("a", (0, 4, 6, 4))]);
+        assert!(!shift(&mut tiles, "c", Shift::Later));
+    }
+
+    #[test]
+    fn whatever_people_press_nothing_leaves_the_grid_or_covers_another() {
+        let mut tiles: Vec<Placement> = (0..7)
+            .map(|n| tile(&n.to_string(), (n % 3, n * 1_000, 1 + n * 2 % 12, 1 + n)))
+            .collect();
+        for step in 0..200_usize {
+            let id = (step * 5 % 7).to_string();
+            assert!(shift(&mut tiles, &id, Shift::ALL[step * 7 % 6]));
+            for (at, one) in tiles.iter().enumerate() {
+                let (x, y, width, height) = one.place();
+                assert!(x >= 0 && width >= 1 && x + width <= COLUMNS, "{:?}", one.place());
+                for other in &tiles[at + 1..] {
+                    let (left, top, wide, tall) = other.place();
+                    let apart_across = x + width <= left || left + wide <= x;
+                    let apart_down = y + height <= top || top + tall <= y;
+                    assert!(apart_across || apart_down, "{:?}", places(&tiles));
+                }
+            }
+        }
+    }
+}

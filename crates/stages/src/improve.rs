@@ -1,0 +1,134 @@
+use ratchet_agent::error::ModelError;
+use ratchet_agent::request::{CacheablePart, LlmRequest, ResponseFormat, Turn};
+use ratchet_agent::response::LlmResponse;
+use ratchet_core::judge::judge_prompt;
+use ratchet_core::money::Money;
+use ratchet_core::quality::report::WeekReport;
+use ratchet_core::quality::suggestion::advice::{AdviceCase, AdviceOrigin, shown_hash};
+use ratchet_core::quality::suggestion::{Suggestion, Templates, suggest};
+use ratchet_core::quality::synthesis::{SessionMarks, Synthesis};
+
+use crate::score::judge::ModelJudge;
+
+/// How often a model may put an answer right that cannot be used.
+const REPAIRS: usize = 2;
+/// The most tokens of an answer.
+const ANSWER_TOKENS: u32 = 8_192;
+
+/// A model that is asked what to change.
+#[derive(Clone, Debug)]
+pub struct SuggestionModel {
+    /// The model, and what may be spent on it.
+    pub judge: ModelJudge,
+    /// What it is told first.
+    pub words: String,
+}
+
+/// What could be changed, who says so, and what asking cost.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Advice {
+    pub(super) suggestions: Vec<Suggestion>,
+    pub(super) origin: AdviceOrigin,
+    pub(super) cost: Money,
+}
+
+/// What a week shows whoever advises.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown<'a> {
+    pub(super) synthesis: &'a Synthesis,
+    /// The marks of the week's sessions.
+    pub(super) marks: &'a [SessionMarks],
+    /// What is suggested where no model does.
+    pub(super) templates: &'a Templates,
+    /// The report of the week that is there already.
+    pub(super) known: Option<&'a WeekReport>,
+}
+
+impl Shown<'_> {
+    /// What a model said of just this week before: nobody has to ask it again to keep it.
+    fn kept(&self) -> Option<Advice> {
+        let known = self.known?;
+        let shown = known.advice.shown_hash.as_ref()?;
+        let is_same = shown_hash(self.synthesis, self.marks).as_ref() == Some(shown);
+        is_same.then(|| Advice {
+            suggestions: known.suggestions.clone(),
+            origin: known.advice.clone(),
+            cost: Money::ZERO,
+        })
+    }
+}
+
+/// Suggests what to change: from a model if there is one, from templates otherwise.
+///
+/// A model that was asked the same before is not asked again: what it said stands in the report.
+/// If it cannot be asked, or says nothing that can be used, templates do, and it is told why.
+pub(super) async fn advise(adviser: Option<&SuggestionModel>, shown: Shown<'_>) -> Advice {
+    let from_templates = |origin: AdviceOrigin, cost: Money| {
+        let suggestions = suggest(shown.synthesis, shown.templates);
+        Advice { suggestions, origin, cost }
+    };
+    let Some(adviser) = adviser else {
+        return shown
+            .kept()
+            .unwrap_or_else(|| from_templates(AdviceOrigin::default(), Money::ZERO));
+    };
+    let seed = &adviser.judge.briefing.seed;
+    let Some(case) = AdviceCase::new(shown.synthesis, shown.marks, seed) else {
+        return from_templates(AdviceOrigin::default(), Money::ZERO);
+    };
+    let origin = case.origin(&adviser.judge.name, &adviser.words);
+    if let Some(known) = shown.known.filter(|known| known.advice == origin) {
+        let suggestions = known.suggestions.clone();
+        return Advice { suggestions, origin, cost: Money::ZERO };
+    }
+    let mut cost = Money::ZERO;
+    match adviser.ask(&case, &mut cost).await {
+        Ok(suggestions) => Advice { suggestions, origin, cost },
+        Err(why) => {
+            let note = Some(format!("{} gave no suggestions: {why}", origin.by));
+            from_templates(AdviceOrigin { note, ..AdviceOrigin::default() }, cost)
+        }
+    }
+}
+
+impl SuggestionModel {
+    async fn ask(
+        &self,
+        case: &AdviceCase<'_>,
+        cost: &mut Money,
+    ) -> Result<Vec<Suggestion>, String> {
+        let mut ask = LlmRequest {
+            system: vec![CacheablePart::new(self.words.trim())],
+            form: ResponseFormat::Json(case.schema()),
+            temperature: Some(0.0),
+            max_tokens: ANSWER_TOKENS,
+            ..LlmRequest::new(case.text())
+        };
+        let mut faults = Vec::new();
+        for _ in 0..=REPAIRS {
+            let (said, wrong) = match self.judge.model.ask(&ask, &self.judge.budget).await {
+                Ok(LlmResponse { text, cost: paid, .. }) => {
+                    *cost = *cost + paid.unwrap_or(Money::ZERO);
+                    match case.read(&text) {
+                        Ok(suggestions) => return Ok(suggestions),
+                        Err(wrong) => (text, wrong),
+                    }
+                }
+                Err(ModelError::InvalidResponse(bad)) => {
+                    *cost = *cost + bad.cost.unwrap_or(Money::ZERO);
+                    (bad.said, vec![bad.why])
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a model was asked for suggestions in vain");
+                    // Everyone who may look at the project reads the report.
+                    return Err(error.without_reply());
+                }
+            };
+            let repair = judge_prompt::repair(&wrong);
+            ask.turns.push(Turn::Model { text: said, calls: Vec::new() });
+            ask.turns.push(Turn::User(vec![CacheablePart::new(repair)]));
+            faults = wrong;
+        }
+        Err(format!("no usable answer in {} attempts: {}", REPAIRS + 1, faults.join("; ")))
+    }
+}

@@ -1,0 +1,141 @@
+use ratchet_core::chat::notification::NotificationKind;
+use ratchet_core::outbound::OutboundPolicy;
+use ratchet_core::secret::Secret;
+use ratchet_remote::web_push::{PushError, PushTarget};
+use ratchet_remote::{delivery, http, webhook};
+use ratchet_store::StoreError;
+use ratchet_store::catalog::{NewReceiver, ReceiverKeys};
+use reqwest::Url;
+
+/// Characters of a name.
+const MAX_NAME: usize = 100;
+/// Bytes of an address.
+const MAX_ADDRESS: usize = 2_000;
+
+/// Why nobody can be told.
+#[derive(Debug, thiserror::Error)]
+pub enum NotificationRequestError {
+    /// A part makes no sense, and which.
+    #[error("{0}: {1}")]
+    Field(&'static str, String),
+    /// What a browser gave makes no sense.
+    #[error(transparent)]
+    Push(#[from] PushError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Reads a name.
+///
+/// # Errors
+/// Says what names look like.
+pub fn name(text: &str) -> Result<String, NotificationRequestError> {
+    let text = text.trim();
+    let is_name = (1..=MAX_NAME).contains(&text.chars().count());
+    if !is_name || text.chars().any(char::is_control) {
+        let why = format!("from 1 to {MAX_NAME} visible characters");
+        return Err(NotificationRequestError::Field("name", why));
+    }
+    Ok(text.to_owned())
+}
+
+/// Reads which news is wanted.
+///
+/// # Errors
+/// Lists what there is.
+pub fn events<'a>(
+    words: impl Iterator<Item = &'a str>,
+) -> Result<Vec<NotificationKind>, NotificationRequestError> {
+    let all = NotificationKind::NEWS.map(NotificationKind::as_str).join(", ");
+    let mut wanted = Vec::new();
+    for word in words {
+        let kind =
+            NotificationKind::parse(word).filter(|kind| NotificationKind::NEWS.contains(kind));
+        let none =
+            || NotificationRequestError::Field("events", format!("{word:?} is none of {all}"));
+        let kind = kind.ok_or_else(none)?;
+        if !wanted.contains(&kind) {
+            wanted.push(kind);
+        }
+    }
+    if wanted.is_empty() {
+        return Err(NotificationRequestError::Field("events", format!("at least one of {all}")));
+    }
+    Ok(wanted)
+}
+
+/// Checks a webhook, and makes the secret that messages to it are signed with: it is shown once.
+///
+/// # Errors
+/// Says which part makes no sense.
+pub fn webhook(
+    called: &str,
+    url: &str,
+    events: Vec<NotificationKind>,
+    outbound: &OutboundPolicy,
+) -> Result<(NewReceiver, Secret), NotificationRequestError> {
+    let name = name(called)?;
+    let url = url.trim();
+    let address = delivery::address(url).filter(|_| url.len() <= MAX_ADDRESS);
+    let none = || {
+        let why = format!("an http or https address of {MAX_ADDRESS} bytes at most");
+        NotificationRequestError::Field("url", why)
+    };
+    let address = address.ok_or_else(none)?;
+    allowed("url", &address, outbound)?;
+    let address = Secret::new(address.as_str());
+    let secret = webhook::new_secret().ok_or(PushError::Keys)?;
+    let keys = ReceiverKeys::Webhook { url: address, secret: secret.clone() };
+    Ok((NewReceiver { name, keys, events, person: None }, secret))
+}
+
+/// Checks what a browser gives when it subscribes: the address, its key and what it shares.
+///
+/// # Errors
+/// Says which part makes no sense.
+pub fn browser(
+    called: &str,
+    (endpoint, p256dh, auth): (&str, &str, &str),
+    (events, person): (Vec<NotificationKind>, Option<String>),
+    outbound: &OutboundPolicy,
+) -> Result<NewReceiver, NotificationRequestError> {
+    let name = name(called)?;
+    let target = PushTarget::read(endpoint, p256dh, auth)?;
+    allowed("endpoint", target.url(), outbound)?;
+    let keys = ReceiverKeys::Browser {
+        endpoint: target.endpoint(),
+        p256dh: p256dh.to_owned(),
+        auth: Secret::new(auth),
+    };
+    Ok(NewReceiver { name, keys, events, person })
+}
+
+fn allowed(
+    field: &'static str,
+    address: &Url,
+    outbound: &OutboundPolicy,
+) -> Result<(), NotificationRequestError> {
+    let checked = http::check_entered(address, outbound);
+    checked.map_err(|why| NotificationRequestError::Field(field, why.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        let refused = |error: NotificationRequestError| error.to_string();
+        assert_eq!(refused(name(" ").unwrap_err()), "name: from 1 to 100 visible characters");
+        let unknown = events(["turn.ended", "rain"].into_iter()).unwrap_err();
+        assert!(refused(unknown).contains("\"rain\" is none of turn.ended, person.needed"));
+        assert!(events(["test"].into_iter()).is_err() && events([].into_iter()).is_err());
+        let twice = events(["turn.ended", "turn.ended"].into_iter()).unwrap();
+        assert_eq!(twice, [NotificationKind::TurnEnded]);
+        for odd in ["", "x", "ftp://example.com", "http://"] {
+            let none = webhook("a", odd, twice.clone(), &OutboundPolicy::default());
+            assert!(refused(none.unwrap_err()).starts_with("url: "));
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! People say what they think of sessions, and a judge is held against them.
+
+/// What people say, kept as a dataset.
+pub mod labels;
+/// Which sessions people are asked about.
+pub mod sampling;
+/// What a judge said.
+pub mod judge_scores;
+/// What judges say of the same sessions week by week.
+pub mod panel;
+/// What drafts would change.
+pub mod trial;
+/// What a dataset holds.
+mod items;
+
+use std::collections::BTreeMap;
+
+use ratchet_agent::budget::Budget;
+use ratchet_agent::error::ModelError;
+use ratchet_agent::model::Model;
+use ratchet_agent::request::{CacheablePart, LlmRequest};
+use ratchet_core::id::SessionId;
+use ratchet_core::judge::rubric::Rubric;
+use ratchet_core::quality::calibration::draft::{self, CriterionDraft, Disagreement};
+use ratchet_core::quality::calibration::{
+    self, Agreement, Calibration, Opinions, Statistic, THRESHOLD,
+};
+use ratchet_core::quality::label::{DATASET, Label};
+use ratchet_core::stats::agreement::RatingPair;
+
+use crate::score::ScoreError;
+use crate::sink::{Sink, SinkError};
+use crate::source::{Source, SourceError};
+use judge_scores::JudgeScore;
+
+/// Why a judge could not be held against people.
+#[derive(Debug, thiserror::Error)]
+pub enum ReviewError {
+    /// Labels could not be read or kept.
+    #[error("cannot reach the labels: {0}")]
+    Labels(#[from] SinkError),
+    /// Scores could not be read.
+    #[error("cannot read scores: {0}")]
+    Scores(#[from] SourceError),
+    /// A model could not be asked.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// Sessions could not be judged.
+    #[error(transparent)]
+    Judging(#[from] ScoreError),
+    /// A model wrote what is no criterion.
+    #[error("{0}")]
+    NoCriterion(String),
+}
+
+/// Whom to compare.
+#[derive(Clone, Copy, Debug)]
+pub struct JudgeSelection<'a> {
+    /// The dataset that people's labels are in.
+    pub dataset: &'a str,
+    /// The rubric that both go by.
+    pub rubric: &'a Rubric,
+    /// The judge, by its name; `None` for whoever judged first.
+    pub judge: Option<&'a str>,
+}
+
+/// Reads how closely the judge follows people on whole sessions, by the labels of the project.
+///
+/// # Errors
+/// Fails if labels or scores cannot be read.
+pub async fn correlation(
+    source: &Source,
+    sink: &Sink,
+    rubric: &Rubric,
+) -> Result<Statistic, ReviewError> {
+    let whom = JudgeSelection { dataset: DATASET, rubric, judge: None };
+    let held = LabelComparison::read(source, sink, whom).await?;
+    Ok(held.calibration(rubric, THRESHOLD).correlation())
+}
+
+/// What people and the judge said of the sessions that people labelled.
+#[derive(Clone, Debug, Default)]
+pub struct LabelComparison {
+    /// What people said.
+    pub labels: Vec<Label>,
+    /// What the judge said first of each session.
+    pub spoken: BTreeMap<SessionId, JudgeScore>,
+}
+
+impl LabelComparison {
+    /// Reads what both said.
+    ///
+    /// # Errors
+    /// Fails if labels or scores cannot be read.
+    pub async fn read(
+        source: &Source,
+        sink: &Sink,
+        whom: JudgeSelection<'_>,
+    ) -> Result<Self, ReviewError> {
+        let mut labels = labels::read(sink, whom.dataset).await?;
+        labels.retain(|label| label.is_by(whom.rubric));
+        let mut spoken = BTreeMap::new();
+        for label in &labels {
+            if spoken.contains_key(&label.session) {
+                continue;
+            }
+            let first =
+                judge_scores::first(source, &label.session, whom.rubric, whom.judge).await?;
+            spoken.extend(first.map(|first| (label.session.clone(), first)));
+        }
+        Ok(Self { labels, spoken })
+    }
+
+    /// What both said, as far as they are marks of the rubric.
+    pub fn opinions(&self, rubric: &Rubric) -> Vec<Opinions> {
+        self.opinions_with(rubric, |session| self.spoken.get(session).map(|spoken| &spoken.marks))
+    }
+
+    /// What people said, and what a judge says now.
+    pub fn opinions_with<'a>(
+        &self,
+        rubric: &Rubric,
+        judge: impl Fn(&SessionId) -> Option<&'a calibration::Marks>,
+    ) -> Vec<Opinions> {
+        let mut people: BTreeMap<&SessionId, Vec<&Label>> = BTreeMap::new();
+        for label in &self.labels {
+            people.entry(&label.session).or_default().push(label);
+        }
+        let both = people.into_iter().filter_map(|(session, labels)| {
+            let judge = judge(session)?.clone();
+            let drawn = labels.iter().find_map(|label| label.drawn.clone());
+            let people = labels.iter().map(|label| label.marks(rubric)).collect();
+            Some(Opinions { session: session.clone(), judge, people, drawn })
+        });
+        both.collect()
+    }
+
+    /// How far the judge is to be trusted.
+    pub fn calibration(&self, rubric: &Rubric, threshold: f64) -> Calibration {
+        calibration::report(rubric, &self.opinions(rubric), threshold)
+    }
+
+    /// How many sessions people labelled.
+    pub fn labelled(&self) -> usize {
+        let mut sessions: Vec<_> = self.labels.iter().map(|label| &label.session).collect();
+        sessions.sort();
+        sessions.dedup();
+        sessions.len()
+    }
+
+    /// The people who labelled, by name.
+    pub fn people(&self) -> Vec<&str> {
+        let mut people: Vec<&str> = self.labels.iter().map(|label| label.by.as_str()).collect();
+        people.sort_unstable();
+        people.dedup();
+        people
+    }
+
+    /// The judges whose first scores were read, with the rubric's version, and how often.
+    pub fn judges(&self) -> BTreeMap<(String, u32), u64> {
+        let mut judges = BTreeMap::new();
+        for spoken in self.spoken.values() {
+            *judges.entry((spoken.judge.clone(), spoken.version)).or_default() += 1;
+        }
+        judges
+    }
+
+    /// Criteria as they would read if the judge were told where people differ: one for each
+    /// dimension beyond the threshold.
+    pub fn drafts(&self, rubric: &Rubric, calibration: &Calibration) -> Vec<CriterionDraft> {
+        let beyond = calibration.dimensions.iter();
+        let beyond = beyond.filter(|agreement| agreement.exceeds(calibration.threshold));
+        let draft = |agreement: &Agreement| {
+            let dimension = rubric.dimension(&agreement.dimension)?;
+            let examples = self.disagreements(agreement, calibration.threshold);
+            Some(draft::criterion(dimension, agreement, &examples))
+        };
+        beyond.filter_map(draft).collect()
+    }
+
+    /// The same criteria, written by a model that is shown the disagreements.
+    ///
+    /// # Errors
+    /// Fails if the model cannot be asked, or writes what is no criterion.
+    pub async fn rewritten(
+        &self,
+        model: &Model,
+        budget: &Budget,
+        (rubric, calibration): (&Rubric, &Calibration),
+    ) -> Result<Vec<CriterionDraft>, ReviewError> {
+        let mut drafts = Vec::new();
+        for agreement in &calibration.dimensions {
+            let beyond = agreement.exceeds(calibration.threshold);
+            let Some(dimension) = rubric.dimension(&agreement.dimension).filter(|_| beyond) else {
+                continue;
+            };
+            let examples = self.disagreements(agreement, calibration.threshold);
+            let ask = LlmRequest {
+                system: vec![CacheablePart::new(draft::REWRITING)],
+                ..LlmRequest::new(draft::question(dimension, agreement, &examples))
+            };
+            let answer = model.ask(&ask, budget).await?;
+            let draft =
+                draft::rewritten(dimension, &answer.text).map_err(ReviewError::NoCriterion)?;
+            drafts.push(draft);
+        }
+        Ok(drafts)
+    }
+
+    /// The sessions of which both think differently, in their own words.
+    pub fn disagreements(&self, agreement: &Agreement, threshold: f64) -> Vec<Disagreement> {
+        let told = |(session, marks): (&SessionId, RatingPair)| Disagreement {
+            marks,
+            judge: self
+                .spoken
+                .get(session)
+                .and_then(|spoken| spoken.reasons.get(&agreement.dimension).cloned()),
+            human: self.why(session),
+        };
+        agreement.beyond(threshold).into_iter().map(told).collect()
+    }
+
+    /// Why people say so, all of them together.
+    pub fn why(&self, session: &SessionId) -> Option<String> {
+        let of_session = self.labels.iter().filter(|label| label.session == *session);
+        let why: Vec<&str> = of_session.filter_map(|label| label.why.as_deref()).collect();
+        (!why.is_empty()).then(|| why.join("; "))
+    }
+}

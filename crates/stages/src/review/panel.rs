@@ -1,0 +1,90 @@
+use std::collections::BTreeSet;
+
+use ratchet_core::id::SessionId;
+use ratchet_core::quality::calibration::panel::{self, DATASET, PanelKey, PanelVerdict};
+use ratchet_core::time::Timestamp;
+
+use super::items::{self, KeptItem};
+use super::labels::save;
+use super::{JudgeSelection, LabelComparison, ReviewError, judge_scores, sampling, trial};
+use crate::score::select_sessions::SessionFilter;
+use crate::score::{self, Request, Rescore, ScoringContext, WritePolicy};
+use crate::sink::{Sink, SinkResult};
+
+/// What the dataset of panels is for.
+const PANELS: &str = "What judges say of the same sessions week by week, so that drift is noticed";
+
+/// Reads what judges said of their panels.
+///
+/// # Errors
+/// Fails if the dataset cannot be read; one that is not there has nothing.
+pub async fn read(sink: &Sink) -> SinkResult<Vec<PanelVerdict>> {
+    let items = items::read(sink, DATASET).await?;
+    let read =
+        |item: &KeptItem| PanelVerdict::read(&item.input, &item.expected_output, &item.metadata);
+    Ok(items.iter().filter_map(read).collect())
+}
+
+/// Has a judge see its panel, once a week, and keeps what it says. A judge without a panel gets one
+/// of the sessions that people labelled in `labels`.
+///
+/// Whoever it has judged this week already is not judged again, so that a sitting that was broken
+/// off goes on.
+///
+/// # Errors
+/// Fails if labels or sessions cannot be read, nobody can be asked, or nothing can be kept.
+pub async fn rejudge_panel(
+    desk: &ScoringContext<'_>,
+    labels: &str,
+    request: &Request,
+) -> Result<score::Report, ReviewError> {
+    let who = PanelKey::new(request.judge.name(), &request.rubric);
+    let before = read(desk.sink).await?;
+    let now = (desk.clock)();
+    let week = sampling::week(now);
+    // A first sitting that was broken off goes on with those it did not come to.
+    let is_settled = |verdict: &PanelVerdict| verdict.who == who && verdict.week != week;
+    let members = if before.iter().any(is_settled) {
+        panel::members(&before, &who, &[])
+    } else {
+        let whom = JudgeSelection { dataset: labels, rubric: &request.rubric, judge: None };
+        let held = LabelComparison::read(desk.source, desk.sink, whom).await?;
+        let labelled = held.opinions(&request.rubric).into_iter().map(|one| one.session);
+        panel::members(&[], &who, &labelled.collect::<Vec<_>>())
+    };
+    let is_heard = |verdict: &&PanelVerdict| verdict.who == who && verdict.week == week;
+    let heard: BTreeSet<&SessionId> =
+        before.iter().filter(is_heard).map(|verdict| &verdict.session).collect();
+    let waiting: Vec<SessionId> =
+        members.into_iter().filter(|session| !heard.contains(session)).collect();
+    let waiting = trial::there(desk.source, &waiting).await?;
+    if waiting.is_empty() {
+        return Ok(score::Report::empty());
+    }
+    let request = Request {
+        wanted: SessionFilter::These(waiting),
+        again: Rescore::Always,
+        keeping: WritePolicy::Anew,
+        ..request.clone()
+    };
+    let report = score::run(desk, &request).await?;
+    let verdicts = report.sessions.iter().map(|scored| PanelVerdict {
+        session: scored.session.clone(),
+        who: who.clone(),
+        week: week.clone(),
+        marks: judge_scores::marks(scored),
+    });
+    keep(desk.sink, &verdicts.collect::<Vec<_>>(), now).await?;
+    Ok(report)
+}
+
+/// Keeps what a judge said of its panel. What it said of a session in the same week is changed.
+///
+/// # Errors
+/// Fails if it cannot be written.
+pub async fn keep(sink: &Sink, verdicts: &[PanelVerdict], now: Timestamp) -> SinkResult<()> {
+    for verdict in verdicts {
+        save(sink, (DATASET, PANELS), verdict.item(), now).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+use std::collections::BTreeMap;
+
+use ratchet_core::id::SessionId;
+use ratchet_core::money::Money;
+use ratchet_core::quality::calibration::change::{self, Shift};
+use ratchet_core::quality::calibration::draft::{self, CriterionDraft};
+use ratchet_core::quality::calibration::{self, Calibration, Marks};
+use ratchet_store::catalog::RunOutcome;
+
+use super::judge_scores;
+use super::judge_scores::JudgeScore;
+use super::{LabelComparison, ReviewError};
+use crate::score::select_sessions::{self, SessionFilter};
+use crate::score::{self, Request, Rescore, ScoringContext, WritePolicy};
+use crate::source::{Source, SourceResult};
+
+/// What drafts would change, as far as they were tried.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DraftTrial {
+    /// Who judged, by its name.
+    pub judge: String,
+    /// How many labelled sessions it had judged first, and was to judge again.
+    pub of: usize,
+    /// How many it did.
+    pub judged: usize,
+    /// Those that could not be judged, and why.
+    pub failed: Vec<(SessionId, String)>,
+    /// What that cost.
+    pub cost: Money,
+    /// Whether it came to its end.
+    pub outcome: RunOutcome,
+    /// What the drafts change, the overall mark first.
+    pub shifts: Vec<Shift>,
+}
+
+/// Has the labelled sessions, and no others, judged with the drafts, and tells what they change. No
+/// score is written.
+///
+/// Only sessions that the same judge had judged first: between two judges, nobody could tell what
+/// the draft did.
+///
+/// # Errors
+/// Fails if sessions cannot be read or nobody can be asked.
+pub async fn run(
+    desk: &ScoringContext<'_>,
+    held: &LabelComparison,
+    (before, drafts): (&Calibration, &[CriterionDraft]),
+    request: &Request,
+) -> Result<DraftTrial, ReviewError> {
+    let judge = request.judge.name().to_owned();
+    let is_theirs = |(_, spoken): &(&SessionId, &JudgeScore)| spoken.judge == judge;
+    let sessions: Vec<SessionId> =
+        held.spoken.iter().filter(is_theirs).map(|(session, _)| session.clone()).collect();
+    let rubric = draft::revised(&request.rubric, drafts);
+    let request = Request {
+        rubric: rubric.clone(),
+        wanted: SessionFilter::These(there(desk.source, &sessions).await?),
+        again: Rescore::Always,
+        keeping: WritePolicy::NoScores,
+        ..request.clone()
+    };
+    let report = score::run(desk, &request).await?;
+    let marks: BTreeMap<&SessionId, Marks> = report
+        .sessions
+        .iter()
+        .map(|scored| (&scored.session, judge_scores::marks(scored)))
+        .collect();
+    let opinions = held.opinions_with(&rubric, |session| marks.get(session));
+    let after = calibration::report(&rubric, &opinions, before.threshold);
+    Ok(DraftTrial {
+        judge,
+        of: sessions.len(),
+        judged: report.sessions.len(),
+        shifts: change::compare(before, &after),
+        failed: report.failed,
+        cost: report.tally.cost,
+        outcome: report.outcome,
+    })
+}
+
+/// Returns those of the sessions that are still there: labels outlive what retention takes.
+///
+/// # Errors
+/// Fails if the source cannot be read.
+pub async fn there(source: &Source, sessions: &[SessionId]) -> SourceResult<Vec<SessionId>> {
+    let mut there = Vec::with_capacity(sessions.len());
+    for session in sessions {
+        if select_sessions::span(source, session).await?.is_some() {
+            there.push(session.clone());
+        }
+    }
+    Ok(there)
+}

@@ -1,0 +1,163 @@
+//! Judges that are not asked: someone takes a prompt, has it judged, and hands the verdict in.
+
+use std::ops::RangeInclusive;
+
+use ratchet_core::id::SessionId;
+use ratchet_core::judge::judge_prompt::JudgePrompt;
+use ratchet_core::judge::verdict::Verdict;
+use ratchet_core::money::Money;
+
+use super::job::Job;
+use super::journal::{RunJournal, Said};
+use super::judge::chunks::Walk;
+use super::judge::{Judge, Unjudged};
+use super::outcome::Outcome;
+use super::peers::PeerCache;
+use super::write_scores::Configs;
+use super::{Request, ScoreError, ScoringContext};
+
+/// What someone is to judge next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// What they are to be told.
+    pub prompt: JudgePrompt,
+    /// Which chunk, from 1.
+    pub chunk: usize,
+    /// Of how many.
+    pub of: usize,
+    /// The numbers of the traces that the verdict may cite.
+    pub traces: RangeInclusive<u32>,
+}
+
+/// Why there is no task, or why a verdict is not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum TaskError {
+    /// The session is not to be judged now.
+    #[error("the session is not judged: {0}")]
+    NotDue(String),
+    /// There is no such chunk.
+    #[error("the session has {of} chunks; there is no chunk {asked}")]
+    NoChunk {
+        /// The one asked for.
+        asked: usize,
+        /// Of so many.
+        of: usize,
+    },
+    /// Chunks are judged in order, because each is told what was said before.
+    #[error("chunk {next} comes first: what is said of it is part of the next prompt")]
+    NotYet {
+        /// The one that is next.
+        next: usize,
+    },
+    /// The chunk has its verdict.
+    #[error("chunk {0} has a verdict; the next one without is {1}")]
+    Judged(usize, usize),
+    /// All chunks have theirs.
+    #[error("all chunks have a verdict")]
+    AllJudged,
+    /// The prompt is another by now.
+    #[error("the session has changed since the prompt was taken; take it again")]
+    Changed,
+    /// The verdict makes no sense.
+    #[error("the verdict is refused: {}", .0.join("; "))]
+    Refused(Vec<String>),
+    /// Something else stood in the way.
+    #[error(transparent)]
+    Score(#[from] ScoreError),
+}
+
+/// What someone hands in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubmittedVerdict {
+    /// On which chunk, from 1.
+    pub chunk: usize,
+    /// The hash of the prompt that was judged, if they kept it.
+    pub prompt_hash: Option<String>,
+    /// The verdict, in JSON.
+    pub answer: String,
+}
+
+/// Says what someone is to judge: a chunk, or the next one without a verdict.
+///
+/// # Errors
+/// Says why there is nothing.
+pub async fn task(
+    desk: &ScoringContext<'_>,
+    request: &Request,
+    session: &SessionId,
+    chunk: Option<usize>,
+) -> Result<Task, TaskError> {
+    let (_, task) = next(desk, request, session, chunk).await?;
+    Ok(task)
+}
+
+/// Takes a verdict on a chunk. It is checked as a model's would be, and kept until the session is
+/// scored.
+///
+/// # Errors
+/// Names everything that is wrong with it.
+pub async fn hand_in(
+    desk: &ScoringContext<'_>,
+    request: &Request,
+    session: &SessionId,
+    handed: &SubmittedVerdict,
+) -> Result<(), TaskError> {
+    let (key, task) = next(desk, request, session, Some(handed.chunk)).await?;
+    let is_same = |hash: &String| *hash == task.prompt.hash();
+    if !handed.prompt_hash.as_ref().is_none_or(is_same) {
+        return Err(TaskError::Changed);
+    }
+    let read = Verdict::read(&handed.answer, &request.rubric, &task.traces);
+    let faults = read.err().into_iter().flatten().map(|fault| fault.to_string());
+    let faults: Vec<String> = faults.collect();
+    if !faults.is_empty() {
+        return Err(TaskError::Refused(faults));
+    }
+    let now = (desk.clock)();
+    let said = Said { prompt: &key, session, answer: &handed.answer, cost: Money::ZERO };
+    let ledger = RunJournal::idle(desk, request, now);
+    ledger.keep(said, now).await.map_err(ScoreError::from)?;
+    Ok(())
+}
+
+/// The task, and what its verdict is kept under.
+async fn next(
+    desk: &ScoringContext<'_>,
+    request: &Request,
+    session: &SessionId,
+    chunk: Option<usize>,
+) -> Result<(String, Task), TaskError> {
+    let Judge::HandedIn(outsider) = &request.judge else {
+        return Err(TaskError::NotDue("its judge is asked directly".to_owned()));
+    };
+    let ledger = RunJournal::idle(desk, request, (desk.clock)());
+    let configs = Configs::default();
+    let peers = PeerCache::default();
+    let job = Job { desk, request, ledger: &ledger, configs: &configs, peers: &peers };
+    let ready = match job.prepare(session).await? {
+        Ok(ready) => ready,
+        Err(Outcome::Skipped(why)) => return Err(TaskError::NotDue(why.to_string())),
+        Err(Outcome::Failed(why)) => return Err(TaskError::NotDue(why)),
+        Err(Outcome::Scored(_)) => return Err(TaskError::AllJudged),
+    };
+    let bench = job.bench();
+    let walk = Walk::new(&bench, &ready.evidence, &outsider.name, &outsider.briefing);
+    let of = walk.chunks();
+    let mut heard = Vec::new();
+    let found = walk.next(&mut heard).await.map_err(|why| match why {
+        Unjudged::Broken(error) => TaskError::Score(error),
+        Unjudged::Stopped | Unjudged::Waiting { .. } | Unjudged::Failed(_) => TaskError::AllJudged,
+    })?;
+    let asked = chunk.or(found.as_ref().map(|question| question.chunk)).unwrap_or(of);
+    if asked == 0 || asked > of {
+        return Err(TaskError::NoChunk { asked, of });
+    }
+    let Some(question) = found else { return Err(TaskError::AllJudged) };
+    match asked.cmp(&question.chunk) {
+        std::cmp::Ordering::Less => return Err(TaskError::Judged(asked, question.chunk)),
+        std::cmp::Ordering::Greater => return Err(TaskError::NotYet { next: question.chunk }),
+        std::cmp::Ordering::Equal => {}
+    }
+    let task = Task { prompt: question.prompt, chunk: asked, of, traces: question.traces };
+    Ok((question.key, task))
+}

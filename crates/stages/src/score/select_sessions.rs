@@ -1,0 +1,179 @@
+use std::collections::BTreeMap;
+
+use ratchet_core::id::SessionId;
+use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::client::{PlacesAsked, Position, TimeWindow};
+
+use super::Skip;
+use super::sample::SampleRate;
+use crate::source::{Source, SourceResult};
+
+/// Which sessions are to be scored.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SessionFilter {
+    /// Those that were at work in some time and pass a sieve.
+    Active(SessionCriteria),
+    /// Exactly these, however short and recent.
+    These(Vec<SessionId>),
+}
+
+/// What sessions must be like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionCriteria {
+    /// Begun a trace when. A session counts by its last one: if it went on after, it is not in it.
+    pub between: TimeWindow,
+    /// Of so many traces at least.
+    pub min_traces: u64,
+    /// Without a new trace for so many nanoseconds.
+    pub idle_nanos: i64,
+    /// Of this user.
+    pub user: Option<String>,
+    /// In this environment.
+    pub environment: Option<String>,
+    /// With this tag.
+    pub tag: Option<String>,
+    /// In this sample.
+    pub sample: Option<SampleRate>,
+}
+
+/// How long a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionLength {
+    /// How many traces it has.
+    pub traces: u64,
+    /// When its last one began.
+    pub last_at: Timestamp,
+}
+
+impl SessionFilter {
+    /// Whether a session of that length is to be scored now, or why not.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn is_fit(&self, traces: u64, last_at: Timestamp, now: Timestamp) -> Result<(), Skip> {
+        let Self::Active(sieve) = self else { return Ok(()) };
+        if now.since(last_at) < sieve.idle_nanos {
+            return Err(Skip::GoingOn(last_at));
+        }
+        if !sieve.between.holds(last_at) {
+            return Err(Skip::Later(last_at));
+        }
+        if traces < sieve.min_traces {
+            return Err(Skip::TooShort { has: traces, wanted: sieve.min_traces });
+        }
+        Ok(())
+    }
+
+    /// How likely a session was to be looked at, where that was left to chance.
+    pub fn sampled(&self) -> Option<f64> {
+        match self {
+            Self::Active(sieve) => sieve.sample.map(SampleRate::rate),
+            Self::These(_) => None,
+        }
+    }
+
+    /// Whether a session is in the sample.
+    pub(super) fn holds(&self, session: &SessionId) -> bool {
+        match self {
+            Self::Active(sieve) => sieve.sample.is_none_or(|sample| sample.holds(session)),
+            Self::These(_) => true,
+        }
+    }
+}
+
+/// Finds the sessions that had a trace in the time asked for, those that went on longest ago
+/// first.
+pub(super) async fn find(source: &Source, wanted: &SessionFilter) -> SourceResult<Vec<SessionId>> {
+    let sieve = match wanted {
+        SessionFilter::These(sessions) => return Ok(sessions.clone()),
+        SessionFilter::Active(sieve) => sieve,
+    };
+    let asked = PlacesAsked {
+        between: sieve.between,
+        session: None,
+        user: sieve.user.clone(),
+        environment: sieve.environment.clone(),
+        tag: sieve.tag.clone(),
+    };
+    let mut last: BTreeMap<SessionId, Timestamp> = BTreeMap::new();
+    let mut next = Some(Position::Start);
+    while let Some(at) = next {
+        let slice = source.places(&asked, &at).await?;
+        for place in slice.rows {
+            let Some(session) = place.session else { continue };
+            let known = last.entry(session).or_insert(place.timestamp);
+            *known = place.timestamp.max(*known);
+        }
+        next = slice.next;
+    }
+    let mut found: Vec<(Timestamp, SessionId)> =
+        last.into_iter().map(|(id, at)| (at, id)).collect();
+    found.sort();
+    Ok(found.into_iter().map(|(_, session)| session).collect())
+}
+
+/// Says how long a session is; `None` if it is not there.
+pub(crate) async fn span(
+    source: &Source,
+    session: &SessionId,
+) -> SourceResult<Option<SessionLength>> {
+    if let Source::Local(_, _) = source {
+        let found = source.session(session).await?;
+        return Ok(
+            found.map(|found| SessionLength { traces: found.traces, last_at: found.last_at })
+        );
+    }
+    // A server's own list would read every trace whole.
+    let asked = PlacesAsked { session: Some(session.clone()), ..PlacesAsked::default() };
+    let mut traces: BTreeMap<_, Timestamp> = BTreeMap::new();
+    let mut next = Some(Position::Start);
+    while let Some(at) = next {
+        let slice = source.places(&asked, &at).await?;
+        for place in slice.rows {
+            // Where a trace is named several times, it began at the earliest of them.
+            let began = traces.entry(place.trace).or_insert(place.timestamp);
+            *began = place.timestamp.min(*began);
+        }
+        next = slice.next;
+    }
+    let last_at = traces.values().max().copied();
+    Ok(last_at.map(|last_at| SessionLength { traces: traces.len() as u64, last_at }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: i64 = 60_000_000_000;
+
+    fn minute(minute: i64) -> Timestamp {
+        Timestamp::from_nanos(minute * MINUTE)
+    }
+
+    #[track_caller]
+    fn check(traces: u64, last_at: i64, expected: &Result<(), Skip>) {
+        let wanted = SessionFilter::Active(SessionCriteria {
+            between: TimeWindow { from: Some(minute(0)), to: Some(minute(960)) },
+            min_traces: 3,
+            idle_nanos: 30 * MINUTE,
+            user: None,
+            environment: None,
+            tag: None,
+            sample: None,
+        });
+        assert_eq!(wanted.is_fit(traces, minute(last_at), minute(1_000)), *expected);
+        assert_eq!(
+            SessionFilter::These(Vec::new()).is_fit(traces, minute(last_at), minute(1_000)),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn a_session_is_ready_once_it_is_long_enough_and_quiet() {
+        check(3, 959, &Ok(()));
+        check(2, 959, &Err(Skip::TooShort { has: 2, wanted: 3 }));
+        check(3, 960, &Err(Skip::Later(minute(960))));
+        check(3, 971, &Err(Skip::GoingOn(minute(971))));
+        check(2, 1_001, &Err(Skip::GoingOn(minute(1_001))));
+    }
+}

@@ -1,0 +1,237 @@
+use std::collections::BTreeMap;
+
+use ratchet_core::id::ScoreId;
+use ratchet_core::judge::evidence::Evidence;
+use ratchet_core::judge::rubric::{OVERALL, Rubric, Scale};
+use ratchet_core::judge::verdict::{Finding, Judgement};
+use ratchet_core::payload::Json;
+use ratchet_core::record::score::config::{Category, ConfigValues, ScoreConfig};
+use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget, ScoreValue};
+use ratchet_core::time::Timestamp;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::previous_scores::{GENERATION, Known, RUBRIC, SUPERSEDED_BY, TRACES};
+use super::{ScoreError, Scored};
+use crate::sink::{Sink, SinkResult};
+
+/// The score configs that the scores of a rubric follow: ids by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Configs(BTreeMap<String, String>);
+
+impl Configs {
+    /// Finds the score configs of a rubric, and makes those that are missing.
+    ///
+    /// # Errors
+    /// Fails if they cannot be read or written.
+    pub async fn settle(sink: &Sink, rubric: &Rubric, now: Timestamp) -> SinkResult<Self> {
+        let there = sink.score_configs().await?;
+        let mut ids = BTreeMap::new();
+        for (name, values) in shapes(rubric) {
+            let is_it = |config: &&ScoreConfig| {
+                config.name == name && config.values == values && !config.is_archived
+            };
+            let id = match there.iter().find(is_it) {
+                Some(config) => config.id.clone(),
+                None => {
+                    let id = hash(&[&sink.place(), &name, &format!("{values:?}")]);
+                    let config = ScoreConfig { id, name: name.clone(), values, is_archived: false };
+                    sink.score_config(&config, now).await?
+                }
+            };
+            ids.insert(name, id);
+        }
+        Ok(Self(ids))
+    }
+}
+
+/// What the scores of a rubric look like, by name.
+fn shapes(rubric: &Rubric) -> Vec<(String, ConfigValues)> {
+    let numeric = || ConfigValues::Numeric { min: Some(0.0), max: Some(1.0) };
+    let dimensions = rubric.dimensions.iter().map(|dimension| {
+        let values = match &dimension.scale {
+            Scale::Numeric => numeric(),
+            Scale::Ordered(grades) => ConfigValues::Categorical(
+                grades
+                    .iter()
+                    .map(|grade| Category { label: grade.label.clone(), value: grade.value })
+                    .collect(),
+            ),
+        };
+        (dimension.name.clone(), values)
+    });
+    dimensions.chain([(OVERALL.to_owned(), numeric())]).collect()
+}
+
+/// What all scores of a run say of themselves.
+#[derive(Clone, Copy, Debug)]
+pub struct ScoreSheet<'a> {
+    /// By which rubric.
+    pub rubric: &'a Rubric,
+    /// Who judged.
+    pub judge: &'a str,
+    /// What they follow.
+    pub configs: &'a Configs,
+    /// How likely any session was to be looked at, where that was left to chance.
+    pub sampled: Option<f64>,
+    /// When they are written.
+    pub now: Timestamp,
+}
+
+impl ScoreSheet<'_> {
+    /// The scores of a session: one for each dimension that was to be seen, and the overall one.
+    ///
+    /// They are dated when the session's last trace began: that is the time they speak of, and
+    /// judging the same session again gives the same scores.
+    pub fn scores(&self, scored: &Scored, evidence: &Evidence) -> Vec<Score> {
+        let marks = scored.verdict().dimensions.iter().filter_map(|judgement| {
+            let value = match &judgement.finding {
+                Finding::Number(number) => ScoreValue::Numeric(*number),
+                Finding::Grade(grade) => ScoreValue::Categorical {
+                    label: grade.label.clone(),
+                    number: Some(grade.value),
+                },
+                Finding::NotObservable => return None,
+            };
+            let about = self.about_mark(judgement, scored);
+            Some(self.score((&judgement.dimension, value), &judgement.rationale, about, scored))
+        });
+        let overall = scored.overall.map(|overall| {
+            let value = ScoreValue::Numeric(overall);
+            self.score((OVERALL, value), &self.reason(scored), Vec::new(), scored)
+        });
+        let mut scores: Vec<Score> = marks.chain(overall).collect();
+        let environment = evidence.traces.last().map(|last| last.trace.environment.clone());
+        for score in &mut scores {
+            score.environment = environment.clone().unwrap_or_default();
+        }
+        scores
+    }
+
+    fn score(
+        &self,
+        (name, value): (&str, ScoreValue),
+        comment: &str,
+        about: Vec<(&str, Value)>,
+        scored: &Scored,
+    ) -> Score {
+        let generation = scored.generation;
+        let session = scored.session.to_string();
+        let id = hash(&[&session, &self.rubric.name, name, &generation.to_string()]);
+        let metadata = self.about(scored).into_iter().chain(about);
+        let mut metadata: Vec<(String, Json)> =
+            metadata.map(|(key, value)| (key.to_owned(), Json::from_value(&value))).collect();
+        metadata.sort();
+        Score {
+            id: score_id(&id),
+            target: ScoreTarget::Session(scored.session.clone()),
+            name: name.to_owned(),
+            value,
+            source: ScoreSource::Eval,
+            timestamp: scored.last_at,
+            environment: Default::default(),
+            comment: Some(comment.to_owned()),
+            author: None,
+            config: self.configs.0.get(name).cloned(),
+            queue: None,
+            metadata,
+            created_at: self.now,
+            updated_at: self.now,
+        }
+    }
+
+    /// What every score of a session says of itself.
+    fn about(&self, scored: &Scored) -> Vec<(&'static str, Value)> {
+        let mut about = vec![
+            (RUBRIC, json!(self.rubric.name)),
+            ("rubric_version", json!(self.rubric.version)),
+            ("fingerprint", json!(self.rubric.fingerprint())),
+            ("judge", json!(self.judge)),
+            ("prompt_hash", json!(scored.judged.prompt_hash)),
+            ("cost", json!(scored.judged.cost.dollars())),
+            ("chunks", json!(scored.chunks())),
+            (TRACES, json!(scored.traces)),
+            (GENERATION, json!(scored.generation)),
+            ("scored_at", json!(self.now.to_string())),
+        ];
+        about.extend(self.sampled.map(|rate| ("inclusion_probability", json!(rate))));
+        about
+    }
+
+    fn about_mark(&self, judgement: &Judgement, scored: &Scored) -> Vec<(&'static str, Value)> {
+        let mut about = vec![
+            ("confidence", json!(judgement.confidence)),
+            ("evidence", json!(judgement.evidence)),
+        ];
+        about.extend(judgement.finding.value().map(|value| ("value", json!(value))));
+        if let Some(marks) = scored.marks(&judgement.dimension).filter(|_| scored.chunks() > 1) {
+            let (min, max, variance) = (marks.min, marks.max, marks.variance);
+            about.push(("spread", json!({"min": min, "max": max, "variance": variance})));
+        }
+        about
+    }
+
+    /// How the overall mark came about, in words.
+    fn reason(&self, scored: &Scored) -> String {
+        let parts = self.rubric.dimensions.iter().filter_map(|dimension| {
+            let value = scored.verdict().judgement(&dimension.name)?.finding.value()?;
+            Some(format!("{} {value:.2} × {:.2}", dimension.name, dimension.weight))
+        });
+        let parts: Vec<String> = parts.collect();
+        let unseen = self.rubric.dimensions.len() - parts.len();
+        let note =
+            if unseen == 0 { "" } else { "; the weight of what was not to be seen is shared" };
+        format!("{}{note}", parts.join(" + "))
+    }
+}
+
+/// Marks the scores of earlier verdicts: another one took their place. They are kept.
+pub(super) async fn supersede(
+    sink: &Sink,
+    known: &Known,
+    newest: u32,
+    now: Timestamp,
+) -> Result<(), ScoreError> {
+    let marked: Vec<Score> = known
+        .outdated(newest)
+        .map(|score| {
+            let mut score = score.clone();
+            let by = Json::from_value(&json!(newest));
+            score.metadata.push((SUPERSEDED_BY.to_owned(), by));
+            score.metadata.sort();
+            score.updated_at = now;
+            score
+        })
+        .collect();
+    if marked.is_empty() {
+        return Ok(());
+    }
+    Ok(sink.scores(&marked, now).await?)
+}
+
+/// Makes up for a run that ended between writing its scores and marking the earlier ones.
+pub(super) async fn mark_superseded(
+    sink: &Sink,
+    known: &Known,
+    now: Timestamp,
+) -> Result<(), ScoreError> {
+    match known.generation() {
+        Some(newest) => supersede(sink, known, newest, now).await,
+        None => Ok(()),
+    }
+}
+
+/// A short name for some texts; other texts have another one.
+pub(super) fn hash(parts: &[&str]) -> String {
+    let mut digest = Sha256::new();
+    for part in parts {
+        digest.update(part.len().to_be_bytes());
+        digest.update(part);
+    }
+    digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[expect(clippy::expect_used, reason = "a hash is 32 hexadecimal digits, which is an id")]
+fn score_id(hash: &str) -> ScoreId {
+    ScoreId::parse(hash).expect("a hash is an id")
+}

@@ -1,0 +1,180 @@
+//! A week of scored sessions becomes a report: fetch, score, synthesize, suggest, report.
+//!
+//! The numbers come from the stored scores, whoever gave them, so that a report can be made again
+//! at any time and says the same.
+
+/// The marks of sessions, from their scores.
+mod session_scores;
+/// Where reports are kept.
+mod report_store;
+
+use std::collections::BTreeSet;
+
+use ratchet_core::calendar::Week;
+use ratchet_core::judge::rubric::Rubric;
+use ratchet_core::money::Money;
+use ratchet_core::quality::calibration::Statistic;
+use ratchet_core::quality::calibration::panel::{self, DriftAlert};
+use ratchet_core::quality::report::WeekReport;
+use ratchet_core::quality::success_metrics::{SuccessFacts, SuccessMetric, success};
+use ratchet_core::quality::suggestion::{Progress, Suggestion, Templates};
+use ratchet_core::quality::synthesis::{Trend, WEEKS, synthesize};
+use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::client::ClientError;
+use ratchet_store::StoreError;
+use ratchet_store::catalog::{KeptSuggestion, SavedReport};
+
+use crate::improve::{Advice, Shown};
+use crate::review;
+use crate::review::{ReviewError, panel as panels};
+use crate::sink::Sink;
+use crate::source::{Source, SourceError};
+
+pub use crate::improve::SuggestionModel;
+pub use report_store::ReportStore;
+
+/// Four weeks, in nanoseconds: what "a month" is to a count of suggestions.
+const FOUR_WEEKS: i64 = 28 * 86_400 * 1_000_000_000;
+
+/// Which week is reported on, and how.
+#[derive(Clone, Debug)]
+pub struct WeekRequest {
+    /// Which week.
+    pub week: Week,
+    /// By which rubric.
+    pub rubric: Rubric,
+    /// What suggestions are made from where no model makes them.
+    pub templates: Templates,
+    /// The model that makes them.
+    pub adviser: Option<SuggestionModel>,
+}
+
+/// What came of a week.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeekDone {
+    /// The report.
+    pub report: WeekReport,
+    /// What that changed, and its suggestions as they are tracked.
+    pub saved: SavedReport,
+    /// What asking for suggestions cost.
+    pub advice_cost: Money,
+}
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum WeekError {
+    /// Scores cannot be read.
+    #[error("cannot read scores: {0}")]
+    Source(#[from] SourceError),
+    /// Labels cannot be read.
+    #[error(transparent)]
+    Labels(#[from] ReviewError),
+    /// The report cannot be kept.
+    #[error("cannot keep the report: {0}")]
+    Store(#[from] StoreError),
+    /// The server that keeps reports cannot be asked.
+    #[error("cannot keep the report: {0}")]
+    Server(#[from] ClientError),
+    /// The report cannot be written as JSON.
+    #[error("cannot write the report as JSON")]
+    Json(#[from] serde_json::Error),
+}
+
+/// Reports on a week from the scores that are there, and keeps the report.
+///
+/// Running it twice changes nothing the second time.
+///
+/// # Errors
+/// Fails if scores cannot be read or the report cannot be kept.
+pub async fn report(
+    (source, sink): (&Source, &Sink),
+    archive: ReportStore<'_>,
+    request: &WeekRequest,
+    now: Timestamp,
+) -> Result<WeekDone, WeekError> {
+    let weeks = session_scores::read(source, &request.week, &request.rubric).await?;
+    let dimensions: Vec<&str> =
+        request.rubric.dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
+    let synthesis = synthesize(&dimensions, &weeks);
+    let (week, last_day) = request.week.days();
+    let known = archive.report(&week).await?;
+    let shown = Shown {
+        synthesis: &synthesis,
+        marks: weeks.last().map(Vec::as_slice).unwrap_or_default(),
+        templates: &request.templates,
+        known: known.as_ref(),
+    };
+    let Advice { suggestions, origin, cost } =
+        crate::improve::advise(request.adviser.as_ref(), shown).await;
+    let tracked = archive.suggestions().await?;
+    let facts = SuccessFacts {
+        sessions: synthesis.sessions,
+        correlation: review::correlation(source, sink, &request.rubric).await?,
+        done: done_before(&tracked, request.week.end()),
+        made: made(&tracked, &suggestions),
+        trend: synthesis.overall.trend.clone(),
+    };
+    let report = WeekReport {
+        week,
+        last_day,
+        zone: request.week.zone().to_string(),
+        rubric: request.rubric.name.clone(),
+        synthesis,
+        success: success(&facts),
+        drift: drift(sink, &request.week).await?,
+        suggestions,
+        advice: origin,
+    };
+    let saved = archive.keep(&report, now).await?;
+    Ok(WeekDone { report, saved, advice_cost: cost })
+}
+
+/// Reads the success metrics of a project as of now, from its last report, its suggestions and how
+/// closely people and the judge go together.
+pub fn success_now(
+    last: Option<&WeekReport>,
+    tracked: &[KeptSuggestion],
+    correlation: Statistic,
+    now: Timestamp,
+) -> Vec<SuccessMetric> {
+    let unknown = || Trend::of(&[]);
+    success(&SuccessFacts {
+        sessions: last.map_or(0, |report| report.synthesis.sessions),
+        correlation,
+        done: done_before(tracked, now),
+        made: tracked.len(),
+        trend: last.map_or_else(unknown, |report| report.synthesis.overall.trend.clone()),
+    })
+}
+
+/// Judges whose panels showed a change when they were asked for the report of a week: in it, or in
+/// the week that it is told in.
+async fn drift(sink: &Sink, week: &Week) -> Result<Vec<DriftAlert>, ReviewError> {
+    let (first, told) = (week.days().0, week.after().days().0);
+    Ok(panel::alerts(&panels::read(sink).await?, first.as_str()..=told.as_str()))
+}
+
+/// How many suggestions became done in the four weeks before a moment, and still are.
+fn done_before(tracked: &[KeptSuggestion], moment: Timestamp) -> usize {
+    let done_at = |kept: &KeptSuggestion| {
+        let last = kept.steps.last().filter(|step| step.progress == Progress::Done)?;
+        Some(last.at)
+    };
+    let from = moment.plus_nanos(-FOUR_WEEKS);
+    let in_time = |at: &Timestamp| (from..moment).contains(at);
+    tracked.iter().filter_map(done_at).filter(in_time).count()
+}
+
+/// How much advice there is, that of this week included.
+fn made(tracked: &[KeptSuggestion], new: &[Suggestion]) -> usize {
+    let known = tracked.iter().map(|kept| kept.suggestion.key.as_str());
+    known.chain(new.iter().map(|one| one.key.as_str())).collect::<BTreeSet<_>>().len()
+}
+
+/// The weeks that a report looks at, oldest first.
+fn looked_at(week: &Week) -> Vec<Week> {
+    let before = std::iter::successors(Some(week.clone()), |week| Some(week.before()));
+    let mut weeks: Vec<Week> = before.take(WEEKS).collect();
+    weeks.reverse();
+    weeks
+}

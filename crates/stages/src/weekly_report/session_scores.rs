@@ -1,0 +1,129 @@
+use std::collections::BTreeMap;
+
+use ratchet_core::calendar::Week;
+use ratchet_core::id::SessionId;
+use ratchet_core::judge::rubric::{MARKS, Rubric};
+use ratchet_core::quality::synthesis::{Mark, OVERALL, SessionMarks};
+use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
+use ratchet_remote::langfuse::client::{Position, ScoresAsked, TimeWindow};
+
+use super::looked_at;
+use crate::source::{Source, SourceResult};
+
+/// A score that a judge gave a session.
+struct Given {
+    generation: u64,
+    week: usize,
+    value: f64,
+    rationale: String,
+}
+
+/// Reads the marks of each week's sessions: those of a week and of the weeks before, oldest first.
+pub(super) async fn read(
+    source: &Source,
+    week: &Week,
+    rubric: &Rubric,
+) -> SourceResult<Vec<Vec<SessionMarks>>> {
+    let weeks = looked_at(week);
+    let from = weeks.first().map(Week::start);
+    let between = TimeWindow { from, to: Some(week.end()) };
+    let asked = ScoresAsked { between, ..ScoresAsked::default() };
+    let mut book = Book { rubric, weeks: &weeks, judged: BTreeMap::new() };
+    let mut next = Some(Position::Start);
+    while let Some(at) = next {
+        let slice = source.scores(&asked, &at).await?;
+        slice.rows.into_iter().for_each(|score| book.enter(score));
+        next = slice.next;
+    }
+    Ok(book.close())
+}
+
+/// Scores by session and name, as they come in.
+struct Book<'a> {
+    rubric: &'a Rubric,
+    weeks: &'a [Week],
+    judged: BTreeMap<SessionId, BTreeMap<String, Vec<Given>>>,
+}
+
+impl Book<'_> {
+    fn enter(&mut self, score: Score) {
+        let ScoreTarget::Session(session) = &score.target else { return };
+        let is_known = score.name == OVERALL || self.rubric.dimension(&score.name).is_some();
+        let Some(value) = self.value(&score).filter(|value| is_known && MARKS.contains(value))
+        else {
+            return;
+        };
+        if score.source == ScoreSource::Annotation {
+            return;
+        }
+        // A score of another rubric may go by the same name.
+        let rubric = text(&score, "rubric");
+        if rubric.is_some_and(|rubric| rubric != self.rubric.name) {
+            return;
+        }
+        let is_in = |week: &Week| (week.start()..week.end()).contains(&score.timestamp);
+        let Some(week) = self.weeks.iter().position(is_in) else { return };
+        let generation = text(&score, "generation").and_then(|text| text.parse().ok());
+        let given = Given {
+            generation: generation.unwrap_or_default(),
+            week,
+            value,
+            rationale: score.comment.unwrap_or_default(),
+        };
+        let marks = self.judged.entry(session.clone()).or_default();
+        marks.entry(score.name).or_default().push(given);
+    }
+
+    fn value(&self, score: &Score) -> Option<f64> {
+        let by_label = || {
+            let scale = &self.rubric.dimension(&score.name)?.scale;
+            Some(scale.grade(score.value.text()?)?.value)
+        };
+        score.value.number().or_else(by_label)
+    }
+
+    fn close(self) -> Vec<Vec<SessionMarks>> {
+        let mut weeks = vec![Vec::new(); self.weeks.len()];
+        for (session, marks) in self.judged {
+            if let Some((week, marks)) = newest(self.rubric, session, marks)
+                && let Some(sessions) = weeks.get_mut(week)
+            {
+                sessions.push(marks);
+            }
+        }
+        weeks
+    }
+}
+
+/// The marks of the newest verdict, and the week it speaks of.
+fn newest(
+    rubric: &Rubric,
+    session: SessionId,
+    marks: BTreeMap<String, Vec<Given>>,
+) -> Option<(usize, SessionMarks)> {
+    let newest = marks.values().flatten().map(|given| given.generation).max()?;
+    let mut of_newest: BTreeMap<String, Given> = BTreeMap::new();
+    for (name, given) in marks {
+        let last = given.into_iter().rfind(|given| given.generation == newest);
+        of_newest.extend(last.map(|last| (name, last)));
+    }
+    let week = of_newest.values().map(|given| given.week).max()?;
+    let weighed = rubric
+        .dimensions
+        .iter()
+        .filter_map(|dimension| Some((dimension.weight, of_newest.get(&dimension.name)?.value)));
+    let (weight, sum) =
+        weighed.fold((0.0, 0.0), |(weight, sum), (w, value)| (weight + w, sum + w * value));
+    let reckoned = (weight > 0.0).then(|| sum / weight);
+    let overall = of_newest.remove(OVERALL).map(|given| given.value).or(reckoned)?;
+    let marks = of_newest
+        .into_iter()
+        .map(|(name, given)| (name, Mark { value: given.value, rationale: given.rationale }));
+    Some((week, SessionMarks { session, overall, marks: marks.collect() }))
+}
+
+/// What the metadata of a score says under a key. Some servers keep numbers as texts.
+fn text<'a>(score: &'a Score, key: &str) -> Option<&'a str> {
+    let (_, value) = score.metadata.iter().find(|(name, _)| name == key)?;
+    Some(value.as_str().trim_matches('"'))
+}

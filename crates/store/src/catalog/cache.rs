@@ -1,0 +1,93 @@
+use std::borrow::Borrow;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex};
+
+use rustc_hash::FxHashMap;
+
+/// What was read from the catalog, by key, until it changes: so that the hot paths need no
+/// database.
+#[derive(Debug)]
+pub(super) struct Cache<K, V>(Arc<Mutex<Known<K, V>>>);
+
+#[derive(Debug)]
+struct Known<K, V> {
+    values: FxHashMap<K, Arc<V>>,
+    changes: u64,
+}
+
+/// How often anything had changed when somebody looked. What is read after that look may be
+/// remembered only if nothing changed meanwhile: a key that was revoked must not come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Look(u64);
+
+impl<K, V> Default for Cache<K, V> {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Known { values: FxHashMap::default(), changes: 0 })))
+    }
+}
+
+impl<K, V> Clone for Cache<K, V> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<K: Eq + Hash, V> Cache<K, V> {
+    /// Looks a value up.
+    pub(super) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> (Option<Arc<V>>, Look)
+    where
+        K: Borrow<Q>,
+    {
+        let Ok(known) = self.0.lock() else { return (None, Look(u64::MAX)) };
+        (known.values.get(key).cloned(), Look(known.changes))
+    }
+
+    /// Remembers what was read after a look, unless something changed since.
+    pub(super) fn remember(&self, key: K, value: &Arc<V>, look: Look) {
+        if let Ok(mut known) = self.0.lock()
+            && Look(known.changes) == look
+        {
+            known.values.insert(key, value.clone());
+        }
+    }
+
+    /// Forgets a value that has changed.
+    pub(super) fn forget<Q: Eq + Hash + ?Sized>(&self, key: &Q)
+    where
+        K: Borrow<Q>,
+    {
+        if let Ok(mut known) = self.0.lock() {
+            known.changes += 1;
+            known.values.remove(key);
+        }
+    }
+
+    /// Forgets all values that have changed.
+    pub(super) fn forget_those(&self, has_changed: impl Fn(&V) -> bool) {
+        if let Ok(mut known) = self.0.lock() {
+            known.changes += 1;
+            known.values.retain(|_, value| !has_changed(value));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changed_while_it_was_read_is_not_remembered() {
+        let keys: Cache<String, u32> = Cache::default();
+        let (known, look) = keys.get("a");
+        assert_eq!(known, None);
+        let read_before_the_change = Arc::new(1);
+        keys.forget("a");
+        keys.remember("a".to_owned(), &read_before_the_change, look);
+        assert_eq!(keys.get("a").0, None);
+        let (_, look) = keys.get("a");
+        keys.remember("a".to_owned(), &Arc::new(2), look);
+        assert_eq!(keys.get("a").0.as_deref(), Some(&2));
+        keys.forget_those(|value| *value == 2);
+        assert_eq!(keys.get("a").0, None);
+    }
+}

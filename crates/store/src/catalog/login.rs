@@ -1,0 +1,192 @@
+use std::time::Duration;
+
+use ratchet_core::record::limit::elide;
+use ratchet_core::secret::Secret;
+use ratchet_core::time::Timestamp;
+use uuid::Uuid;
+
+use super::sql::{Row, Tx};
+use super::{Catalog, Noun, Role, User, Verb, credentials, user};
+use crate::secrets::random_token;
+use crate::{StoreError, StoreResult};
+
+/// How long a session may be left alone.
+pub const SESSION_IDLE: Duration = Duration::from_secs(7 * 24 * 3_600);
+/// How long a session lasts, however busy.
+pub const SESSION_LIFE: Duration = Duration::from_secs(30 * 24 * 3_600);
+
+/// How many browsers a person can be signed in with; the oldest session makes room.
+const SESSIONS_PER_PERSON: i64 = 50;
+/// How old the last sight of a session may be before it is written down again: most requests
+/// should write nothing.
+const SEEN_EVERY: Duration = Duration::from_secs(5 * 60);
+/// How much is kept of what a browser calls itself.
+const CLIENT_BYTES: usize = 300;
+
+/// A person's stay in one browser. The token that proves it is not kept, only a hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Login {
+    /// Names the session for people and for revoking.
+    pub id: String,
+    /// Whose it is.
+    pub person: String,
+    /// What the browser calls itself.
+    pub client: String,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// When it was last used, give or take a few minutes.
+    pub seen_at: Timestamp,
+}
+
+/// Someone who is signed in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoginUser {
+    /// By which session.
+    pub session: Login,
+    /// Who.
+    pub user: User,
+}
+
+const COLUMNS: &str = "id, person, client, created_at, seen_at";
+
+impl Catalog {
+    /// Begins a session. The token in the answer is the only time it can be seen.
+    ///
+    /// # Errors
+    /// Fails if there is no such person.
+    pub async fn begin_session(
+        &self,
+        person: String,
+        client: String,
+        now: Timestamp,
+    ) -> StoreResult<(Login, Secret)> {
+        let token = random_token()?;
+        let hash = credentials::hash_token(&token);
+        let client = elide(&client, CLIENT_BYTES).into_owned();
+        let id = Uuid::new_v4().to_string();
+        let session = Login { id, person, client, created_at: now, seen_at: now };
+        self.transact(move |tx| {
+            let user = user::find(tx, &session.person)?;
+            tx.execute(
+                "DELETE FROM web_session WHERE created_at <= $1 OR seen_at <= $2",
+                &[before(now, SESSION_LIFE).into(), before(now, SESSION_IDLE).into()],
+            )?;
+            make_room(tx, &session.person)?;
+            tx.execute(
+                "INSERT INTO web_session (id, person, token_hash, client, created_at, seen_at) \
+                 VALUES ($1, $2, $3, $4, $5, $5)",
+                &[
+                    (&session.id).into(),
+                    (&session.person).into(),
+                    hash.into(),
+                    (&session.client).into(),
+                    now.into(),
+                ],
+            )?;
+            let deed = Verb::SignedIn.what(Noun::Person, &user.id).named(&user.email);
+            tx.note_for_all(now, &deed.became(&session.client))?;
+            Ok((session, token))
+        })
+        .await
+    }
+
+    /// Returns who a token signs in: nobody if it is unknown, revoked or too old, or if its
+    /// person may not look at anything.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn signed_in(
+        &self,
+        token: &Secret,
+        now: Timestamp,
+    ) -> StoreResult<Option<LoginUser>> {
+        let hash = credentials::hash_token(token);
+        self.transact(move |tx| {
+            let sql = format!(
+                "SELECT {COLUMNS} FROM web_session \
+                 WHERE token_hash = $1 AND created_at > $2 AND seen_at > $3"
+            );
+            let lives = [before(now, SESSION_LIFE).into(), before(now, SESSION_IDLE).into()];
+            let [born_after, seen_after] = lives;
+            let found = tx.one(&sql, &[hash.into(), born_after, seen_after], read)?;
+            let Some(session) = found else { return Ok(None) };
+            let user = user::find(tx, &session.person)?;
+            if now.since(session.seen_at) >= nanos(SEEN_EVERY) {
+                let sql = "UPDATE web_session SET seen_at = $1 WHERE id = $2";
+                tx.execute(sql, &[now.into(), (&session.id).into()])?;
+            }
+            Ok((user.role != Role::IngestOnly).then_some(LoginUser { session, user }))
+        })
+        .await
+    }
+
+    /// Returns a person's sessions, newest first.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn sessions_of(&self, person: String, now: Timestamp) -> StoreResult<Vec<Login>> {
+        self.transact(move |tx| {
+            let sql = format!(
+                "SELECT {COLUMNS} FROM web_session WHERE person = $1 AND created_at > $2 \
+                 AND seen_at > $3 ORDER BY created_at DESC, id"
+            );
+            let lives = [before(now, SESSION_LIFE).into(), before(now, SESSION_IDLE).into()];
+            let [born_after, seen_after] = lives;
+            tx.rows(&sql, &[person.into(), born_after, seen_after], read)
+        })
+        .await
+    }
+
+    /// Ends one of a person's sessions.
+    ///
+    /// # Errors
+    /// Fails if they have no such session.
+    pub async fn end_session(&self, person: String, session: String) -> StoreResult<()> {
+        self.transact(move |tx| {
+            let sql = "DELETE FROM web_session WHERE person = $1 AND id = $2";
+            match tx.execute(sql, &[(&person).into(), (&session).into()])? {
+                0 => Err(StoreError::NotFound(format!("session {session}"))),
+                _ => Ok(()),
+            }
+        })
+        .await
+    }
+
+    /// Ends all of a person's sessions but one, and returns how many those were.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn end_other_sessions(&self, person: String, kept: String) -> StoreResult<u64> {
+        self.transact(move |tx| end_all_but(tx, &person, &kept)).await
+    }
+}
+
+/// Ends all sessions of a person but the one of this id; there need not be one.
+pub(super) fn end_all_but(tx: &Tx<'_>, person: &str, kept: &str) -> StoreResult<u64> {
+    let sql = "DELETE FROM web_session WHERE person = $1 AND id <> $2";
+    tx.execute(sql, &[person.into(), kept.into()])
+}
+
+fn make_room(tx: &Tx<'_>, person: &str) -> StoreResult<()> {
+    let sql = "DELETE FROM web_session WHERE id IN (SELECT id FROM web_session \
+               WHERE person = $1 ORDER BY created_at DESC, id LIMIT 1000 OFFSET $2)";
+    tx.execute(sql, &[person.into(), (SESSIONS_PER_PERSON - 1).into()]).map(drop)
+}
+
+fn before(now: Timestamp, by: Duration) -> Timestamp {
+    now.plus_nanos(-nanos(by))
+}
+
+fn nanos(span: Duration) -> i64 {
+    i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
+}
+
+fn read(row: &Row<'_>) -> StoreResult<Login> {
+    Ok(Login {
+        id: row.get(0)?,
+        person: row.get(1)?,
+        client: row.get(2)?,
+        created_at: row.get(3)?,
+        seen_at: row.get(4)?,
+    })
+}

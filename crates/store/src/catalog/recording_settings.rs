@@ -1,0 +1,98 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ratchet_core::catalog::cors_origin::PageOrigin;
+use ratchet_core::record::redact::Redactor;
+use ratchet_core::record::score::config::ScoreConfig;
+
+use super::cache::Cache;
+use super::sql::Tx;
+use super::{Catalog, cors_origin, redaction, score_config};
+use crate::StoreResult;
+use crate::project::ProjectId;
+
+/// What a project has settled about whatever it records.
+#[derive(Clone, Debug, Default)]
+pub struct RecordingSettings {
+    /// What scores must look like, by the id they refer to.
+    pub score_configs: BTreeMap<String, ScoreConfig>,
+    /// What must not be kept.
+    pub redactor: Redactor,
+    /// Whose pages may call; anyone's when empty.
+    pub page_origins: Vec<PageOrigin>,
+}
+
+/// What projects have settled, so that recording needs no database.
+pub(super) type RecordingSettingsCache = Cache<ProjectId, RecordingSettings>;
+
+impl Catalog {
+    /// Returns what a project has settled about whatever it records. From memory, nearly always.
+    ///
+    /// # Errors
+    /// Fails if a rule that was once taken cannot be used any more.
+    pub async fn intake(&self, project: &ProjectId) -> StoreResult<Arc<RecordingSettings>> {
+        let (known, look) = self.intakes.get(project);
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let wanted = project.clone();
+        let mut intake = self.transact(move |tx| load(tx, &wanted)).await?;
+        intake.redactor = intake.redactor.with_secrets(self.known_secrets.clone());
+        let intake = Arc::new(intake);
+        self.intakes.remember(project.clone(), &intake, look);
+        Ok(intake)
+    }
+}
+
+fn load(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<RecordingSettings> {
+    let configs = score_config::all(tx, project)?.into_iter();
+    Ok(RecordingSettings {
+        score_configs: configs.map(|kept| (kept.config.id.clone(), kept.config)).collect(),
+        redactor: redaction::redactor(tx, project)?,
+        page_origins: cors_origin::all(tx, project)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use ratchet_core::time::Timestamp;
+
+    use super::*;
+    use crate::StoreError;
+    use crate::catalog::NewProject;
+
+    #[tokio::test]
+    async fn a_rule_that_cannot_be_used_stops_recording_until_it_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = crate::embedded::Store::open(
+            folder.path(),
+            crate::embedded::Options {
+                prices: Arc::default(),
+                queue_len: 1,
+                readers: 1,
+                holder: "a test".to_owned(),
+                known_secrets: Default::default(),
+                reserve: crate::embedded::DiskReserve::default(),
+            },
+        )
+        .unwrap();
+        let (catalog, shop) = (&store.catalog, ProjectId::parse("shop").unwrap());
+        let new = NewProject { id: shop.clone(), name: "shop".to_owned(), retention_days: None };
+        catalog.create_project(new, Timestamp::default()).await.unwrap();
+        assert!(catalog.intake(&shop).await.unwrap().redactor.is_empty());
+        // As an older binary may have taken it.
+        let sql = "INSERT INTO redaction_rule (id, kind, what, replacement, created_at, project) \
+                   VALUES ('r', 'preset', 'no longer there', '-', 0, 'shop')";
+        catalog.transact(move |tx| tx.execute(sql, &[])).await.unwrap();
+        catalog.intakes.forget(&shop);
+        let refused = catalog.intake(&shop).await.unwrap_err();
+        assert!(matches!(refused, StoreError::Unsettled(_)), "{refused}");
+        assert!(refused.to_string().contains("no longer there"), "{refused}");
+        assert_eq!(catalog.redaction_rules(shop.clone()).await.unwrap().len(), 1);
+        catalog
+            .remove_redaction_rule(shop.clone(), "r".to_owned(), Timestamp::default())
+            .await
+            .unwrap();
+        assert!(catalog.intake(&shop).await.is_ok());
+    }
+}

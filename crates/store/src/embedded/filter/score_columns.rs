@@ -1,0 +1,78 @@
+use ratchet_core::record::score::DataType;
+use rusqlite::types::Value;
+
+use super::{Kind, Where, comparison, marks, text_value};
+use crate::query::{Compare, Test};
+
+/// The scores of one data type on a record.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::embedded) struct Judged {
+    data_type: DataType,
+    /// Which scores are meant, known as `s`.
+    on: &'static str,
+}
+
+/// The scores on a trace, known as `t`, and on its observations.
+pub(super) fn of_trace(data_type: DataType) -> Kind {
+    Kind::Judged(Judged { data_type, on: "s.project = t.project AND s.trace = t.id" })
+}
+
+/// The scores on an observation, known as `o`; its trace is known as `t`.
+pub(super) fn of_observation(data_type: DataType) -> Kind {
+    let on = "s.project = o.project AND s.trace = t.id AND s.observation = o.id";
+    Kind::Judged(Judged { data_type, on })
+}
+
+impl Judged {
+    /// Whether a test makes sense: numbers are compared, labels are some of a list.
+    pub(super) fn takes(self, test: &Test) -> bool {
+        let is_numeric = self.data_type == DataType::Numeric;
+        match test {
+            Test::Number(..) => is_numeric,
+            Test::Key(_, test) => match test.as_ref() {
+                Test::Number(..) => is_numeric,
+                Test::AnyOf(_) | Test::NoneOf(_) => !is_numeric,
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    fn scores(self, what: &str, named: &str) -> String {
+        let Self { data_type, on } = self;
+        let data_type = data_type.as_str();
+        format!("SELECT {what} FROM score s WHERE {on} AND s.data_type = '{data_type}'{named}")
+    }
+}
+
+const NAMED: &str = " AND s.name = ?";
+
+impl Where {
+    /// Adds a test that [`Judged::takes`].
+    pub(super) fn judged(&mut self, judged: Judged, test: &Test) {
+        match test {
+            Test::Number(how, number) => self.average(judged, None, (*how, *number)),
+            Test::Key(name, test) => match test.as_ref() {
+                Test::Number(how, number) => self.average(judged, Some(name), (*how, *number)),
+                Test::AnyOf(words) => self.some(judged, "EXISTS", name, words),
+                Test::NoneOf(words) => self.some(judged, "NOT EXISTS", name, words),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+
+    fn average(&mut self, judged: Judged, name: Option<&String>, (how, number): (Compare, f64)) {
+        let named = if name.is_some() { NAMED } else { "" };
+        let average = format!("({})", judged.scores("avg(s.number)", named));
+        let name = name.map(|name| text_value(name));
+        self.and(comparison(&average, how), name.into_iter().chain([Value::Real(number)]));
+    }
+
+    fn some(&mut self, judged: Judged, exists: &str, name: &str, words: &[String]) {
+        let scores = judged.scores("1", NAMED);
+        let clause = format!("{exists} ({scores} AND s.text IN ({}))", marks(words));
+        let words = words.iter().map(|word| text_value(word));
+        self.and(clause, std::iter::once(text_value(name)).chain(words));
+    }
+}

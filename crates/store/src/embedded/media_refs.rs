@@ -1,0 +1,75 @@
+//! Which media a batch mentions.
+
+use std::collections::BTreeSet;
+
+use ratchet_core::payload::Payload;
+use ratchet_core::record::field::Field;
+use ratchet_core::record::media::reference::mentioned;
+use ratchet_core::record::merge::Metadata;
+use ratchet_core::record::observation::ObservationPatch;
+use ratchet_core::record::trace::TracePatch;
+
+use super::{Prepared, Store};
+use crate::StoreResult;
+use crate::catalog::{MediaOwner, MediaRef, MediaUse};
+
+impl Store {
+    /// Writes a prepared batch, and notes which media it mentions. Returns once it is on disk.
+    ///
+    /// # Errors
+    /// On any error nothing of the batch was kept.
+    pub async fn commit(&self, mut prepared: Prepared) -> StoreResult<()> {
+        let mentions = std::mem::take(&mut prepared.mentions);
+        if !mentions.is_empty() {
+            // First, so that no sweep takes the media away before the batch is there.
+            let (project, now) = (prepared.project.clone(), prepared.received_at);
+            self.catalog.note_mentions(project, mentions, now).await?;
+        }
+        self.telemetry.commit(prepared).await
+    }
+
+    /// Removes the bytes of media that no project speaks of, and says how many files went.
+    ///
+    /// # Errors
+    /// Fails if a file cannot be removed.
+    pub async fn remove_unknown_media(&self) -> StoreResult<u64> {
+        self.media.remove_unknown(&self.catalog).await
+    }
+}
+
+/// The media that patches mention in what they carry.
+pub(super) fn of(traces: &[TracePatch], observations: &[ObservationPatch]) -> Vec<MediaRef> {
+    let mut found = Vec::new();
+    for patch in traces {
+        look([&patch.input, &patch.output], &patch.metadata, |field, media| {
+            let owner = MediaOwner::Trace(patch.id.to_string());
+            found.push(MediaRef { media, used_in: MediaUse { owner, field: field.to_owned() } });
+        });
+    }
+    for patch in observations {
+        look([&patch.input, &patch.output], &patch.metadata, |field, media| {
+            let observation = patch.id.to_string();
+            // One that names no trace waits in a trace of its own, under its own id.
+            let trace =
+                patch.trace.as_ref().map_or_else(|| observation.clone(), ToString::to_string);
+            let owner = MediaOwner::Observation { trace, observation };
+            found.push(MediaRef { media, used_in: MediaUse { owner, field: field.to_owned() } });
+        });
+    }
+    found
+}
+
+fn look(
+    [input, output]: [&Field<Payload>; 2],
+    metadata: &Metadata,
+    mut note: impl FnMut(&str, String),
+) {
+    let texts = [("input", input), ("output", output)];
+    let texts = texts.into_iter().filter_map(|(field, text)| Some((field, text.value()?.as_str())));
+    let keys = metadata.values().map(|(_, json)| ("metadata", json.as_str()));
+    for (field, text) in texts.chain(keys) {
+        for media in mentioned(text).into_iter().collect::<BTreeSet<_>>() {
+            note(field, media.to_owned());
+        }
+    }
+}

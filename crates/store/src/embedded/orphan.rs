@@ -1,0 +1,93 @@
+//! Observations that came without a trace id. Update events may leave it out: the observation
+//! belongs to the trace it is known in. An unknown one waits in a trace of its own, named like
+//! itself, until someone says where it belongs; then it moves. So the order does not matter.
+
+use ratchet_core::id::{ObservationId, TraceId};
+use ratchet_core::record::observation::ObservationPatch;
+use ratchet_core::record::trace::TracePatch;
+use ratchet_core::time::Timestamp;
+use rusqlite::params;
+
+use super::apply::{Applier, OpenTrace};
+use super::block::Packer;
+use super::column::Column;
+use super::facts::Facts;
+use super::load::{find_observation, load_observation, load_trace};
+use super::observation_row;
+use super::prepare::{PreparedObservation, PreparedTrace};
+
+impl Applier<'_> {
+    /// Applies an observation that does not say where it belongs.
+    pub(super) fn apply_stray(
+        &mut self,
+        project: i64,
+        patch: &ObservationPatch,
+        now: Timestamp,
+    ) -> rusqlite::Result<()> {
+        let trace = match find_observation(self.db, project, &patch.id)? {
+            Some((_, trace)) => trace,
+            None => {
+                let sql = "INSERT OR IGNORE INTO stray (project, id) VALUES (?, ?)";
+                self.db.prepare_cached(sql)?.execute(params![project, Column(&patch.id)])?;
+                self.memory.has_strays = Some(true);
+                patch.id.cast()
+            }
+        };
+        let facts = Facts::of(patch, &self.prices, now);
+        let mut packer = Packer::default();
+        let entry = observation_row::entry_of(patch);
+        let payload = (!entry.is_empty()).then(|| packer.add(&entry));
+        let observation = PreparedObservation { patch: patch.clone(), facts, payload };
+        let trace = PreparedTrace {
+            patch: TracePatch::new(trace),
+            observations: vec![observation],
+            blocks: packer.finish(),
+        };
+        self.apply_trace(project, &trace, now)
+    }
+
+    /// Takes an observation out of the trace of its own it waited in, now that it has a home.
+    /// Says since when it waited.
+    pub(super) fn take_stray(
+        &mut self,
+        home: &OpenTrace,
+        id: &ObservationId,
+    ) -> rusqlite::Result<Option<(ObservationPatch, Timestamp)>> {
+        let wrapper: TraceId = id.cast();
+        if !self.has_strays()? || wrapper == home.row.patch.id {
+            return Ok(None);
+        }
+        let project = home.project;
+        let sql = "DELETE FROM stray WHERE project = ? AND id = ?";
+        let was_stray = self.db.prepare_cached(sql)?.execute(params![project, Column(id)])? > 0;
+        if !was_stray {
+            return Ok(None);
+        }
+        let Some(before) = load_trace(self.db, project, &wrapper)? else { return Ok(None) };
+        let Some(known) = load_observation(self.db, &before, id)? else { return Ok(None) };
+        let since = known.observation.created_at;
+        let mut open = OpenTrace::of(project, before, home.now);
+        let patch = self.take(&mut open, known)?;
+        self.db
+            .prepare_cached("DELETE FROM observation WHERE trace = ? AND id = ?")?
+            .execute(params![open.row.no, Column(id)])?;
+        let is_bare =
+            open.row.sums.levels.total() == 0 && open.row.patch == TracePatch::new(wrapper);
+        if is_bare {
+            self.delete_trace(project, open.row)?;
+        } else {
+            self.close_trace(open)?;
+        }
+        Ok(Some((ObservationPatch { trace: None, ..patch }, since)))
+    }
+
+    fn has_strays(&mut self) -> rusqlite::Result<bool> {
+        if let Some(known) = self.memory.has_strays {
+            return Ok(known);
+        }
+        let sql = "SELECT EXISTS (SELECT 1 FROM stray)";
+        let any = self.db.query_row(sql, [], |row| row.get(0))?;
+        self.memory.has_strays = Some(any);
+        Ok(any)
+    }
+}

@@ -1,0 +1,140 @@
+//! Lists that are looked for within a time.
+//!
+//! A condition that few rows pass makes SQLite walk all of them, and it cannot say how far it came.
+//! So the list is walked in pieces: where a piece ends is known from an index alone, and the
+//! conditions are asked inside the piece only.
+
+use std::time::{Duration, Instant};
+
+use ratchet_core::time::Timestamp;
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
+
+use super::{List, Listed, Slice, cursor};
+use crate::deadline_query::DeadlinePage;
+use crate::embedded::filter::Where;
+use crate::query::{Direction, Page};
+use crate::{StoreError, StoreResult};
+
+/// Rows of the first piece.
+const FIRST: u64 = 1_000;
+/// Rows of a piece that has payloads to be looked into.
+const FIRST_WITH_CONTENT: u64 = 100;
+/// Rows of any piece.
+const MOST: u64 = 100_000;
+/// A piece that takes less is followed by one of twice the size.
+const QUICK: Duration = Duration::from_millis(100);
+
+/// All rows of a list, whatever its conditions say.
+pub(super) struct Walk {
+    /// `FROM …` one table, which has an index in the list's order.
+    pub(super) from: &'static str,
+    /// What that index knows: project and time.
+    pub(super) filter: Where,
+}
+
+impl List<'_> {
+    /// Reads the slice piece by piece, until it is full or the time is over. The first key must be
+    /// a time.
+    pub(super) fn seek<T, const KEYS: usize>(
+        self,
+        db: &Connection,
+        (walk, time): (&Walk, Duration),
+        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<Option<Listed<T>>>,
+    ) -> StoreResult<DeadlinePage<T>> {
+        let started = Instant::now();
+        let (_, take) = self.window()?;
+        let mut slice = Slice::new(0, take);
+        let mut after = self.cursor::<KEYS>()?;
+        let mut size = if self.filter.content.is_empty() { FIRST } else { FIRST_WITH_CONTENT };
+        loop {
+            let piece_started = Instant::now();
+            let end = self.end_of_piece(db, walk, (after.as_ref(), size))?;
+            let piece = self.piece(after.take(), end.as_ref());
+            let limit = (take + 1).saturating_sub(slice.seen);
+            let limit = self.filter.content.is_empty().then_some((0, limit));
+            self.fill(db, (&piece, limit), (&mut slice, Slice::is_over), &mut read)?;
+            let Some(end) = end.filter(|_| !slice.is_over()) else {
+                return Ok(DeadlinePage {
+                    page: slice.into_page(self.paging, None),
+                    reached: None,
+                });
+            };
+            let is_full = slice.seen >= take;
+            if is_full || started.elapsed() >= time {
+                let reached = Some(moment(&end)).filter(|_| !is_full);
+                return Ok(DeadlinePage { page: page_until(slice, &end), reached });
+            }
+            if piece_started.elapsed() < QUICK {
+                size = (size * 2).min(MOST);
+            }
+            after = Some(end);
+        }
+    }
+
+    /// The keys of the last row of a piece; `None` if there are not so many rows any more.
+    fn end_of_piece<const KEYS: usize>(
+        &self,
+        db: &Connection,
+        walk: &Walk,
+        (after, size): (Option<&[Value; KEYS]>, u64),
+    ) -> StoreResult<Option<[Value; KEYS]>> {
+        let mut filter = walk.filter.clone();
+        if let Some(after) = after {
+            filter.beyond(self.order, self.direction, after.clone());
+        }
+        let sql = format!(
+            "SELECT {} {} {} {} LIMIT 1 OFFSET {}",
+            self.order.join(", "),
+            walk.from,
+            filter.sql(),
+            self.order_by(),
+            size.saturating_sub(1)
+        );
+        let keys = |row: &Row<'_>| {
+            let mut keys = [const { Value::Null }; KEYS];
+            for (at, key) in keys.iter_mut().enumerate() {
+                *key = row.get(at)?;
+            }
+            Ok(keys)
+        };
+        let params = params_from_iter(filter.params.iter());
+        let mut statement = db.prepare_cached(&sql).map_err(StoreError::Database)?;
+        statement.query_row(params, keys).optional().map_err(StoreError::Database)
+    }
+
+    /// The list's conditions, between two places.
+    fn piece<const KEYS: usize>(
+        &self,
+        after: Option<[Value; KEYS]>,
+        end: Option<&[Value; KEYS]>,
+    ) -> Where {
+        let mut piece = self.filter.clone();
+        if let Some(after) = after {
+            piece.beyond(self.order, self.direction, after);
+        }
+        if let Some(end) = end {
+            let comparison = match self.direction {
+                Direction::Ascending => "<=",
+                Direction::Descending => ">=",
+            };
+            let marks = ["?"; KEYS].join(", ");
+            let clause = format!("({}) {comparison} ({marks})", self.order.join(", "));
+            piece.and(clause, end.clone());
+        }
+        piece
+    }
+}
+
+/// What was found, to be gone on with from these keys.
+fn page_until<T>(slice: Slice<T>, end: &[Value]) -> Page<T> {
+    let rows = slice.rows.into_iter().map(|listed| listed.row).collect();
+    Page { rows, total: None, cursor: Some(cursor::encode(end)) }
+}
+
+fn moment(keys: &[Value]) -> Timestamp {
+    match keys.first() {
+        Some(Value::Integer(nanos)) => Timestamp::from_nanos(*nanos),
+        _ => Timestamp::from_nanos(0),
+    }
+}

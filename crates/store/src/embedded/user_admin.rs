@@ -1,0 +1,56 @@
+use ratchet_core::id::SessionId;
+use ratchet_core::record::session::Session;
+
+use super::{Engine, read};
+use crate::project::ProjectId;
+use crate::query::{Page, SessionEnds, SessionQuery};
+use crate::score_stats::{PairQuery, Pairs, Sample, SampleQuery};
+use crate::user::{UserDay, UserQuery, UserScope, Users};
+use crate::{StoreError, StoreResult};
+
+impl Engine {
+    pub(crate) async fn sessions(&self, query: SessionQuery) -> StoreResult<Page<Session>> {
+        self.shared.readers.read(move |db| read::sessions::list(db, &query)).await
+    }
+
+    pub(crate) async fn session(
+        &self,
+        project: ProjectId,
+        id: SessionId,
+    ) -> StoreResult<Option<Session>> {
+        let query = move |db: &_| read::sessions::one(db, &project, &id);
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+    }
+
+    pub(crate) async fn session_ends(
+        &self,
+        project: ProjectId,
+        ids: Vec<SessionId>,
+    ) -> StoreResult<Vec<SessionEnds>> {
+        let query = move |db: &_| read::sessions::ends(db, &project, &ids);
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+    }
+
+    pub(crate) async fn users(&self, query: UserQuery) -> StoreResult<Users> {
+        self.shared.readers.read(move |db| read::users::list(db, &query)).await
+    }
+
+    pub(crate) async fn user_days(
+        &self,
+        scope: UserScope,
+        user: String,
+    ) -> StoreResult<Vec<UserDay>> {
+        let query = move |db: &_| read::users::days(db, &scope, &user);
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+    }
+
+    pub(crate) async fn score_samples(&self, query: SampleQuery) -> StoreResult<Vec<Sample>> {
+        let read = move |db: &_| read::score_stats::samples(db, &query);
+        self.shared.readers.read(move |db| read(db).map_err(StoreError::Database)).await
+    }
+
+    pub(crate) async fn score_pairs(&self, query: PairQuery) -> StoreResult<Pairs> {
+        let read = move |db: &_| read::score_stats::pairs(db, &query);
+        self.shared.readers.read(move |db| read(db).map_err(StoreError::Database)).await
+    }
+}

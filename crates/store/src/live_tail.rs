@@ -1,0 +1,247 @@
+//! What came in last, in the order it came: for whoever looks on.
+//!
+//! Kept in memory only. The order of arrival is not that of any time a record carries: a step that
+//! began long ago comes when it ends, and clocks differ.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
+use std::str::FromStr;
+
+use ratchet_core::id::{ObservationId, TraceId};
+use uuid::Uuid;
+
+use crate::project::ProjectId;
+use crate::telemetry::Telemetry;
+
+/// Records that are remembered at least.
+const REMEMBERED: usize = 20_000;
+
+/// A moment in the order of arrival, written as a text that only the store reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArrivalCursor {
+    /// Which time the store was open: counting begins anew when it is opened.
+    opened: u64,
+    /// How many records had come.
+    count: u64,
+}
+
+/// Why a text is not a moment of arrival.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it is not a moment that this server gave")]
+pub struct ArrivalCursorError;
+
+impl fmt::Display for ArrivalCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:x}-{:x}", self.opened, self.count)
+    }
+}
+
+impl FromStr for ArrivalCursor {
+    type Err = ArrivalCursorError;
+
+    fn from_str(text: &str) -> Result<Self, ArrivalCursorError> {
+        let (opened, count) = text.split_once('-').ok_or(ArrivalCursorError)?;
+        let number = |digits| u64::from_str_radix(digits, 16).map_err(|_| ArrivalCursorError);
+        Ok(Self { opened: number(opened)?, count: number(count)? })
+    }
+}
+
+/// What kind of records one looks on at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordKind {
+    /// Traces, whenever something about one of them comes.
+    Traces,
+    /// Observations.
+    Observations,
+}
+
+/// A record that came or changed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Arrival {
+    /// A trace.
+    Trace(TraceId),
+    /// An observation of a trace.
+    Observation(TraceId, ObservationId),
+}
+
+/// What came or changed after a moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrivals {
+    /// Each record once.
+    pub records: Vec<Arrival>,
+    /// The moment after the last of them.
+    pub until: ArrivalCursor,
+    /// Whether more have come since.
+    pub has_more: bool,
+    /// Whether some came that are not remembered any more.
+    pub is_cut: bool,
+}
+
+/// The records that came last.
+#[derive(Debug)]
+pub(crate) struct Log {
+    opened: u64,
+    /// How many came, those that are forgotten included.
+    count: u64,
+    batches: VecDeque<Came>,
+    remembered: usize,
+}
+
+#[derive(Debug)]
+struct Came {
+    project: ProjectId,
+    /// How many had come before.
+    before: u64,
+    records: Vec<Arrival>,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        let (opened, _) = Uuid::new_v4().as_u64_pair();
+        Self { opened, count: 0, batches: VecDeque::new(), remembered: 0 }
+    }
+}
+
+impl Log {
+    /// Adds what came together.
+    pub(crate) fn add(&mut self, project: ProjectId, records: Vec<Arrival>) {
+        let (before, length) = (self.count, records.len());
+        self.count += length as u64;
+        self.remembered += length;
+        self.batches.push_back(Came { project, before, records });
+        while let Some(oldest) = self.batches.front()
+            && self.remembered - oldest.records.len() >= REMEMBERED
+        {
+            self.remembered -= oldest.records.len();
+            self.batches.pop_front();
+        }
+    }
+
+    /// The moment of now.
+    pub(crate) fn now(&self) -> ArrivalCursor {
+        self.at(self.count)
+    }
+
+    /// What came of one kind after a moment, the first first.
+    pub(crate) fn after(
+        &self,
+        after: ArrivalCursor,
+        (project, watched): (&ProjectId, RecordKind),
+        at_most: usize,
+    ) -> Arrivals {
+        let oldest = self.batches.front().map_or(self.count, |came| came.before);
+        let is_other = after.opened != self.opened;
+        let from = if is_other { oldest } else { after.count };
+        let mut found = Arrivals {
+            records: Vec::new(),
+            until: self.now(),
+            has_more: false,
+            is_cut: is_other || from < oldest,
+        };
+        let mut seen = BTreeSet::new();
+        let is_wanted = |came: &&Came| {
+            came.project == *project && came.before + came.records.len() as u64 > from
+        };
+        for came in self.batches.iter().filter(is_wanted) {
+            for (record, number) in came.records.iter().zip(came.before + 1..) {
+                if number <= from || record.watched() != watched || seen.contains(record) {
+                    continue;
+                }
+                if seen.len() >= at_most {
+                    let (until, has_more) = (self.at(number - 1), true);
+                    return Arrivals { until, has_more, ..found };
+                }
+                seen.insert(record);
+                found.records.push(record.clone());
+            }
+        }
+        found
+    }
+
+    const fn at(&self, count: u64) -> ArrivalCursor {
+        ArrivalCursor { opened: self.opened, count }
+    }
+}
+
+impl Arrival {
+    const fn watched(&self) -> RecordKind {
+        match self {
+            Self::Trace(_) => RecordKind::Traces,
+            Self::Observation(..) => RecordKind::Observations,
+        }
+    }
+}
+
+impl Telemetry {
+    /// Returns the moment up to which everything has arrived.
+    pub fn arrived(&self) -> ArrivalCursor {
+        match self {
+            Self::Embedded(engine) => engine.arrived(),
+        }
+    }
+
+    /// Returns what came or changed in a project after a moment, the first first, and no more of
+    /// it than asked for.
+    pub fn arrivals(
+        &self,
+        of: (&ProjectId, RecordKind),
+        after: ArrivalCursor,
+        at_most: usize,
+    ) -> Arrivals {
+        match self {
+            Self::Embedded(engine) => engine.arrivals(of, after, at_most),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(text: &str) -> ProjectId {
+        ProjectId::parse(text).unwrap()
+    }
+
+    fn traces(ids: impl IntoIterator<Item = usize>) -> Vec<Arrival> {
+        let id = |n: usize| TraceId::parse(&format!("t{n}")).unwrap();
+        ids.into_iter().map(|n| Arrival::Trace(id(n))).collect()
+    }
+
+    #[test]
+    fn what_came_is_told_once_and_in_order() {
+        let (shop, other) = (id("shop"), id("other"));
+        let mut log = Log::default();
+        let start = log.now();
+        log.add(shop.clone(), traces([1, 2]));
+        log.add(other, traces([9]));
+        log.add(shop.clone(), traces([2, 3]));
+        let first = log.after(start, (&shop, RecordKind::Traces), 2);
+        assert_eq!((first.records, first.has_more), (traces([1, 2]), true));
+        let rest = log.after(first.until, (&shop, RecordKind::Traces), 2);
+        assert_eq!((rest.records, rest.has_more, rest.is_cut), (traces([3]), false, false));
+        assert_eq!(rest.until, log.now());
+        let again = rest.until.to_string().parse().unwrap();
+        assert_eq!(log.after(again, (&shop, RecordKind::Traces), 2).records, []);
+        assert_eq!(log.after(start, (&shop, RecordKind::Observations), 2).records, []);
+    }
+
+    #[test]
+    fn what_is_forgotten_is_admitted() {
+        let shop = id("shop");
+        let mut log = Log::default();
+        let start = log.now();
+        log.add(shop.clone(), traces(0..10));
+        log.add(shop.clone(), traces(10..REMEMBERED + 10));
+        let found = log.after(start, (&shop, RecordKind::Traces), 1);
+        assert_eq!((found.records, found.is_cut), (traces([10]), true));
+        let of_another = ArrivalCursor { opened: start.opened ^ 1, count: 5 };
+        assert!(log.after(of_another, (&shop, RecordKind::Traces), 1).is_cut);
+    }
+
+    #[test]
+    fn anything_else_is_no_moment() {
+        for text in ["", "-", "1", "1-", "x-1", "1-11111111111111111", "1700000000000000000"] {
+            assert_eq!(text.parse::<ArrivalCursor>(), Err(ArrivalCursorError), "{text}");
+        }
+    }
+}

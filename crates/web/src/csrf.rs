@@ -1,0 +1,301 @@
+//! Changes that nobody meant: another site makes a browser send them, with the visitor's cookies.
+//!
+//! One layer around all pages stops them, so that no page can forget to. A request that changes
+//! anything must come from a page of ours, as far as the browser tells, and must carry a token that
+//! only such a page knows: in the field `form_token` of a form, which must be the first if the form
+//! carries a file, or in the header `X-Form-Token`, which scripts fill from `data-form-token` of the
+//! page's `main`.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::{HeaderMap, Method};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt as _;
+use maud::{Markup, html};
+use ratchet_core::catalog::cors_origin::is_loopback_host;
+use ratchet_core::secret::Secret;
+use ratchet_store::catalog::LoginUser;
+use ratchet_store::secrets::random_token;
+
+use crate::cookie::Cookie;
+use crate::form_budget::{FormLease, Sender};
+use crate::page_error::{PageError, PageResult};
+use crate::web::{Access, Web};
+use crate::{client_address, multipart};
+
+/// The field of a form that holds its token.
+const FIELD: &str = "form_token";
+/// The header that holds it when a script sends the request.
+const HEADER: &str = "x-form-token";
+
+/// Bytes of a form that a visitor may send.
+const FORM_BYTES: usize = 4_000_000;
+/// Bytes of a form that anyone may send.
+const STRANGERS_FORM_BYTES: usize = 32_000;
+/// Bytes of a form with files that a visitor may send; each page that takes one says less.
+const UPLOAD_BYTES: usize = 25_000_000;
+/// Bytes that are read to find the first field of a form with files.
+const FIRST_FIELD_BYTES: usize = 4_000;
+
+/// What proves that a form is of ours.
+#[derive(Clone, Debug)]
+pub struct FormToken(Secret);
+
+impl FormToken {
+    /// The field to be put into every form that changes something.
+    pub fn field(&self) -> Markup {
+        html! { input type="hidden" name=(FIELD) value=(self.0.expose()); }
+    }
+
+    /// The text, for scripts.
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
+
+    /// The token that goes with what a browser carries.
+    pub(crate) fn of(web: &Web, carried: &Secret) -> PageResult<Self> {
+        Ok(Self(Secret::new(web.store.secrets.sign(&signed(carried))?)))
+    }
+
+    /// The token for a server without sign-in. Nothing is carried: pages of other sites cannot
+    /// read ours, and that is all it takes.
+    pub(crate) fn open(web: &Web) -> PageResult<Self> {
+        Self::of(web, &Secret::new(""))
+    }
+}
+
+#[cfg(test)]
+impl FormToken {
+    /// One that no form needs.
+    pub(crate) fn blank() -> Self {
+        Self(Secret::new(""))
+    }
+}
+
+/// The text whose signature is the token.
+fn signed(carried: &Secret) -> String {
+    format!("form {}", carried.expose())
+}
+
+/// What the browser of someone who is not signed in carries, or is to carry from now on.
+pub(crate) fn carried_by_stranger(headers: &HeaderMap) -> PageResult<Secret> {
+    Cookie::Form.read(headers).map_or_else(|| Ok(random_token()?), Ok)
+}
+
+/// Lets a request through to its page unless it may be forged.
+pub(crate) async fn refuse(State(web): State<Web>, request: Request, next: Next) -> Response {
+    match examine(&web, request).await {
+        // The page still holds the form: its memory counts until the page is done.
+        Ok((request, _lease)) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+async fn examine(web: &Web, mut request: Request) -> PageResult<(Request, Option<Arc<FormLease>>)> {
+    if matches!(web.access, Access::Open(_)) {
+        refuse_other_names(request.headers())?;
+    }
+    if is_harmless(request.method()) {
+        return Ok((request, None));
+    }
+    refuse_other_sites(request.headers())?;
+    let sender = sender(web, &mut request).await?;
+    let is_visitor = matches!(sender, Sender::Person(_));
+    let headers = request.headers();
+    let (by_script, cookies) = match is_visitor {
+        true => (script_token(headers), [Cookie::Session].as_slice()),
+        // No script of ours runs on pages for strangers. A session that is over still goes with
+        // its forms: the page then says that it is.
+        false => (None, [Cookie::Session, Cookie::Form].as_slice()),
+    };
+    let carried: Vec<Secret> = match web.access {
+        Access::Open(_) => vec![Secret::new("")],
+        Access::People(_) => cookies.iter().filter_map(|cookie| cookie.read(headers)).collect(),
+    };
+    let lease = Arc::new(web.form_budget.begin(sender));
+    let request = within_budget(web, request, &lease, is_visitor);
+    let (request, given) = read_token(request, by_script).await?;
+    let Some(given) = given else { return Err(stale()) };
+    for carried in carried {
+        if web.store.secrets.is_signed(&signed(&carried), given.expose())? {
+            return Ok((request, Some(lease)));
+        }
+    }
+    Err(stale())
+}
+
+/// Works out who sends a request: someone who may look, and does not only carry a cookie that says
+/// so, or anyone else. Who it is goes with the request: the page need not look it up again.
+async fn sender(web: &Web, request: &mut Request) -> PageResult<Sender> {
+    let address = client_address::of(web, request.headers(), request.extensions());
+    if let Access::Open(_) = web.access {
+        return Ok(Sender::Person(address));
+    }
+    let Some(session) = Cookie::Session.read(request.headers()) else {
+        return Ok(Sender::Stranger(address));
+    };
+    let signed_in = web.store.catalog.signed_in(&session, web.now()).await?;
+    let person = signed_in.as_ref().map(|signed_in| Sender::Person(signed_in.user.id.clone()));
+    request.extensions_mut().insert(Known(signed_in));
+    Ok(person.unwrap_or(Sender::Stranger(address)))
+}
+
+/// Has the body of a request read within what its sender may take, whoever reads it.
+fn within_budget(web: &Web, request: Request, lease: &Arc<FormLease>, is_visitor: bool) -> Request {
+    let (limit, time) = match (is_visitor, boundary(request.headers()).is_some()) {
+        (false, _) => (STRANGERS_FORM_BYTES, web.settings.forms.time),
+        (true, false) => (FORM_BYTES, web.settings.forms.time),
+        (true, true) => (UPLOAD_BYTES, web.settings.forms.upload_time),
+    };
+    request.map(|body| lease.body(body, limit, time))
+}
+
+fn boundary(headers: &HeaderMap) -> Option<String> {
+    content_type(headers).and_then(multipart::boundary)
+}
+
+fn content_type(headers: &HeaderMap) -> Option<&str> {
+    headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok())
+}
+
+/// Who sends a request that changes something, once it was looked up.
+#[derive(Clone, Debug)]
+pub(crate) struct Known(pub(crate) Option<LoginUser>);
+
+fn is_harmless(method: &Method) -> bool {
+    [Method::GET, Method::HEAD, Method::OPTIONS].contains(method)
+}
+
+fn stale() -> PageError {
+    PageError::Forbidden(
+        "this form is not one that we gave you just now; go back, reload the page and try again \
+         (cookies must be allowed)"
+            .to_owned(),
+    )
+}
+
+/// Without sign-in, a name that was made to point here would open everything.
+fn refuse_other_names(headers: &HeaderMap) -> PageResult<()> {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    if host.is_none_or(is_loopback_host) {
+        return Ok(());
+    }
+    Err(PageError::Forbidden(
+        "without sign-in this server shows its pages only at localhost; start it without \
+         --no-auth to reach it by another name"
+            .to_owned(),
+    ))
+}
+
+/// A browser says where a request comes from, in one of two headers, and pages cannot change it.
+fn refuse_other_sites(headers: &HeaderMap) -> PageResult<()> {
+    let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let is_ours = match (text("sec-fetch-site"), text(ORIGIN.as_str())) {
+        // None: the visitor did it themselves, by reloading.
+        (Some(site), _) => ["same-origin", "none"].contains(&site),
+        (None, Some(origin)) => {
+            let host = text("x-forwarded-host").or_else(|| text(HOST.as_str()));
+            let named = origin.split_once("://").map(|(_, host)| host);
+            named.is_some() && named == host.map(str::trim)
+        }
+        // An old browser, or none at all: the token must do.
+        (None, None) => true,
+    };
+    if is_ours {
+        return Ok(());
+    }
+    Err(PageError::Forbidden("another site sent this; nothing was changed".to_owned()))
+}
+
+/// The token that a script sends.
+fn script_token(headers: &HeaderMap) -> Option<Secret> {
+    headers.get(HEADER).and_then(|given| given.to_str().ok()).map(Secret::new)
+}
+
+/// Finds the token of a request, and puts what was read of its body back: all of it, but for forms
+/// with files.
+async fn read_token(
+    request: Request,
+    by_script: Option<Secret>,
+) -> PageResult<(Request, Option<Secret>)> {
+    if let Some(boundary) = boundary(request.headers()) {
+        if by_script.is_some() {
+            return Ok((request, by_script));
+        }
+        let (parts, body) = request.into_parts();
+        let (given, body) = first_field(body, &boundary).await?;
+        return Ok((Request::from_parts(parts, body), given));
+    }
+    let is_form = content_type(request.headers()).is_some_and(|content| {
+        let kind = content.split(';').next().unwrap_or_default().trim();
+        kind.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+    });
+    if !is_form && by_script.is_none() {
+        return Ok((request, None));
+    }
+    let (parts, body) = request.into_parts();
+    let form = to_bytes(body, usize::MAX).await?;
+    let in_form = || {
+        let mut fields = form_urlencoded::parse(&form);
+        fields.find(|(name, _)| name == FIELD).map(|(_, value)| Secret::new(value))
+    };
+    let given = by_script.or_else(in_form);
+    Ok((Request::from_parts(parts, Body::from(form)), given))
+}
+
+/// Reads the token of a form with files, which stands before them, and puts what was read back:
+/// whoever has none is sent away before their file is taken in.
+async fn first_field(body: Body, boundary: &str) -> PageResult<(Option<Secret>, Body)> {
+    let mut stream = body.into_data_stream();
+    let mut read = Vec::new();
+    let given = loop {
+        if let Some(first) = multipart::first(&read, boundary) {
+            let token = || Secret::new(String::from_utf8_lossy(first.content));
+            break (first.name == FIELD).then(token);
+        }
+        match stream.next().await {
+            Some(bytes) if read.len() < FIRST_FIELD_BYTES => read.extend(bytes?),
+            _ => break None,
+        }
+    };
+    let read = Bytes::from(read);
+    Ok((given, Body::from_stream(futures_util::stream::iter([Ok(read)]).chain(stream))))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    #[track_caller]
+    fn check(named: &[(&'static str, &'static str)], is_let_in: bool) {
+        let headers = named
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        assert_eq!(refuse_other_sites(&headers.collect()).is_ok(), is_let_in, "{named:?}");
+    }
+
+    #[test]
+    fn only_our_own_pages_may_change_things() {
+        let host = ("host", "ratchet.example");
+        check(&[host], true);
+        check(&[host, ("sec-fetch-site", "same-origin")], true);
+        check(&[host, ("sec-fetch-site", "none")], true);
+        check(&[host, ("sec-fetch-site", "same-origin"), ("origin", "null")], true);
+        for site in ["same-site", "cross-site", ""] {
+            check(&[host, ("sec-fetch-site", site), ("origin", "https://ratchet.example")], false);
+        }
+        check(&[host, ("origin", "https://ratchet.example")], true);
+        check(&[host, ("origin", "https://evil.example")], false);
+        check(&[host, ("origin", "null")], false);
+        check(&[host, ("origin", "ratchet.example")], false);
+        let outer = ("x-forwarded-host", "outer.example");
+        check(&[host, outer, ("origin", "https://outer.example")], true);
+        check(&[host, outer, ("origin", "https://ratchet.example")], false);
+    }
+}

@@ -1,0 +1,224 @@
+use ratchet_core::record::observation::{Level, ObservationKind};
+use ratchet_store::query::Compare;
+
+use super::field::{Flag, NumberField, On, Unit, WordField, names};
+use super::reader::{Asked, Form, Item, Piece};
+use super::{Pattern, Term, Verdict, What};
+
+/// What a piece means on a list; otherwise what is wrong with it.
+pub(super) fn of(on: On, piece: &Piece) -> Result<Term, String> {
+    let what = match &piece.form {
+        Form::Text(text) if text.trim().is_empty() => {
+            return Err("there is nothing between the quotation marks".to_owned());
+        }
+        Form::Text(text) => What::Text(text.clone()),
+        Form::Asked(asked) => what(on, asked)?,
+        Form::Broken(why) => return Err(why.clone()),
+    };
+    check_negation(piece.negated, &what)?;
+    Ok(Term { negated: piece.negated, what })
+}
+
+fn what(on: On, asked: &Asked) -> Result<What, String> {
+    let name = asked.name.to_ascii_lowercase();
+    let name = match name.as_str() {
+        "environment" => "env",
+        "tags" => "tag",
+        "kind" => "type",
+        "error" => "errors",
+        other => other,
+    };
+    if let Some(field) = WordField::ALL.into_iter().find(|field| field.name() == name) {
+        allowed(on, field.on(), name)?;
+        return word(field, asked);
+    }
+    if let Some(field) = NumberField::ALL.into_iter().find(|field| field.name() == name) {
+        allowed(on, field.on(), name)?;
+        let number = number(field.unit(), name, single(asked)?)?;
+        return Ok(What::Number(field, compare(asked.sign), number));
+    }
+    // The name of a score is kept as it was typed.
+    if let Some(typed) = asked.name.get(..6).filter(|start| start.eq_ignore_ascii_case("score.")) {
+        let key = asked.quoted_key.clone();
+        let key = key.or_else(|| asked.name.get(typed.len()..).map(str::to_owned));
+        return score(key.unwrap_or_default(), asked);
+    }
+    if name == "is" {
+        let wanted = &single(asked)?.text;
+        let mut flags = Flag::ALL.into_iter().filter(|flag| flag.on().contains(&on));
+        let flag = flags.find(|flag| flag.name().eq_ignore_ascii_case(wanted));
+        return flag.map(What::Is).ok_or_else(|| {
+            let flags = Flag::ALL.into_iter().filter(|flag| flag.on().contains(&on));
+            let flags: Vec<_> = flags.map(Flag::name).collect();
+            format!("nothing is “{wanted}”; it can be {}", flags.join(" or "))
+        });
+    }
+    Err(format!(
+        "there is no “{}” to ask by; put it in quotation marks to search for the text, or use {}",
+        asked.name,
+        names(on)
+    ))
+}
+
+fn allowed(on: On, fits: &[On], name: &str) -> Result<(), String> {
+    if fits.contains(&on) {
+        return Ok(());
+    }
+    let (here, there) = match on {
+        On::Traces => ("traces have", "observations"),
+        On::Observations => ("observations have", "traces"),
+    };
+    Err(format!("{here} no “{name}”, {there} have; here one can use {}", names(on)))
+}
+
+fn single(asked: &Asked) -> Result<&Item, String> {
+    match asked.items.as_slice() {
+        [item] if !item.text.is_empty() || item.is_quoted => Ok(item),
+        [_] => Err(format!("“{}” wants a value", asked.name)),
+        _ => Err(format!("“{}” takes one value", asked.name)),
+    }
+}
+
+fn compare(sign: &str) -> Compare {
+    match sign {
+        ">" => Compare::Greater,
+        ">=" => Compare::AtLeast,
+        "<" => Compare::Less,
+        "<=" => Compare::AtMost,
+        _ => Compare::Equal,
+    }
+}
+
+fn word(field: WordField, asked: &Asked) -> Result<What, String> {
+    let name = field.name();
+    if asked.sign != "=" {
+        return Err(format!("“{name}” is a word, not a number: write {name}:…"));
+    }
+    let pattern = match asked.items.as_slice() {
+        [item] => pattern(name, item)?,
+        items => {
+            let words = items.iter().map(|item| match pattern(name, item)? {
+                Pattern::Exactly(words) => Ok(words),
+                _ => Err(format!("“{name}” takes a * only when it has one value")),
+            });
+            Pattern::Exactly(words.collect::<Result<Vec<_>, _>>()?.concat())
+        }
+    };
+    let pattern = match field {
+        WordField::Level => one_of(name, pattern, &Level::ALL.map(Level::as_str))?,
+        WordField::Kind => {
+            one_of(name, pattern, &ObservationKind::ALL.map(ObservationKind::as_str))?
+        }
+        _ => pattern,
+    };
+    let is_whole = matches!(pattern, Pattern::Any | Pattern::Exactly(_));
+    if field == WordField::Tag && !is_whole {
+        return Err("a tag is named whole: write tag:vip".to_owned());
+    }
+    Ok(What::Word(field, pattern))
+}
+
+fn pattern(name: &str, item: &Item) -> Result<Pattern, String> {
+    let has_star = item.star_before || item.star_behind;
+    if item.text.is_empty() && !item.is_quoted {
+        let wants = || format!("“{name}” wants a value; {name}:* means that there is one");
+        return if has_star { Ok(Pattern::Any) } else { Err(wants()) };
+    }
+    if item.text.contains('*') && !item.is_quoted {
+        return Err("a * stands before or behind a word, not inside".to_owned());
+    }
+    let text = item.text.clone();
+    Ok(match (item.star_before, item.star_behind) {
+        (false, false) => Pattern::Exactly(vec![text]),
+        (false, true) => Pattern::StartsWith(text),
+        (true, false) => Pattern::EndsWith(text),
+        (true, true) => Pattern::Contains(text),
+    })
+}
+
+/// Words of a short list, in whichever case.
+fn one_of(name: &str, pattern: Pattern, known: &[&str]) -> Result<Pattern, String> {
+    let allowed = || {
+        let known: Vec<_> = known.iter().map(|word| word.to_ascii_lowercase()).collect();
+        known.join(", ")
+    };
+    let Pattern::Exactly(words) = pattern else {
+        return Err(format!("“{name}” is one of {}", allowed()));
+    };
+    let words = words.into_iter().map(|word| {
+        let found = known.iter().find(|known| known.eq_ignore_ascii_case(&word));
+        found
+            .map(|known| known.to_ascii_lowercase())
+            .ok_or_else(|| format!("“{word}” is no {name}; it is one of {}", allowed()))
+    });
+    words.collect::<Result<_, _>>().map(Pattern::Exactly)
+}
+
+const TIMES: [(&str, f64); 5] =
+    [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3_600.0), ("d", 86_400.0)];
+const COUNTS: [(&str, f64); 2] = [("k", 1e3), ("M", 1e6)];
+
+fn number(unit: Unit, name: &str, item: &Item) -> Result<f64, String> {
+    let typed = item.text.as_str();
+    let (text, factor) = match unit {
+        Unit::Dollars => (typed.strip_prefix('$').unwrap_or(typed), 1.0),
+        Unit::Seconds => scaled(typed, &TIMES),
+        Unit::Count => scaled(typed, &COUNTS),
+    };
+    let is_plain = !item.star_before && !item.star_behind;
+    let number = finite(text).map(|number| number * factor).filter(|number| number.is_finite());
+    number.filter(|_| is_plain).ok_or_else(|| {
+        let example = match unit {
+            Unit::Dollars => "dollars, such as 0.10",
+            Unit::Seconds => "a time, such as 2s, 500ms or 3m",
+            Unit::Count => "a count, such as 1000 or 1k",
+        };
+        format!("“{typed}” is no number: “{name}” takes {example}")
+    })
+}
+
+fn scaled<'a>(typed: &'a str, units: &[(&str, f64)]) -> (&'a str, f64) {
+    let found = units.iter().find_map(|(unit, factor)| {
+        let text = typed.strip_suffix(unit)?;
+        text.ends_with(|c: char| c.is_ascii_digit() || c == '.').then_some((text, *factor))
+    });
+    found.unwrap_or((typed, 1.0))
+}
+
+fn finite(text: &str) -> Option<f64> {
+    let is_digits = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E');
+    let number = text.chars().all(is_digits).then(|| text.parse().ok())?;
+    number.filter(|number: &f64| number.is_finite())
+}
+
+fn score(name: String, asked: &Asked) -> Result<What, String> {
+    if name.is_empty() {
+        return Err("a score has a name: write score.quality<0.5".to_owned());
+    }
+    let item = single(asked)?;
+    if item.star_before || item.star_behind {
+        return Err("the label of a score is named whole".to_owned());
+    }
+    let number = finite(&item.text).filter(|_| !item.is_quoted);
+    let verdict = match (number, asked.sign, item.text.to_ascii_lowercase().as_str()) {
+        (Some(number), sign, _) => Verdict::Number(compare(sign), number),
+        (None, "=", "true") if !item.is_quoted => Verdict::Truth(true),
+        (None, "=", "false") if !item.is_quoted => Verdict::Truth(false),
+        (None, "=", _) => Verdict::Label(item.text.clone()),
+        (None, sign, _) => {
+            return Err(format!("“{}” is no number to put behind {sign}", item.text));
+        }
+    };
+    Ok(What::Score(name, verdict))
+}
+
+/// Some things cannot be asked the other way round.
+fn check_negation(negated: bool, what: &What) -> Result<(), String> {
+    match what {
+        What::Word(field, Pattern::StartsWith(text) | Pattern::EndsWith(text)) if negated => {
+            let name = field.name();
+            Err(format!("beginnings and ends cannot be left out: write -{name}:*{text}*"))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,27 @@
+use axum::extract::{FromRequest, FromRequestParts, Request};
+
+use crate::page_error::PageError;
+use crate::request_context::{Params, RequestContext};
+use crate::web::Web;
+
+/// The form of somebody who may change the project, and where they sent it from.
+#[derive(Debug)]
+pub(crate) struct PageForm {
+    /// Who sent it, and about what.
+    pub(crate) place: RequestContext,
+    /// What it says.
+    pub(crate) form: Params,
+}
+
+impl FromRequest<Web> for PageForm {
+    type Rejection = PageError;
+
+    async fn from_request(request: Request, web: &Web) -> Result<Self, PageError> {
+        let (mut parts, body) = request.into_parts();
+        let place = RequestContext::from_request_parts(&mut parts, web).await?;
+        place.visitor.may_change()?;
+        let form = String::from_request(Request::from_parts(parts, body), web).await;
+        let form = form.map_err(|why| PageError::Bad(why.to_string()))?;
+        Ok(Self { place, form: Params::read(&form) })
+    }
+}

@@ -1,0 +1,53 @@
+use maud::{Markup, html};
+
+use super::Section;
+use crate::components::icon::{Icon, icon};
+use crate::request_context::RequestContext;
+
+/// What stands in the bar of a phone; everything else is one touch away.
+const ON_PHONES: [Section; 4] =
+    [Section::Home, Section::Traces, Section::Sessions, Section::Dashboards];
+
+/// The way to every page, in the order of the loop.
+pub(super) fn rail(place: &RequestContext, current: Section) -> Markup {
+    html! {
+        nav.rail aria-label="Pages" {
+            a.brand href=(Section::Home.link(place)) { (icon(Icon::Ratchet)) span { "Ratchet" } }
+            @for (stage, sections) in Section::RAIL {
+                @if let Some(stage) = stage { p.stage { (stage) } }
+                ul {
+                    @for section in sections {
+                        li.on-phones[ON_PHONES.contains(section)] {
+                            (entry(place, *section, current))
+                        }
+                    }
+                }
+            }
+            (more(place, current))
+        }
+    }
+}
+
+/// On phones: the pages that the bar has no room for.
+fn more(place: &RequestContext, current: Section) -> Markup {
+    let is_here = !ON_PHONES.contains(&current);
+    let others = Section::RAIL.iter().flat_map(|(_, sections)| sections.iter());
+    html! {
+        details.menu.more {
+            summary.here[is_here] { (icon(Icon::More)) span { "More" } }
+            div.menu-list {
+                @for section in others.filter(|section| !ON_PHONES.contains(section)) {
+                    (entry(place, *section, current))
+                }
+            }
+        }
+    }
+}
+
+fn entry(place: &RequestContext, section: Section, current: Section) -> Markup {
+    html! {
+        a href=(section.link(place)) aria-current=[(section == current).then_some("page")] {
+            (icon(section.icon())) span { (section.name()) }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+use maud::{Markup, html};
+use ratchet_core::time::Timestamp;
+
+use super::Section;
+use crate::components::icon::{Icon, icon};
+use crate::request_context::{Link, RequestContext};
+use crate::scope::Span;
+
+/// Project, environment and time; what finds, helps and changes how it looks.
+pub(super) fn bar(place: &RequestContext) -> Markup {
+    html! {
+        header.bar {
+            (menu("Project", &place.project.name, &html! {
+                @for project in &place.projects {
+                    a href=(Link::to_project(&project.id, &[]).in_scope(&place.scope))
+                      aria-current=[(project.id == place.project.id).then_some("true")] {
+                        (project.name)
+                    }
+                }
+                @if place.visitor.owns_server() {
+                    a href=(place.to(&["settings", "projects"])) { "All projects, new project" }
+                }
+            }))
+            (environment_menu(place))
+            (agent_menu(place))
+            (span_menu(place))
+            div.bar-end {
+                button.find type="button" data-palette aria-keyshortcuts="Control+K" {
+                    (icon(Icon::Find)) span { "Find" } kbd { "Ctrl K" }
+                }
+                button.quiet.on-desks type="button" data-help aria-keyshortcuts="?" title="Keyboard help (?)" {
+                    (icon(Icon::Help)) span.sr { "Keyboard help" }
+                }
+                button.quiet.on-desks type="button" data-theme-switch title="Light or dark" {
+                    (icon(Icon::Theme)) span.sr { "Light or dark" }
+                }
+                (who(place))
+            }
+        }
+    }
+}
+
+/// Who is looking, and what concerns them alone.
+fn who(place: &RequestContext) -> Markup {
+    let name = place.visitor.name();
+    let shown = html! {
+        span.on-desks { (name) }
+        span.on-phones { (icon(Icon::User)) }
+    };
+    menu_showing(
+        ("You", name),
+        &shown,
+        &html! {
+                        button.on-phones type="button" data-theme-switch { "Light or dark" }
+                        a href=(Section::Settings.link(place)) { "Settings" }
+                        @if place.visitor.person().is_some() {
+                            a href="/account" { "Your account" }
+                            form method="post" action="/sign-out" {
+                                (place.visitor.form_token.field())
+                                button type="submit" { "Sign out" }
+                            }
+                        }
+                        a href="/api/docs" { "API" }
+                        a href="/ui/gallery" { "Gallery" }
+        },
+    )
+}
+
+fn environment_menu(place: &RequestContext) -> Markup {
+    let chosen = place.scope.environment.as_deref();
+    let here = place.here().without("cursor");
+    let (all, short) = ("all environments", "all");
+    let shown = html! {
+        @match chosen {
+            Some(environment) => bdi { (environment) },
+            None => { span.on-desks { (all) } span.on-phones { (short) } },
+        }
+    };
+    menu_showing(
+        ("Environment", chosen.unwrap_or(all)),
+        &shown,
+        &html! {
+            a href=(here.clone().without("env")) aria-current=[chosen.is_none().then_some("true")] {
+                "all environments"
+            }
+            @for environment in &place.environments {
+                a href=(here.clone().with("env", environment))
+                  aria-current=[(chosen == Some(environment)).then_some("true")] { (environment) }
+            }
+        },
+    )
+}
+
+/// The agent that is looked at alone, and the way back to all. It is chosen where agents are named:
+/// to list them here, every record would have to be read.
+fn agent_menu(place: &RequestContext) -> Markup {
+    let Some(agent) = &place.scope.agent else { return Markup::default() };
+    let here = place.here().without("cursor");
+    menu_showing(
+        ("Agent", agent),
+        &html! { bdi { (ratchet_core::record::limit::elide(agent, 40)) } },
+        &html! {
+            a href=(here.without("agent")) { "all agents" }
+            a href=(place.here()) aria-current="true" { bdi { (ratchet_core::record::limit::elide(agent, 80)) } }
+        },
+    )
+}
+
+fn span_menu(place: &RequestContext) -> Markup {
+    let here = place.here().without("cursor");
+    let label = place.scope.span.label();
+    let shown = html! {
+        span.on-desks { (label) }
+        span.on-phones { (label.trim_start_matches("last ")) }
+    };
+    menu_showing(
+        ("Time", &label),
+        &shown,
+        &html! {
+            @for span in Span::CHOICES {
+                a href=(here.clone().with("range", span.word()))
+                  aria-current=[(span == place.scope.span).then_some("true")] { (span.label()) }
+            }
+            (from_to(place))
+        },
+    )
+}
+
+/// Any two moments, in UTC.
+fn from_to(place: &RequestContext) -> Markup {
+    let range = place.range();
+    let to = range.to.unwrap_or(place.now);
+    let minute = |at: Timestamp| at.to_string().chars().take(16).collect::<String>();
+    let here = place.here();
+    let kept = here.pairs().filter(|(name, _)| !["range", "cursor"].contains(name));
+    html! {
+        form.from-to method="get" action=(here.path()) {
+            @for (name, value) in kept { input type="hidden" name=(name) value=(value); }
+            label { "From" input type="datetime-local" name="from" required
+                value=[range.from.map(minute)]; }
+            label { "To (UTC)" input type="datetime-local" name="to" required value=(minute(to)); }
+            button.button type="submit" { "Show" }
+        }
+    }
+}
+
+/// A choice that needs no script: what is chosen now, and links to everything else.
+pub(crate) fn menu(what: &str, chosen: &str, choices: &Markup) -> Markup {
+    menu_showing((what, chosen), &html! { (chosen) }, choices)
+}
+
+/// The same where less is shown of what is chosen than is said to those who do not see it.
+fn menu_showing((what, chosen): (&str, &str), shown: &Markup, choices: &Markup) -> Markup {
+    html! {
+        details.menu {
+            summary aria-label={ (what) ": " (chosen) } {
+                span.chosen-now { (shown) } (icon(Icon::Down))
+            }
+            div.menu-list { (choices) }
+        }
+    }
+}

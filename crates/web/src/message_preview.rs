@@ -1,0 +1,194 @@
+//! What was asked and what was answered, out of payloads that hold whole conversations.
+
+use maud::{Markup, html};
+use ratchet_core::id::TraceId;
+
+use crate::components::message::{ContentLinks, MessageStyle};
+use crate::components::{figure, json};
+use crate::request_context::{Link, RequestContext};
+use ratchet_core::record::message_formats::{self, ChatMessage, Part, Reading, Role};
+
+/// Bytes of a payload that are read here; the trace's page reads longer ones.
+const READ_UP_TO: usize = 300_000;
+/// Bytes of it that are drawn.
+const DRAWN: usize = 16_000;
+/// Characters of a preview.
+const PREVIEW: usize = 160;
+
+/// What went in or what came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// What went in.
+    Input,
+    /// What came out.
+    Output,
+}
+
+impl Side {
+    /// The word in addresses.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Output => "output",
+        }
+    }
+
+    /// What people read.
+    pub(crate) const fn label(self) -> &'static str {
+        match self {
+            Self::Input => "Input",
+            Self::Output => "Output",
+        }
+    }
+
+    /// Who speaks where a payload does not say.
+    const fn speaker(self) -> Role {
+        match self {
+            Self::Input => Role::User,
+            Self::Output => Role::Assistant,
+        }
+    }
+
+    /// Where the things are that a payload of a trace, or of one of its steps, refers to.
+    pub(crate) fn whereabouts(self, place: &RequestContext, record: &[&str]) -> ContentLinks {
+        let of = |what: &str| {
+            let segments: Vec<&str> =
+                ["traces"].iter().chain(record).copied().chain([what]).collect();
+            place.to(&segments).with("side", self.as_str())
+        };
+        ContentLinks {
+            whole: of("payload").to_string(),
+            pictures: of("picture").with("n", "").to_string(),
+            media: format!("{}/", Link::to_project(&place.project.id, &["media"]).path()),
+        }
+    }
+}
+
+/// Draws what is new in a payload of a trace: a question without what was said before it, or an
+/// answer. The trace's page has all of it.
+pub(crate) fn show(payload: &str, side: Side, trace: &TraceId, place: &RequestContext) -> Markup {
+    let trace = trace.to_string();
+    let whole = place.to(&["traces", &trace]);
+    if payload.len() > READ_UP_TO {
+        return html! {
+            p { bdi { (preview(payload)) } }
+            p.muted { (figure::bytes(payload.len())) ", read on " a href=(whole) { "the trace's page" } "." }
+        };
+    }
+    let at = side.whereabouts(place, &[&trace]);
+    match message_formats::read(payload) {
+        Reading::Data(text) if text.len() <= DRAWN => json::json(&text),
+        Reading::Data(text) => MessageStyle::for_end(&at, DRAWN, 0).lone_text(&text),
+        Reading::Text(text) => {
+            let (role, parts) = (side.speaker(), vec![Part::Text(text)]);
+            MessageStyle::for_end(&at, DRAWN, 0).conversation(&[ChatMessage {
+                role,
+                name: None,
+                parts,
+            }])
+        }
+        Reading::Messages(mut messages) => {
+            let new = messages.split_off(beginning(&messages, side));
+            let before = messages.len();
+            let pictures = message_formats::pictures(&Reading::Messages(messages)).len();
+            html! {
+                @if before > 0 && side == Side::Input {
+                    p.before { a href=(whole) { (before) " earlier messages" } }
+                }
+                (MessageStyle::for_end(&at, DRAWN, pictures).conversation(&new))
+            }
+        }
+    }
+}
+
+/// Where the new part begins: with the last question, or after it.
+fn beginning(messages: &[ChatMessage], side: Side) -> usize {
+    let last = messages.iter().rposition(|message| message.role == Role::User);
+    match (side, last) {
+        (Side::Input, Some(last)) => last,
+        (Side::Input, None) => 0,
+        (Side::Output, Some(last)) if last + 1 < messages.len() => last + 1,
+        (Side::Output, _) => 0,
+    }
+}
+
+/// The first words of what someone asked: the newest message of a user where there are messages.
+pub(crate) fn opening(payload: &str) -> String {
+    if payload.len() > READ_UP_TO {
+        return preview(payload);
+    }
+    match message_formats::read(payload) {
+        Reading::Text(text) | Reading::Data(text) => preview(&text),
+        Reading::Messages(messages) => {
+            let asked = messages.iter().rev().filter(|message| message.role == Role::User);
+            let said = asked.chain(&messages).find_map(words);
+            preview(said.unwrap_or_default())
+        }
+    }
+}
+
+/// What a message says in words, if it says anything.
+fn words(message: &ChatMessage) -> Option<&str> {
+    message.parts.iter().find_map(|part| match part {
+        Part::Text(text) if !text.trim().is_empty() => Some(text.as_str()),
+        _ => None,
+    })
+}
+
+/// The first characters, in one line.
+fn preview(text: &str) -> String {
+    one_line(text, PREVIEW)
+}
+
+/// The first so many characters of a text, in one line.
+pub(crate) fn one_line(text: &str, length: usize) -> String {
+    let mut line = String::new();
+    let mut words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    // A line may be a megabyte long: no more of it is looked at than shown.
+    while line.chars().count() <= length {
+        let Some(word) = words.next() else { return line };
+        if !line.is_empty() && !word.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().take(length + 1));
+    }
+    let cut: String = line.chars().take(length).collect();
+    cut + "…"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHAT: &str = r#"[{"role": "system", "content": "Be kind."},
+        {"role": "user", "content": "Old question"}, {"role": "assistant", "content": "Old answer."},
+        {"role": "user", "content": "Where is\n my <b>refund</b>?"}]"#;
+
+    #[test]
+    fn the_newest_question_opens() {
+        assert_eq!(opening(CHAT), "Where is my <b>refund</b>?");
+        assert_eq!(opening("\"plain\""), "plain");
+        assert_eq!(opening(r#"{"a": 1}"#), r#"{"a": 1}"#);
+    }
+
+    #[test]
+    fn what_was_said_before_is_left_out() {
+        let new = |payload: &str, side| match message_formats::read(payload) {
+            Reading::Messages(messages) => beginning(&messages, side),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(new(CHAT, Side::Input), 3);
+        let whole = CHAT.replace(']', r#", {"role": "assistant", "content": "On its way."}]"#);
+        assert_eq!(new(&whole, Side::Output), 4);
+        let answer = r#"[{"role": "assistant", "content": "On its way."}]"#;
+        assert_eq!((new(answer, Side::Output), new(answer, Side::Input)), (0, 0));
+    }
+
+    #[test]
+    fn long_texts_are_cut() {
+        for words in [100_000, 10_000] {
+            let long = "word ".repeat(words);
+            assert!(opening(&long).ends_with('…') && opening(&long).len() < 200);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What went wrong, as a page: what happened, what was kept, what to do.
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::html;
+use ratchet_stages::dashboards::definitions::KeepError;
+use ratchet_store::StoreError;
+use uuid::Uuid;
+
+use crate::form_budget::FormError;
+use crate::frame;
+use crate::request_context::Link;
+
+/// What a page handler returns.
+pub type PageResult<T> = Result<T, PageError>;
+
+/// Why there is no page.
+#[derive(Debug)]
+pub enum PageError {
+    /// It is not there, or not for this visitor: nobody is told which.
+    NotFound(String),
+    /// The visitor may not.
+    Forbidden(String),
+    /// What the visitor sent makes no sense.
+    Bad(String),
+    /// Nobody is signed in; afterwards they go where they wanted to.
+    SignIn {
+        /// Where that is.
+        next: String,
+    },
+    /// Nobody is signed in, and it is a script that asks.
+    SignedOut,
+    /// What the visitor sends does not come.
+    TooSlow(String),
+    /// Too much is under way.
+    Busy,
+    /// Too many wait for something already.
+    Waiting(String),
+    /// The visitor has as much under way as one person may have.
+    HasShare {
+        /// Of what.
+        what: String,
+        /// How much.
+        most: usize,
+    },
+    /// The store failed.
+    Store(StoreError),
+}
+
+impl PageError {
+    /// Something that is not there.
+    pub fn not_there(what: &str) -> Self {
+        Self::NotFound(format!("there is no such {what} here"))
+    }
+
+    /// Why the body of a request was not read to its end, if a budget has said so.
+    pub(crate) fn of_body(error: &axum::Error) -> Option<Self> {
+        let first: &(dyn std::error::Error + 'static) = error;
+        let causes = std::iter::successors(Some(first), |cause| (*cause).source());
+        let found = causes.filter_map(|cause| cause.downcast_ref::<FormError>()).next()?;
+        Some(match found {
+            FormError::TooLong(_) | FormError::CutOff => Self::Bad(found.to_string()),
+            FormError::TooSlow(_) => Self::TooSlow(found.to_string()),
+            FormError::NoRoom => Self::Busy,
+        })
+    }
+
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::TooSlow(_) => StatusCode::REQUEST_TIMEOUT,
+            Self::NotFound(_) | Self::Store(StoreError::NotFound(_)) => StatusCode::NOT_FOUND,
+            Self::Forbidden(_) => StatusCode::FORBIDDEN,
+            Self::SignIn { .. } | Self::SignedOut => StatusCode::UNAUTHORIZED,
+            Self::Bad(_) | Self::Store(StoreError::BadQuery(_) | StoreError::Exists(_)) => {
+                StatusCode::BAD_REQUEST
+            }
+            Self::Busy
+            | Self::Waiting(_)
+            | Self::HasShare { .. }
+            | Self::Store(
+                StoreError::QueueFull
+                | StoreError::Closing
+                | StoreError::TooSlow
+                | StoreError::DiskFull
+                | StoreError::DiskLow { .. },
+            ) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Store(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// What the visitor reads, and what they can do.
+    fn words(&self) -> (String, &'static str) {
+        let message = match self {
+            Self::NotFound(message)
+            | Self::Forbidden(message)
+            | Self::Bad(message)
+            | Self::TooSlow(message) => message.clone(),
+            Self::Store(
+                error @ (StoreError::NotFound(_)
+                | StoreError::BadQuery(_)
+                | StoreError::Exists(_)
+                | StoreError::DiskFull
+                | StoreError::DiskLow { .. }
+                | StoreError::TooSlow),
+            ) => error.to_string(),
+            Self::SignIn { .. } | Self::SignedOut => "you are not signed in".to_owned(),
+            Self::Busy => "too many forms are under way; nothing was changed".to_owned(),
+            Self::Waiting(what) => format!("too many wait for {what} already; nothing was asked"),
+            Self::HasShare { what, most } => {
+                format!("you wait for {what} on {most} pages already; nothing was asked")
+            }
+            Self::Store(_) => "the store could not answer; nothing was changed".to_owned(),
+        };
+        let advice = match self.status() {
+            _ if matches!(self, Self::HasShare { .. }) => "Close one of them, or wait for it.",
+            StatusCode::NOT_FOUND => "It may have been deleted, or belong to another project.",
+            StatusCode::UNAUTHORIZED => "Sign in and try again.",
+            StatusCode::FORBIDDEN => "Ask an owner of the project if you think you should see it.",
+            StatusCode::BAD_REQUEST => "Change what is named above and try again.",
+            StatusCode::REQUEST_TIMEOUT => "Nothing was changed. Try again on a better connection.",
+            _ => "Try again; if it stays so, run ratchet doctor on the server.",
+        };
+        (message, advice)
+    }
+}
+
+impl From<KeepError> for PageError {
+    fn from(error: KeepError) -> Self {
+        match error {
+            KeepError::Store(error) => Self::Store(error),
+            invalid @ KeepError::Invalid(_) => Self::Bad(invalid.to_string()),
+        }
+    }
+}
+
+impl From<axum::Error> for PageError {
+    fn from(error: axum::Error) -> Self {
+        Self::of_body(&error).unwrap_or_else(|| Self::Bad("the form is cut off".to_owned()))
+    }
+}
+
+impl From<StoreError> for PageError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl IntoResponse for PageError {
+    fn into_response(self) -> Response {
+        if let Self::SignIn { next } = &self {
+            let link = Link::new("/sign-in").with("next", next);
+            return Redirect::to(&link.to_string()).into_response();
+        }
+        let status = self.status();
+        let (message, advice) = self.words();
+        let id = Uuid::new_v4();
+        if let (true, Self::Store(error)) = (status.is_server_error(), &self) {
+            tracing::error!(%id, error = error as &dyn std::error::Error, "a page failed");
+        }
+        let body = html! {
+            p.lead { (message) }
+            p { (advice) }
+            @if status.is_server_error() { p.muted { "In the log: " code { (id) } } }
+            p { a.button href="/" { "To the start" } }
+        };
+        let title = status.canonical_reason().unwrap_or("Refused");
+        (status, frame::bare(title, &body)).into_response()
+    }
+}

@@ -1,0 +1,79 @@
+use maud::{Markup, html};
+use ratchet_core::judge::rubric::Rubric;
+use ratchet_core::quality::calibration::draft::mark;
+use ratchet_core::quality::calibration::{Calibration, DisagreedSession};
+use ratchet_core::record::limit::elide;
+use ratchet_stages::review::LabelComparison;
+
+use crate::components::agreement::two;
+use crate::components::badge::{self, Decider};
+use crate::request_context::RequestContext;
+
+/// Sessions that are shown.
+const SHOWN: usize = 10;
+/// Dimensions of a session that are shown.
+const DIMENSIONS: usize = 3;
+/// Letters of a reason.
+const REASON: usize = 400;
+
+/// Draws the sessions that both see most differently, side by side.
+pub(super) fn draw(
+    calibration: &Calibration,
+    held: &LabelComparison,
+    rubric: &Rubric,
+    place: &RequestContext,
+) -> Markup {
+    let far: Vec<&DisagreedSession> =
+        calibration.apart.iter().filter(|apart| apart.distance > 0.0).take(SHOWN).collect();
+    html! {
+        section aria-labelledby="apart" {
+            h2 #apart { "Where they disagree most" }
+            @if far.is_empty() { p.muted { "Nowhere: every mark is the same." } }
+            ol.apart { @for apart in far { li { (session(apart, held, rubric, place)) } } }
+        }
+    }
+}
+
+fn session(
+    apart: &DisagreedSession,
+    held: &LabelComparison,
+    rubric: &Rubric,
+    place: &RequestContext,
+) -> Markup {
+    let id = apart.session.to_string();
+    let spoken = held.spoken.get(&apart.session);
+    let shown = apart.marks.iter().filter(|(_, pair)| (pair.judge - pair.human).abs() > 0.0);
+    html! {
+        article {
+            header {
+                h3 { a href=(place.to(&["sessions", &id])) { "Session " bdi { code { (elide(&id, 60)) } } } }
+                span.muted { (two(apart.distance)) " apart on average" }
+            }
+            div.table-wrap tabindex="0" role="region" aria-label={ "Marks of session " (id) } {
+                table {
+                    thead { tr {
+                        th scope="col" { "Dimension" }
+                        th scope="col" { (badge::decided(Decider::Model, "judge")) }
+                        th scope="col" { (badge::decided(Decider::Human, "people")) }
+                        th scope="col" { "The judge's reason" }
+                    } }
+                    tbody {
+                        @for (name, pair) in shown.take(DIMENSIONS) {
+                            @let text = |value| rubric.dimension(name).map_or_else(|| two(value), |one| mark(one, value));
+                            @let reason = spoken.and_then(|spoken| spoken.reasons.get(name));
+                            tr {
+                                th scope="row" { (name) }
+                                td { (text(pair.judge)) }
+                                td { (text(pair.human)) }
+                                td { bdi { (elide(reason.map_or("", String::as_str), REASON)) } }
+                            }
+                        }
+                    }
+                }
+            }
+            @if let Some(why) = held.why(&apart.session) {
+                p { span.muted { "People say: " } bdi { (elide(&why, REASON)) } }
+            }
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! What people do in a conversation.
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use ratchet_agent::claude::control::{Rewind, RewindReport};
+use ratchet_agent::claude::options::PermissionMode;
+use ratchet_core::chat::config_layer::Trust;
+use ratchet_core::chat::state::PermissionPromptId;
+use ratchet_core::money::Money;
+use ratchet_stages::chat::workspace_policy::Attached;
+use ratchet_stages::chat::{
+    BudgetChoice, ChatChange, ChatError, ChatMessageInput, ChatSettings, MAX_TITLE_CHARS,
+    ModelChoice,
+};
+use uuid::Uuid;
+
+use super::multipart_form::SentForm;
+use super::one::{Conversation, Told};
+use super::outcome::{self, Hitch};
+use super::{find, hands, permission_prompts};
+use crate::components::figure;
+use crate::form::PageForm;
+use crate::page_error::PageResult;
+use crate::request_context::{Params, RequestContext};
+use crate::web::Web;
+
+/// How long a message may be.
+const MAX_MESSAGE_BYTES: usize = 2_000_000;
+/// Files that are named before they are put back.
+const MAX_FILES: usize = 50;
+
+type ChatPath = Path<(String, String)>;
+
+/// Who someone is to the others in a conversation.
+pub(super) fn name_of(place: &RequestContext) -> Option<String> {
+    Some(place.visitor.actor().name().to_owned())
+}
+
+/// What a session says to a wish.
+fn went<T>(
+    said: Result<T, ChatError>,
+    done: Option<&'static str>,
+) -> PageResult<Result<Option<&'static str>, Hitch>> {
+    match said {
+        Ok(_) => Ok(Ok(done)),
+        Err(error) => Ok(Err(outcome::hitch(error)?)),
+    }
+}
+
+/// `POST …/messages`: says something to the agent.
+pub(super) async fn send(
+    State(web): State<Web>,
+    place: RequestContext,
+    Path((_, id)): ChatPath,
+    headers: HeaderMap,
+    body: Body,
+) -> PageResult<Response> {
+    place.visitor.may_change()?;
+    let chat = find(&web, &place, &id).await?;
+    let form = SentForm::read(&headers, body).await?;
+    let text = form.text("text");
+    let went = match checked(&form, &text) {
+        Err(hitch) => Err(hitch),
+        Ok(attached) => {
+            let by = name_of(&place);
+            let said = ChatMessageInput { id: Uuid::new_v4(), text: text.clone(), attached, by };
+            match hands(&web, &place)?.say(place.project_id(), chat.id, said).await {
+                Ok(_) => Ok(None),
+                Err(error) => Err(outcome::hitch_of_chats(error)?),
+            }
+        }
+    };
+    outcome::answer((&web, &place), &headers, &id, (went, &text)).await
+}
+
+/// What goes with a message, if it can be sent.
+pub(super) fn checked(form: &SentForm, text: &str) -> Result<Vec<Attached>, Hitch> {
+    let files = form.files().map_err(Hitch::bad)?;
+    if text.trim().is_empty() && files.is_empty() {
+        return Err(Hitch::bad("Say something, or attach a file."));
+    }
+    if text.len() > MAX_MESSAGE_BYTES {
+        let most = figure::bytes(MAX_MESSAGE_BYTES);
+        return Err(Hitch::bad(format!("The message is longer than {most}; attach it as a file.")));
+    }
+    Ok(files.into_iter().map(Attached::Here).collect())
+}
+
+/// `POST …/stop`: stops the turn that is under way.
+pub(super) async fn stop(
+    State(web): State<Web>,
+    Path((_, id)): ChatPath,
+    headers: HeaderMap,
+    PageForm { place, .. }: PageForm,
+) -> PageResult<Response> {
+    let chat = find(&web, &place, &id).await?;
+    let said = hands(&web, &place)?.major.interrupt(place.project_id(), chat.id).await;
+    outcome::answer((&web, &place), &headers, &id, (went(said, None)?, "")).await
+}
+
+/// `POST …/answers`: answers what the agent asked. The first answer counts.
+pub(super) async fn answer(
+    State(web): State<Web>,
+    Path((_, id)): ChatPath,
+    headers: HeaderMap,
+    PageForm { place, form }: PageForm,
+) -> PageResult<Response> {
+    let chat = find(&web, &place, &id).await?;
+    let ask = PermissionPromptId::new(form.get("ask").unwrap_or_default());
+    let went = match permission_prompts::decision(&form) {
+        Err(why) => Err(Hitch::bad(why)),
+        Ok(decision) => {
+            let (major, by) = (hands(&web, &place)?.major, name_of(&place));
+            let said = major.answer(place.project_id(), chat.id, (ask, decision), by).await;
+            went(said, None)?
+        }
+    };
+    outcome::answer((&web, &place), &headers, &id, (went, "")).await
+}
+
+/// Reads a mode. To skip all permissions is not for pages, as it is not for the API.
+pub(super) fn mode(form: &Params) -> Result<Option<PermissionMode>, Hitch> {
+    let Some(word) = form.get("mode") else { return Ok(None) };
+    let mode = PermissionMode::parse(word).filter(|mode| *mode != PermissionMode::Bypass);
+    mode.map(Some).ok_or_else(|| Hitch::bad("mode: default, acceptEdits, plan, dontAsk or auto"))
+}
+
+/// Reads the name of a model; none is the program's own choice.
+pub(super) fn model(form: &Params) -> Result<Option<String>, Hitch> {
+    let Some(name) = form.get("model").map(str::trim).filter(|name| !name.is_empty()) else {
+        return Ok(None);
+    };
+    let is_plain = name.chars().all(|c| c.is_ascii_graphic()) && !name.starts_with('-');
+    let is_name = is_plain && name.len() <= 200;
+    if is_name { Ok(Some(name.to_owned())) } else { Err(Hitch::bad("model: the name of one")) }
+}
+
+/// Reads what may be spent; nothing is no limit.
+fn budget(form: &Params) -> Result<Option<BudgetChoice>, Hitch> {
+    let Some(text) = form.get("budget").map(str::trim) else { return Ok(None) };
+    if text.is_empty() {
+        return Ok(Some(BudgetChoice::Unlimited));
+    }
+    let dollars = text.strip_prefix('$').unwrap_or(text).parse().ok();
+    let money = dollars.and_then(Money::from_dollars).filter(|money| *money > Money::ZERO);
+    let money = money.ok_or_else(|| Hitch::bad("budget: US dollars, more than 0"))?;
+    Ok(Some(BudgetChoice::Limit(money)))
+}
+
+/// Reads whether the workspace is trusted as far as the server trusts it.
+fn trust(form: &Params) -> Option<Trust> {
+    form.get("trust").map(|word| if word == "none" { Trust::Untrusted } else { Trust::Trusted })
+}
+
+/// `POST …/mode`: sets what the agent may do without asking, which model answers, what the
+/// conversation may spend, and whether its workspace is trusted no more.
+pub(super) async fn set_mode(
+    State(web): State<Web>,
+    Path((_, id)): ChatPath,
+    headers: HeaderMap,
+    PageForm { place, form }: PageForm,
+) -> PageResult<Response> {
+    let chat = find(&web, &place, &id).await?;
+    let kept = ChatSettings::read(&chat.setting).map_err(outcome::refusal)?;
+    let went = match (mode(&form), model(&form), budget(&form)) {
+        (Err(hitch), _, _) | (_, Err(hitch), _) | (_, _, Err(hitch)) => Err(hitch),
+        (Ok(mode), Ok(model), Ok(budget)) => {
+            let mode = mode.filter(|mode| kept.mode.as_deref() != Some(mode.as_str()));
+            let named = || model.clone().map_or(ModelChoice::Usual, ModelChoice::Named);
+            let model = (model != kept.model).then(named);
+            let budget = budget.filter(|budget| budget.limit() != kept.limit());
+            let trust = trust(&form)
+                .filter(|trust| (*trust == Trust::Untrusted) != kept.distrusts_workspace);
+            let change = ChatChange { mode, model, budget, trust };
+            let said = hands(&web, &place)?.major.change(place.project_id(), chat.id, change).await;
+            went(said, Some("set"))?
+        }
+    };
+    outcome::answer((&web, &place), &headers, &id, (went, "")).await
+}
+
+/// Reads what people call a conversation; nothing is no title.
+pub(super) fn title(typed: Option<&str>) -> Result<Option<String>, Hitch> {
+    let title = typed.map(str::trim).filter(|title| !title.is_empty());
+    if title.is_some_and(|title| title.chars().count() > MAX_TITLE_CHARS) {
+        return Err(Hitch::bad(format!("title: at most {MAX_TITLE_CHARS} characters")));
+    }
+    Ok(title.map(str::to_owned))
+}
+
+/// `POST …/title`: has people call a conversation otherwise.
+pub(super) async fn rename(
+    State(web): State<Web>,
+    Path((_, id)): ChatPath,
+    headers: HeaderMap,
+    PageForm { place, form }: PageForm,
+) -> PageResult<Response> {
+    let chat = find(&web, &place, &id).await?;
+    let went = match title(form.get("title")) {
+        Err(hitch) => Err(hitch),
+        Ok(title) => {
+            let said = hands(&web, &place)?.major.rename(place.project_id(), chat.id, title).await;
+            went(said, Some("renamed"))?
+        }
+    };
+    outcome::answer((&web, &place), &headers, &id, (went, "")).await
+}
+
+/// `POST …/fork`: begins a conversation that goes on where this one is, or was when one of its
+/// messages had been answered.
+pub(super) async fn fork(
+    State(web): State<Web>,
+    Path((_, id)): ChatPath,
+    headers: HeaderMap,
+    PageForm { place, form }: PageForm,
+) -> PageResult<Response> {
+    let chat = find(&web, &place, &id).await?;
+    let major = hands(&web, &place)?.major;
+    let Ok(at) = form.get("at").map(Uuid::parse_str).transpose() else {
+        let went = Err(Hitch::bad("at: the id of a message"));
+        return outcome::answer((&web, &place), &headers, &id, (went, "")).await;
+    };
+    match major.fork(place.project_id(), chat.id, Uuid::new_v4(), at).await {
+        Ok(copy) => {
+            let link = place.to(&["chats", &copy.id.to_string()]).with("done", "forked");
+            Ok(Redirect::to(&link.to_string()).into_response())
+        }
+        Err(error) => {
+            let went = Err(outcome::hitch(error)?);
+            outcome::answer((&web, &place), &headers, &id, (went, "")).await
+        }
+    }
+}
+
+/// `POST …/close`: ends a conversation for good; what was said in it stays.
+pub(super) async fn close(
+    State(web): State<Web>,
+    Path((_, id)): ChatPath,
+    headers: HeaderMap,
+    PageForm { place, .. }: PageForm,
+) -> PageResult<Response> {
+    let chat = find(&web, &place, &id).await?;
+    let said = hands(&web, &place)?.major.close(place.project_id(), chat.id).await;
+    outcome::answer((&web, &place), &headers, &id, (went(said, Some("closed"))?, "")).await
+}
+
+/// `POST …/rewind`: tells which files would be put back as they were before a message; does it once
+/// that is confirmed.
+pub(super) async fn rewind(
+    State(web): State<Web>,
+    Path((_, id)): ChatPath,
+    headers: HeaderMap,
+    PageForm { place, form }: PageForm,
+) -> PageResult<Response> {
+    let chat = find(&web, &place, &id).await?;
+    let Ok(message) = Uuid::parse_str(form.get("message").unwrap_or_default()) else {
+        let went = Err(Hitch::bad("message: the id of one"));
+        return outcome::answer((&web, &place), &headers, &id, (went, "")).await;
+    };
+    let is_sure = form.get("sure") == Some("yes");
+    let way = if is_sure { Rewind::Do } else { Rewind::Try };
+    match hands(&web, &place)?.major.rewind(place.project_id(), chat.id, message, way).await {
+        Ok(_) if is_sure => {
+            let went = Ok(Some("rewound"));
+            outcome::answer((&web, &place), &headers, &id, (went, "")).await
+        }
+        Ok(report) => {
+            let problem = confirm(&place, &id, &message, &report);
+            let told = Told { problem, text: String::new() };
+            let page = Conversation::read(&web, &place, &id).await?.page(&place, &told);
+            Ok(page.show(&place).into_response())
+        }
+        Err(error) => {
+            let went = Err(outcome::hitch(error)?);
+            outcome::answer((&web, &place), &headers, &id, (went, "")).await
+        }
+    }
+}
+
+fn confirm(place: &RequestContext, id: &str, message: &Uuid, report: &RewindReport) -> Markup {
+    let files = &report.files_changed;
+    if !report.can_rewind || files.is_empty() {
+        return html! { section.problem role="alert" { p {
+            "There is nothing to put back: the agent has changed no file since that message."
+        } } };
+    }
+    html! {
+        section.problem role="alert" {
+            p { strong { "Put these files back?" } " " (figure::grouped(report.insertions))
+                " lines come back, " (figure::grouped(report.deletions)) " go." }
+            ul { @for file in files.iter().take(MAX_FILES) { li { code { bdi { (file) } } } } }
+            @if files.len() > MAX_FILES { p { "and " (files.len() - MAX_FILES) " more" } }
+            form method="post" action=(place.to(&["chats", id, "rewind"])) {
+                (place.visitor.form_token.field())
+                input type="hidden" name="message" value=(message);
+                button.button.danger name="sure" value="yes" { "Put them back" }
+                " " a.quiet href=(place.to(&["chats", id])) { "Leave them" }
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! A new conversation: where the agent works, how, and with what.
+
+use std::path::PathBuf;
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use ratchet_core::chat::workspace::WorkspaceSource;
+use ratchet_stages::chat::workspace_policy::{Attached, ChatRequest};
+use ratchet_stages::chat::{ChatMessageInput, ChatSettings, NewChatRequest};
+use ratchet_store::query::PageNumber;
+use uuid::Uuid;
+
+use super::actions;
+use super::actions::name_of;
+use super::menu::mode_choice;
+use super::multipart_form;
+use super::multipart_form::SentForm;
+use super::outcome::{self, Hitch};
+use super::{agents, exposure, hands};
+use crate::components::copy;
+use crate::components::field::{self, Entered, FormField};
+use crate::components::figure;
+use crate::frame::{Page, Section};
+use crate::message_preview::one_line;
+use crate::page_error::PageResult;
+use crate::request_context::RequestContext;
+use crate::web::Web;
+
+const WORKSPACE: FormField<'_> = FormField {
+    name: "workspace",
+    label: "Workspace",
+    hint: "The folder that the agent works in, as a whole path on the server's machine.",
+};
+const TITLE: FormField<'_> = FormField {
+    name: "title",
+    label: "Title",
+    hint: "Left empty, the first words of the message.",
+};
+const MODEL: FormField<'_> =
+    FormField { name: "model", label: "Model", hint: "Left empty, the program's own choice." };
+const MESSAGE: FormField<'_> = FormField { name: "text", label: "Message", hint: "" };
+
+/// Characters of a title that is made of a message.
+const MADE_TITLE: usize = 60;
+/// Conversations whose workspaces are proposed.
+const RECENT: u64 = 50;
+
+/// `GET …/chats/new`: the form.
+pub(super) async fn form(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
+    place.visitor.may_change()?;
+    let proposed = proposed(&web, &place).await?;
+    let first = place.params.get("workspace").or(proposed.first().map(String::as_str));
+    let entered = Entered::preset(&[("workspace", first.unwrap_or_default())]);
+    Ok(page(&web, &place, &entered, &proposed)?.show(&place))
+}
+
+/// Folders that someone may mean: those that agents worked in last, and the roots.
+async fn proposed(web: &Web, place: &RequestContext) -> PageResult<Vec<String>> {
+    let chats = agents(web)?;
+    let at = PageNumber { page: 1, limit: RECENT };
+    let recent = chats.major.chats(place.project_id(), at).await.map_err(outcome::refusal)?;
+    let roots = chats.ground.boundary.roots.iter().map(|root| root.display().to_string());
+    let mut proposed: Vec<String> = Vec::new();
+    for folder in recent.rows.into_iter().map(|chat| chat.workspace).chain(roots) {
+        if !proposed.contains(&folder) {
+            proposed.push(folder);
+        }
+    }
+    Ok(proposed)
+}
+
+fn page(
+    web: &Web,
+    place: &RequestContext,
+    entered: &Entered,
+    proposed: &[String],
+) -> PageResult<Page> {
+    let roots = &agents(web)?.ground.boundary.roots;
+    let mut page = Page::new(Section::Chats, "New chat");
+    page.crumbs = vec![("Chat".to_owned(), place.to(&["chats"]))];
+    page.summary = html! { "An agent begins to work with your first message." };
+    page.body = html! {
+        form.maker.chat-new method="post" action=(place.to(&["chats", "new"]))
+             enctype="multipart/form-data" {
+            // The token stands before the files: it is looked at before they are taken in.
+            (place.visitor.form_token.field())
+            (field::problem(entered))
+            (field::line(WORKSPACE, entered))
+            @if !proposed.is_empty() {
+                p.hint { "Lately: " @for folder in proposed.iter().take(6) {
+                    a href=(place.here().with("workspace", folder)) { code { bdi { (folder) } } } " "
+                } }
+            }
+            @if roots.is_empty() && exposure(place) == WorkspaceSource::Network {
+                div.notice role="note" {
+                    p { "This server names no folders in which agents may work, so that none can be \
+                         started from here. Whoever runs it names them in " code { "ratchet.toml" }
+                         "; " code { "ratchet chat" } " on its own machine needs none." }
+                    (copy::snippet("[chat]\nroots = [\"/srv/projects\"]"))
+                }
+            }
+            (field::area(MESSAGE, 4, entered))
+            div.form-row {
+                label for="files" { "Attachments" }
+                input #files type="file" name="file" multiple;
+                p.hint { "Texts, images and PDFs, " (figure::bytes(multipart_form::MAX_BYTES)) " together. \
+                    Texts are told before the conversation; images and PDFs go with the message." }
+            }
+            (field::line(TITLE, entered))
+            (field::line(MODEL, entered))
+            div.form-row {
+                label for="new-mode" { "May do without asking" }
+                (mode_choice("new-mode", entered.filled("mode")))
+            }
+            button.button.primary type="submit" { "Begin" }
+        }
+    };
+    Ok(page)
+}
+
+/// `POST …/chats/new`: begins a conversation, and says the first words in it.
+pub(super) async fn begin(
+    State(web): State<Web>,
+    place: RequestContext,
+    Path(_): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> PageResult<Response> {
+    place.visitor.may_change()?;
+    let form = SentForm::read(&headers, body).await?;
+    match begun(&web, &place, &form).await? {
+        Ok(id) => {
+            let link = place.to(&["chats", &id]);
+            Ok(Redirect::to(&link.to_string()).into_response())
+        }
+        Err((field, hitch)) => {
+            let mut entered = Entered::new(form.fields().clone());
+            entered.wrong(field, hitch.words);
+            let proposed = proposed(&web, &place).await?;
+            let page = page(&web, &place, &entered, &proposed)?;
+            let status = hitch.status.max(StatusCode::BAD_REQUEST);
+            Ok((status, page.show(&place)).into_response())
+        }
+    }
+}
+
+/// Begins a conversation, and gives its id; or says what is wrong, and with which field.
+async fn begun(
+    web: &Web,
+    place: &RequestContext,
+    form: &SentForm,
+) -> PageResult<Result<String, (&'static str, Hitch)>> {
+    let (text, chats) = (form.text("text"), hands(web, place)?);
+    let (mut new, pictures) = match asked(form, &text) {
+        Ok(asked) => asked,
+        Err(wrong) => return Ok(Err(wrong)),
+    };
+    new.wish.exposure = exposure(place);
+    let (chat, _) = match chats.begin(place.project_id(), new).await {
+        Ok(begun) => begun,
+        Err(error) => {
+            let hitch = outcome::hitch_of_chats(error)?;
+            let is_about_folder = hitch.words.starts_with("workspace");
+            return Ok(Err((if is_about_folder { "workspace" } else { "" }, hitch)));
+        }
+    };
+    let id = chat.id.to_string();
+    if !text.trim().is_empty() {
+        let said =
+            ChatMessageInput { id: Uuid::new_v4(), text, attached: pictures, by: name_of(place) };
+        if let Err(error) = chats.say(place.project_id(), chat.id, said).await {
+            return Ok(Err(("", outcome::hitch_of_chats(error)?)));
+        }
+    }
+    Ok(Ok(id))
+}
+
+/// What is asked for, and what goes with the first message.
+fn asked(
+    form: &SentForm,
+    text: &str,
+) -> Result<(NewChatRequest, Vec<Attached>), (&'static str, Hitch)> {
+    let fields = form.fields();
+    let workspace = fields.get("workspace").unwrap_or_default().trim();
+    let folder = PathBuf::from(workspace);
+    // A relative one would depend on where the server was started.
+    if !folder.is_absolute() || workspace.contains('\0') {
+        return Err(("workspace", Hitch::bad("a whole path, such as /srv/projects/shop")));
+    }
+    let title = actions::title(fields.get("title")).map_err(|hitch| ("title", hitch))?;
+    let made = Some(one_line(text.trim(), MADE_TITLE)).filter(|made| !made.is_empty());
+    let title = title.or(made);
+    let mode = actions::mode(fields).map_err(|hitch| ("", hitch))?;
+    let model = actions::model(fields).map_err(|hitch| ("model", hitch))?;
+    let files = form.files().map_err(|why| ("", Hitch::bad(why)))?;
+    let (pictures, texts): (Vec<_>, Vec<_>) =
+        files.into_iter().partition(|file| file.block().is_some());
+    if !pictures.is_empty() && text.trim().is_empty() {
+        return Err(("text", Hitch::bad("images and PDFs go with a message: say something")));
+    }
+    let here = |files: Vec<_>| files.into_iter().map(Attached::Here).collect::<Vec<_>>();
+    let mode = mode.map(|mode| mode.as_str().to_owned());
+    let setting = ChatSettings { model, mode, ..ChatSettings::default() };
+    let wish = ChatRequest { attached: here(texts), setting, ..ChatRequest::default() };
+    Ok((NewChatRequest { id: Uuid::new_v4(), folder, title, wish }, here(pictures)))
+}

@@ -1,0 +1,278 @@
+//! Turns as people read them.
+
+use maud::{Markup, html};
+use ratchet_core::chat::transcript_view::{
+    self, ToolView, TurnItem, TurnPart, TurnView, UserMessageView,
+};
+use ratchet_core::record::limit::elide;
+use ratchet_core::record::message_formats::{self, ChatMessage, Part, Reading};
+use serde_json::{Value, json};
+
+use super::permission_prompts;
+use super::thumbs::{self, Thumb};
+use crate::components::icon::{Icon, icon};
+use crate::components::message::{ContentLinks, MessageStyle};
+use crate::components::{figure, json};
+use crate::message_preview::one_line;
+use crate::request_context::RequestContext;
+
+/// Bytes of a tool's result, or of a raw line, that are drawn.
+const SHOWN: usize = 24_000;
+/// Characters of what a tool was given, in its line.
+const GIST: usize = 140;
+/// What texts that go with a message begin with.
+const ENCLOSED: &str = "\nWhat stands between <given-";
+
+/// What is known of a conversation besides its events.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Around<'a> {
+    pub(super) place: &'a RequestContext,
+    /// The conversation's id.
+    pub(super) chat: &'a str,
+    /// The turn under way.
+    pub(super) running: Option<&'a str>,
+    /// Whether something can be said in it still.
+    pub(super) is_open: bool,
+}
+
+impl Around<'_> {
+    fn is_running(&self, turn: &TurnView) -> bool {
+        self.running.is_some() && self.running == turn.turn.as_deref()
+    }
+
+    /// Whether the visitor may do something in it.
+    pub(super) fn may_act(&self) -> bool {
+        self.is_open && self.place.visitor.can_change()
+    }
+}
+
+/// Draws a turn. Everything that changes by itself has a key, by which a script finds it again.
+pub(super) fn turn(turn: &TurnView, thumb: Option<&Thumb>, around: &Around<'_>) -> Markup {
+    let is_running = around.is_running(turn);
+    let last = turn.items.len().checked_sub(1).filter(|_| is_running);
+    html! {
+        li.told-turn data-turn=(turn.seq) {
+            article aria-label={ "Turn of " (figure::exact_moment(turn.at)) } {
+                @match &turn.message {
+                    Some(message) => { div data-key="message" { (said(turn, message, around)) } },
+                    None if turn.turn.is_some() => {
+                        p.muted data-key="message" { "The agent goes on by itself: a task in the \
+                            background has ended." }
+                    },
+                    None => {},
+                }
+                ol.told-items {
+                    @for (index, item) in turn.items.iter().enumerate() {
+                        (self::item(item, last == Some(index), around))
+                    }
+                }
+                div data-key="end" { (end(turn, thumb, around)) }
+            }
+        }
+    }
+}
+
+/// A message as one of the forms that conversations are recorded in.
+pub(super) fn as_payload(content: &Value) -> Value {
+    json!([{"role": "user", "content": content}])
+}
+
+fn said(turn: &TurnView, message: &UserMessageView, around: &Around<'_>) -> Markup {
+    let place = around.place;
+    let pictures = place.to(&["chats", around.chat, "picture"]).with("seq", turn.seq.to_string());
+    let at = ContentLinks {
+        whole: trace_link(turn, place),
+        pictures: format!("{}&n=", pictures),
+        media: String::new(),
+    };
+    let reading = message_formats::read(&as_payload(&message.content).to_string());
+    let Reading::Messages(messages) = reading else {
+        return html! { pre { (elide(&message.content.to_string(), SHOWN)) } };
+    };
+    let is_enclosed = |part: &Part| matches!(part, Part::Text(text) if text.starts_with(ENCLOSED));
+    let name = message.by.as_deref().map(|by| elide(by, 80).into_owned());
+    let (mut drawn, mut enclosed) = (Vec::new(), Vec::new());
+    for ChatMessage { role, parts, .. } in messages {
+        let (inside, parts) = parts.into_iter().partition::<Vec<_>, _>(is_enclosed);
+        enclosed.extend(inside);
+        drawn.push(ChatMessage { role, name: name.clone(), parts });
+    }
+    html! {
+        (MessageStyle::new(&at).conversation(&drawn))
+        @for part in enclosed {
+            @if let Part::Text(text) = part {
+                details.enclosed {
+                    summary { "Attached texts, as the agent reads them" }
+                    pre tabindex="0" { (elide(text.trim(), SHOWN)) }
+                }
+            }
+        }
+    }
+}
+
+/// Where a turn's trace is.
+fn trace_link(turn: &TurnView, place: &RequestContext) -> String {
+    let trace = turn.turn.as_deref().unwrap_or_default();
+    place.to(&["traces", trace]).to_string()
+}
+
+fn item(item: &TurnItem, is_growing: bool, around: &Around<'_>) -> Markup {
+    let key = item.seq.to_string();
+    match &item.part {
+        TurnPart::Words { text, .. } => html! {
+            li.told-item.told-words data-key=(key) data-open=[is_growing.then_some("text_delta")] {
+                article.message.assistant {
+                    header.message-head { span.role { "Agent" } }
+                    // Half a word of Markdown may mean something else than the whole.
+                    @if is_growing { div.message-body { p.growing { (text) } } } @else {
+                        (MessageStyle::new(&nowhere()).lone_text(text))
+                    }
+                }
+            }
+        },
+        TurnPart::Thought { text, .. } => html! {
+            li.told-item data-key=(key) data-open=[is_growing.then_some("thinking_delta")] {
+                details.thinking open[is_growing] {
+                    summary { "Thinking" }
+                    p.growing { (elide(text, SHOWN)) }
+                }
+            }
+        },
+        TurnPart::Tool(tool) => html! {
+            li.told-item data-key=(key) { (self::tool(tool, around)) }
+        },
+        TurnPart::Ask(ask) => html! {
+            li.told-item data-key=(key) { (permission_prompts::draw(ask, around)) }
+        },
+        TurnPart::Notice { what, text } => html! {
+            li.told-item.notice data-key=(key) {
+                span.badge { bdi { (one_line(&what.replace('_', " "), 40)) } } " "
+                bdi { (one_line(text, 400)) }
+            }
+        },
+        TurnPart::Failure(why) => html! {
+            li.told-item data-key=(key) { p.problem { bdi { (elide(why, 2_000)) } } }
+        },
+        TurnPart::Raw(line) => html! {
+            li.told-item.raw data-key=(key) {
+                details {
+                    summary { code { (raw_name(line)) } }
+                    (json::json(&elide(line, SHOWN)))
+                }
+            }
+        },
+    }
+}
+
+/// Nothing that is drawn refers to anything.
+fn nowhere() -> ContentLinks {
+    ContentLinks::default()
+}
+
+/// What a raw line calls itself.
+fn raw_name(line: &str) -> String {
+    let value: Value = serde_json::from_str(line).unwrap_or_default();
+    let word = |key: &str| value[key].as_str().map(|word| one_line(word, 40));
+    let words = [word("type"), word("subtype")].into_iter().flatten();
+    let name = words.collect::<Vec<_>>().join(" · ");
+    if name.is_empty() { "line".to_owned() } else { name }
+}
+
+fn tool(tool: &ToolView, around: &Around<'_>) -> Markup {
+    let name = if tool.name.is_empty() { "Result" } else { tool.name.as_str() };
+    let gist = one_line(&permission_prompts::laid_bare(&tool.gist()), GIST);
+    html! {
+        details.tool.failed[tool.is_error] {
+            summary {
+                (icon(Icon::Tool)) code.tool-name { bdi { (one_line(name, 60)) } }
+                span.gist { bdi { (gist) } }
+                @match (&tool.output, tool.is_error) {
+                    (_, true) => { span.badge.bad { "failed" } },
+                    (None, _) => { span.badge.code { "no result yet" } },
+                    (Some(_), false) => {},
+                }
+            }
+            div.tool-body {
+                @if !tool.input.is_null() { (json::json(&elide(&tool.input.to_string(), SHOWN))) }
+                @if !tool.inside.is_empty() {
+                    ol.told-items {
+                        @for inner in &tool.inside { (item(inner, false, around)) }
+                    }
+                }
+                @if tool.output.is_some() {
+                    @let text = tool.output_text();
+                    @if text.is_empty() { p.muted { "It gave nothing." } }
+                    @else { pre tabindex="0" { (elide(&text, SHOWN)) } }
+                }
+            }
+        }
+    }
+}
+
+/// How a turn ended, what it cost, and what people think of it.
+fn end(turn: &TurnView, thumb: Option<&Thumb>, around: &Around<'_>) -> Markup {
+    let place = around.place;
+    let Some(trace) = turn.turn.as_deref() else { return Markup::default() };
+    html! {
+        footer.told-end {
+            @if let Some(end) = &turn.end { (facts(end)) }
+            @else if around.is_running(turn) { span.badge.code { "working" } }
+            time datetime=(turn.at) title=(figure::exact_moment(turn.at)) {
+                (figure::short_moment(turn.at, place.now))
+            }
+            a href=(place.to(&["traces", trace])) { "Trace" }
+            @if turn.end.is_some() { (thumbs::form(trace, thumb, around)) }
+            @if let Some(message) = turn.message.as_ref().filter(|_| around.may_act()) {
+                (act(around, ("rewind", "message", &message.id),
+                    ("Put files back…", "Files as they were before this message")))
+            }
+            @if let Some(message) = turn.message.as_ref().filter(|_| turn.end.is_some() && place.visitor.can_change()) {
+                (act(around, ("fork", "at", &message.id),
+                    ("Fork here", "Go on in a copy that knows nothing of what came after")))
+            }
+        }
+    }
+}
+
+/// Something that is done with a message of the conversation.
+fn act(
+    around: &Around<'_>,
+    (what, field, id): (&str, &str, &str),
+    (word, title): (&str, &str),
+) -> Markup {
+    let place = around.place;
+    html! {
+        form method="post" action=(place.to(&["chats", around.chat, what])) {
+            (place.visitor.form_token.field())
+            input type="hidden" name=(field) value=(id);
+            button.quiet type="submit" title=(title) { (word) }
+        }
+    }
+}
+
+fn facts(end: &Value) -> Markup {
+    let spending = transcript_view::TurnSpending::of(end);
+    let bound = if spending.is_at_least { "at least " } else { "" };
+    html! {
+        @if end["is_error"] == true {
+            span.badge.bad { "ended early" }
+            @let (why, said) = transcript_view::early_end(end);
+            span { bdi { (one_line(&why, 60)) } }
+            @if let Some(said) = said { span { bdi { (one_line(said, 300)) } } }
+        }
+        @if let Some(cost) = spending.cost {
+            span title={ (bound) (figure::exact_dollars(cost)) } { (bound) (figure::dollars(cost)) }
+        }
+        @if spending.is_unknown() {
+            span title="A call was interrupted before anyone knew what it used" { "cost unknown" }
+        }
+        @if let Some((input, output)) = spending.tokens.filter(|(input, output)| input + output > 0) {
+            span title={ (bound) (figure::grouped(input)) " tokens in, " (figure::grouped(output)) " out" } {
+                (bound) (figure::count(input)) " in, " (figure::count(output)) " out"
+            }
+        }
+        @if let Some(millis) = end["duration_ms"].as_i64() {
+            span { (figure::duration(millis.saturating_mul(1_000_000))) }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+use maud::{Markup, html};
+use ratchet_store::catalog::PromptQuery;
+use ratchet_store::experiment::ExperimentQuery;
+use ratchet_store::query::{
+    Condition, Matching, PageNumber, Paging, ScoreColumn, TallyQuery, TraceColumn,
+};
+
+use crate::components::figure;
+use crate::frame::Section;
+use crate::page_error::PageResult;
+use crate::request_context::{Link, RequestContext};
+use crate::web::Web;
+
+/// One stage of the loop: its number, and the one thing to do next.
+pub(super) struct Station {
+    stage: &'static str,
+    number: String,
+    unit: &'static str,
+    next: String,
+    /// None while there is no such page.
+    link: Option<Link>,
+}
+
+/// More experiments than this are only called "many".
+const MANY: u64 = 100;
+/// Records that are counted one by one; beyond, it is only said that there are more.
+const COUNTED: u64 = 10_000;
+
+/// Asks for the numbers of every stage.
+pub(super) async fn gather(web: &Web, place: &RequestContext) -> PageResult<[Station; 6]> {
+    Ok([
+        recorded(web, place).await?,
+        scored(web, place).await?,
+        waiting(web, place).await?,
+        improve(),
+        gated(web, place).await?,
+        promoted(web, place).await?,
+    ])
+}
+
+async fn recorded(web: &Web, place: &RequestContext) -> PageResult<Station> {
+    let query = TallyQuery {
+        project: place.project_id(),
+        range: place.range(),
+        conditions: in_environment(place, TraceColumn::Environment)
+            .into_iter()
+            .chain(
+                place
+                    .scope
+                    .agent
+                    .as_deref()
+                    .map(|agent| Condition::equals(TraceColumn::Agent, agent)),
+            )
+            .collect(),
+        at_most: COUNTED,
+    };
+    let traces = web.store.telemetry.matching_traces(query).await?;
+    Ok(Station {
+        stage: "Record",
+        number: at_least(traces),
+        unit: "traces",
+        next: "Look at them".to_owned(),
+        link: Some(Section::Traces.link(place)),
+    })
+}
+
+async fn scored(web: &Web, place: &RequestContext) -> PageResult<Station> {
+    let query = TallyQuery {
+        project: place.project_id(),
+        range: place.range(),
+        conditions: in_environment(place, ScoreColumn::Environment),
+        at_most: COUNTED,
+    };
+    let scores = web.store.telemetry.matching_scores(query).await?;
+    let next = if scores.matching == 0 { "Send the first score" } else { "See how they spread" };
+    Ok(Station {
+        stage: "Score",
+        number: at_least(scores),
+        // A score does not say which agent it judges.
+        unit: if place.scope.agent.is_some() { "scores of all agents" } else { "scores" },
+        next: next.to_owned(),
+        link: Some(Section::Scores.link(place)),
+    })
+}
+
+fn in_environment<C>(place: &RequestContext, column: C) -> Vec<Condition<C>> {
+    let chosen = place.scope.environment.as_deref();
+    chosen.map(|environment| Condition::equals(column, environment)).into_iter().collect()
+}
+
+/// How many match, or that they are more than were counted.
+fn at_least(found: Matching) -> String {
+    let more = if found.looked_at < COUNTED { "" } else { "+" };
+    format!("{}{more}", figure::count(found.matching))
+}
+
+async fn waiting(web: &Web, place: &RequestContext) -> PageResult<Station> {
+    let queues = web.store.catalog.queue_progress(place.project_id()).await?;
+    let waiting: u64 = queues.values().map(|progress| progress.waiting).sum();
+    let next = match waiting {
+        0 => "Nothing waits".to_owned(),
+        some => format!("{} waiting for review", figure::count(some)),
+    };
+    Ok(Station {
+        stage: "Review",
+        number: figure::count(waiting),
+        unit: "waiting",
+        next,
+        link: Some(Section::Queues.link(place)),
+    })
+}
+
+/// Nothing proposes yet, and the station says so rather than show a zero that looks measured.
+fn improve() -> Station {
+    Station {
+        stage: "Improve",
+        number: "–".to_owned(),
+        unit: "proposals",
+        next: "Fixes drafted from what fails, to accept or refuse. Still being built.".to_owned(),
+        link: None,
+    }
+}
+
+async fn gated(web: &Web, place: &RequestContext) -> PageResult<Station> {
+    let query = ExperimentQuery {
+        project: place.project_id(),
+        range: place.range(),
+        ids: Vec::new(),
+        names: Vec::new(),
+        datasets: Vec::new(),
+        paging: Paging::After { cursor: None, limit: MANY },
+    };
+    let runs = web.store.telemetry.experiments(query).await?.rows.len() as u64;
+    let next = if runs == 0 { "Try an agent on a dataset" } else { "Compare the runs" };
+    Ok(Station {
+        stage: "Gate",
+        number: if runs == MANY { "many".to_owned() } else { figure::count(runs) },
+        unit: "dataset runs",
+        next: next.to_owned(),
+        link: Some(Section::Datasets.link(place)),
+    })
+}
+
+async fn promoted(web: &Web, place: &RequestContext) -> PageResult<Station> {
+    let query = PromptQuery {
+        project: place.project_id(),
+        name: None,
+        label: Some("production".to_owned()),
+        tag: None,
+        updated: place.range(),
+        page: PageNumber { page: 1, limit: 1 },
+    };
+    let promoted = web.store.catalog.prompts(query).await?.total.unwrap_or_default();
+    Ok(Station {
+        stage: "Promote",
+        number: figure::count(promoted),
+        unit: "prompts changed in production",
+        next: "See what is live".to_owned(),
+        link: Some(Section::Prompts.link(place)),
+    })
+}
+
+/// Draws the loop.
+pub(super) fn draw(stations: &[Station]) -> Markup {
+    let inside = |station: &Station| {
+        html! {
+            span.station { (station.stage) }
+            span.stat-value { (station.number) }
+            span.muted { (station.unit) }
+            span.next { (station.next) }
+        }
+    };
+    html! {
+        ol.loop aria-label="The loop" {
+            @for station in stations {
+                li {
+                    @match &station.link {
+                        Some(link) => a href=(link) { (inside(station)) },
+                        None => div.not-yet { (inside(station)) },
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use ratchet_core::record::score::{Score, ScoreTarget, ScoreValue};
+use ratchet_store::StoreResult;
+use ratchet_store::project::ProjectId;
+use ratchet_store::query::{Condition, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TimeRange};
+use ratchet_store::telemetry::Telemetry;
+use serde_json::{Map, Value};
+
+use super::row::{CellValue, ListedRow};
+use super::state::Ask;
+use crate::components::figure;
+use crate::filter::On;
+
+/// Scores that are read for the rows of a page, newest first.
+const READ: u64 = 5_000;
+/// Scores that are looked at for the names there are.
+const SAMPLE: u64 = 200;
+
+/// What was judged of some rows, by row and by name.
+#[derive(Debug, Default)]
+pub(super) struct Scored(BTreeMap<String, BTreeMap<String, Verdicts>>);
+
+/// All scores of one name on one row.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Verdicts {
+    /// The sum of those that are numbers or truths.
+    sum: f64,
+    numbers: u32,
+    /// How often each word was said.
+    words: BTreeMap<String, u32>,
+}
+
+impl Verdicts {
+    fn take(&mut self, score: &Score) {
+        // A category says more than the number behind it, and a share of truths more than a word.
+        let number = match &score.value {
+            ScoreValue::Numeric(_) | ScoreValue::Boolean(_) => score.value.number(),
+            ScoreValue::Categorical { .. } | ScoreValue::Text(_) | ScoreValue::Correction(_) => {
+                None
+            }
+        };
+        match (number, score.value.text()) {
+            (Some(number), _) => {
+                self.sum += number;
+                self.numbers += 1;
+            }
+            (None, Some(word)) => *self.words.entry(word.to_owned()).or_default() += 1,
+            (None, None) => {}
+        }
+    }
+
+    fn mean(&self) -> Option<f64> {
+        (self.numbers > 0).then(|| self.sum / f64::from(self.numbers))
+    }
+
+    /// The word that was said most often.
+    fn word(&self) -> Option<&str> {
+        let most = self.words.iter().max_by_key(|(_, count)| **count);
+        most.map(|(word, _)| word.as_str())
+    }
+
+    fn count(&self) -> u32 {
+        self.numbers + self.words.values().sum::<u32>()
+    }
+
+    fn value(&self) -> Value {
+        match (self.word(), self.mean()) {
+            (Some(word), _) => Value::from(word),
+            (None, Some(mean)) => Value::from(mean),
+            (None, None) => Value::Null,
+        }
+    }
+}
+
+/// Reads what was judged of rows, in one question: scores of these names, or of all.
+pub(super) async fn scored<R: ListedRow>(
+    telemetry: &Telemetry,
+    project: ProjectId,
+    rows: &[R],
+    names: Option<&[String]>,
+) -> StoreResult<Scored> {
+    let ids: Vec<String> = rows.iter().map(|row| row.facts().id).collect();
+    if ids.is_empty() || names.is_some_and(<[String]>::is_empty) {
+        return Ok(Scored::default());
+    }
+    let column = match R::ON {
+        On::Traces => ScoreColumn::Trace,
+        On::Observations => ScoreColumn::Observation,
+    };
+    let mut conditions = vec![Condition { column, test: Test::AnyOf(ids) }];
+    conditions.extend(
+        names.map(|names| Condition {
+            column: ScoreColumn::Name,
+            test: Test::AnyOf(names.to_vec()),
+        }),
+    );
+    let query = ScoreQuery {
+        project,
+        range: TimeRange::default(),
+        on: ScoresOn::Anything,
+        conditions,
+        paging: Paging::After { cursor: None, limit: READ },
+    };
+    let mut scored = Scored::default();
+    for score in telemetry.scores(query).await?.rows {
+        let Some(id) = row_of(&score.target, R::ON) else { continue };
+        scored.0.entry(id).or_default().entry(score.name.clone()).or_default().take(&score);
+    }
+    Ok(scored)
+}
+
+/// The row that a score speaks of; what is said of a step is said of its trace too.
+fn row_of(target: &ScoreTarget, on: On) -> Option<String> {
+    match (target, on) {
+        (ScoreTarget::Trace(trace) | ScoreTarget::Observation(trace, _), On::Traces) => {
+            Some(trace.to_string())
+        }
+        (ScoreTarget::Observation(_, step), On::Observations) => Some(step.to_string()),
+        _ => None,
+    }
+}
+
+impl Scored {
+    /// A cell as people see it: the mean, or the word said most often.
+    pub(super) fn cell(&self, row: &str, name: &str) -> Markup {
+        let Some(verdicts) = self.0.get(row).and_then(|names| names.get(name)) else {
+            return Markup::default();
+        };
+        let count = verdicts.count();
+        let told = match (count, verdicts.word()) {
+            (1, _) => "the only score".to_owned(),
+            (_, Some(_)) => format!("said most often of {count}"),
+            (_, None) => format!("the mean of {count}"),
+        };
+        html! {
+            span title=(told) {
+                @match (verdicts.word(), verdicts.mean()) {
+                    (Some(word), _) => { bdi { (ratchet_core::record::limit::elide(word, 60)) } },
+                    (None, Some(mean)) => { (figure::number(mean)) },
+                    (None, None) => {},
+                }
+                @if count > 1 { " " small.muted { "×" (count) } }
+            }
+        }
+    }
+
+    /// All scores of a row, as they are exported.
+    pub(super) fn exported(&self, row: &str) -> CellValue {
+        let Some(names) = self.0.get(row) else { return CellValue::Json(None) };
+        let fields = names.iter().map(|(name, verdicts)| (name.clone(), verdicts.value()));
+        CellValue::Json(Some(Value::Object(fields.collect::<Map<_, _>>()).to_string()))
+    }
+}
+
+/// The names of the newest scores: what can be chosen as columns.
+pub(super) async fn names(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Vec<String>> {
+    let environment = ask.environment.as_deref();
+    let query = ScoreQuery {
+        project: ask.project.clone(),
+        range: ask.range,
+        on: ScoresOn::Anything,
+        conditions: environment
+            .map(|word| Condition::equals(ScoreColumn::Environment, word))
+            .into_iter()
+            .collect(),
+        paging: Paging::After { cursor: None, limit: SAMPLE },
+    };
+    let scores = telemetry.scores(query).await?.rows;
+    let mut names: Vec<String> = scores.into_iter().map(|score| score.name).collect();
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_averaged_and_words_counted() {
+        let mut numbers = Verdicts::default();
+        (numbers.sum, numbers.numbers) = (1.5, 2);
+        assert_eq!((numbers.value(), numbers.count()), (Value::from(0.75), 2));
+        let words = BTreeMap::from([("bad".to_owned(), 1), ("good".to_owned(), 2)]);
+        let words = Verdicts { words, ..Verdicts::default() };
+        assert_eq!((words.value(), words.count()), (Value::from("good"), 3));
+        assert_eq!(Verdicts::default().value(), Value::Null);
+    }
+}

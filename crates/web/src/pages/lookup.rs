@@ -1,0 +1,141 @@
+use axum::Router;
+use axum::extract::State;
+use axum::response::Redirect;
+use axum::routing::get;
+use maud::{Markup, html};
+use ratchet_core::id::{ObservationId, SessionId, TraceId};
+use ratchet_store::catalog::PromptQuery;
+use ratchet_store::query::{
+    Condition, Detail, Direction, PageNumber, Paging, TimeRange, TraceColumn, TraceOrder,
+    TraceQuery,
+};
+use ratchet_store::user::{UserOrder, UserQuery};
+
+use super::users;
+use crate::filter::{Filter, On, Pattern, Term, What, WordField};
+use crate::page_error::PageResult;
+use crate::request_context::{Link, RequestContext};
+use crate::web::Web;
+
+/// Prompts and datasets that are looked through for a name, and how many of a kind are offered.
+const LOOKED_THROUGH: u64 = 200;
+const OFFERED: usize = 5;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/project/{project}/find", get(find))
+        .route("/project/{project}/find/offers", get(offers))
+}
+
+/// Leads to whatever has the id that was typed; to the traces that match where nothing has it.
+async fn find(State(web): State<Web>, place: RequestContext) -> PageResult<Redirect> {
+    let typed = place.params.get("q").unwrap_or_default().trim().to_owned();
+    let link = match by_id(&web, &place, &typed).await? {
+        Some(link) => link,
+        None => by_text(&place, &typed),
+    };
+    Ok(Redirect::to(&link.to_string()))
+}
+
+/// What the palette offers for what is typed so far: things by their names and ids.
+async fn offers(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
+    let typed: String =
+        place.params.get("q").unwrap_or_default().trim().chars().take(200).collect();
+    if typed.is_empty() {
+        return Ok(html! {});
+    }
+    let mut found: Vec<(&str, String, Link)> = Vec::new();
+    found.extend(by_id(&web, &place, &typed).await?.map(|link| ("open", typed.clone(), link)));
+    found.extend(by_name(&web, &place, &typed.to_lowercase()).await?);
+    let named = Term {
+        negated: false,
+        what: What::Word(WordField::Name, Pattern::Contains(typed.clone())),
+    };
+    let named = Filter { terms: vec![named] }.to_string();
+    let called = format!("called …{typed}…");
+    found.push(("traces", called.clone(), place.to(&["traces"]).with("q", named.clone())));
+    found.push(("observations", called, place.to(&["observations"]).with("q", named)));
+    found.push(("traces", format!("that say “{typed}”"), by_text(&place, &typed)));
+    Ok(html! {
+        ul {
+            @for (kind, name, link) in found {
+                li { a href=(link) { span.muted { (kind) } " " bdi { (name) } } }
+            }
+        }
+    })
+}
+
+/// Prompts, datasets and users whose names contain a word, a few of each.
+async fn by_name(
+    web: &Web,
+    place: &RequestContext,
+    word: &str,
+) -> PageResult<Vec<(&'static str, String, Link)>> {
+    let page = PageNumber { page: 1, limit: LOOKED_THROUGH };
+    let query = PromptQuery {
+        project: place.project_id(),
+        name: None,
+        label: None,
+        tag: None,
+        updated: TimeRange::default(),
+        page,
+    };
+    let prompts = web.store.catalog.prompts(query).await?.rows;
+    let datasets = web.store.catalog.datasets(place.project_id(), page).await?.rows;
+    let containing = word.to_owned();
+    let (scope, order) = (users::scope(place), UserOrder::default());
+    let users = UserQuery { scope, containing, order, limit: OFFERED as u64 };
+    let users = web.store.telemetry.users(users).await?.rows;
+    let few = |kind: &'static str, section: &str, names: &mut dyn Iterator<Item = String>| {
+        let is_meant = |name: &String| name.to_lowercase().contains(word);
+        let link = |name: String| (kind, name.clone(), place.to(&[section, &name]));
+        names.filter(is_meant).take(OFFERED).map(link).collect::<Vec<_>>()
+    };
+    let mut found = few("prompt", "prompts", &mut prompts.into_iter().map(|prompt| prompt.name));
+    found.extend(few("dataset", "datasets", &mut datasets.into_iter().map(|set| set.name)));
+    found.extend(few("user", "users", &mut users.into_iter().map(|user| user.id)));
+    Ok(found)
+}
+
+async fn by_id(web: &Web, place: &RequestContext, typed: &str) -> PageResult<Option<Link>> {
+    let (telemetry, project) = (&web.store.telemetry, place.project_id());
+    let Ok(id) = TraceId::parse(typed) else { return Ok(None) };
+    if !telemetry.find_traces(project.clone(), vec![id]).await?.is_empty() {
+        return Ok(Some(place.to(&["traces", typed])));
+    }
+    if let Ok(id) = ObservationId::parse(typed)
+        && let Some(found) = telemetry.observation(project.clone(), id).await?
+    {
+        let trace = found.trace.to_string();
+        return Ok(Some(place.to(&["traces", &trace]).with("observation", typed)));
+    }
+    if let Ok(id) = SessionId::parse(typed)
+        && telemetry.session(project.clone(), id).await?.is_some()
+    {
+        return Ok(Some(place.to(&["sessions", typed])));
+    }
+    let of_user = TraceQuery {
+        project,
+        range: TimeRange::default(),
+        conditions: vec![Condition::equals(TraceColumn::User, typed)],
+        order: (TraceOrder::Timestamp, Direction::Descending),
+        paging: Paging::After { cursor: None, limit: 1 },
+        detail: Detail::Row,
+    };
+    let is_user = !telemetry.traces(of_user).await?.rows.is_empty();
+    Ok(is_user.then(|| place.to(&["users", typed])))
+}
+
+/// A filter where it reads as one, otherwise a text to search for.
+fn by_text(place: &RequestContext, typed: &str) -> Link {
+    let list = place.to(&["traces"]);
+    if typed.is_empty() {
+        return list;
+    }
+    let parsed = Filter::parse(On::Traces, typed);
+    if parsed.problems.is_empty() {
+        return list.with("q", typed);
+    }
+    let text = Term { negated: false, what: What::Text(typed.to_owned()) };
+    list.with("q", Filter { terms: vec![text] }.to_string())
+}

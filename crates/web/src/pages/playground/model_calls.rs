@@ -1,0 +1,111 @@
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use ratchet_agent::budget::{Allowance, Budget};
+use ratchet_agent::model::Model;
+use ratchet_agent::request::LlmRequest;
+use ratchet_agent::response::LlmResponse;
+use ratchet_agent::retry::Retries;
+use ratchet_stages::llm_connections;
+use ratchet_stages::llm_connections::ConnectError;
+use ratchet_store::catalog::LlmConnection;
+
+use super::Desk;
+use crate::page_error::PageResult;
+use crate::request_context::RequestContext;
+use crate::web::Web;
+
+/// How long all of it may take.
+const TIME: Duration = Duration::from_secs(90);
+/// Tokens that one run may take where nobody knows a price.
+const UNPRICED_TOKENS: u64 = 200_000;
+
+/// What came of asking one model.
+#[derive(Debug)]
+pub(crate) struct Tried {
+    /// The connection.
+    pub(crate) connection: String,
+    /// The model that was asked for.
+    pub(crate) model: String,
+    /// How long it took, in nanoseconds.
+    pub(crate) took: i64,
+    /// What it said, or why it did not.
+    pub(crate) outcome: Result<LlmResponse, String>,
+}
+
+/// Asks all chosen models at once.
+pub(super) async fn ask(web: &Web, place: &RequestContext, desk: &Desk) -> PageResult<Vec<Tried>> {
+    let asked = &desk.asked;
+    let Some(body) = &asked.body else { return Ok(Vec::new()) };
+    let question = LlmRequest {
+        temperature: asked.temperature().ok().flatten(),
+        max_tokens: asked.max_tokens().unwrap_or(1),
+        ..llm_connections::ask(&body.filled(&asked.variables))
+    };
+    let _permit = place.visitor.take(&web.model_calls, "models")?;
+    let priced = budget(Allowance { money: asked.money(), ..Allowance::default() });
+    let unpriced = budget(Allowance { tokens: Some(UNPRICED_TOKENS), ..Allowance::default() });
+    let chosen = asked.chosen(&desk.connections);
+    let asked =
+        chosen.into_iter().map(|chosen| one(web, place, chosen, &question, [&priced, &unpriced]));
+    Ok(join_all(asked).await)
+}
+
+fn budget(allowance: Allowance) -> Budget {
+    Budget::new(Allowance { time: Some(TIME), ..allowance })
+}
+
+/// Asks one model, by the first budget where its price is known, by the second where it is not.
+async fn one(
+    web: &Web,
+    place: &RequestContext,
+    (connection, name): (&LlmConnection, &str),
+    question: &LlmRequest,
+    [priced, unpriced]: [&Budget; 2],
+) -> Tried {
+    let began = web.now();
+    let asked = async {
+        let model = open(web, place, (connection, name)).await?;
+        let budget = if model.most(question).is_some() { priced } else { unpriced };
+        model.ask(question, budget).await.map_err(ConnectError::from)
+    };
+    // Whoever answers at an address that somebody has entered may say more than members are to know.
+    let outcome = asked.await.map_err(|why| match place.visitor.owns_server() {
+        true => why.to_string(),
+        false => why.without_reply(),
+    });
+    Tried {
+        connection: connection.provider.clone(),
+        model: name.to_owned(),
+        took: web.now().since(began),
+        outcome,
+    }
+}
+
+/// A model that is asked while somebody waits: once more at most.
+async fn open(
+    web: &Web,
+    place: &RequestContext,
+    chosen: (&LlmConnection, &str),
+) -> Result<Model, ConnectError> {
+    let (project, outbound) = (&place.project.id, &web.settings.outbound);
+    let model = llm_connections::model(&web.store, project, chosen, outbound, place.now).await?;
+    Ok(model.with_retries(Retries { attempts: 2, ..Retries::default() }))
+}
+
+/// Asks the model behind a connection for a word, to see whether it answers.
+///
+/// # Errors
+/// Fails only if too much is asked already.
+pub(crate) async fn greet(
+    web: &Web,
+    place: &RequestContext,
+    chosen: (&LlmConnection, &str),
+) -> PageResult<Tried> {
+    let question =
+        LlmRequest { max_tokens: 16, ..LlmRequest::new("Answer with the one word: ready") };
+    let _permit = place.visitor.take(&web.model_calls, "models")?;
+    let time = Some(Duration::from_secs(30));
+    let budget = Budget::new(Allowance { time, ..Allowance::default() });
+    Ok(one(web, place, chosen, &question, [&budget, &budget]).await)
+}

@@ -1,0 +1,113 @@
+use maud::{Markup, html};
+use ratchet_core::quality::report::{WeekReport, change_words, interval_words, trend_words};
+use ratchet_core::quality::synthesis::{Change, Marks, Standing, Trend, WANTING};
+
+use crate::components::chart;
+use crate::components::stat::{Stat, Value};
+use crate::components::table::{self, Column, Row, Table};
+
+/// How every dimension stands, the overall quality first.
+///
+/// What nobody can tell of any dimension is said once, below, instead of in every row.
+pub(super) fn table(report: &WeekReport) -> Markup {
+    let all: Vec<&Standing> =
+        std::iter::once(&report.synthesis.overall).chain(&report.synthesis.dimensions).collect();
+    let overall = &report.synthesis.overall;
+    let has_change = all.iter().any(|standing| matches!(standing.change, Change::By { .. }));
+    let is_early = |trend: &Trend| matches!(trend, Trend::TooEarly(_));
+    let has_trend = all.iter().any(|one| !is_early(&one.trend) || is_drawn(one));
+    let mut columns = vec![
+        Column::text("Dimension"),
+        Column::number("Sessions"),
+        Column::number("Mean"),
+        Column::text("95 % confidence"),
+        Column::number("Stdev"),
+        Column::number("Least"),
+        Column::number("Greatest"),
+    ];
+    if has_change {
+        columns.push(Column::text("Against the week before"));
+    }
+    if has_trend {
+        columns.push(Column::text("Over the weeks"));
+    }
+    let rows = all.iter().map(|standing| row(standing, has_change, has_trend)).collect();
+    let caption = "How the week's sessions stand, dimension by dimension".to_owned();
+    html! {
+        div.standings { (table::table(&Table { caption, columns, rows, select_for: None })) }
+        @if !has_change { p.muted { "Against the week before: " (change_words(&overall.change)) "." } }
+        @if !has_trend { p.muted { "Over the weeks: " (trend_words(&overall.trend)) "." } }
+    }
+}
+
+fn row(standing: &Standing, has_change: bool, has_trend: bool) -> Row {
+    let two = |value: f64| html! { (format!("{value:.2}")) };
+    let none = || html! { span.muted { "–" } };
+    let of = |read: fn(Marks) -> f64| standing.marks.map_or_else(none, |marks| two(read(marks)));
+    let stdev = standing.marks.and_then(|marks| marks.stdev);
+    let mut cells = vec![
+        html! { bdi { (standing.name) } },
+        html! { (standing.n) },
+        of(|marks| marks.mean),
+        standing.marks.map_or_else(none, |marks| reach(&standing.name, marks)),
+        stdev.map_or_else(none, two),
+        of(|marks| marks.min),
+        of(|marks| marks.max),
+    ];
+    if has_change {
+        cells.push(html! { (change_words(&standing.change)) });
+    }
+    if has_trend {
+        cells.push(html! { (trend_words(&standing.trend)) (spark(standing)) });
+    }
+    Row { id: standing.name.clone(), link: None, cells, failed: false }
+}
+
+/// The mean as a dot, its interval as a line, and the line below which suggestions are made.
+fn reach(name: &str, marks: Marks) -> Markup {
+    let x = |value: f64| format!("{:.1}", value * 100.0);
+    let words = interval_words(marks.interval);
+    html! {
+        span.reach {
+            svg viewBox="0 0 100 12" role="img"
+                aria-label={ (name) " " (format!("{:.2}", marks.mean)) ", " (words) } {
+                line.reach-ground x1="0" x2="100" y1="6" y2="6" {}
+                line.reach-line x1=(x(WANTING)) x2=(x(WANTING)) y1="0" y2="12" {}
+                @if let Some([lower, upper]) = marks.interval {
+                    line.reach-range x1=(x(lower)) x2=(x(upper)) y1="6" y2="6" {}
+                }
+                circle.reach-mean cx=(x(marks.mean)) cy="6" r="3" {}
+            }
+            span.muted { (words) }
+        }
+    }
+}
+
+fn spark(standing: &Standing) -> Markup {
+    let seen: Vec<f64> = standing.history.iter().filter_map(|mean| *mean).collect();
+    html! { @if is_drawn(standing) { (chart::spark(&seen, &standing.name)) } }
+}
+
+/// Whether there are weeks enough for a line.
+fn is_drawn(standing: &Standing) -> bool {
+    standing.history.iter().flatten().count() > 1
+}
+
+/// How something stands, as a figure.
+pub(super) fn stat(standing: &Standing, label: &str, provenance: &str) -> Stat {
+    let value = match standing.marks {
+        None => Value::CannotTell("no session was scored".to_owned()),
+        Some(marks) => Value::Known {
+            text: format!("{:.2}", marks.mean),
+            interval: Some(interval_words(marks.interval)),
+            provenance: provenance.to_owned(),
+        },
+    };
+    let course = standing.history.iter().filter_map(|mean| *mean).collect();
+    let change = change_words(&standing.change);
+    let change = Some(match standing.change {
+        Change::By { .. } => format!("{change} against the week before"),
+        Change::Unknown(_) => change,
+    });
+    Stat { label: label.to_owned(), value, change, course, link: None }
+}

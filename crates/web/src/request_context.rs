@@ -1,0 +1,333 @@
+//! Where a visitor is, and the way to other pages.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::time::Duration;
+
+use axum::extract::{FromRequestParts, RawPathParams};
+use axum::http::header::COOKIE;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use ratchet_core::time::Timestamp;
+use ratchet_store::aggregate::{AggregateQuery, Dimension, Step};
+use ratchet_store::catalog::Project;
+use ratchet_store::project::ProjectId;
+use ratchet_store::query::TimeRange;
+
+use crate::page_error::{PageError, PageResult};
+use crate::scope::{Scope, Span};
+use crate::viewer::Viewer;
+use crate::web::Web;
+
+/// What stands in a URL as it is.
+const ENCODED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b':');
+
+/// Where a visitor is: who they are, the project, the part of it, and the address itself.
+#[derive(Clone, Debug)]
+pub struct RequestContext {
+    /// Who is looking.
+    pub visitor: Viewer,
+    /// Which project.
+    pub project: Project,
+    /// Every project they may look at.
+    pub projects: Vec<Project>,
+    /// Which part of the project.
+    pub scope: Scope,
+    /// The environments there are to choose from.
+    pub environments: Vec<String>,
+    /// All that the query of the address says, the scope included.
+    pub params: Params,
+    /// Light or dark, if they have a wish.
+    pub theme: Option<Theme>,
+    /// When they asked.
+    pub now: Timestamp,
+    /// How long to look for what they asked for.
+    pub patience: Duration,
+    path: String,
+}
+
+impl RequestContext {
+    /// Names the project for a question to the store.
+    pub fn project_id(&self) -> ProjectId {
+        self.project.id.clone()
+    }
+
+    /// The time they look at.
+    pub fn range(&self) -> TimeRange {
+        self.scope.span.range(self.now)
+    }
+
+    /// The way to a page of this project, in the same scope.
+    pub fn to(&self, segments: &[&str]) -> Link {
+        Link::to_project(&self.project.id, segments).in_scope(&self.scope)
+    }
+
+    /// The way to this very page.
+    pub fn here(&self) -> Link {
+        Link { path: self.path.clone(), pairs: self.params.0.clone() }
+    }
+}
+
+impl FromRequestParts<Web> for RequestContext {
+    type Rejection = PageError;
+
+    async fn from_request_parts(parts: &mut Parts, web: &Web) -> Result<Self, PageError> {
+        let mut visitor = Viewer::identify(web, parts).await?;
+        let projects = visitor.projects(web).await?;
+        let named = RawPathParams::from_request_parts(parts, web)
+            .await
+            .map_err(|_| PageError::NotFound("no page".to_owned()))?;
+        let named = named.iter().find(|(name, _)| *name == "project").map(|(_, value)| value);
+        let found = projects.iter().find(|(project, _)| Some(project.id.as_str()) == named);
+        let (project, role) = found.cloned().ok_or_else(|| PageError::not_there("project"))?;
+        visitor.role = role;
+        let projects = projects.into_iter().map(|(project, _)| project).collect();
+        let params = Params::read(parts.uri.query().unwrap_or_default()).with_one_range();
+        let scope = Scope::read(params.pairs());
+        let environments = if wants_frame(parts) {
+            environments(web, &project.id, &scope).await?
+        } else {
+            Vec::new()
+        };
+        Ok(Self {
+            visitor,
+            project,
+            projects,
+            scope,
+            environments,
+            params,
+            theme: Theme::of(&parts.headers),
+            now: web.now(),
+            patience: web.settings.patience,
+            path: parts.uri.path().to_owned(),
+        })
+    }
+}
+
+/// Whether the answer will be a whole page: a script wants a part of one, and a form leads on.
+fn wants_frame(parts: &Parts) -> bool {
+    let is_script = parts.headers.get("sec-fetch-dest").is_some_and(|dest| dest == "empty");
+    parts.method == Method::GET && !is_script
+}
+
+/// The environments that have something, and the chosen one even if it has nothing. Comes from
+/// hourly sums, so it costs next to nothing at any size.
+async fn environments(web: &Web, project: &ProjectId, scope: &Scope) -> PageResult<Vec<String>> {
+    let question = AggregateQuery {
+        project: project.clone(),
+        range: scope.span.range(web.now()),
+        by: vec![Dimension::Environment],
+        step: Step::Whole,
+        conditions: Vec::new(),
+    };
+    let answer = web.store.telemetry.aggregate(question).await?;
+    let keys = answer.groups.into_iter().filter_map(|group| group.key.into_iter().next().flatten());
+    let all: BTreeSet<String> = keys.chain(scope.environment.clone()).collect();
+    Ok(all.into_iter().collect())
+}
+
+/// What the query of an address says, in its order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Params(Vec<(String, String)>);
+
+impl Params {
+    /// Reads a query.
+    pub fn read(query: &str) -> Self {
+        let pairs = form_urlencoded::parse(query.as_bytes());
+        Self(pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
+    }
+
+    /// The same, with the two moments of a form for the time, `from` and `to`, as the one `range`
+    /// that addresses have. A browser writes them without seconds and zone; they mean UTC.
+    #[must_use]
+    fn with_one_range(mut self) -> Self {
+        let moment = |name: &str| {
+            let text = self.get(name)?;
+            let in_utc = || Timestamp::parse(&format!("{text}:00Z")).ok();
+            Timestamp::parse(text).ok().or_else(in_utc)
+        };
+        let (Some(from), Some(to)) = (moment("from"), moment("to")) else { return self };
+        self.0.retain(|(name, _)| !["from", "to", "range"].contains(&name.as_str()));
+        self.0.push(("range".to_owned(), Span::Between(from, to).word()));
+        self
+    }
+
+    /// A query that says this.
+    pub fn of(pairs: &[(&str, &str)]) -> Self {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Self(pairs.iter().map(owned).collect())
+    }
+
+    /// The first value with a name; an empty one counts as none.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+    }
+
+    /// Every value with a name.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.pairs().filter(move |(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// Which page of a numbered list, from 1.
+    pub fn page(&self) -> u64 {
+        self.get("page").and_then(|page| page.parse().ok()).unwrap_or(1).max(1)
+    }
+
+    /// Every name and value.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+}
+
+/// The address of a page, to be put into a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    path: String,
+    pairs: Vec<(String, String)>,
+}
+
+impl Link {
+    /// The way to an address of this server, such as `/sign-in`.
+    pub fn new(path: &str) -> Self {
+        Self { path: path.to_owned(), pairs: Vec::new() }
+    }
+
+    /// The way to a page of a project.
+    pub fn to_project(project: &ProjectId, segments: &[&str]) -> Self {
+        let mut path = format!("/project/{project}");
+        for segment in segments {
+            path.push('/');
+            path.extend(utf8_percent_encode(segment, ENCODED));
+        }
+        Self::new(&path)
+    }
+
+    /// The same page, with what a scope says.
+    #[must_use]
+    pub fn in_scope(self, scope: &Scope) -> Self {
+        let bare = ["env", "agent", "range"].into_iter().fold(self, Self::without);
+        let pairs = scope.pairs();
+        pairs.into_iter().fold(bare, |link, (name, value)| link.with(name, value))
+    }
+
+    /// The same page with a parameter set, in place of any of that name.
+    #[must_use]
+    pub fn with(self, name: &str, value: impl Into<String>) -> Self {
+        let mut link = self.without(name);
+        link.pairs.push((name.to_owned(), value.into()));
+        link
+    }
+
+    /// The same page with one more parameter, beside any of that name.
+    #[must_use]
+    pub fn and(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.pairs.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// The same page without a parameter.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.pairs.retain(|(known, _)| known != name);
+        self
+    }
+
+    /// Where it leads, without the query.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// What its query says: for the hidden fields of a form that goes there.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+}
+
+impl fmt::Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path)?;
+        for (index, (name, value)) in self.pairs.iter().enumerate() {
+            let mark = if index == 0 { '?' } else { '&' };
+            let (name, value) =
+                (utf8_percent_encode(name, ENCODED), utf8_percent_encode(value, ENCODED));
+            write!(f, "{mark}{name}={value}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Light or dark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Theme {
+    /// Dark on light.
+    Light,
+    /// Light on dark.
+    Dark,
+}
+
+impl Theme {
+    /// The word for it, in the cookie and in the style sheet.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+
+    /// What the visitor's cookie asks for; as the system has it when it does not say.
+    pub fn of(headers: &HeaderMap) -> Option<Self> {
+        let cookies = headers.get_all(COOKIE).iter().filter_map(|cookie| cookie.to_str().ok());
+        let mut pairs = cookies.flat_map(|cookies| cookies.split(';'));
+        let wish = pairs.find_map(|pair| pair.trim().strip_prefix("theme="))?;
+        [Self::Light, Self::Dark].into_iter().find(|theme| theme.as_str() == wish)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_odd_characters_fit_into_a_path() {
+        let project = ProjectId::parse("p").unwrap();
+        let link = Link::to_project(&project, &["traces", "a/b ?#&\"<"]);
+        assert_eq!(link.to_string(), "/project/p/traces/a%2Fb%20%3F%23%26%22%3C");
+    }
+
+    #[test]
+    fn a_parameter_is_set_once() {
+        let link = Link::new("/x").with("page", "2").with("q", "a b&c").with("page", "3");
+        assert_eq!(link.to_string(), "/x?q=a%20b%26c&page=3");
+        assert_eq!(link.without("q").to_string(), "/x?page=3");
+    }
+
+    #[test]
+    fn a_query_is_read_as_browsers_write_it() {
+        let params = Params::read("q=a+b%26c&tag=x&tag=y&empty=");
+        assert_eq!(params.get("q"), Some("a b&c"));
+        assert_eq!(params.all("tag").collect::<Vec<_>>(), ["x", "y"]);
+        assert_eq!(params.get("empty"), None);
+    }
+
+    #[test]
+    fn two_moments_of_a_form_are_one_range() {
+        let read = |query: &str| Params::read(query).with_one_range();
+        let one = read("q=x&range=7d&from=2026-11-01T10:00&to=2026-11-02T10%3A30");
+        let at = |text: &str| Timestamp::parse(text).unwrap();
+        let span = Span::Between(at("2026-11-01T10:00:00Z"), at("2026-11-02T10:30:00Z"));
+        assert_eq!(one.get("range").and_then(Span::parse), Some(span));
+        assert_eq!((one.get("from"), one.get("q")), (None, Some("x")));
+        assert_eq!(read("range=7d&from=soon&to=").get("range"), Some("7d"));
+    }
+
+    #[test]
+    fn the_theme_is_one_of_two_words() {
+        let of =
+            |cookie: &str| Theme::of(&HeaderMap::from_iter([(COOKIE, cookie.parse().unwrap())]));
+        assert_eq!(of("a=b; theme=dark"), Some(Theme::Dark));
+        assert_eq!(of("theme=\"><script>"), None);
+    }
+}

@@ -1,0 +1,231 @@
+//! Scores of one name by one kind of judge, and what they say together.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use ratchet_core::record::score::{DataType, Score, ScoreSource, ScoreTarget, ScoreValue};
+use ratchet_core::stats::distribution::{self, HistogramBin};
+use ratchet_core::stats::interval::{self, Estimate};
+use ratchet_core::time::Timestamp;
+use ratchet_store::score_stats::{COUNTED_UP_TO, Sample, ScoreValueRow};
+
+use crate::components::badge::{self, Decider};
+use crate::components::figure;
+use crate::request_context::{Link, RequestContext};
+
+/// Scores of one name by one kind of judge in one form.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ScoreSummary {
+    /// Who says so.
+    pub(crate) source: ScoreSource,
+    /// How the values are to be read.
+    pub(crate) data_type: DataType,
+    /// What they say together.
+    pub(crate) together: Together,
+    /// How many of them were looked at.
+    pub(crate) n: u64,
+    /// When the last one was given.
+    pub(crate) last_at: Timestamp,
+}
+
+/// What scores say together.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Together {
+    /// Their mean, and how they lie.
+    Numbers(Option<Estimate>, Vec<HistogramBin>),
+    /// The share of those that say yes, and how many they are.
+    Truths(Option<Estimate>, u64),
+    /// How often each label comes, the most frequent first.
+    Labels(Vec<(String, u64)>),
+    /// They are texts, and say nothing together.
+    Texts,
+}
+
+/// Parts a sample by judge and form, the most frequent first.
+pub(crate) fn parts(sample: &Sample) -> Vec<ScoreSummary> {
+    let mut parts: BTreeMap<(ScoreSource, DataType), Vec<&ScoreValueRow>> = BTreeMap::new();
+    for judgement in &sample.judgements {
+        let key = (judgement.source, judgement.value.data_type());
+        parts.entry(key).or_default().push(judgement);
+    }
+    let judged =
+        |((source, data_type), judgements): ((ScoreSource, DataType), Vec<&ScoreValueRow>)| {
+            ScoreSummary {
+                source,
+                data_type,
+                together: together(data_type, &judgements),
+                n: judgements.len() as u64,
+                last_at: judgements
+                    .iter()
+                    .map(|judgement| judgement.timestamp)
+                    .max()
+                    .unwrap_or_default(),
+            }
+        };
+    let mut parts: Vec<ScoreSummary> = parts.into_iter().map(judged).collect();
+    parts.sort_by_key(|part| std::cmp::Reverse(part.n));
+    parts
+}
+
+fn together(data_type: DataType, judgements: &[&ScoreValueRow]) -> Together {
+    match data_type {
+        DataType::Numeric => {
+            let numbers: Vec<f64> =
+                judgements.iter().filter_map(|judgement| judgement.value.number()).collect();
+            Together::Numbers(interval::mean(&numbers).ok(), distribution::bins(&numbers, 20))
+        }
+        DataType::Boolean => {
+            let is_yes = |judgement: &&&ScoreValueRow| judgement.value == ScoreValue::Boolean(true);
+            let yes = judgements.iter().filter(is_yes).count() as u64;
+            Together::Truths(interval::share(yes, judgements.len() as u64), yes)
+        }
+        DataType::Categorical => {
+            let labels = judgements.iter().filter_map(|judgement| judgement.value.text());
+            let counts = distribution::labels(labels).into_iter();
+            Together::Labels(counts.map(|(label, count)| (label.to_owned(), count)).collect())
+        }
+        DataType::Text | DataType::Correction => Together::Texts,
+    }
+}
+
+/// The form of a score in words.
+pub(crate) const fn form(data_type: DataType) -> &'static str {
+    match data_type {
+        DataType::Numeric => "number",
+        DataType::Boolean => "yes or no",
+        DataType::Categorical => "label",
+        DataType::Text => "text",
+        DataType::Correction => "correction",
+    }
+}
+
+/// Who stands behind a score in words.
+pub(crate) const fn judge(source: ScoreSource) -> &'static str {
+    match source {
+        ScoreSource::Api => "code",
+        ScoreSource::Eval => "model",
+        ScoreSource::Annotation => "human",
+    }
+}
+
+/// Who stands behind a score, in their colour.
+pub(crate) fn judge_badge(source: ScoreSource) -> Markup {
+    html! {
+        span title={ "source " (source.as_str()) } {
+            (badge::decided(Decider::of_source(source), judge(source)))
+        }
+    }
+}
+
+/// The class that colours what a judge said.
+pub(crate) const fn colour(source: ScoreSource) -> &'static str {
+    Decider::of_source(source).class()
+}
+
+/// How many scores there are, as far as they were counted.
+pub(crate) fn total(total: u64) -> String {
+    let more = if total >= COUNTED_UP_TO { "at least " } else { "" };
+    format!("{more}{}", figure::grouped(total))
+}
+
+/// A mean with its interval: `0.84 ± 0.05`.
+pub(crate) fn mean(estimate: Estimate) -> (String, Option<String>) {
+    let half = estimate.interval.map(|interval| (interval.upper - interval.lower) / 2.0);
+    let half = half.map(|half| format!("± {}", figure::number(half)));
+    (figure::number(estimate.value), half)
+}
+
+/// A share with its interval: `84 %`, `79 to 88 %`.
+pub(crate) fn share(estimate: Estimate) -> (String, Option<String>) {
+    let ends = estimate.interval.map(|interval| {
+        format!("{:.0} to {:.0} %", interval.lower * 100.0, interval.upper * 100.0)
+    });
+    (figure::percent(estimate.value), ends)
+}
+
+/// A value as people read it.
+pub(crate) fn value(value: &ScoreValue) -> String {
+    match value {
+        ScoreValue::Numeric(number) => figure::number(*number),
+        ScoreValue::Boolean(yes) => if *yes { "yes" } else { "no" }.to_owned(),
+        ScoreValue::Categorical { label, .. } => label.clone(),
+        ScoreValue::Text(text) | ScoreValue::Correction(text) => text.clone(),
+    }
+}
+
+/// A score as a word to hang on something, with all the rest on hover.
+pub(crate) fn chip(score: &Score, place: &RequestContext) -> Markup {
+    let shown = ratchet_core::record::limit::elide(&value(&score.value), 60).into_owned();
+    let comment =
+        score.comment.as_deref().map(|comment| ratchet_core::record::limit::elide(comment, 500));
+    html! {
+        a class={ "badge score " (colour(score.source)) } href=(link(place, &score.name))
+          title={ "by " (judge(score.source)) ", " (score.timestamp)
+                  @if let Some(comment) = &comment { ": " (comment) } } {
+            bdi { (ratchet_core::record::limit::elide(&score.name, 60)) } " " b { bdi { (shown) } }
+        }
+    }
+}
+
+/// The way to a score's page.
+pub(crate) fn link(place: &RequestContext, name: &str) -> Link {
+    match name {
+        // There it is the page that compares two.
+        "compare" => place.to(&["scores", "named", name]),
+        _ => place.to(&["scores", name]),
+    }
+}
+
+/// What a score judges, as a link.
+pub(crate) fn target(target: &ScoreTarget, place: &RequestContext) -> Markup {
+    let short = |id: String| id.chars().take(12).collect::<String>();
+    html! {
+        @match target {
+            ScoreTarget::Trace(trace) => {
+                a href=(place.to(&["traces", &trace.to_string()])) title=(trace) {
+                    "trace " code { (short(trace.to_string())) }
+                }
+            },
+            ScoreTarget::Observation(trace, observation) => {
+                a href=(place.to(&["traces", &trace.to_string()])
+                    .with("observation", observation.to_string())) title=(observation) {
+                    "step " code { (short(observation.to_string())) }
+                }
+            },
+            ScoreTarget::Session(session) => {
+                a href=(place.to(&["sessions", &session.to_string()])) title=(session) {
+                    "session " code { (short(session.to_string())) }
+                }
+            },
+            ScoreTarget::DatasetRun(run) => { "run " code title=(run) { (short(run.clone())) } },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judgement(value: ScoreValue, source: ScoreSource) -> ScoreValueRow {
+        ScoreValueRow { value, source, timestamp: Timestamp::from_millis(1) }
+    }
+
+    #[test]
+    fn judges_and_forms_stand_apart() {
+        let yes = |yes| judgement(ScoreValue::Boolean(yes), ScoreSource::Eval);
+        let number = judgement(ScoreValue::Numeric(0.5), ScoreSource::Annotation);
+        let judgements = vec![yes(true), number, yes(false), yes(true)];
+        let parts = parts(&Sample { name: "q".into(), total: 4, judgements });
+        assert_eq!(parts.len(), 2);
+        let Together::Truths(Some(truths), 2) = &parts[0].together else { panic!("{parts:?}") };
+        assert_eq!((truths.n, share(*truths).0.as_str()), (3, "67 %"));
+        let Together::Numbers(Some(numbers), _) = &parts[1].together else { panic!("{parts:?}") };
+        assert_eq!(mean(*numbers), ("0.5".to_owned(), None), "one number has no interval");
+    }
+
+    #[test]
+    fn a_count_that_stopped_says_so() {
+        assert_eq!(total(1_234), "1,234");
+        assert_eq!(total(COUNTED_UP_TO), "at least 1,000,000");
+    }
+}

@@ -1,0 +1,165 @@
+//! Time cut into steps, for drawings of values over time.
+
+use ratchet_core::calendar::Granularity;
+use ratchet_core::time::Timestamp;
+use ratchet_store::aggregate::Step;
+
+use crate::components::figure;
+
+/// Steps that a drawing takes at most; beyond, only the last ones are drawn.
+const MAX_STEPS: usize = 200;
+
+/// Steps of time, one after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TimeBuckets {
+    width: Granularity,
+    starts: Vec<Timestamp>,
+}
+
+impl TimeBuckets {
+    /// The steps from one moment to another, both inside: as many as can be told apart.
+    pub(crate) fn between(from: Timestamp, to: Timestamp) -> Self {
+        Self::by(width(from, to), from, to)
+    }
+
+    /// The same, but no narrower than hours: what hourly sums tell apart.
+    pub(crate) fn by_hour(from: Timestamp, to: Timestamp) -> Self {
+        Self::by(width(from, to).max(Granularity::Hour), from, to)
+    }
+
+    /// The days from one moment to another, both inside, as weeks or months where they are many.
+    pub(crate) fn by_day(from: Timestamp, to: Timestamp) -> Self {
+        Self::by(width(from, to).max(Granularity::Day), from, to)
+    }
+
+    /// The steps of a width from one moment to another, both inside.
+    pub(crate) fn by(width: Granularity, from: Timestamp, to: Timestamp) -> Self {
+        let mut starts = vec![width.start_of(from)];
+        while let Some(last) = starts.last().copied() {
+            let next = width.next(last);
+            if next > to || next <= last {
+                break;
+            }
+            starts.push(next);
+            if starts.len() > MAX_STEPS {
+                starts.remove(0);
+            }
+        }
+        Self { width, starts }
+    }
+
+    /// The step that a moment lies in, if it is drawn.
+    pub(crate) fn step_of(&self, moment: Timestamp) -> Option<usize> {
+        self.starts.binary_search(&self.width.start_of(moment)).ok()
+    }
+
+    /// How narrow sums must be to fall into the steps.
+    pub(crate) const fn sums_by(&self) -> Step {
+        match self.width {
+            Granularity::Minute | Granularity::Hour => Step::Hour,
+            Granularity::Day | Granularity::Week | Granularity::Month => Step::Day,
+        }
+    }
+
+    /// Where the first step begins.
+    pub(crate) fn start(&self) -> Option<Timestamp> {
+        self.starts.first().copied()
+    }
+
+    /// How many steps there are.
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// What the steps are called.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.starts.iter().map(|start| self.name(*start)).collect()
+    }
+
+    fn name(&self, start: Timestamp) -> String {
+        let fits_a_day = self.starts.len() <= 25;
+        let last = self.starts.last().copied().unwrap_or(start);
+        let whole = figure::short_moment(start, last);
+        // The day, with its year where the steps go on into the next one, and the time of day.
+        let (day, clock) = whole.rsplit_once(' ').unwrap_or_default();
+        let clock: String = clock.chars().take(5).collect();
+        match self.width {
+            Granularity::Minute => clock,
+            Granularity::Hour if fits_a_day => clock,
+            Granularity::Hour => format!("{day} {clock}"),
+            Granularity::Day | Granularity::Week => day.to_owned(),
+            Granularity::Month => ratchet_core::calendar::month(start),
+        }
+    }
+
+    /// The mean of the values in each step.
+    pub(crate) fn means(&self, values: impl Iterator<Item = (Timestamp, f64)>) -> Vec<Option<f64>> {
+        let mut sums = vec![(0.0, 0.0); self.len()];
+        for (at, value) in values {
+            if let Some((sum, count)) = self.step_of(at).and_then(|step| sums.get_mut(step)) {
+                *sum += value;
+                *count += 1.0;
+            }
+        }
+        sums.into_iter().map(|(sum, count)| (count > 0.0).then(|| sum / count)).collect()
+    }
+
+    /// The sum of the values in each step.
+    pub(crate) fn sums(&self, values: impl Iterator<Item = (Timestamp, f64)>) -> Vec<Option<f64>> {
+        let mut sums = vec![0.0; self.len()];
+        for (at, value) in values {
+            if let Some(sum) = self.step_of(at).and_then(|step| sums.get_mut(step)) {
+                *sum += value;
+            }
+        }
+        sums.into_iter().map(Some).collect()
+    }
+}
+
+/// How wide steps are, so that a chart has from about twelve to a hundred of them.
+pub(crate) fn width(from: Timestamp, to: Timestamp) -> Granularity {
+    const HOUR: i64 = 3_600 * 1_000_000_000;
+    match to.since(from) / HOUR {
+        ..2 => Granularity::Minute,
+        2..73 => Granularity::Hour,
+        73..2_400 => Granularity::Day,
+        2_400..17_520 => Granularity::Week,
+        _ => Granularity::Month,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moment(text: &str) -> Timestamp {
+        Timestamp::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_week_has_days() {
+        let course =
+            TimeBuckets::between(moment("2026-11-09T10:00:00Z"), moment("2026-11-15T10:00:00Z"));
+        assert_eq!(course.len(), 7);
+        assert_eq!(course.names().first().map(String::as_str), Some("9 Nov"));
+        assert_eq!(course.step_of(moment("2026-11-10T23:59:59Z")), Some(1));
+        assert_eq!(course.step_of(moment("2026-11-16T00:00:00Z")), None);
+    }
+
+    #[test]
+    fn values_fall_into_their_steps() {
+        let at = moment("2026-11-09T10:00:00Z");
+        let course = TimeBuckets::by_day(at, at.plus_nanos(86_400_000_000_000));
+        let values = [(at, 1.0), (at, 3.0)];
+        assert_eq!(course.means(values.into_iter()), [Some(2.0), None]);
+        assert_eq!(course.sums(values.into_iter()), [Some(4.0), Some(0.0)]);
+    }
+
+    #[test]
+    fn any_two_moments_make_a_course() {
+        let (first, last) = (Timestamp::from_nanos(i64::MIN), Timestamp::from_nanos(i64::MAX));
+        for (from, to) in [(first, last), (last, first), (last, last), (first, first)] {
+            assert!((1..=MAX_STEPS).contains(&TimeBuckets::between(from, to).len()));
+        }
+    }
+}

@@ -1,0 +1,203 @@
+use axum::extract::FromRequestParts;
+use axum::http::Method;
+use axum::http::request::Parts;
+use ratchet_core::permit_pool::{NoPermit, Permit, PermitPool};
+use ratchet_store::catalog::{Actor, Catalog, LoginUser, Project, Role};
+
+use crate::cookie::Cookie;
+use crate::csrf::{FormToken, Known};
+use crate::page_error::{PageError, PageResult};
+use crate::web::{Access, Web};
+
+/// Someone who may look at a page, and what they may do there.
+///
+/// A page takes it as an argument, by itself or inside a `Place`; whoever is not signed in is sent
+/// to do so first.
+#[derive(Clone, Debug)]
+pub struct Viewer {
+    /// Who it is.
+    pub who: Who,
+    /// What they may do: in the project they look at, or on the whole server outside of any.
+    pub role: Role,
+    /// What their forms must carry.
+    pub form_token: FormToken,
+}
+
+/// Who a visitor is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// A person who signed in.
+    Person(LoginUser),
+    /// Whoever sits at this machine: the server asks nobody.
+    Anyone,
+}
+
+impl Viewer {
+    /// Works out who is looking.
+    ///
+    /// # Errors
+    /// Sends whoever is not signed in to do so.
+    pub async fn identify(web: &Web, parts: &Parts) -> PageResult<Self> {
+        if let Access::Open(_) = web.access {
+            let form_token = FormToken::open(web)?;
+            return Ok(Self { who: Who::Anyone, role: Role::Owner, form_token });
+        }
+        let Some(token) = Cookie::Session.read(&parts.headers) else {
+            return Err(sign_in_first(parts));
+        };
+        let signed_in = match parts.extensions.get::<Known>() {
+            Some(Known(signed_in)) => signed_in.clone(),
+            None => web.store.catalog.signed_in(&token, web.now()).await?,
+        };
+        let Some(signed_in) = signed_in else {
+            return Err(sign_in_first(parts));
+        };
+        let form_token = FormToken::of(web, &token)?;
+        Ok(Self { role: signed_in.user.role, who: Who::Person(signed_in), form_token })
+    }
+
+    /// Who they are where changes are noted.
+    pub fn actor(&self) -> Actor {
+        match &self.who {
+            Who::Person(LoginUser { user, .. }) => Actor::person(user),
+            Who::Anyone => Actor::Anyone,
+        }
+    }
+
+    /// The catalog in their hands: what is changed with it is noted as theirs.
+    pub fn catalog(&self, web: &Web) -> Catalog {
+        web.store.catalog.by(self.actor())
+    }
+
+    /// What the page calls them.
+    pub fn name(&self) -> &str {
+        match &self.who {
+            Who::Person(LoginUser { user, .. }) => user.name.as_deref().unwrap_or(&user.email),
+            Who::Anyone => "this machine",
+        }
+    }
+
+    /// Names the person in the database, for what they make.
+    pub fn person(&self) -> Option<&str> {
+        match &self.who {
+            Who::Person(signed_in) => Some(&signed_in.user.id),
+            Who::Anyone => None,
+        }
+    }
+
+    /// Takes one of what people share. Whoever has their share already is told so, and the others
+    /// have theirs.
+    ///
+    /// # Errors
+    /// Refuses where too many wait for it already.
+    pub(crate) fn take(&self, pool: &PermitPool<String>, what: &str) -> PageResult<Permit<String>> {
+        let taken = pool.take(self.person().map(str::to_owned));
+        taken.map_err(|full| match full {
+            NoPermit::Total(_) => PageError::Waiting(what.to_owned()),
+            NoPermit::Each(most) => PageError::HasShare { what: what.to_owned(), most },
+        })
+    }
+
+    /// The projects they may look into, oldest first, and what they may do in each.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn projects(&self, web: &Web) -> PageResult<Vec<(Project, Role)>> {
+        match &self.who {
+            Who::Person(signed_in) => Ok(web.store.catalog.projects_of(&signed_in.user).await?),
+            Who::Anyone => {
+                let projects = web.store.catalog.projects().await?;
+                Ok(projects.into_iter().map(|project| (project, Role::Owner)).collect())
+            }
+        }
+    }
+
+    /// Whether to show them what changes the project.
+    pub fn can_change(&self) -> bool {
+        matches!(self.role, Role::Member | Role::Owner)
+    }
+
+    /// Whether to show them what only owners do.
+    pub fn can_own(&self) -> bool {
+        self.role == Role::Owner
+    }
+
+    /// Makes sure that they may change what the project holds.
+    ///
+    /// # Errors
+    /// Refuses viewers.
+    pub fn may_change(&self) -> PageResult<()> {
+        if self.can_change() { Ok(()) } else { Err(self.refused("change this", "member or owner")) }
+    }
+
+    /// Makes sure that they may do everything, keys and members included.
+    ///
+    /// # Errors
+    /// Refuses all but owners.
+    pub fn may_own(&self) -> PageResult<()> {
+        if self.can_own() { Ok(()) } else { Err(self.refused("do this", "owner")) }
+    }
+
+    /// Whether they may do everything on the whole server, not only in the project they look at.
+    pub fn owns_server(&self) -> bool {
+        match &self.who {
+            Who::Person(LoginUser { user, .. }) => user.role == Role::Owner,
+            Who::Anyone => true,
+        }
+    }
+
+    /// Makes sure that they may.
+    ///
+    /// # Errors
+    /// Refuses all but owners of the server.
+    pub fn may_own_server(&self) -> PageResult<()> {
+        if self.owns_server() {
+            return Ok(());
+        }
+        Err(PageError::Forbidden("only an owner of the server may do this".to_owned()))
+    }
+
+    fn refused(&self, what: &str, needed: &str) -> PageError {
+        let role = self.role.as_str();
+        PageError::Forbidden(format!("a {role} may not {what}; it takes the role {needed}"))
+    }
+}
+
+impl FromRequestParts<Web> for Viewer {
+    type Rejection = PageError;
+
+    async fn from_request_parts(parts: &mut Parts, web: &Web) -> PageResult<Self> {
+        Self::identify(web, parts).await
+    }
+}
+
+/// Sends someone to sign in, and back to where they were if they only wanted to look.
+fn sign_in_first(parts: &Parts) -> PageError {
+    // A script's request must fail aloud, not get a page that it did not ask for.
+    let is_script = parts.headers.get("sec-fetch-dest").is_some_and(|dest| dest == "empty");
+    if is_script {
+        return PageError::SignedOut;
+    }
+    let is_look = [Method::GET, Method::HEAD].contains(&parts.method);
+    let here = parts.uri.path_and_query().filter(|_| is_look);
+    PageError::SignIn { next: here.map_or("/", |here| here.as_str()).to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_do_what_they_say() {
+        let may = |role| {
+            let visitor = Viewer { who: Who::Anyone, role, form_token: FormToken::blank() };
+            assert_eq!(visitor.can_change(), visitor.may_change().is_ok());
+            assert_eq!(visitor.can_own(), visitor.may_own().is_ok());
+            [visitor.can_change(), visitor.can_own()]
+        };
+        assert_eq!(may(Role::IngestOnly), [false, false]);
+        assert_eq!(may(Role::Viewer), [false, false]);
+        assert_eq!(may(Role::Member), [true, false]);
+        assert_eq!(may(Role::Owner), [true, true]);
+    }
+}
