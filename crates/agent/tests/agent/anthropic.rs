@@ -9,7 +9,8 @@ use serde_json::json;
 use crate::kit;
 
 fn says(text: &str) -> Reply {
-    let tokens = Tokens { input: 100, cache_read: 1_000, cache_write: 200, output: 10 };
+    let tokens =
+        Tokens { input: 100, cache_read: 1_000, cache_write: 200, output: 10, reasoning: 0 };
     Reply { text: text.to_owned(), tokens, ..Reply::default() }
 }
 

@@ -25,7 +25,8 @@ fn document() -> LlmRequest {
 async fn all_say_the_same_whole_and_in_pieces() {
     let server = ScriptedModel::start().unwrap();
     for model in kit::each(&server).await {
-        let tokens = Tokens { input: 100, cache_read: 50, cache_write: 0, output: 10 };
+        let tokens =
+            Tokens { input: 100, cache_read: 50, cache_write: 0, output: 10, reasoning: 0 };
         let reply = Reply { tokens, ..Reply::text("Blue light scatters.") };
         server.script([reply.clone(), reply]);
         let (budget, mut heard) = (Budget::unlimited(), String::new());
